@@ -96,7 +96,7 @@ def _answered(folder: Path, asked: str, unit: str, rows: str) -> None:
 
 
 def _charged(folder: Path) -> None:
-    from remedies.differential_privacy._ledger import Charge
+    from remedies.differential_privacy.ledger import Charge
 
     project, store = _project(folder, "row", "1")
     with store:

@@ -1,5 +1,7 @@
 """Look: one file of this room is one check."""
 
+from checks._catalog import load_catalog
+from checks._clocks import latest_local_time
 from checks._contract import (
     Check,
     CheckError,
@@ -24,7 +26,8 @@ from checks._contract import (
     Zones,
     unknown,
 )
-from checks._message import Message, MessageFormatter, PlainEnglish, say_duration
+from checks._judge import judge
+from checks._message import Message, MessageFormatter, PlainEnglish, nearest_ratio, say_duration
 from checks._names import did_you_mean
 
 __all__ = [
@@ -53,6 +56,10 @@ __all__ = [
     "Wants",
     "Zones",
     "did_you_mean",
+    "judge",
+    "latest_local_time",
+    "load_catalog",
+    "nearest_ratio",
     "say_duration",
     "unknown",
 ]

@@ -8,11 +8,11 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final
 
-from checks._columns import fit, number_types
 from checks._contract import Context, Json, Outcome, UnknownReason, unknown
 from checks._literals import is_imprecise, is_nan, unsafe_from
 from checks._message import Message
-from checks._numbers import digits_of, exact
+from checks.parameters.columns import fit, number_types
+from checks.parameters.numbers import digits_of, exact
 from sources.expressions import ibis, ir
 
 _NEVER_RUNS_OVER: Final = 18

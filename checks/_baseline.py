@@ -11,7 +11,7 @@ from pydantic import Field
 
 from checks._contract import Earlier, Past
 from checks._message import Message
-from checks._numbers import exact
+from checks.parameters.numbers import exact
 
 Weeks: TypeAlias = Annotated[
     int, Ge(1), Le(52), Field(description="How many weeks back the same weekday is looked at.")

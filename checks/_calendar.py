@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from checks._scalars import Weekdays
+from checks.parameters.scalars import Weekdays
 
 _MIDNIGHT: Final = time()
 _EVERY_DAY: Final = Weekdays.parse("mon-sun")

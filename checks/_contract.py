@@ -220,7 +220,7 @@ class CheckParameters(BaseModel):
 
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
         """Return what is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
-        from checks._where import where_errors
+        from checks.sql_text.where import where_errors
 
         return {} if self.where is None else where_errors(self.where, dialect=dialect)
 

@@ -7,8 +7,8 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from checks._columns import is_null, without_null
 from checks._contract import Context, Measurement
+from checks.parameters.columns import is_null, without_null
 from sources.expressions import ir
 
 

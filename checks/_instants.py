@@ -17,8 +17,8 @@ from checks._clocks import read_local_time
 from checks._contract import Context, Measurement, Misconfigured, Outcome, UnknownReason, unknown
 from checks._message import Message
 from sources import NotTemporal
-from sources._moments import Moment, as_moment
 from sources.expressions import ir
+from sources.moments import Moment, as_moment
 
 Reading: TypeAlias = Literal["utc", "wall"]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from pydantic import BeforeValidator, PlainSerializer
 from pydantic import WithJsonSchema as JsonSchema
 
-from checks._numbers import looks_like_number, parse_number, plain
+from checks.parameters.numbers import looks_like_number, parse_number, plain
 
 _DAY_LENGTH: Final = len("2026-01-31")
 

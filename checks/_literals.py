@@ -24,9 +24,9 @@ from uuid import UUID
 from pydantic import BeforeValidator, PlainSerializer
 from pydantic import WithJsonSchema as JsonSchema
 
-from checks._columns import say_type
 from checks._errors import Misconfigured
-from checks._numbers import digits_of, looks_like_number, parse_number, plain
+from checks.parameters.columns import say_type
+from checks.parameters.numbers import digits_of, looks_like_number, parse_number, plain
 from sources.expressions import dt, ibis, ir
 
 _SAFE_DIGITS: Final = 15
@@ -174,7 +174,7 @@ def comparable(column: ir.Column) -> ir.Column:
     PostgreSQL's citext takes capitals for small letters, char(n) leaves blanks at the end out.
     """
     kind = column.type()
-    from sources._postgres_columns import Enum  # imports an engine
+    from sources.postgres_columns import Enum  # imports an engine
 
     return column.cast("string") if kind.is_uuid() or isinstance(kind, Enum) else column
 

@@ -13,11 +13,11 @@ from fractions import Fraction
 from string import Formatter
 from typing import Any, Final, Protocol
 
-from checks._numbers import grouped
+from checks.parameters.numbers import grouped
 
 
 class MessageFormatter(Protocol):
-    """Says things in one language: texts, numbers, times."""
+    """Renders texts in one language: texts, numbers, times."""
 
     def text(self, text: str) -> str:
         """Return the translation of a text."""

@@ -1,4 +1,4 @@
-"""Say which type a column should have: by Ibis' own name, or by the name of a family."""
+"""Parse which type a column should have: by Ibis' own name, or by the name of a family."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from checks._contract import Json, Measurement, Outcome, Status, UnknownReason, unknown
 from checks._message import Message
-from checks._numbers import decimal
 from checks._occurrence import from_bad_rows
+from checks.parameters.numbers import decimal
 
 Share: TypeAlias = Annotated[float, Ge(0), Le(1), Field(description="Largest share of bad rows allowed, 0 to 1.")]
 

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar, Final, Literal
 from annotated_types import MinLen
 from pydantic import Field
 
-from checks._columns import ColumnName, is_null
 from checks._contract import Check, CheckParameters, Context, Measurement, Outcome, Past, Wants
 from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._message import Message
 from checks._violations import Share, judge_violations
+from checks.parameters.columns import ColumnName, is_null
 
 
 class AcceptedValues(CheckParameters):

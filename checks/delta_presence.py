@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from annotated_types import Interval
 from pydantic import Field, model_validator
 
-from checks._columns import QuasiIdentifiers
 from checks._contract import (
     Check,
     CheckParameters,
@@ -25,6 +24,7 @@ from checks._contract import (
 from checks._message import Message
 from checks.classes.population import NO_POPULATION, Population, PopulationColumns, PopulationName
 from checks.classes.tables import quasi_identifiers_of
+from checks.parameters.columns import QuasiIdentifiers
 
 _EMPTY: Final = Message("{table} has no row")
 _TOLD: Final = Message(

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from checks._columns import ColumnName, ColumnNames, say_type, without_null
 from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
 from checks._message import Message
 from checks._names import did_you_mean
 from checks._violations import Share, judge_violations
+from checks.parameters.columns import ColumnName, ColumnNames, say_type, without_null
 from sources.expressions import dt, ir
 
 

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, ConfigDict, Field
 
 from checks._calendar import Calendar
-from checks._columns import ColumnName
 from checks._contract import (
     Check,
     CheckParameters,
@@ -26,7 +25,8 @@ from checks._contract import (
 )
 from checks._instants import moment_of, reading_of, zoned_column
 from checks._message import Message
-from checks._scalars import Clock, Duration, PositiveDuration, Weekdays, Zone
+from checks.parameters.columns import ColumnName
+from checks.parameters.scalars import Clock, Duration, PositiveDuration, Weekdays, Zone
 
 
 class Expected(BaseModel):

@@ -10,7 +10,6 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from annotated_types import Ge, Interval
 from pydantic import Field, model_validator
 
-from checks._columns import QuasiIdentifiers
 from checks._contract import (
     Check,
     ClassQuestion,
@@ -39,10 +38,11 @@ from checks.classes.readings import (
     values_of,
 )
 from checks.classes.tables import ClassTables, quasi_identifiers_of
-from checks.risk._k_anonymity import KAnonymity
-from checks.risk._presence import JournalistRisk
-from checks.risk._sizes import ClassSizes
-from checks.risk._spelling import merged_spellings
+from checks.parameters.columns import QuasiIdentifiers
+from checks.risk.class_risks import KAnonymity
+from checks.risk.presence import JournalistRisk
+from checks.risk.sizes import ClassSizes
+from checks.risk.spelling import merged_spellings
 from sources.expressions import ir
 
 _HIDDEN: Final = Message(

@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from annotated_types import Gt
 from pydantic import Field, model_validator
 
-from checks._columns import QuasiIdentifiers, SensitiveColumns
 from checks._contract import (
     Check,
     CheckParameters,
@@ -25,7 +24,8 @@ from checks._message import Message
 from checks.classes.diversity import DiversityLimit, Variant, diversity_of, entropy_l
 from checks.classes.sensitive import broken_in, sensitive_of, worst_of
 from checks.classes.tables import quasi_identifiers_of
-from checks.risk._l_diversity import ratio_of
+from checks.parameters.columns import QuasiIdentifiers, SensitiveColumns
+from checks.risk.l_measures import ratio_of
 
 _DIVERSE: Final[Mapping[Variant, Message]] = {
     Variant.DISTINCT: Message("every group has at least {l:number} values of {columns}"),

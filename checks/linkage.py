@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from annotated_types import Ge, Le, MinLen
 from pydantic import Field, model_validator
 
-from checks._columns import ColumnName, ColumnNames
 from checks._contract import (
     Check,
     CheckParameters,
@@ -28,7 +27,8 @@ from checks._contract import (
 from checks._message import Message
 from checks.classes.linkage import complete, linked_persons, linked_records
 from checks.classes.shared_columns import SharedColumn, Tolerance, shared_column, unreadable
-from checks.risk._linkage import Linkage
+from checks.parameters.columns import ColumnName, ColumnNames
+from checks.risk.record_linkage import Linkage
 from sources.expressions import ir
 
 _NOBODY: Final = Message("{table} has no row in which all shared columns are known: it tells an attacker nothing")

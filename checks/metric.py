@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 
 from checks._aggregates import Aggregate, Total, aggregate, needs_column, say_aggregate, total
 from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
-from checks._columns import ColumnName
 from checks._contract import (
     Check,
     CheckParameters,
@@ -28,7 +27,8 @@ from checks._contract import (
 from checks._limits import in_order
 from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._message import Message
-from checks._numbers import Number, decimal, plain, spoken
+from checks.parameters.columns import ColumnName
+from checks.parameters.numbers import Number, decimal, plain, spoken
 from sources.expressions import ibis
 
 _FINE: Final = Message("{what} is as expected")

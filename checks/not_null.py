@@ -7,12 +7,12 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from annotated_types import Ge, Le
 from pydantic import Field
 
-from checks._columns import ColumnNames, is_null
 from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
 from checks._literals import is_nan
 from checks._message import Message
-from checks._numbers import decimal
 from checks._occurrence import from_bad_rows
+from checks.parameters.columns import ColumnNames, is_null
+from checks.parameters.numbers import decimal
 
 _SHOWN: Final = 8
 

@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from annotated_types import Interval
 from pydantic import Field, model_validator
 
-from checks._columns import QuasiIdentifiers
 from checks._contract import (
     Check,
     Context,
@@ -23,8 +22,9 @@ from checks._contract import (
 from checks._judge import without_rows
 from checks._message import Message
 from checks.classes.incremental import SIZES, SizesParameters
-from checks.risk._population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
-from checks.risk._sizes import ClassSizes
+from checks.parameters.columns import QuasiIdentifiers
+from checks.risk.population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
+from checks.risk.sizes import ClassSizes
 
 _FEW: Final = Message(
     "an estimated {share:ratio} of the population is unique, at most {limit:number}% allowed ({model}); "

@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from annotated_types import Ge
 from pydantic import Field
 
-from checks._columns import ColumnNames, QuasiIdentifiers
 from checks._contract import (
     Check,
     CheckParameters,
@@ -26,6 +25,7 @@ from checks._message import Message
 from checks.classes.counts import PersonRequest
 from checks.classes.releases import NAME, PERSONS, SIZE
 from checks.classes.tables import quasi_identifiers_of
+from checks.parameters.columns import ColumnNames, QuasiIdentifiers
 
 _HIDDEN: Final = Message(
     "with each of {releases:count} earlier releases, every person is alike with at least {others:count} others"

@@ -7,7 +7,6 @@ from annotated_types import Ge, MinLen
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from checks._aggregates import Aggregate, Total, aggregate, needs_column, say_aggregate, total
-from checks._columns import ColumnName
 from checks._contract import (
     Check,
     CheckParameters,
@@ -21,7 +20,8 @@ from checks._contract import (
     Wants,
 )
 from checks._message import Message
-from checks._numbers import Number, decimal, plain, spoken
+from checks.parameters.columns import ColumnName
+from checks.parameters.numbers import Number, decimal, plain, spoken
 
 _FINE: Final = Message("{own} agrees with {other}")
 _DIFFERS: Final = Message("{own} is {value:number}, {other} is {baseline:number}")

@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from annotated_types import Interval
 from pydantic import Field
 
-from checks._columns import QuasiIdentifiers
 from checks._contract import (
     Check,
     CheckParameters,
@@ -27,7 +26,8 @@ from checks._contract import (
 )
 from checks._message import Message
 from checks.classes.tables import SIZE, ClassTables, quasi_identifiers_of
-from checks.risk._subsets import Separation, level_of, refuse_too_many
+from checks.parameters.columns import QuasiIdentifiers
+from checks.risk.subsets import Separation, level_of, refuse_too_many
 from sources.expressions import ir
 
 _NONE: Final = Message(

@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 from annotated_types import MinLen
 from pydantic import Field
 
-from checks._columns import ColumnName, ColumnNames
 from checks._contract import (
     Check,
     CheckParameters,
@@ -24,6 +23,7 @@ from checks._contract import (
 )
 from checks._message import Message
 from checks._types import TypeName, is_of_type
+from checks.parameters.columns import ColumnName, ColumnNames
 
 _SHOWN: Final = 8
 

@@ -18,7 +18,7 @@ from checks._contract import (
     Wants,
 )
 from checks._message import Message
-from checks._numbers import Count, plain
+from checks.parameters.numbers import Count, plain
 
 
 class Sql(CheckParameters):
@@ -58,7 +58,7 @@ class Sql(CheckParameters):
 
 
 def _select_sql(query: str, dialect: str) -> str:
-    from checks._statement import select_sql  # imports sqlglot
+    from checks.sql_text.statement import select_sql  # imports sqlglot
 
     return select_sql(query, dialect=dialect)
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 from annotated_types import Interval, MinLen
 from pydantic import BeforeValidator, Field, model_validator
 
-from checks._columns import ColumnName, QuasiIdentifiers, SensitiveColumns, common_kind, fit, number_types
 from checks._contract import (
     Check,
     CheckParameters,
@@ -44,7 +43,8 @@ from checks.classes.closeness import (
 from checks.classes.ordered_closeness import not_in_order, orderly_far
 from checks.classes.sensitive import broken_in, sensitive_of, worst_of
 from checks.classes.tables import quasi_identifiers_of
-from checks.risk._hierarchy import Hierarchy
+from checks.parameters.columns import ColumnName, QuasiIdentifiers, SensitiveColumns, common_kind, fit, number_types
+from checks.risk.hierarchy import Hierarchy
 from sources.expressions import dt
 
 _CLOSE: Final = Message("in every group the values of {columns} are spread as in the table, to within {t:number}")

@@ -7,11 +7,11 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from checks._columns import ColumnNames
 from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
 from checks._duplicates import any_null, counted, offending_keys, repeated_keys
 from checks._message import Message
 from checks._occurrence import from_bad_rows
+from checks.parameters.columns import ColumnNames
 from sources.expressions import ir
 
 

@@ -9,7 +9,6 @@ from annotated_types import Ge
 from pydantic import Field, model_validator
 
 from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
-from checks._columns import ColumnName
 from checks._contract import (
     Check,
     CheckParameters,
@@ -27,8 +26,9 @@ from checks._instants import reading_of, zoned_column
 from checks._judge import without_rows
 from checks._limits import in_order
 from checks._message import Message
-from checks._numbers import Count, decimal, plain
-from checks._scalars import PositiveDuration, Zone
+from checks.parameters.columns import ColumnName
+from checks.parameters.numbers import Count, decimal, plain
+from checks.parameters.scalars import PositiveDuration, Zone
 
 _FINE: Final = Message("{rows:count} rows", one="{rows:count} row", counted="rows")
 _TOO_FEW: Final = Message(

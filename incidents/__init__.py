@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         TicketSaid,
         Watch,
     )
-    from incidents._spans import OPEN_END, Spans, Window, from_us, to_us
     from incidents.cost import BusinessHours, Cost, Pricing, RateCard, Role, money, price, price_by, role_rate
     from incidents.coverage import NOT_RUN, Gap, Unobserved, gaps_after, unobserved
     from incidents.downtime import (
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from incidents.estimate import Estimate, Expected
     from incidents.events import apply, decode, encode, replay
     from incidents.lifecycle import Identity, Reason, Step, advance
+    from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
 
 __all__ = [
     "AGENT",
@@ -151,7 +151,7 @@ _HOMES: Final = (
     "lifecycle",
     "coverage",
     "estimate",
-    "_spans",
+    "spans",
     "_measure",
     "downtime",
     "cost",

@@ -8,7 +8,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from incidents._measure import TimeMeasure
-from incidents._spans import from_us
+from incidents.spans import from_us
 
 _DAY_US: Final = 86_400_000_000
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from incidents._spans import Ints
+from incidents.spans import Ints
 
 _MANTISSA: Final = 53
 _LARGEST: Final = 1 << 62

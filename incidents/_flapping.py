@@ -1,4 +1,4 @@
-"""Tell a check that changes its mind too often, by Nagios' rule.
+"""Recognise a check that changes its mind too often, by Nagios' rule.
 
 Of the last 21 evaluated results each of the 20 steps is a change or none. A change weighs between 0.8 (the oldest)
 and 1.2 (the newest); the weights of all changes over 20 are the share of change. Flapping starts at 20 % and ends at

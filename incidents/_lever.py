@@ -1,4 +1,4 @@
-"""Say what would help most: to notice sooner, or to repair faster."""
+"""Describe what would help most: to notice sooner, or to repair faster."""
 
 from enum import StrEnum
 from fractions import Fraction

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from incidents._spans import Ints
+from incidents.spans import Ints
 
 Bools = npt.NDArray[np.bool_]
 

@@ -10,12 +10,12 @@ import numpy as np
 from checks import Severity
 from incidents._columns import counts as count
 from incidents._columns import order_by, totals
-from incidents._known import Ruler, by_table
 from incidents._measure import Bools
 from incidents._model import Resolution
-from incidents._per_incident import PerIncident
 from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
-from incidents._spans import Ints, Spans
+from incidents.known_episodes import Ruler, by_table
+from incidents.per_incident import PerIncident
+from incidents.spans import Ints, Spans
 
 MAINTENANCE: Final = "maintenance"
 """The key of planned maintenance in `Downtime.excluded`."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from checks import Severity
-from incidents._spans import Window
+from incidents.spans import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ import numpy as np
 
 from incidents._calendar import BusinessHours
 from incidents._columns import dense, totals
-from incidents._known import Ruler, by_table, is_downtime, known_episodes
 from incidents._measure import Maintenance
 from incidents._rates import Role, money, role_rate
-from incidents._spans import HOUR_US, Ints, Spans, Window
+from incidents.known_episodes import Ruler, by_table, is_downtime, known_episodes
+from incidents.spans import HOUR_US, Ints, Spans, Window
 
 __all__ = ["BusinessHours", "Cost", "Pricing", "RateCard", "Role", "money", "price", "price_by", "role_rate"]
 

@@ -1,4 +1,4 @@
-"""Say when nobody was looking: time in which a table's checks were `unknown` or not run.
+"""Determine when nobody was looking: time in which a table's checks were `unknown` or not run.
 
 What a run found holds until the next one. So a run that could not be evaluated leaves the time after it unobserved, for
 its reason; and a scheduled check whose next run is overdue leaves the time from when it was due unobserved, as
@@ -14,7 +14,7 @@ from typing import Final
 
 from incidents._measure import TimeMeasure
 from incidents._model import Watch
-from incidents._spans import Window, to_us
+from incidents.spans import Window, to_us
 
 NOT_RUN: Final = "not-run"
 """The reason of a gap in which a scheduled check did not run. The others are the reasons of `unknown`."""

@@ -17,14 +17,14 @@ from fractions import Fraction
 import numpy as np
 
 from incidents._columns import dense
-from incidents._known import Ruler, first_rows, is_downtime, known_episodes
 from incidents._lever import Lever, lever_of
 from incidents._measure import Maintenance, TimeMeasure
 from incidents._model import Incident
 from incidents._per_group import MAINTENANCE, per_group, table_time
-from incidents._per_incident import per_incident
 from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
-from incidents._spans import HOUR_US, OPEN_END, Ints, Spans, Window
+from incidents.known_episodes import Ruler, first_rows, is_downtime, known_episodes
+from incidents.per_incident import per_incident
+from incidents.spans import HOUR_US, OPEN_END, Ints, Spans, Window
 
 __all__ = [
     "HOUR_US",

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """Returns the time."""
 
     def now(self) -> datetime:
         """Return the present moment, aware, in UTC."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from remedies._errors import Misfit
 from remedies.generalisation import text_of
-from remedies.generalisation._units import number_in
+from remedies.generalisation.units import number_in
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,14 +14,14 @@ import numpy.typing as npt
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from checks import Json
-from checks._columns import ColumnName
+from checks.parameters.columns import ColumnName
 from remedies._bounds import in_type, is_number
 from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, Treatment, UtilityReport
 from remedies._errors import Misfit, Refused
-from remedies._recoded import check_columns
-from remedies._tally import CodedCells, CodingCounts, Distinct
 from remedies.generalisation import coding, text_of
-from remedies.generalisation._spell import distinct_texts, scalars_of
+from remedies.generalisation.recoded import check_columns
+from remedies.generalisation.spelling import distinct_texts, scalars_of
+from remedies.generalisation.value_counts import CodedCells, CodingCounts, Distinct
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,23 +11,23 @@ from annotated_types import Ge
 from pydantic import Field, model_validator
 
 from checks import Json
-from checks._columns import ColumnName
-from checks._scalars import PositiveDuration
+from checks.parameters.columns import ColumnName
+from checks.parameters.scalars import PositiveDuration
 from checks.risk import Hierarchy
 from remedies._contract import Progress, Remedy
 from remedies._errors import Misfit, Refused
-from remedies._limits import Declared, Share
-from remedies._recoded import ChosenLevels, Recodes, check_columns, plain_number
 from remedies.generalisation import By
+from remedies.generalisation.limits import Declared, Share
+from remedies.generalisation.recoded import ChosenLevels, Recodes, check_columns, plain_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from remedies.generalisation import Fault, Optimum, Recoding
-    from remedies.generalisation._choices import Choices
-    from remedies.generalisation._criteria import Criterion
-    from remedies.generalisation._frequencies import Frequencies
-    from remedies.generalisation._suppression import Mixed
+    from remedies.generalisation.choices import Choices
+    from remedies.generalisation.criteria import Criterion
+    from remedies.generalisation.frequencies import Frequencies
+    from remedies.generalisation.suppression import Mixed
 
 
 class Search(StrEnum):
@@ -119,7 +119,7 @@ class Generalise(Recodes):
         Raises:
             Misfit: as `faults`, or there is a fault: all of them are named.
         """
-        from remedies.generalisation._plain import with_plain
+        from remedies.generalisation.plain_values import with_plain
 
         wrong = [f"column '{name}': {fault.message}" for name, fault in self.faults(table)]
         if wrong:
@@ -154,8 +154,8 @@ class Generalise(Recodes):
             Misfit: it has fewer than k rows, or does not fit what is asked.
             Refused: nothing that holds was found.
         """
-        from remedies.generalisation._criteria import rows_of
-        from remedies.generalisation._suppression import mix_suppressed
+        from remedies.generalisation.criteria import rows_of
+        from remedies.generalisation.suppression import mix_suppressed
 
         began, criteria, most = perf_counter(), self.criteria(frequencies), rows_of(self.suppress, frequencies.rows)
         recoding, found = self._chosen(frequencies, self.suppress, progress)
@@ -193,8 +193,8 @@ class Generalise(Recodes):
         Raises:
             Misfit: as `choose`.
         """
-        from remedies.generalisation._choices import choices
-        from remedies.generalisation._incognito import generalisations
+        from remedies.generalisation.choices import choices
+        from remedies.generalisation.incognito_search import generalisations
 
         budget = None if self.budget is None else self.budget.total_seconds()
         tell = None if progress is None else lambda share: progress(share / 2)
@@ -207,7 +207,7 @@ class Generalise(Recodes):
         )
 
     def _fixed(self, frequencies: Frequencies, share: float) -> Recoding:
-        from remedies.generalisation._criteria import check_k, rows_of
+        from remedies.generalisation.criteria import check_k, rows_of
 
         check_k(frequencies, self.k)
         levels = [(self.levels or {}).get(name, 0) for name in frequencies.columns]
@@ -221,7 +221,7 @@ class Generalise(Recodes):
         return recoding
 
     def _optimal(self, frequencies: Frequencies, share: float, progress: Progress | None) -> tuple[Recoding, Optimum]:
-        from remedies.generalisation._optimal import optimum
+        from remedies.generalisation.optimal_search import optimum
 
         budget = None if self.budget is None else self.budget.total_seconds()
         request: dict[str, Any] = {"criteria": self.criteria(frequencies), "budget": budget, "progress": progress}
@@ -233,13 +233,13 @@ class Generalise(Recodes):
         return self._at(frequencies, current_optimum.levels), current_optimum
 
     def _raised(self, frequencies: Frequencies, share: float) -> Recoding:
-        from remedies.generalisation._datafly import raise_until
+        from remedies.generalisation.datafly_search import raise_until
 
         return raise_until(frequencies, self.k, share, criteria=self.criteria(frequencies)).recoding
 
     def _cut_apart(self, frequencies: Frequencies, progress: Progress | None) -> Recoding:
-        from remedies.generalisation._mondrian import cut_apart
-        from remedies.generalisation._representatives import is_numeric
+        from remedies.generalisation.mondrian_search import cut_apart
+        from remedies.generalisation.representatives import is_numeric
 
         numeric = [
             domain.column
@@ -251,7 +251,7 @@ class Generalise(Recodes):
     def _at(self, frequencies: Frequencies, levels: Any) -> Recoding:
         """Generalise to a node, and suppress what breaks a limit there."""
         from remedies.generalisation import Recoding
-        from remedies.generalisation._judge import broken_combinations
+        from remedies.generalisation.limits_of_classes import broken_combinations
 
         recoding = Recoding.of_node(frequencies, levels)
         broken = broken_combinations(frequencies, recoding.levels or (), self.k, self.criteria(frequencies))
@@ -275,7 +275,7 @@ class Generalise(Recodes):
 
     def _levels_of(self, recoding: Recoding) -> Mapping[str, Json] | None:
         """Name the level of each column; None of a local recoding."""
-        from remedies.generalisation._level_names import level_name
+        from remedies.generalisation.level_names import level_name
 
         if recoding.levels is None:
             return None
@@ -291,7 +291,7 @@ class Generalise(Recodes):
 
 def _mixed(recoding: Recoding, k: int, criteria: Sequence[Criterion]) -> Mixed | None:
     """Return as `mix_suppressed` does; None where too few classes hold."""
-    from remedies.generalisation._suppression import mix_suppressed
+    from remedies.generalisation.suppression import mix_suppressed
 
     try:
         return mix_suppressed(recoding, k, criteria)

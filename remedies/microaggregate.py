@@ -11,19 +11,19 @@ from annotated_types import Ge, Gt, MinLen
 from pydantic import Field, model_validator
 
 from checks import Json, did_you_mean
-from checks._columns import ColumnNames
-from checks._scalars import PositiveDuration
+from checks.parameters.columns import ColumnNames
+from checks.parameters.scalars import PositiveDuration
 from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, Treatment, UtilityReport, grouped_by
 from remedies._errors import Misfit, Refused
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from remedies._numbers import Floats
-    from remedies.microaggregation._attributes import Attribute
-    from remedies.microaggregation._cost import Cost
-    from remedies.microaggregation._mixed import Grouped, Partition
-    from remedies.microaggregation._result import Microaggregation
+    from remedies.microaggregation.attributes import Attribute
+    from remedies.microaggregation.cost import Cost
+    from remedies.microaggregation.mixed import Grouped, Partition
+    from remedies.microaggregation.numbers import Floats
+    from remedies.microaggregation.result import Microaggregation
 
 
 class Method(StrEnum):
@@ -79,7 +79,7 @@ class Microaggregate(RemedyParameters):
     def compiles_first(self) -> bool:
         """Check whether this machine has yet to compile the search, which takes about a minute, once."""
         from remedies._compiled import is_kept
-        from remedies.microaggregation._sweep import sweep_blocks
+        from remedies.microaggregation.sweep import sweep_blocks
 
         return self.method is Method.BEST and not is_kept(sweep_blocks)
 
@@ -90,7 +90,7 @@ class Microaggregate(RemedyParameters):
             Misfit: a column is missing, holds what its kind cannot be, or there are fewer than k records.
             Refused: a group by all columns of the output finds fewer than k records together; nothing is given out.
         """
-        from remedies.microaggregation._mixed import group_records
+        from remedies.microaggregation.mixed import group_records
 
         if len(frame) < self.k:
             text = "1 record" if len(frame) == 1 else f"{len(frame)} records"
@@ -104,7 +104,7 @@ class Microaggregate(RemedyParameters):
         return Treatment(treated, self._bill(attributes, grouped, self._prove(treated)))
 
     def _read(self, frame: pd.DataFrame, name: str) -> Attribute:
-        from remedies.microaggregation._attributes import nominal, numeric, ordinal
+        from remedies.microaggregation.attributes import nominal, numeric, ordinal
 
         names = [str(column) for column in frame.columns]
         if names.count(name) != 1:
@@ -132,7 +132,7 @@ class Microaggregate(RemedyParameters):
     def _partition(self, rows: int, progress: Progress | None) -> Partition:
         """Return what groups the records of one block of a table of so many rows."""
         from remedies.microaggregation import microaggregate
-        from remedies.microaggregation._standardise import Coordinates
+        from remedies.microaggregation.standardisation import Coordinates
 
         done = 0
 
@@ -157,7 +157,7 @@ class Microaggregate(RemedyParameters):
         return partition
 
     def _bill(self, attributes: Sequence[Attribute], grouped: Grouped, guarantee: Guarantee) -> UtilityReport:
-        from remedies.microaggregation._cost import cost
+        from remedies.microaggregation.cost import cost
 
         current_cost = cost(attributes, grouped.codes, grouped.missing)
         return UtilityReport(
@@ -174,7 +174,7 @@ class Microaggregate(RemedyParameters):
         )
 
     def _figures(self, grouped: Grouped, cost: Cost) -> Mapping[str, Json]:
-        from remedies.microaggregation._attributes import ColumnKind
+        from remedies.microaggregation.attributes import ColumnKind
 
         sizes = np.bincount(grouped.labels)
         plain = len(grouped.results) == 1 and not self.weights and set(cost.by_kind) == {ColumnKind.NUMERIC}

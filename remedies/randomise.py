@@ -13,16 +13,16 @@ from annotated_types import Ge, Gt, Lt, MinLen
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from checks import Json
-from checks._columns import ColumnName
+from checks.parameters.columns import ColumnName
 from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, RowOrder, Treatment, UtilityReport
 from remedies._errors import Refused
-from remedies.differential_privacy.answers._domain import Range
+from remedies.differential_privacy.answers.domain import Range
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from remedies.differential_privacy import Mechanism, Randomised
-    from remedies.differential_privacy._epsilon import Loss
+    from remedies.differential_privacy.epsilon import Loss
 
 Value: TypeAlias = bool | int | float | date | datetime | str
 Probability: TypeAlias = Annotated[float, Ge(0), Lt(1)]
@@ -30,7 +30,7 @@ Probability: TypeAlias = Annotated[float, Ge(0), Lt(1)]
 
 def _epsilon(said: object) -> object:
     """Read a decimal of at most nine places; what is none is refused with the reason."""
-    from remedies.differential_privacy._epsilon import decimal_of, nano
+    from remedies.differential_privacy.epsilon import decimal_of, nano
 
     return decimal_of(nano(said)) if isinstance(said, str | int | float | Decimal) else said
 
@@ -66,7 +66,7 @@ class Randomise(RemedyParameters):
 
     @model_validator(mode="after")
     def _declarations_fit(self) -> Self:
-        from remedies.differential_privacy._domain import Domain
+        from remedies.differential_privacy.domain import Domain
 
         if sum(one is not None for one in (self.epsilon, self.pk, self.retention)) != 1:
             raise ValueError("expected exactly one of 'epsilon', 'pk' and 'retention'")
@@ -137,7 +137,7 @@ class Randomise(RemedyParameters):
         Raises:
             Refused: it has other columns or rows, or values outside a domain.
         """
-        from remedies.differential_privacy._randomise import INDEX, ORDER
+        from remedies.differential_privacy.mechanism import INDEX, ORDER
         from remedies.generalisation import text_of, texts_of
 
         if len(after) != mechanism.rows:
@@ -194,7 +194,7 @@ def keep_to_epsilon(mechanism: Mechanism, limit: Loss) -> None:
         Refused: it costs more, or a column leaves unchanged, so that no epsilon holds of it.
     """
     from remedies.differential_privacy import nano
-    from remedies.differential_privacy._epsilon import decimal_of
+    from remedies.differential_privacy.epsilon import decimal_of
 
     allowed = decimal_of(nano(limit, name="the limit on epsilon"))
     if mechanism.epsilon is None:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from checks import Json
-from checks._columns import ColumnName
+from checks.parameters.columns import ColumnName
 from remedies._contract import Progress, Remedy
 from remedies._errors import Refused
-from remedies._recoded import ChosenLevels, Recodes
+from remedies.generalisation.recoded import ChosenLevels, Recodes
 
 if TYPE_CHECKING:
-    from remedies.generalisation._frequencies import Frequencies
+    from remedies.generalisation.frequencies import Frequencies
 
 
 class Suppress(Recodes):
@@ -49,7 +49,7 @@ class Suppress(Recodes):
             Refused: nothing would be left.
         """
         from remedies.generalisation import utilities
-        from remedies.generalisation._suppression import blank_cells, mix_suppressed, without_broken
+        from remedies.generalisation.suppression import blank_cells, mix_suppressed, without_broken
 
         began, criteria = perf_counter(), self.criteria(frequencies)
         if self.cells:

@@ -18,10 +18,10 @@ from sources._deadline import reporting_stuck
 from sources._engine_function import engine_function
 from sources._identity import is_same_table, table_identity
 from sources._kinds import open_source
-from sources._moments import Moment, as_moment
 from sources._names import did_you_mean, nearest
 from sources._place import path_in_url
 from sources._spec import CsvOptions, SourceSpec
+from sources.moments import Moment, as_moment
 
 __all__ = [
     "Column",

@@ -1,4 +1,4 @@
-"""Give an answer column by column, for whoever works on arrays: distinct values, and where they stand.
+"""Return an answer column by column, for whoever works on arrays: distinct values, and where they stand.
 
 Numpy is imported when an answer is taken apart, so that `import sources` stays cheap.
 """

@@ -15,8 +15,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._engine import PIECE, EngineSource, Entry, Rows
-from sources._postgres_columns import table_of
 from sources._select import refuse_other_words
+from sources.postgres_columns import table_of
 
 _CATALOGUE: Final = """
 SELECT current_database(), n.nspname, c.relname, pg_table_is_visible(c.oid)

@@ -20,10 +20,10 @@ from ibis.common.exceptions import IbisError
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
 from sources._engine import PIECE, EngineSource, Entry, Rows
-from sources._moments import register
 from sources._place import file_of
 from sources._select import refuse_other_words
 from sources._spec import SourceSpec
+from sources.moments import register
 
 _STEPS_BETWEEN_LOOKS: Final = 50_000
 """After so many steps of a statement Python has a turn, in which Ctrl-C is noticed."""

@@ -192,7 +192,7 @@ def _give_name(draft: Path, file: Path, *, force: bool) -> None:
 
 
 def name_without_replacing(draft: Path, file: Path) -> None:
-    """Give a file its name, unless somebody else took that meanwhile.
+    """Rename a file, unless somebody else took that meanwhile.
 
     Raises:
         StoreError: somebody did.

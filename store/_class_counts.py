@@ -179,11 +179,11 @@ class ClassCountBook(ClassCountView):
                 self._replace_sizes(current_staged)
 
     def abandon_counts(self, state: int) -> None:
-        """Give up counts; retention takes them, and the next look counts everything."""
+        """Abandon counts; retention takes them, and the next look counts everything."""
         self._connection.execute(update(_STATE).where(_STATE.c.id == state).values(is_current=False))
 
     def keep_counts_of(self, subjects: Iterable[str]) -> None:
-        """Give up the counts of all others."""
+        """Abandon the counts of all others."""
         texts = set(subjects)
         current = self._connection.execute(select(_STATE.c.id, _STATE.c.subject).where(_IS_CURRENT)).all()
         for state, subject in current:

@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 
 from checks import Json
 from remedies import Misfit
-from remedies.differential_privacy._ledger import (
+from remedies.differential_privacy.ledger import (
     Answered,
     Audit,
     Budget,

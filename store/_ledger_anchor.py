@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from remedies import Misfit
-from remedies.differential_privacy._accounting import Accounting
-from remedies.differential_privacy._ledger import Budget
-from remedies.differential_privacy._sensitivity import Adjacency
+from remedies.differential_privacy.accounting import Accounting
+from remedies.differential_privacy.ledger import Budget
+from remedies.differential_privacy.sensitivity import Adjacency
 from store._engines import address_of
 from store._errors import LedgerBroken, StoreUnavailable
 from store._failpoint import FailPoint, reached

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from remedies import Misfit
-from remedies.differential_privacy._ledger import Audit, Flaw
+from remedies.differential_privacy.ledger import Audit, Flaw
 from store._errors import LedgerBroken, StoreCorrupt
 from store._json import from_text
 from store._ledger_anchor import Anchor

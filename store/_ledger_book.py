@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import func, insert, literal_column, select, update
 
-from remedies.differential_privacy._ledger import Budget, Standing
+from remedies.differential_privacy.ledger import Budget, Standing
 from store._columns import columns_of
 from store._connected import Connected
 from store._json import from_text

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from remedies.differential_privacy._ledger import Budget
+from remedies.differential_privacy.ledger import Budget
 from store._json import from_text, to_text
 from store._ledger_anchor import Anchor
 from store._ledger_book import LedgerBook, LedgerView, StoredBudget

@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, UniqueConstraint
 from sqlmodel import Field
 
-from remedies.differential_privacy._accounting import Accounting
-from remedies.differential_privacy._sensitivity import Adjacency
+from remedies.differential_privacy.accounting import Accounting
+from remedies.differential_privacy.sensitivity import Adjacency
 from store._columns import STRICT, Row, blob, line, one_of, only_where, time, whole, word
 from store._ledger_chain import EntryKind
 from store._types import WHOLE

@@ -51,7 +51,7 @@ class DaemonLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give it back."""
+        """Release it."""
         if self._number is not None:
             os.close(self._number)
             self._number = None

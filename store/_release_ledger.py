@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from checks.classes.counts import CLASS_VALUE, SIGNATURE, Release
 from incidents import to_us
-from remedies.differential_privacy._ledger import Audit, Flaw
+from remedies.differential_privacy.ledger import Audit, Flaw
 from store._book import Book
 from store._json import from_text, to_text
 from store._ledger import StoredLedger

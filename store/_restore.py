@@ -148,7 +148,7 @@ def _have_one_page_size(source: Connection, present: Connection) -> None:
 
 
 def _keep_aside(store: Path, path: Path) -> None:
-    """Give a store that cannot be read a second name, and move its log there.
+    """Link a store that cannot be read a second name, and move its log there.
 
     A log that is left behind would be taken for the new store's. The file itself stays in its place until it is
     replaced: where there is no store, a daemon that starts would make a new, empty one.

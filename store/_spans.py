@@ -9,7 +9,7 @@ from sqlalchemy import Case, Column, Connection, Select, bindparam, case, func, 
 
 from checks import Kind, Severity
 from incidents import OPEN_END, Resolution, Spans
-from incidents._spans import Ints
+from incidents.spans import Ints
 from store._incidents import touching
 from store._rows import EpisodeRow, IncidentRow
 from store._types import WHOLE, Line

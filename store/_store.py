@@ -229,7 +229,7 @@ class Store:
         return claim_request(self._address, request_id, patience=patience)
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self.stop_leading()
         self._writer.dispose()
         self._reader.dispose()

@@ -1,1 +1,1 @@
-"""Say: Jinja2 templates and message catalogues. No code lives here."""
+"""Texts: Jinja2 templates and message catalogues. No code lives here."""

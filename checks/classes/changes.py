@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from checks._columns import say_type
 from checks._contract import Context, Misconfigured
 from checks._names import did_you_mean
 from checks.classes.row_hash import hash_sums, row_hash
+from checks.parameters.columns import say_type
 from sources.expressions import ibis, ir
 
 ROWS: Final = "rows"

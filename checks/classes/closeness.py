@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 
 from checks.classes.sensitive import bad_classes
 from checks.classes.tables import COPIES, SIZE, VALUE, ClassTables
-from checks.risk._hierarchy import Hierarchy
-from checks.risk._t_closeness import T_SLACK
+from checks.risk.hierarchy import Hierarchy
+from checks.risk.t_distances import T_SLACK
 from sources.expressions import dt, ibis, ir
 
 _NULL: Final = -1

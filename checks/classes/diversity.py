@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from checks.classes.sensitive import bad_classes
 from checks.classes.tables import COPIES, SIZE, ClassTables
-from checks.risk._l_diversity import entropy_floor, ratio_of
+from checks.risk.l_measures import entropy_floor, ratio_of
 from sources.expressions import ir
 
 

@@ -8,7 +8,7 @@ from operator import and_
 from typing import Final, NamedTuple
 
 from checks.classes.shared_columns import SharedColumn
-from checks.risk._linkage import WIDTH
+from checks.risk.record_linkage import WIDTH
 from sources.expressions import ibis, ir
 
 _FARTHEST: Final = 2.0**62

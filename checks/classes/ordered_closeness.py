@@ -19,8 +19,8 @@ from functools import partial
 from checks._aggregates import holds_no_number
 from checks.classes.closeness import Distances, Values, with_facts
 from checks.classes.tables import COPIES, SIZE, VALUE, ClassTables
-from sources._moments import as_moment
 from sources.expressions import ibis, ir
+from sources.moments import as_moment
 
 
 def orderly_far(dialect: str, values: Values) -> Distances:

@@ -13,11 +13,11 @@ from typing import Annotated, Final, Self, TypeAlias
 from annotated_types import MinLen
 from pydantic import Field
 
-from checks._columns import ColumnName, common_kind
 from checks._contract import Context, Misconfigured
 from checks._message import Message
 from checks._names import did_you_mean
 from checks.classes.tables import SIZE, ClassTables
+from checks.parameters.columns import ColumnName, common_kind
 from sources.expressions import dt, ibis, ir
 
 NO_POPULATION: Final = Message(

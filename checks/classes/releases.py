@@ -16,7 +16,7 @@ def compared(now: PersonPairs, releases: Sequence[Release]) -> list[Mapping[str,
     A release with which the table has nobody in common has one row, of size 0 and no persons. One whose persons are
     told apart otherwise (by other columns, or under another key) has one row whose size is None.
     """
-    from checks.risk._composition import intersect_signed
+    from checks.risk.composition import intersect_signed
 
     rows: list[Mapping[str, Any]] = []
     for release in releases:

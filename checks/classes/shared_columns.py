@@ -18,15 +18,15 @@ from pydantic import BeforeValidator, PlainSerializer
 from pydantic import WithJsonSchema as JsonSchema
 
 from checks._aggregates import holds_no_number
-from checks._columns import number_types, say_type
 from checks._contract import Context, Misconfigured, Outcome, UnknownReason, unknown
 from checks._literals import comparable
 from checks._message import Message
-from checks._scalars import parse_duration, say
-from checks.risk._shared_columns import FAR, MICROSECOND, SLACK
+from checks.parameters.columns import number_types, say_type
+from checks.parameters.scalars import parse_duration, say
+from checks.risk.shared_columns import FAR, MICROSECOND, SLACK
 from sources import NotTemporal
-from sources._moments import as_moment, microseconds
 from sources.expressions import dt
+from sources.moments import as_moment, microseconds
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

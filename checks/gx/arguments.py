@@ -113,7 +113,7 @@ def safe_query(query: object, *, dialect: str) -> str:
         text = query.format(batch=_BATCH)
     except (AttributeError, IndexError, KeyError, ValueError):
         raise Misconfigured(f"'{QUERY_ARGUMENT}' may hold {{batch}} only; double other braces") from None
-    from checks._statement import select_sql  # imports sqlglot
+    from checks.sql_text.statement import select_sql  # imports sqlglot
 
     safe = select_sql(text, dialect=dialect).replace("{", "{{").replace("}", "}}")
     return re.sub(f'"?{_BATCH}"?', "{batch}", safe)

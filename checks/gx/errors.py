@@ -1,4 +1,4 @@
-"""Tell why an expectation could not be evaluated from the classes of an exception alone: its text may hold data."""
+"""Find why an expectation could not be evaluated from the classes of an exception alone: its text may hold data."""
 
 import builtins
 import re

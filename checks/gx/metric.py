@@ -23,7 +23,7 @@ from ibis.backends.sqlite.udf import register_all
 from checks._catalog import load_catalog
 from checks._contract import Check, CheckParameters, Measurement
 from checks.gx.measure import BATCH, dialect_of, measure, measure_frame
-from sources._moments import register
+from sources.moments import register
 
 METRIC: Final = "tablewatch.check"
 _TYPES: Final = {"sqlite": SQLiteType, "postgres": PostgresType}

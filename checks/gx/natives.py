@@ -11,8 +11,8 @@ from math import ceil, floor, isfinite
 from string import Formatter
 from typing import Any, Final
 
-from checks._numbers import decimal
 from checks.gx.arguments import QUERY_ARGUMENT
+from checks.parameters.numbers import decimal
 
 _TYPES: Final[Mapping[str, str]] = {
     "bigint": "int64", "bool": "boolean", "boolean": "boolean", "date": "date", "datetime": "timestamp",

@@ -18,9 +18,9 @@ from pydantic import ValidationError
 
 from checks._catalog import load_catalog
 from checks._contract import Check, CheckError, CheckParameters, ColumnClass, Severity, Zones
-from checks._numbers import as_json
 from checks.gx.natives import native_of
 from checks.gx.twins import NoTwinError, Twin, twins_of
+from checks.parameters.numbers import as_json
 
 _MARK: Final = "tablewatch"
 _TO_GX: Final = {Severity.INFO: "info", Severity.WARNING: "warning"}

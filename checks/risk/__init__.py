@@ -1,15 +1,15 @@
 """Disclosure risk as mathematics: arrays and pandas frames in, frozen dataclasses out. What the checks judge by."""
 
-from checks.risk._composition import Composition, intersect
-from checks.risk._hierarchy import Hierarchy
-from checks.risk._k_anonymity import KAnonymity, k_anonymity
-from checks.risk._l_diversity import ColumnDiversity, LDiversity, l_diversity
-from checks.risk._linkage import Linkage, linkage
-from checks.risk._population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
-from checks.risk._presence import JournalistRisk, Presence, delta_presence, journalist_risk
-from checks.risk._sizes import ClassSizes, class_sizes
-from checks.risk._subsets import Separation, separations
-from checks.risk._t_closeness import ColumnCloseness, TCloseness, t_closeness
+from checks.risk.class_risks import KAnonymity, k_anonymity
+from checks.risk.composition import Composition, intersect
+from checks.risk.hierarchy import Hierarchy
+from checks.risk.l_measures import ColumnDiversity, LDiversity, l_diversity
+from checks.risk.population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
+from checks.risk.presence import JournalistRisk, Presence, delta_presence, journalist_risk
+from checks.risk.record_linkage import Linkage, linkage
+from checks.risk.sizes import ClassSizes, class_sizes
+from checks.risk.subsets import Separation, separations
+from checks.risk.t_distances import ColumnCloseness, TCloseness, t_closeness
 
 __all__ = [
     "ClassSizes",

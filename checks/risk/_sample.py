@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from checks.risk._sizes import ClassSizes
+from checks.risk.sizes import ClassSizes
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""Say who knows of an incident, or is about to: only what somebody hears of may stand for what is muted."""
+"""Determine who knows of an incident, or is about to: only what somebody hears of may stand for what is muted."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Say what holds the news of a problem back, for every channel alike, and until when.
+"""Determine what holds the news of a problem back, for every channel alike, and until when.
 
 A snooze, planned maintenance, a silence, and an open incident upstream. What is held back is decided again when the
 hold ends: a problem that is still there then is told, one that is over is not. The end of a problem that a channel was

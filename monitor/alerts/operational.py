@@ -1,4 +1,4 @@
-"""Tell operators of Tablewatch itself, and readers of the week: messages that are about no single incident."""
+"""Notify operators of Tablewatch itself, and readers of the week: messages that are about no single incident."""
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Say until when quiet hours hold an alert back, by the wall clock of their zone.
+"""Determine until when quiet hours hold an alert back, by the wall clock of their zone.
 
 `days` are those on which a quiet stretch begins; one that ends before it starts ends on the next day. A time that the
 clocks show twice is quiet both times, one that they skip never was. Stretches that touch are one.

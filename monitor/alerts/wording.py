@@ -1,4 +1,4 @@
-"""Say in the reader's language what happened to an incident: one headline, and the facts beside it.
+"""Describe in the reader's language what happened to an incident: one headline, and the facts beside it.
 
 Everything said is metadata: names from the configuration, times, figures, and the title of an incident, made of
 counts and names by construction. What others wrote (names of tables, titles, owners) is one line, shows its control

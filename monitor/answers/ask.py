@@ -17,8 +17,8 @@ from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.scan.results import run_guarded
 from remedies import Misfit
-from remedies.differential_privacy._ledger import Answered, Charge, Granted, Ledger, Refusal, RefusalReason
 from remedies.differential_privacy.answers import Statistic
+from remedies.differential_privacy.ledger import Answered, Charge, Granted, Ledger, Refusal, RefusalReason
 from sources import open_source
 
 PATIENCE: Final = timedelta(seconds=10)
@@ -132,7 +132,7 @@ def _refuse_alike(data_set: DataSet, columns: Iterable[str]) -> None:
     Raises:
         Misfit: it can.
     """
-    from remedies.differential_privacy.answers._canonical import refuse_alike
+    from remedies.differential_privacy.answers.canonical import refuse_alike
 
     if data_set.source.files is not None:
         refuse_alike({name: data_set.declared.column(name) for name in columns})
@@ -159,8 +159,8 @@ def check_columns(data_set: DataSet) -> None:
         SourceError: the source or the table cannot be reached, or the engine cannot ask so.
     """
     from remedies.differential_privacy.answers import Limits
-    from remedies.differential_privacy.answers._reading import Reader
-    from remedies.differential_privacy.answers._rows import meant_rows
+    from remedies.differential_privacy.answers.reading import Reader
+    from remedies.differential_privacy.answers.rows import meant_rows
 
     domain = data_set.declared.domain
     _refuse_alike(data_set, domain)

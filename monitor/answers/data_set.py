@@ -7,8 +7,8 @@ from hashlib import blake2b
 from monitor.config import Budget
 from monitor.config.project import Project
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from remedies.differential_privacy._ledger import Budget as LedgerBudget
 from remedies.differential_privacy.answers import Terms
+from remedies.differential_privacy.ledger import Budget as LedgerBudget
 from sources import SourceSpec, did_you_mean
 
 

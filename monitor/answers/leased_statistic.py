@@ -9,8 +9,8 @@ from checks import Json, Outcome
 from monitor.answers.question import PrivateQuestion
 from monitor.answers.series import AnswerSeries
 from monitor.daemon.leases import LeasedTable
-from remedies.differential_privacy._epsilon import text_of
-from remedies.differential_privacy._ledger import Charge, Claim, Granted
+from remedies.differential_privacy.epsilon import text_of
+from remedies.differential_privacy.ledger import Charge, Claim, Granted
 from sources import SourceSpec
 from store import SlotState, Tries
 

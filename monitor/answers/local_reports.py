@@ -21,14 +21,14 @@ from monitor.releases.treatment.spreadsheet import escape_text, originals
 from monitor.terminal.text_cleaning import json_text
 from remedies import Misfit
 from remedies.differential_privacy import Oracle, choose_oracle, oracles
-from remedies.differential_privacy._domain import Domain
-from remedies.differential_privacy._epsilon import Loss
-from remedies.differential_privacy._randomise import random_order
+from remedies.differential_privacy.domain import Domain
+from remedies.differential_privacy.epsilon import Loss
+from remedies.differential_privacy.mechanism import random_order
 from remedies.generalisation import text_of
 
 if TYPE_CHECKING:
-    from remedies.differential_privacy._oracles._choices import Codes
     from remedies.differential_privacy.answers import Range
+    from remedies.differential_privacy.frequency_oracles.choices import Codes
 
 _NAME: Final = "value"
 ENDS: Final = (".jsonl", ".csv")

@@ -29,8 +29,8 @@ from monitor.daemon.leases import LeasedTable
 from monitor.scan.results import Subject, Target, run_guarded
 from monitor.terminal.problem import Stop
 from remedies import Misfit
-from remedies.differential_privacy._epsilon import text_of
-from remedies.differential_privacy._ledger import Answered, Granted, Refusal, RefusalReason
+from remedies.differential_privacy.epsilon import text_of
+from remedies.differential_privacy.ledger import Answered, Granted, Refusal, RefusalReason
 from store import (
     Lease,
     LedgerBroken,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._options import not_read
 from monitor.terminal.output import Invocation, count
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, not_read
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,7 +92,7 @@ def _finite(text: str) -> str:
 
 
 def _number(text: str) -> Any:
-    from checks._numbers import parse_written
+    from checks.parameters.numbers import parse_written
 
     return parse_written(_finite(text))
 

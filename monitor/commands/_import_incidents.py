@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._options import not_read, who
+from monitor.commands._options import who
 from monitor.terminal.output import Invocation, count
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, not_read
 from monitor.terminal.progress import progress
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def import_incidents(
 
 
 def _zone(project: "Project", name: str | None) -> str:
-    from checks._scalars import known_zone
+    from checks.parameters.scalars import known_zone
 
     try:
         return project.config.timezone if name is None else known_zone(name)

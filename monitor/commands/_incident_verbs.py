@@ -61,7 +61,7 @@ def assign(
     assignee: Annotated[str, typer.Argument(metavar="WHO", help="Who repairs it.")],
     by: By = None,
 ) -> None:
-    """Give an incident to somebody.
+    """Assign an incident to somebody.
 
     Example: tablewatch incident assign 41 s.sato
     """

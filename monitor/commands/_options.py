@@ -2,7 +2,6 @@
 
 import getpass
 from enum import StrEnum
-from pathlib import Path
 
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -58,10 +57,3 @@ def who(text: str | None) -> str:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # a container whose user has no name
         return "somebody"
-
-
-def not_read(code: str, path: Path, error: OSError) -> Problem:
-    """Return that a file that was named cannot be read, and why."""
-    missing = isinstance(error, FileNotFoundError)
-    reason = "does not exist" if missing else f"cannot be read ({(error.strerror or 'no reason is known').lower()})"
-    return Problem(code, f"{path} {reason}")

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from monitor.releases.treatment.generalise_table import RecodingRequest
     from remedies import Progress, UtilityReport
-    from remedies.generalisation._choices import Choices
+    from remedies.generalisation.choices import Choices
     from remedies.generalise import Generalise
 
 

@@ -142,7 +142,7 @@ def _treat(
     from monitor.releases.treatment.table_reader import columns_in, read
     from monitor.releases.treatment.verify import WrittenFile, texts_in
     from monitor.reporting.terminal_views.treatment import draw_bill
-    from remedies.generalisation._recoding import one_zero
+    from remedies.generalisation.recoding import one_zero
 
     text, out = asked.given, asked.out
     check_place(out, text=text, force=asked.force, protected=protected_files(invocation))

@@ -1,4 +1,4 @@
-"""Say what checks found that were asked ad hoc, and leave with the exit code it means."""
+"""Describe what checks found that were asked ad hoc, and leave with the exit code it means."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ def ask(place: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":
     Raises:
         Stop: a limit is out of range.
     """
-    from checks._catalog import load_catalog
+    from checks import load_catalog
     from monitor.clock import SystemClock
 
     with limits_in_words():

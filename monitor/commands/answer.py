@@ -112,7 +112,7 @@ def mean(
     request_id: RequestId = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Give the mean of a column, or in each cell with --by.
+    """Compute the mean of a column, or in each cell with --by.
 
     Example: tablewatch answer mean orders amount --epsilon 0.5
     """
@@ -135,7 +135,7 @@ def quantile(
     request_id: RequestId = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Give a quantile of a column, such as its median, chosen among candidates between the declared limits.
+    """Compute a quantile of a column, such as its median, chosen among candidates between the declared limits.
 
     Example: tablewatch answer quantile orders amount --share 0.9 --epsilon 0.5
     """
@@ -155,7 +155,7 @@ def list_(
     """
     from monitor.answers.data_set import DataSet
     from monitor.reporting.terminal_views.answers import draw_answers
-    from remedies.differential_privacy._epsilon import text_of
+    from remedies.differential_privacy.epsilon import text_of
 
     invocation: Invocation = ctx.obj
     with counter(invocation) as at:
@@ -208,7 +208,7 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
     from monitor.answers.ask import charge_of
     from monitor.answers.budget_status import ProtectedPeople, budget_status_json
     from monitor.reporting.terminal_views.answers import draw_plan
-    from remedies.differential_privacy._epsilon import text_of
+    from remedies.differential_privacy.epsilon import text_of
 
     charge = charge_of(data_set, statistic, "dry-run")
     standing = at.ledger.standing(charge.data_set, charge.unit)
@@ -236,8 +236,8 @@ def _tell(
     from monitor.answers.ask import AnswerService, NotAnswered
     from monitor.answers.budget_status import ProtectedPeople, budget_status_json
     from monitor.reporting.terminal_views.answers import draw_answer
-    from remedies.differential_privacy._epsilon import text_of
-    from remedies.differential_privacy._ledger import Refusal
+    from remedies.differential_privacy.epsilon import text_of
+    from remedies.differential_privacy.ledger import Refusal
 
     try:
         found = AnswerService(at.ledger, at.project.clock, at.actor).tell(data_set, statistic, request_id)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.commands._budget_options import Counter
-    from remedies.differential_privacy._ledger import Standing
+    from remedies.differential_privacy.ledger import Standing
 
 Reason = Annotated[str, typer.Option(help="Why; it is kept.")]
 

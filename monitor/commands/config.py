@@ -88,7 +88,7 @@ def schema(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Give the JSON Schema of the configuration, by which editors complete and check it.
+    """Print the JSON Schema of the configuration, by which editors complete and check it.
 
     Example: tablewatch config schema --write .tablewatch/schema.json
     """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from remedies.differential_privacy import Comparison
-    from remedies.differential_privacy.answers._domain import Cells
+    from remedies.differential_privacy.answers.domain import Cells
 
 app = typer.Typer(
     help="Compare the two ways to disclose, a randomised table and noisy answers.",

@@ -230,8 +230,8 @@ def _text(place: str) -> str:
     Raises:
         Stop: it cannot be read.
     """
-    from monitor.commands._options import not_read
     from monitor.terminal.input_file import read_text
+    from monitor.terminal.problem import not_read
 
     try:
         return sys.stdin.read() if place == _STDIN else read_text(Path(place))

@@ -74,7 +74,7 @@ def _unknown_columns(tree: Node, release: Node, declared: Node | None) -> Iterat
 
 def _build(node: Node) -> HierarchySpec | list[Problem]:
     from remedies import Misfit
-    from remedies.generalisation._spec import SPECS
+    from remedies.generalisation.spec import SPECS
 
     kind = child(node, "type")
     if kind is None:

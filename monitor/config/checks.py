@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from checks import Check
-from checks._catalog import load_catalog
+from checks import Check, load_catalog
 from monitor.config.messages import nearest, problem_at, suggest, word_errors
 from monitor.config.yaml_nodes import Node, plain_data
 from monitor.terminal.problem import Problem

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from checks._numbers import as_json
+from checks.parameters.numbers import as_json
 from monitor.config._errors import ConfigError
 from monitor.config._files import Files
 from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hierarchies

@@ -1,4 +1,4 @@
-"""Say what is wrong with a value, and where it stands: pydantic finds the errors, this words them."""
+"""Describe what is wrong with a value, and where it stands: pydantic finds the errors, this words them."""
 
 import json
 import re

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checks import Check, ColumnClass
-from checks._catalog import load_catalog
+from checks import Check, ColumnClass, load_catalog
 from monitor.config.checks import child, entries
 from monitor.config.messages import problem_at
 from monitor.config.model import Config

@@ -8,9 +8,9 @@ from annotated_types import Ge, Gt, Le, MinLen
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
 from checks import ColumnClass, did_you_mean
-from checks._columns import ColumnName
+from checks.parameters.columns import ColumnName
 from monitor.config.scalars import PositiveDuration, Section
-from remedies.differential_privacy._written import WrittenLoss
+from remedies.differential_privacy.decimal_text import WrittenLoss
 
 RECIPES: Final = ("answers", "code", "generalise", "microaggregate", "randomise", "suppress")
 """What a release can be treated with: the remedies, and noisy answers in the place of records."""

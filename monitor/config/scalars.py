@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandle
 from pydantic import WithJsonSchema as JsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from checks._scalars import (
+from checks.parameters.scalars import (
     Clock,
     Duration,
     PositiveDuration,

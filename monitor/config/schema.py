@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from checks._catalog import load_catalog
+from checks import load_catalog
 from monitor.config.model import Config
 from monitor.config.scalars import SchemaOfText
 from monitor.terminal.text_cleaning import json_text
@@ -21,7 +21,7 @@ _NAMED_SCHEMAS = frozenset({"properties", "$defs"})
 
 def json_schema() -> dict[str, Any]:
     """Return the schema of `tablewatch.yaml`: every check and hierarchy is a branch, told apart by `type`."""
-    from remedies.generalisation._spec import SPECS
+    from remedies.generalisation.spec import SPECS
 
     models: dict[str, type[BaseModel]] = {"": Config}
     models |= {word: check for word, check in load_catalog().items() if issubclass(check, BaseModel)}

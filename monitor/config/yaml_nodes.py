@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from checks._numbers import WrittenNumber
+from checks.parameters.numbers import WrittenNumber
 from monitor.terminal.problem import Problem
 
 MAX_BYTES = 1_000_000

@@ -56,7 +56,7 @@ class Jobs:
             self._queues[leased_table.source].remove(leased_table)
 
     def hand_out(self) -> None:
-        """Give the workers what waits, the oldest slots first."""
+        """Hand the workers what waits, the oldest slots first."""
         for name in sorted((name for name, queue in self._queues.items() if queue), key=self._oldest):
             queue = self._queues[name]
             while queue and self._pool.can_take(name):

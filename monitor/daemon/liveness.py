@@ -1,4 +1,4 @@
-"""Tell others that the daemon lives: systemd, and whoever calls when a ping stays away."""
+"""Notify others that the daemon lives: systemd, and whoever calls when a ping stays away."""
 
 import os
 import socket

@@ -16,7 +16,7 @@ class Presence:
     """A daemon's row in the store, written now and then. Used by one thread."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
-        """Give the daemon a name; nothing is written yet."""
+        """Name the daemon; nothing is written yet."""
         self._store, self._clock = store, clock
         now = clock.now()
         self._row = Row(
@@ -55,7 +55,7 @@ class Presence:
         self._next = self._clock.monotonic()
 
     def sign(self, *, leads: bool) -> None:
-        """Give a sign of life.
+        """Write a heartbeat.
 
         Raises:
             StoreError: it cannot be written.

@@ -1,4 +1,4 @@
-"""Tell what the demo planted and what was found: for a person and as JSON."""
+"""Report what the demo planted and what was found: for a person and as JSON."""
 
 import shlex
 from collections.abc import Iterator, Sequence

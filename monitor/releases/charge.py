@@ -16,8 +16,8 @@ from monitor.releases.same_table import SameTable, names_of
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies import Misfit
 from remedies.differential_privacy import Accounting, Adjacency, nano, rho_of_pure
-from remedies.differential_privacy._ledger import Charge, Refusal
 from remedies.differential_privacy.answers import Terms
+from remedies.differential_privacy.ledger import Charge, Refusal
 from store import View
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from monitor.releases.treatment.verify import WrittenFile
 from monitor.terminal.problem import Stop
 from monitor.terminal.temp_folders import draft_folder
 from monitor.workers.side_by_side import ProcessCrashed, run_in_processes
-from remedies.differential_privacy._randomise import random_order
+from remedies.differential_privacy.mechanism import random_order
 
 HOLDS: Final = "holds"
 REFUSED: Final = "refused"

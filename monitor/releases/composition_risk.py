@@ -8,7 +8,7 @@ from typing import Final
 from checks import ColumnClass, Json
 from checks.classes.counts import PersonPairs
 from checks.classes.counts import Release as Earlier
-from checks.risk._t_closeness import T_SLACK
+from checks.risk.t_distances import T_SLACK
 from monitor.config.release_model import Limits
 from monitor.releases.columns import ReleaseColumns
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -157,7 +157,7 @@ def describe_exposure(values: Mapping[str, Json]) -> str:
 
 def composition_risk(name: str, at: datetime, earlier: Earlier | None, pairs: PersonPairs, k: int) -> CompositionRisk:
     """Compare two exports; they cannot be where one was made without a person key, or has rows that name no person."""
-    from checks.risk._composition import intersect_signed, left_over_signed
+    from checks.risk.composition import intersect_signed, left_over_signed
 
     if earlier is None or not is_comparable(earlier, pairs):
         return CompositionRisk(name, at, None, None, None)
@@ -173,7 +173,7 @@ def is_comparable(earlier: Earlier, pairs: PersonPairs) -> bool:
 
 def exposed_by_all(earlier: Sequence[Earlier], pairs: PersonPairs, k: int) -> int | None:
     """Count whom all exports together leave in small groups; None where fewer than two earlier ones can be compared."""
-    from checks.risk._composition import intersect_all_signed
+    from checks.risk.composition import intersect_all_signed
 
     before = [
         (current_earlier.pairs.people, current_earlier.pairs.classes)
@@ -185,7 +185,7 @@ def exposed_by_all(earlier: Sequence[Earlier], pairs: PersonPairs, k: int) -> in
 
 def few_values(earlier: Sequence[Earlier], pairs: PersonPairs, attribute: bytes, least: float) -> int:
     """Count whom all exports together leave with fewer values of a sensitive column than were promised."""
-    from checks.risk._composition import SignedClasses, few_values_signed
+    from checks.risk.composition import SignedClasses, few_values_signed
 
     every = [current_earlier.pairs for current_earlier in earlier if is_comparable(current_earlier, pairs)] + [pairs]
     return few_values_signed(

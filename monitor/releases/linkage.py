@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checks.risk._t_closeness import T_SLACK
+from checks.risk.t_distances import T_SLACK
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.output_sanitizing import one_of_each
 from monitor.releases.person_level_k import PersonLevelK, linked_classes, person_level_k
@@ -14,8 +14,8 @@ from monitor.releases.treatment.spreadsheet import escape_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-    from remedies.generalisation._distances import Farthest
-    from remedies.generalisation._frequencies import Frequencies
+    from remedies.generalisation.distances import Farthest
+    from remedies.generalisation.frequencies import Frequencies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +105,7 @@ def _least_diverse(numbers: Sequence[int], column: "pd.Series[Any]") -> int:
 def reference_of(frame: "pd.DataFrame") -> "Frequencies":
     """Count the values of the one column of a frame: a sensitive column of the table that was given."""
     from remedies.generalisation import hierarchy_spec
-    from remedies.generalisation._frequencies import read_table
+    from remedies.generalisation.frequencies import read_table
 
     (name,) = map(str, frame.columns)
     current_name = f"{name}_"
@@ -133,7 +133,7 @@ def _farthest(numbers: Sequence[int], column: "pd.Series[Any]", reference: "Freq
 def _distances(numbers: Sequence[int], column: "pd.Series[Any]", reference: "Frequencies") -> "Farthest":
     import pandas as pd
 
-    from remedies.generalisation._distances import farthest
+    from remedies.generalisation.distances import farthest
 
     name = str(column.name)
     group, rows = f"{name} group", f"{name} rows"

@@ -285,7 +285,7 @@ def _each(signatures: bytes) -> set[bytes]:
 
 def _farthest(earliers: Sequence[Earlier], pairs: PersonPairs, treated: "Treated", name: str) -> float:
     """Return how far a joined class of this export and earlier ones is from the table: with each one, and with all."""
-    from checks.risk._composition import joined_classes_signed
+    from checks.risk.composition import joined_classes_signed
 
     now, before = (pairs.people, pairs.classes), [(earlier.pairs.people, earlier.pairs.classes) for earlier in earliers]
     joined = [[earlier, now] for earlier in before] + ([[*before, now]] if len(before) > 1 else [])

@@ -1,4 +1,4 @@
-"""Give the record of a release: how it stands, and every decision and every export, the newest first."""
+"""Read the record of a release: how it stands, and every decision and every export, the newest first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

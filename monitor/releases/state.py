@@ -1,4 +1,4 @@
-"""Say how a release stands by what was decided of it: pure, from the facts in order.
+"""Describe how a release stands by what was decided of it: pure, from the facts in order.
 
 held        a person, or Tablewatch, put it on hold, and nobody has approved it since
 approved    somebody approved a remedy, of this configuration, and that has not expired

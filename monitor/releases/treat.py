@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from remedies import Progress, UtilityReport
-    from remedies.generalisation._frequencies import Frequencies
+    from remedies.generalisation.frequencies import Frequencies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +200,7 @@ def _from_input(
     from monitor.releases.treatment.table_reader import count
     from monitor.releases.treatment.verify import count_name
     from remedies import Misfit
-    from remedies.generalisation._distances import farthest
+    from remedies.generalisation.distances import farthest
 
     limit = case.release.limits.t
     columns = [name for name in case.quasi if name in treated.frame.columns]

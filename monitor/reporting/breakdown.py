@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from incidents import Cost, Downtime, Window
-from incidents._spans import Ints
+from incidents.spans import Ints
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.model import DayBar, Share
 from monitor.reporting.week import Day, Week

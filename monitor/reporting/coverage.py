@@ -1,4 +1,4 @@
-"""Say what was watched in a week, what was not, and of which weeks nobody knows."""
+"""Describe what was watched in a week, what was not, and of which weeks nobody knows."""
 
 from collections.abc import Mapping
 from typing import Final

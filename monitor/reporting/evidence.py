@@ -21,7 +21,7 @@ from incidents import (
     to_us,
 )
 from incidents import measure as measure_window
-from incidents._spans import Ints
+from incidents.spans import Ints
 from monitor.config import Config
 from monitor.summaries.coverage import Observed, Watching, kept_since
 from monitor.summaries.releases import ReleaseState

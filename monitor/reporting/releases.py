@@ -1,4 +1,4 @@
-"""Say how releases stand, and why, in the reader's language; and list what was given out in a week."""
+"""Describe how releases stand, and why, in the reader's language; and list what was given out in a week."""
 
 from collections.abc import Iterator
 from typing import Any, Final

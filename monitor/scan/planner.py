@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from checks import Check, ClassQuestion, Context, Frame, Measurement, Misconfigured, Outcome, Wants
-from checks._statement import select_sql
-from checks._where import predicate_sql
 from checks.classes.tables import ClassTables
+from checks.sql_text.statement import select_sql
+from checks.sql_text.where import predicate_sql
 from monitor.scan.results import Subject, misconfigured
 from monitor.scan.sql_template import Placeholders, SqlTemplate
 from sources import Source, TableNotFound

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from checks import Check, Earlier, Measurement, Message, Outcome, Past, UnknownReason, unknown
-from checks._judge import judge
+from checks import Check, Earlier, Measurement, Message, Outcome, Past, UnknownReason, judge, unknown
 from incidents import (
     AGENT,
     Change,

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import ClassVar, Protocol
 from zoneinfo import ZoneInfo
 
-from checks._clocks import latest_local_time
+from checks import latest_local_time
 from sources import Source
 from sources.expressions import ibis, ir
 
@@ -20,7 +20,7 @@ _PARTS = ("year", "month", "day", "hour", "minute", "second")
 
 
 class Compiler(Protocol):
-    """Gives the SQL text of an expression in one dialect."""
+    """Returns the SQL text of an expression in one dialect."""
 
     def compile(self, expression: ir.Expr) -> str:
         """Return the SQL text of an expression."""

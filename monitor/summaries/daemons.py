@@ -1,4 +1,4 @@
-"""Say how the daemons of a store are: which run, what they wait for, what they refuse and what they leave out."""
+"""Describe how the daemons of a store are: which run, what they wait for, what they refuse and what they leave out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

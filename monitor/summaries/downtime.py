@@ -24,7 +24,7 @@ from incidents import (
     price_by,
     unobserved,
 )
-from incidents._spans import Ints
+from incidents.spans import Ints
 from monitor.config.project import Project
 from monitor.summaries.coverage import Observed, Watching, kept_since, lasting_gaps
 from monitor.summaries.grouping import GROUPINGS, days_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from checks import Severity
 from incidents import Spans, Window, from_us, to_us
-from incidents._spans import Ints
+from incidents.spans import Ints
 from monitor.config import Config
 from monitor.config.prices import midnight
 

@@ -1,4 +1,4 @@
-"""Say how tables are: the worst of what their checks found last, their open incidents, and what was not looked at.
+"""Describe how tables are: the worst of what their checks found last, their open incidents, and what was not looked at.
 
 degraded         a check fails, or an incident is open
 unknown          a check could not be evaluated, or its next run is overdue

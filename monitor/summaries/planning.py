@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from rich.text import Text
 
 from checks import say_duration
-from checks._scalars import parse_duration
+from checks.parameters.scalars import parse_duration
 from incidents import Lever, Role
 from incidents.estimate import Estimate, Expected, estimate
 from monitor.config.prices import Currency

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from incidents import Cost, Maintenance, Spans, Window
-from incidents._known import Ruler, known_episodes
-from incidents._per_incident import PerIncident, per_incident
-from incidents._spans import Ints
+from incidents.known_episodes import Ruler, known_episodes
+from incidents.per_incident import PerIncident, per_incident
+from incidents.spans import Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Say which releases are on hold, since when, and by which check; the others are clear, or approved with a remedy.
+"""List which releases are on hold, since when, and by which check; the others are clear, or approved with a remedy.
 
 hold      a person or Tablewatch put it on hold; or a disclosure check of the table fails or could not be evaluated, or
           a disclosure incident of it is open, and nobody has approved a remedy since

@@ -1,4 +1,4 @@
-"""Say how standing statistics are: when each was answered last, when it is due, and for how long its budget lasts."""
+"""Describe how standing statistics are: when each was answered last, when it is due, how long its budget lasts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from typing import Any
 
 from monitor.answers.series import AnswerSeries
 from monitor.config.project import Project
-from remedies.differential_privacy._epsilon import text_of
-from remedies.differential_privacy._ledger import Standing
+from remedies.differential_privacy.epsilon import text_of
+from remedies.differential_privacy.ledger import Standing
 from store import Slot, SlotState, View
 
 

@@ -1,4 +1,4 @@
-"""Say things in the reader's language: texts from the catalogues of `templates/locale`, the rest by Babel.
+"""Render texts in the reader's language: texts from the catalogues of `templates/locale`, the rest by Babel.
 
 English is the source language: a text without a translation is said in English. Catalogues are read from their `.po`
 text, so that what a translator edits is what runs.
@@ -22,8 +22,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_currency, format_decimal, format_percent, get_currency_precision
 
-from checks import Message
-from checks._message import nearest_ratio
+from checks import Message, nearest_ratio
 from incidents import money
 
 SOURCE_LANGUAGE: Final = "en"

@@ -7,6 +7,7 @@ so that any part of the room may use it.
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 _SHOWN = ("code", "message", "file", "line", "column", "hint")
@@ -72,3 +73,10 @@ class Stop(Exception):
 
     def __str__(self) -> str:
         return sum_up(self.problems) if self.problems else f"exit {int(self.code)}"
+
+
+def not_read(code: str, path: Path, error: OSError) -> Problem:
+    """Return the problem that a named file cannot be read, and why."""
+    missing = isinstance(error, FileNotFoundError)
+    reason = "does not exist" if missing else f"cannot be read ({(error.strerror or 'no reason is known').lower()})"
+    return Problem(code, f"{path} {reason}")

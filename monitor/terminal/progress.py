@@ -1,4 +1,4 @@
-"""Say how far a long command has come: a bar on a terminal, lines elsewhere, nothing at all for quick work."""
+"""Describe how far a long command has come: a bar on a terminal, lines elsewhere, nothing at all for quick work."""
 
 import threading
 from collections.abc import Callable, Iterator

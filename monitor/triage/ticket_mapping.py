@@ -1,4 +1,4 @@
-"""Say how a ticket system's table is to be read: which column is which field, what is set, which words mean ours."""
+"""Define how a ticket system's table is to be read: which column is which field, what is set, which words mean ours."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
-from checks._scalars import parse_duration
+from checks.parameters.scalars import parse_duration
 from monitor.config.prices import midnight
 from monitor.terminal.problem import ExitCode, Problem, Stop
 

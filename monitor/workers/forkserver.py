@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
-from checks._catalog import load_catalog
+from checks import load_catalog
 from checks.gx.parent_death import adopt_orphans, die_with_parent, outlive_parent
 from monitor.workers.process_control import kill_session
 

@@ -4,19 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from remedies.differential_privacy._accounting import (
-        Accounting,
-        Plan,
-        delta_of,
-        epsilon_of_rho,
-        parallel,
-        plan,
-        rho_of_pure,
-        rho_within,
-    )
     from remedies.differential_privacy._binary import BinaryMechanism
-    from remedies.differential_privacy._comparison import Comparison, compare
-    from remedies.differential_privacy._epsilon import laplace_scale, nano
     from remedies.differential_privacy._exponential import (
         exponential_mechanism,
         permute_and_flip,
@@ -28,11 +16,26 @@ if TYPE_CHECKING:
     from remedies.differential_privacy._matrix import Replacement
     from remedies.differential_privacy._mean import halves, mean_of
     from remedies.differential_privacy._mechanism import Mechanism
-    from remedies.differential_privacy._oracles import Estimates, Oracle, oracles
-    from remedies.differential_privacy._randomise import Randomised, randomise
     from remedies.differential_privacy._reconstruct import Reconstruction, reconstruct
     from remedies.differential_privacy._retention import epsilon_for_pk, epsilon_of, pk_of, retention
-    from remedies.differential_privacy._sensitivity import (
+    from remedies.differential_privacy._sparse_vector import SparseVector
+    from remedies.differential_privacy._spread import gaussian_variance, laplace_variance, laplace_within
+    from remedies.differential_privacy._window import WindowBudget
+    from remedies.differential_privacy.accounting import (
+        Accounting,
+        Plan,
+        delta_of,
+        epsilon_of_rho,
+        parallel,
+        plan,
+        rho_of_pure,
+        rho_within,
+    )
+    from remedies.differential_privacy.comparison import Comparison, compare
+    from remedies.differential_privacy.epsilon import laplace_scale, nano
+    from remedies.differential_privacy.frequency_oracles import Estimates, Oracle, oracles
+    from remedies.differential_privacy.mechanism import Randomised, randomise
+    from remedies.differential_privacy.sensitivity import (
         Adjacency,
         Sensitivity,
         centred_sum_sensitivity,
@@ -42,10 +45,7 @@ if TYPE_CHECKING:
         quantile_sensitivity,
         sum_sensitivity,
     )
-    from remedies.differential_privacy._sentence import sentence
-    from remedies.differential_privacy._sparse_vector import SparseVector
-    from remedies.differential_privacy._spread import gaussian_variance, laplace_variance, laplace_within
-    from remedies.differential_privacy._window import WindowBudget
+    from remedies.differential_privacy.sentences import sentence
 
 __all__ = [
     "Accounting",
@@ -102,57 +102,57 @@ __all__ = [
 ]
 
 _PLACES: Final = {
-    "Accounting": "_accounting",
-    "Adjacency": "_sensitivity",
+    "Accounting": "accounting",
+    "Adjacency": "sensitivity",
     "BinaryMechanism": "_binary",
-    "Comparison": "_comparison",
-    "Estimates": "_oracles",
+    "Comparison": "comparison",
+    "Estimates": "frequency_oracles",
     "Mechanism": "_mechanism",
-    "Oracle": "_oracles",
-    "Plan": "_accounting",
-    "Randomised": "_randomise",
+    "Oracle": "frequency_oracles",
+    "Plan": "accounting",
+    "Randomised": "mechanism",
     "Reconstruction": "_reconstruct",
     "Replacement": "_matrix",
-    "Sensitivity": "_sensitivity",
+    "Sensitivity": "sensitivity",
     "SparseVector": "_sparse_vector",
     "WindowBudget": "_window",
-    "centred_sum_sensitivity": "_sensitivity",
+    "centred_sum_sensitivity": "sensitivity",
     "choose_oracle": "_local",
-    "compare": "_comparison",
-    "count_sensitivity": "_sensitivity",
-    "delta_of": "_accounting",
+    "compare": "comparison",
+    "count_sensitivity": "sensitivity",
+    "delta_of": "accounting",
     "discrete_gaussian": "_gaussian",
     "discrete_laplace": "_laplace",
     "epsilon_for_pk": "_retention",
     "epsilon_of": "_retention",
-    "epsilon_of_rho": "_accounting",
+    "epsilon_of_rho": "accounting",
     "exponential_mechanism": "_exponential",
     "gaussian_square": "_gaussian",
     "gaussian_variance": "_spread",
-    "group_sum_sensitivity": "_sensitivity",
+    "group_sum_sensitivity": "sensitivity",
     "halves": "_mean",
-    "histogram_sensitivity": "_sensitivity",
-    "laplace_scale": "_epsilon",
+    "histogram_sensitivity": "sensitivity",
+    "laplace_scale": "epsilon",
     "laplace_variance": "_spread",
     "laplace_within": "_spread",
     "many_discrete_laplace": "_laplace",
     "mean_of": "_mean",
-    "nano": "_epsilon",
-    "oracles": "_oracles",
-    "parallel": "_accounting",
+    "nano": "epsilon",
+    "oracles": "frequency_oracles",
+    "parallel": "accounting",
     "permute_and_flip": "_exponential",
     "perturb": "_local",
     "pk_of": "_retention",
-    "plan": "_accounting",
-    "quantile_sensitivity": "_sensitivity",
+    "plan": "accounting",
+    "quantile_sensitivity": "sensitivity",
     "quantile_utilities": "_exponential",
-    "randomise": "_randomise",
+    "randomise": "mechanism",
     "reconstruct": "_reconstruct",
     "retention": "_retention",
-    "rho_of_pure": "_accounting",
-    "rho_within": "_accounting",
-    "sentence": "_sentence",
-    "sum_sensitivity": "_sensitivity",
+    "rho_of_pure": "accounting",
+    "rho_within": "accounting",
+    "sentence": "sentences",
+    "sum_sensitivity": "sensitivity",
 }
 """Where each name is: a configuration that mentions an epsilon does not wait for arrays."""
 

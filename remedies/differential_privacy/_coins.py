@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from remedies.differential_privacy._bytes import Flags, Words, below, many_below
+from remedies.differential_privacy.random_bytes import Flags, Words, below, many_below
 
 
 def coin(numerator: int, denominator: int) -> bool:

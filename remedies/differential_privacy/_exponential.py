@@ -18,10 +18,10 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._bytes import below
 from remedies.differential_privacy._coins import exponential_coin
-from remedies.differential_privacy._epsilon import NANO
-from remedies.differential_privacy._sensitivity import check_share
+from remedies.differential_privacy.epsilon import NANO
+from remedies.differential_privacy.random_bytes import below
+from remedies.differential_privacy.sensitivity import check_share
 
 
 def exponential_mechanism(utilities: Sequence[int], *, sensitivity: int, nano_epsilon: int) -> int:

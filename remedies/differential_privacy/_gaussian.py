@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from remedies._errors import Misfit
 from remedies.differential_privacy._coins import exponential_coin
-from remedies.differential_privacy._epsilon import NANO
 from remedies.differential_privacy._laplace import discrete_laplace, exact_scale
+from remedies.differential_privacy.epsilon import NANO
 
 
 def gaussian_square(l2_squared: int | Fraction, nano_rho: int) -> Fraction:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._bytes import below, flags, many_below
 from remedies.differential_privacy._coins import coin, exponential_coin, unit_coins
+from remedies.differential_privacy.random_bytes import below, flags, many_below
 
 Integers: TypeAlias = NDArray[np.int64]
 

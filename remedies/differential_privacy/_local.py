@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from checks import did_you_mean
 from remedies._errors import Misfit
-from remedies.differential_privacy._epsilon import Loss
-from remedies.differential_privacy._oracles import GRR, OLH, OUE, Oracle, oracles
-from remedies.differential_privacy._oracles._choices import Declared
+from remedies.differential_privacy.epsilon import Loss
+from remedies.differential_privacy.frequency_oracles import GRR, OLH, OUE, Oracle, oracles
+from remedies.differential_privacy.frequency_oracles.choices import Declared
 
 MOST_BITS: Final = 1024
 """The longest report of OUE that is chosen: one bit for each value. OLH reports three numbers, whatever the domain."""

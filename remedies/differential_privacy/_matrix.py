@@ -1,4 +1,4 @@
-"""Say how a randomised attribute comes out, and apply that to tables of counts without building matrices of cells."""
+"""Compute how a randomised attribute comes out, and apply that to tables of counts without matrices of cells."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Final, TypeAlias
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._epsilon import NANO, Loss, decimal_of, nano
+from remedies.differential_privacy.epsilon import NANO, Loss, decimal_of, nano
 
 Retention: TypeAlias = "float | Fraction"
 """The probability with which a value is kept: 0 (nothing is left of it) to below 1."""

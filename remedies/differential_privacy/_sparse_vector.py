@@ -15,17 +15,17 @@ from fractions import Fraction
 from typing import Final
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._epsilon import NANO, Loss, decimal_of, nano
 from remedies.differential_privacy._integers import integer
 from remedies.differential_privacy._laplace import discrete_laplace
 from remedies.differential_privacy._state import read_state, whole
+from remedies.differential_privacy.epsilon import NANO, Loss, decimal_of, nano
 
 _FORM: Final = "sparse-vector/1"
 _FIELDS: Final = {"nano_epsilon", "positives", "sensitivity", "monotone", "found", "threshold_noise"}
 
 
 class SparseVector:
-    """Says of one integer answer after another whether it is above its threshold, until c of them were.
+    """Decides of one integer answer after another whether it is above its threshold, until c of them were.
 
     `monotone`: a record moves all answers the same way (counts under add-remove; never under substitute).
 

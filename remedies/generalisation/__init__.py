@@ -11,24 +11,24 @@ from remedies.generalisation._fault import Fault, FaultKind
 from remedies.generalisation._faults import hierarchy_faults, row_faults
 from remedies.generalisation._files import read_hierarchy, write_hierarchy
 from remedies.generalisation._flat import flat
-from remedies.generalisation._folder import hierarchies_in
 from remedies.generalisation._intervals import breaks, intervals
 from remedies.generalisation._masks import masks
-from remedies.generalisation._spec import HierarchySpec, hierarchy_spec
-from remedies.generalisation._spell import path_of_null, text_of, texts_of
 from remedies.generalisation._tree import tree
+from remedies.generalisation.folder import hierarchies_in
+from remedies.generalisation.spec import HierarchySpec, hierarchy_spec
+from remedies.generalisation.spelling import path_of_null, text_of, texts_of
 
 if TYPE_CHECKING:
     from remedies.generalisation._comparison import FigureChange, ResultChange, compare_results
-    from remedies.generalisation._criteria import LDiversity, TCloseness
-    from remedies.generalisation._datafly import Datafly, datafly
-    from remedies.generalisation._incognito import Generalisations, incognito
-    from remedies.generalisation._mondrian import mondrian
     from remedies.generalisation._objectives import By
-    from remedies.generalisation._optimal import Optimum, optimal
-    from remedies.generalisation._recoding import RecodedColumn, Recoding
-    from remedies.generalisation._suppression import suppress_cells, suppress_records
-    from remedies.generalisation._utility import CellUtilities, Utilities, utilities
+    from remedies.generalisation.criteria import LDiversity, TCloseness
+    from remedies.generalisation.datafly_search import Datafly, datafly
+    from remedies.generalisation.incognito_search import Generalisations, incognito
+    from remedies.generalisation.mondrian_search import mondrian
+    from remedies.generalisation.optimal_search import Optimum, optimal
+    from remedies.generalisation.recoding import RecodedColumn, Recoding
+    from remedies.generalisation.suppression import suppress_cells, suppress_records
+    from remedies.generalisation.utility import CellUtilities, Utilities, utilities
 
 __all__ = [
     "By",
@@ -77,25 +77,25 @@ __all__ = [
 
 _LATER: Final = {
     "By": "_objectives",
-    "CellUtilities": "_utility",
-    "Datafly": "_datafly",
+    "CellUtilities": "utility",
+    "Datafly": "datafly_search",
     "FigureChange": "_comparison",
-    "Generalisations": "_incognito",
-    "LDiversity": "_criteria",
-    "Optimum": "_optimal",
-    "RecodedColumn": "_recoding",
-    "Recoding": "_recoding",
+    "Generalisations": "incognito_search",
+    "LDiversity": "criteria",
+    "Optimum": "optimal_search",
+    "RecodedColumn": "recoding",
+    "Recoding": "recoding",
     "ResultChange": "_comparison",
-    "TCloseness": "_criteria",
-    "Utilities": "_utility",
+    "TCloseness": "criteria",
+    "Utilities": "utility",
     "compare_results": "_comparison",
-    "datafly": "_datafly",
-    "incognito": "_incognito",
-    "mondrian": "_mondrian",
-    "optimal": "_optimal",
-    "suppress_cells": "_suppression",
-    "suppress_records": "_suppression",
-    "utilities": "_utility",
+    "datafly": "datafly_search",
+    "incognito": "incognito_search",
+    "mondrian": "mondrian_search",
+    "optimal": "optimal_search",
+    "suppress_cells": "suppression",
+    "suppress_records": "suppression",
+    "utilities": "utility",
 }
 """What needs compiled kernels, and where it is: a configuration that only names hierarchies does not wait for them."""
 

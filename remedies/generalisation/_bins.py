@@ -15,7 +15,7 @@ from remedies.generalisation._cover import gaps_and_overlaps
 from remedies.generalisation._fault import Fault, FaultKind, refuse
 from remedies.generalisation._intervals import Pair
 from remedies.generalisation._levels import ROOT, with_root
-from remedies.generalisation._units import Ends, Number, Numbers, Scale, as_decimal
+from remedies.generalisation.units import Ends, Number, Numbers, Scale, as_decimal
 
 Listed: TypeAlias = "Sequence[Pair] | Mapping[str, Pair]"
 """The intervals of a level, each (from, to), `to` left out; None where one has no end. With names or without."""

@@ -8,10 +8,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from checks.risk._pairs import ClassPairs
-from remedies.generalisation._criteria import Breaks, Criterion
-from remedies.generalisation._frequencies import Domain, Frequencies, number_rows
-from remedies.generalisation._recoding import EVERYTHING, Labels, RecodedColumn, Recoding, column_at, labels_of
+from checks.risk.pairs import ClassPairs
+from remedies.generalisation.criteria import Breaks, Criterion
+from remedies.generalisation.frequencies import Domain, Frequencies, number_rows
+from remedies.generalisation.recoding import EVERYTHING, Labels, RecodedColumn, Recoding, column_at, labels_of
 
 Whole = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from remedies.generalisation._recoding import EVERYTHING, Labels, RecodedColumn, Recoding
+from remedies.generalisation.recoding import EVERYTHING, Labels, RecodedColumn, Recoding
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation._levels import ROOT, with_root
-from remedies.generalisation._units import Number, Numbers, as_decimal
+from remedies.generalisation.units import Number, Numbers, as_decimal
 
 
 def coding(

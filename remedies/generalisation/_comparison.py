@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from checks import Json, did_you_mean
-from checks.risk._pairs import class_numbers
+from checks.risk.pairs import class_numbers
 from remedies._errors import Misfit
-from remedies.generalisation._utility import INFINITE
+from remedies.generalisation.utility import INFINITE
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ from remedies._contract import Progress, StopRequest
 
 
 class Course:
-    """Tells who asked of one part of a search after the other, as shares of the whole that never fall."""
+    """Reports to the caller of one part of a search after the other, as shares of the whole that never fall."""
 
     def __init__(self, budget: float | None = None, progress: Progress | None = None) -> None:
         """Begin now. `budget`: seconds."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TypeAlias
 
-from remedies.generalisation._units import Ends
+from remedies.generalisation.units import Ends
 
 _Reach: TypeAlias = tuple[float, float]
 

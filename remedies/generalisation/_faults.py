@@ -16,8 +16,8 @@ from remedies.generalisation._cover import gaps_and_overlaps, holds
 from remedies.generalisation._fault import Fault, FaultKind
 from remedies.generalisation._files import Rows
 from remedies.generalisation._labels import Intervals, read_intervals
-from remedies.generalisation._spell import distinct_texts
-from remedies.generalisation._units import Ends, number_in
+from remedies.generalisation.spelling import distinct_texts
+from remedies.generalisation.units import Ends, number_in
 
 Levels: TypeAlias = Sequence[Sequence[str]]
 

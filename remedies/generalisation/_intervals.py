@@ -14,7 +14,7 @@ from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation._coding import check_coding, coded
 from remedies.generalisation._levels import ROOT, with_root
-from remedies.generalisation._units import Ends, Number, Numbers, Scale, as_decimal
+from remedies.generalisation.units import Ends, Number, Numbers, Scale, as_decimal
 
 Pair: TypeAlias = tuple[Number | None, Number | None]
 """A lower and an upper number; None where there is none."""

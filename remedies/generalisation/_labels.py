@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, TypeAlias
 
-from remedies.generalisation._units import Ends, Scale, number_in
+from remedies.generalisation.units import Ends, Scale, number_in
 
 _N: Final = r"[+-]?[0-9]{1,300}(?:\.[0-9]{1,300})?"
 _HALF_OPEN: Final = re.compile(rf"\[\s*(?P<low>{_N})\s*[,;]\s*(?P<high>{_N})\s*[\[)]")

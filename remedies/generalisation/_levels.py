@@ -7,7 +7,7 @@ from typing import Final
 
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
-from remedies.generalisation._spell import distinct_texts
+from remedies.generalisation.spelling import distinct_texts
 
 ROOT: Final = "*"
 """What everything is at the last level, unless it is called otherwise."""

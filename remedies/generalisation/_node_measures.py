@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies.generalisation._cells import Cells
-from remedies.generalisation._frequencies import Frequencies
-from remedies.generalisation._judge import Seen
-from remedies.generalisation._recoding import RecodedColumn, column_at
-from remedies.generalisation._representatives import is_numeric
-from remedies.generalisation._utility import Utilities, measured
 from remedies.generalisation._walks import Ground, pack_rows
+from remedies.generalisation.frequencies import Frequencies
+from remedies.generalisation.limits_of_classes import Seen
+from remedies.generalisation.recoding import RecodedColumn, column_at
+from remedies.generalisation.representatives import is_numeric
+from remedies.generalisation.utility import Utilities, measured
 
 Whole = npt.NDArray[np.int64]
 

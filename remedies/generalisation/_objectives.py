@@ -12,9 +12,9 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from remedies.generalisation._frequencies import Domain, Frequencies
-from remedies.generalisation._judge import Seen
 from remedies.generalisation._kernels import BY_CLASSES, BY_SQUARES, NO_BOUND
+from remedies.generalisation.frequencies import Domain, Frequencies
+from remedies.generalisation.limits_of_classes import Seen
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

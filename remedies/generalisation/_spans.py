@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from remedies._errors import Misfit
 from remedies.generalisation._cutting import Columns
-from remedies.generalisation._frequencies import Domain
 from remedies.generalisation._levels import ROOT
-from remedies.generalisation._recoding import EVERYTHING, INTERVAL, Labels, labels_of
-from remedies.generalisation._spell import texts_of
-from remedies.generalisation._units import Numbers, Scale, number_in
+from remedies.generalisation.frequencies import Domain
+from remedies.generalisation.recoding import EVERYTHING, INTERVAL, Labels, labels_of
+from remedies.generalisation.spelling import texts_of
+from remedies.generalisation.units import Numbers, Scale, number_in
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation._fault import Fault, FaultKind, refuse
 from remedies.generalisation._levels import ROOT, with_root
-from remedies.generalisation._spell import distinct_texts, text_of
+from remedies.generalisation.spelling import distinct_texts, text_of
 
 Tree: TypeAlias = Mapping[Any, Any]
 """Group to its members: a list of values and trees, a tree, one value, or None where the name is itself a value.

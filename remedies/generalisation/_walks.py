@@ -9,7 +9,6 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from remedies.generalisation._frequencies import Frequencies
 from remedies.generalisation._kernels import (
     DEPTH,
     LOOKED,
@@ -25,6 +24,7 @@ from remedies.generalisation._kernels import (
     walk_on,
 )
 from remedies.generalisation._lattice import Lattice
+from remedies.generalisation.frequencies import Frequencies
 
 Whole = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]

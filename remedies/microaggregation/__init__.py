@@ -7,9 +7,9 @@ from remedies.microaggregation._mdav import mdav
 from remedies.microaggregation._mhm import mhm, optimal_univariate
 from remedies.microaggregation._microaggregate import microaggregate
 from remedies.microaggregation._npn import npn_path
-from remedies.microaggregation._result import Microaggregation
-from remedies.microaggregation._standardise import standardise
 from remedies.microaggregation._vmdav import vmdav
+from remedies.microaggregation.result import Microaggregation
+from remedies.microaggregation.standardisation import standardise
 
 __all__ = [
     "Microaggregation",

@@ -13,10 +13,10 @@ from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._loss import loss_of
 from remedies.microaggregation._mdav import exact_mdav
 from remedies.microaggregation._mhm import mhm_labels
-from remedies.microaggregation._result import Attempt
 from remedies.microaggregation._search import Search
 from remedies.microaggregation._starts import cut_untangled_path, start_large
 from remedies.microaggregation._vmdav import exact_vmdav
+from remedies.microaggregation.result import Attempt
 
 Labels = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]

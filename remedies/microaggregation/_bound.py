@@ -11,7 +11,7 @@ from remedies.microaggregation._extremes import nearest
 from remedies.microaggregation._input import group_size, table, whole
 from remedies.microaggregation._kernels import distances, in_columns
 from remedies.microaggregation._margin import apart64, margins
-from remedies.microaggregation._standardise import z_scores
+from remedies.microaggregation.standardisation import z_scores
 
 _MOST_UNASKED: Final = 20_000
 _ROUNDING: Final = 1 - 2.0**-40  # what float64 may have added; a certificate errs downwards

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import compiled
-from remedies._numbers import Floats
+from remedies.microaggregation.numbers import Floats
 
 Cell = npt.NDArray[np.int64]
 

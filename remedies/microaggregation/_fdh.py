@@ -11,8 +11,8 @@ from remedies.microaggregation._axes import on_axes
 from remedies.microaggregation._duplicates import first_identical, with_identical
 from remedies.microaggregation._input import finite, whole
 from remedies.microaggregation._margin import apart64, margins, tie
-from remedies.microaggregation._standardise import z_scores
 from remedies.microaggregation._walk import outermost, walk
+from remedies.microaggregation.standardisation import z_scores
 
 _MOST_ANCHORS: Final = 62  # the bits of a region are one whole number
 _ROUNDING: Final = 1 + 2.0**-40  # a mean of equal distances may come out below them

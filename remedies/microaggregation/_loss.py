@@ -6,7 +6,7 @@ import numpy.typing as npt
 from remedies._compiled import compiled
 from remedies.microaggregation._input import groups_of
 from remedies.microaggregation._labels import canonical
-from remedies.microaggregation._standardise import z_scores
+from remedies.microaggregation.standardisation import z_scores
 
 
 def information_loss(X: npt.ArrayLike, labels: npt.ArrayLike) -> float:

@@ -11,7 +11,7 @@ from remedies.microaggregation._input import group_size
 from remedies.microaggregation._kernels import distances, in_columns, keep
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._margin import margins
-from remedies.microaggregation._standardise import z_scores
+from remedies.microaggregation.standardisation import z_scores
 
 
 def mdav(X: npt.ArrayLike, k: SupportsIndex) -> npt.NDArray[np.int64]:

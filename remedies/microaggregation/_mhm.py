@@ -9,7 +9,7 @@ from remedies._compiled import compiled, inner
 from remedies._errors import Misfit
 from remedies.microaggregation._input import group_size, order, table
 from remedies.microaggregation._labels import canonical
-from remedies.microaggregation._standardise import z_scores
+from remedies.microaggregation.standardisation import z_scores
 
 
 def mhm(X: npt.ArrayLike, path: npt.ArrayLike, k: SupportsIndex) -> npt.NDArray[np.int64]:

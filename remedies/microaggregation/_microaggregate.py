@@ -18,9 +18,9 @@ from remedies.microaggregation._loss import loss_of
 from remedies.microaggregation._mdav import mdav
 from remedies.microaggregation._mhm import mhm
 from remedies.microaggregation._npn import npn_path
-from remedies.microaggregation._result import Attempt, Microaggregation
-from remedies.microaggregation._standardise import z_scores
 from remedies.microaggregation._vmdav import vmdav
+from remedies.microaggregation.result import Attempt, Microaggregation
+from remedies.microaggregation.standardisation import z_scores
 
 Method = Literal["best", "npn", "fdh", "mdav", "vmdav"]
 

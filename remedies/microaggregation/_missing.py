@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from remedies._numbers import Floats, Mask
+from remedies.microaggregation.numbers import Floats, Mask
 
 Rows = npt.NDArray[np.int64]
 

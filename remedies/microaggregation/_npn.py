@@ -5,8 +5,8 @@ import numpy.typing as npt
 
 from remedies.microaggregation._axes import on_axes
 from remedies.microaggregation._duplicates import first_identical, with_identical
-from remedies.microaggregation._standardise import z_scores
 from remedies.microaggregation._walk import outermost, walk
+from remedies.microaggregation.standardisation import z_scores
 
 
 def npn_path(X: npt.ArrayLike) -> npt.NDArray[np.int64]:

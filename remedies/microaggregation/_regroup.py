@@ -175,7 +175,7 @@ def _offers(bench: Bench, new: int, hosts: int) -> int:
 
 @reordered_inner
 def introduce(bench: Bench, a: int, new: int) -> None:
-    """Give a new group as neighbours the group it was seeded by, and that group's."""
+    """Assign to a new group as neighbours the group it was seeded by, and that group's."""
     bench.near[new] = -1
     bench.seen[new] = -1
     bench.near[new, 0] = a

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies.microaggregation._blocks import kd_cells, project
-from remedies.microaggregation._sweep import Blocks, Groups, centroids, number_groups, sweep_blocks
+from remedies.microaggregation.sweep import Blocks, Groups, centroids, number_groups, sweep_blocks
 
 _FEW, _MANY = 400, 800  # groups in a block, of many records each or of few
 _DIRECTIONS = 8  # that the centroids are projected on

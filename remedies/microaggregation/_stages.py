@@ -11,7 +11,6 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from remedies._numbers import Floats, rounded
 from remedies.microaggregation._axes import padded
 from remedies.microaggregation._cells import Cell, Cells, along
 from remedies.microaggregation._kernels import npn_order
@@ -19,6 +18,7 @@ from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._mhm import mhm_labels
 from remedies.microaggregation._search import Search
 from remedies.microaggregation._starts import start_large
+from remedies.microaggregation.numbers import Floats, rounded
 
 Labels = npt.NDArray[np.int64]
 

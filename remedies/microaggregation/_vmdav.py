@@ -14,7 +14,7 @@ from remedies.microaggregation._kernels import distances, in_columns, keep
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._margin import apart64, at_most, margins, tie
 from remedies.microaggregation._mdav import exact_mdav
-from remedies.microaggregation._standardise import z_scores
+from remedies.microaggregation.standardisation import z_scores
 
 
 def vmdav(X: npt.ArrayLike, k: SupportsIndex, gamma: float = 0.2) -> npt.NDArray[np.int64]:

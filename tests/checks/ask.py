@@ -22,13 +22,13 @@ import ibis.expr.types as ir
 from checks import Check, ClassQuestion, ColumnClass, Context, Measurement, Outcome, Past, Status, Wants, Zones
 from checks._clocks import latest_local_time
 from checks._judge import judge
-from checks._statement import select_sql
-from checks._where import predicate_sql
 from checks.classes.counts import ClassCountRequest, PersonRequest
 from checks.classes.incremental import SIZES
 from checks.classes.tables import ClassTables, sizes_of
-from sources._moments import register
-from sources._postgres_columns import table_of
+from checks.sql_text.statement import select_sql
+from checks.sql_text.where import predicate_sql
+from sources.moments import register
+from sources.postgres_columns import table_of
 
 NOW: Final = datetime(2026, 11, 20, 9, 15, 2, tzinfo=UTC)
 POSTGRES: Final = "TABLEWATCH_TEST_POSTGRES"

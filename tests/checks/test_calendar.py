@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks._calendar import Calendar
-from checks._scalars import Weekdays
+from checks.parameters.scalars import Weekdays
 from monitor.config.scalars import Schedule
 
 NEW_YORK = ZoneInfo("America/New_York")  # back on 2026-11-01, forward on 2026-03-08

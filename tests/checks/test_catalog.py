@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from checks import CheckParameters, Context, Kind, Measurement, Misconfigured, Severity, Status, Zones
 from checks._catalog import CatalogError, load_catalog
 from checks._judge import judge
-from checks._scalars import SchemaOfText
+from checks.parameters.scalars import SchemaOfText
 from monitor.config.yaml_nodes import plain_data, read_yaml
 from tests.checks.ask import NOW, Question, Rows, place
 

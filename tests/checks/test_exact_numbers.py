@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from checks import Message, Status, UnknownReason
 from checks._errors import Misconfigured
-from checks._numbers import WrittenNumber, decimal, exact, plain, spoken
 from checks.accepted_values import AcceptedValues
 from checks.metric import Metric
+from checks.parameters.numbers import WrittenNumber, decimal, exact, plain, spoken
 from checks.range import Range
 from checks.reconcile import Against, Reconcile
 from checks.volume import Volume

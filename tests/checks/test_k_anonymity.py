@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from checks import ColumnClass, Misconfigured, Status, UnknownReason
 from checks.k_anonymity import KAnonymityCheck
 from checks.risk import journalist_risk
-from checks.risk._spelling import normal_form
+from checks.risk.spelling import normal_form
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
 from tests.tiers import examples
 

@@ -8,7 +8,7 @@ from checks._judge import judge
 from checks.classes.counts import PersonPairs, PersonRequest, Release
 from checks.classes.releases import compared
 from checks.re_release import ReReleaseCheck
-from checks.risk._signatures import Signer
+from checks.risk.signatures import Signer
 from tests.checks.ask import NOW, Question, Rows, ask, place
 
 PEOPLE = Rows(

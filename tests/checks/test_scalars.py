@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from checks._scalars import (
+from checks.parameters.scalars import (
     Clock,
     Duration,
     PositiveDuration,

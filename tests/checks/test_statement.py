@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Misconfigured
-from checks._statement import select_sql
+from checks.sql_text.statement import select_sql
 from tests.checks.test_where import TEXTS
 
 DIALECTS = ("duckdb", "sqlite", "postgres", "mysql", "bigquery", "snowflake", "trino", "spark")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Misconfigured
-from checks._grammar import LONGEST
-from checks._where import predicate_sql
+from checks.sql_text.grammar import LONGEST
+from checks.sql_text.where import predicate_sql
 
 COLUMNS = ("id", "Name", "amount", "at", "ok", "order", "it's", 'a"b')
 DIALECTS = ("duckdb", "sqlite", "postgres", "mysql", "bigquery", "snowflake", "trino", "spark")

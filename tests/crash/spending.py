@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from remedies.differential_privacy._ledger import Answered, Granted
+from remedies.differential_privacy.ledger import Answered, Granted
 from store import StoredLedger, open_store
 from tests.store.ledgers import charge
 from tests.store.made import AT

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from remedies.differential_privacy._ledger import Audit
+from remedies.differential_privacy.ledger import Audit
 from store import FailPoint, StoredLedger, open_store
 from store._ledger_anchor import AnchorFile
 from tests.crash.nursery import until

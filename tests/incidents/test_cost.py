@@ -25,7 +25,7 @@ from incidents import (
     role_rate,
     to_us,
 )
-from incidents._spans import HOUR_US
+from incidents.spans import HOUR_US
 from tests.incidents.definition import Facts
 from tests.incidents.histories import BASE_US
 from tests.incidents.test_calendar import ZONES, half_hours, is_business

@@ -32,9 +32,9 @@ from incidents import (
     to_us,
     verbs,
 )
-from incidents._spans import HOUR_US
 from incidents.downtime import MAINTENANCE
 from incidents.events import Event
+from incidents.spans import HOUR_US
 
 
 def utc(text):

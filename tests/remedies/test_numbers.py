@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies import Misfit
-from remedies._numbers import read_numbers
+from remedies.microaggregation.numbers import read_numbers
 
 _DAY, _NIGHT = date(2020, 2, 29), date(1950, 2, 3)
 _NOON = datetime(2020, 2, 29, 12, 30, 1, 250_000)  # noqa: DTZ001 - columns of naive times exist

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sources import Moment, NotTemporal, Source, SourceSpec, as_moment, open_source
-from sources._moments import _has_offset, _read, microseconds
+from sources.moments import _has_offset, _read, microseconds
 from tests.sources.texts import hold
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # Spark's bridge to Java

@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from remedies.differential_privacy._ledger import Granted
+from remedies.differential_privacy.ledger import Granted
 from store import StoredLedger, open_store
 from tests.store.ledgers import charge
 from tests.store.made import AT

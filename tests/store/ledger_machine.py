@@ -17,7 +17,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from remedies.differential_privacy._ledger import Answered, Charge, Granted, Refusal, RefusalReason
+from remedies.differential_privacy.ledger import Answered, Charge, Granted, Refusal, RefusalReason
 from store import (
     FailPoint,
     LedgerBroken,

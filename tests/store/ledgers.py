@@ -1,9 +1,9 @@
 """Budgets and charges to write in a ledger, with only what a test is about to be said."""
 
-from remedies.differential_privacy._accounting import Accounting
-from remedies.differential_privacy._epsilon import NANO
-from remedies.differential_privacy._ledger import Budget, Charge
-from remedies.differential_privacy._sensitivity import Adjacency
+from remedies.differential_privacy.accounting import Accounting
+from remedies.differential_privacy.epsilon import NANO
+from remedies.differential_privacy.ledger import Budget, Charge
+from remedies.differential_privacy.sensitivity import Adjacency
 
 PURE, SUBSTITUTE = Accounting.PURE, Adjacency.SUBSTITUTE
 ASKED = {"statistic": "count", "by": ["gender"]}

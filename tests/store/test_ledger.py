@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import text
 
 from remedies import Misfit
-from remedies.differential_privacy._accounting import Accounting
-from remedies.differential_privacy._epsilon import nano
-from remedies.differential_privacy._ledger import (
+from remedies.differential_privacy.accounting import Accounting
+from remedies.differential_privacy.epsilon import nano
+from remedies.differential_privacy.ledger import (
     Answered,
     Audit,
     Budget,
@@ -23,7 +23,7 @@ from remedies.differential_privacy._ledger import (
     RefusalReason,
     Standing,
 )
-from remedies.differential_privacy._sensitivity import Adjacency
+from remedies.differential_privacy.sensitivity import Adjacency
 from store import (
     LedgerBroken,
     NotRecorded,

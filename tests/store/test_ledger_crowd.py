@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remedies.differential_privacy._epsilon import nano
+from remedies.differential_privacy.epsilon import nano
 from store import StoredLedger, open_store
 from tests.store.ledgers import budget
 from tests.store.made import AT

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remedies.differential_privacy._ledger import Answered, Granted
+from remedies.differential_privacy.ledger import Answered, Granted
 from store import Store, StoredLedger, open_store
 from tests.store.ledgers import budget, charge
 from tests.store.made import AT

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from checks import Check, ColumnClass, Status
-from checks._catalog import load_catalog
+from checks import Check, ColumnClass, Status, load_catalog
 from monitor.clock import Clock
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.scan.recorder import CheckResult

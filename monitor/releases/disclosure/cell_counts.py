@@ -9,15 +9,15 @@ from monitor.terminal.output import count
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies import Misfit
 from remedies.differential_privacy.answers import Declared
-from remedies.differential_privacy.answers._grid import CELL, Grid
-from remedies.differential_privacy.answers._reading import Reader
+from remedies.differential_privacy.answers.grid import CELL, Grid
+from remedies.differential_privacy.answers.reading import Reader
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from ibis.expr import types as ir
 
-    from remedies.differential_privacy.answers._domain import Cells
+    from remedies.differential_privacy.answers.domain import Cells
 
 _EXACT: Final = 2**53
 

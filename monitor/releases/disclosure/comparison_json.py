@@ -1,4 +1,4 @@
-"""Give a comparison of the two ways to disclose as plain data, with the values of its cells."""
+"""Return a comparison of the two ways to disclose as plain data, with the values of its cells."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -11,8 +11,8 @@ from remedies.differential_privacy import epsilon_of
 if TYPE_CHECKING:
     from checks import Json
     from remedies.differential_privacy import Comparison
-    from remedies.differential_privacy._comparison import AtEpsilon
-    from remedies.differential_privacy.answers._domain import Cells
+    from remedies.differential_privacy.answers.domain import Cells
+    from remedies.differential_privacy.comparison import AtEpsilon
 
 EQUATION: Final = (
     "retentions solve equation 6 of Yamaguchi, Terada and Yoshiura; the rho that the paper takes is epsilon "

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlglot
 from sqlglot import exp
 
-from checks import Json
-from checks._errors import Misconfigured
-from checks._statement import select_sql
+from checks import Json, Misconfigured
+from checks.sql_text.statement import select_sql
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.treatment.table_reader import reading
 from monitor.terminal.problem import ExitCode, Problem, Stop

@@ -15,7 +15,7 @@ from remedies.generalisation import text_of
 if TYPE_CHECKING:
     from monitor.config import Config, Release
     from monitor.config.release_model import Recipe
-    from remedies.differential_privacy.answers._domain import Cells
+    from remedies.differential_privacy.answers.domain import Cells
 
 _RANGE: Final = re.compile(r"(?P<low>-?[0-9]+)\.\.(?P<high>-?[0-9]+)(:(?P<width>[0-9]+))?")
 _WHOLE: Final = re.compile(r"-?(0|[1-9][0-9]{0,14})")

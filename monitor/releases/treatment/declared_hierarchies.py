@@ -34,7 +34,7 @@ def hierarchies_for(
     Raises:
         Stop: what is said cannot be read, or speaks of another column; everything that is wrong is told.
     """
-    from remedies.generalisation._folder import hierarchy_files, read_spec
+    from remedies.generalisation.folder import hierarchy_files, read_spec
 
     hierarchy_specs = {name: spec for name, spec in declared.items() if name in columns}
     problems: list[Problem] = []
@@ -71,7 +71,7 @@ def hierarchy_in(path: str) -> "HierarchySpec":
     Raises:
         Stop: it cannot be read.
     """
-    from remedies.generalisation._folder import read_spec
+    from remedies.generalisation.folder import read_spec
 
     try:
         return read_spec(Path(path))
@@ -114,7 +114,7 @@ def _read(text: str) -> "tuple[str, HierarchySpec]":
         Misfit: it is of no known form.
     """
     from remedies.generalisation import DateLevel, hierarchy_spec
-    from remedies.generalisation._folder import read_spec
+    from remedies.generalisation.folder import read_spec
 
     name, sign, words = (part.strip() for part in text.partition("="))
     if not (name and sign and words):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from remedies import Progress, UtilityReport
-    from remedies._recoded import ChosenLevels, Recodes
-    from remedies.generalisation._frequencies import Frequencies
+    from remedies.generalisation.frequencies import Frequencies
+    from remedies.generalisation.recoded import ChosenLevels, Recodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class RecodingRequest:
         Raises:
             Misfit: they have no place there, or there are fewer than k rows.
         """
-        from remedies.generalisation._frequencies import read_counts
+        from remedies.generalisation.frequencies import read_counts
 
         self.check_size()
         remedy = self.remedy
@@ -118,7 +118,7 @@ class _Writer:
         Raises:
             Stop: it cannot be read, or is not what it was when it was counted.
         """
-        from remedies.generalisation._rows import Rows
+        from remedies.generalisation.rows import Rows
 
         rows, before = Rows(self._recoding.frequencies), 0
         with reading(self._place) as (source, whole):
@@ -151,7 +151,7 @@ class _Writer:
         import pandas as pd
         import pyarrow as pa
 
-        from remedies.generalisation._recoding import one_zero
+        from remedies.generalisation.recoding import one_zero
 
         frame: pd.DataFrame = piece.to_pandas(types_mapper=pd.ArrowDtype)
         combinations = rows.find(frame)

@@ -49,7 +49,7 @@ def read_record(path: Path) -> Mechanism:
     Raises:
         Stop: the file cannot be read, or is not that.
     """
-    from monitor.commands._options import not_read
+    from monitor.terminal.problem import not_read
 
     try:
         said: Any = json.loads(read_text(path, most=_LARGEST))

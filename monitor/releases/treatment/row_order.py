@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from remedies.differential_privacy._bytes import many_below
-from remedies.differential_privacy._randomise import random_order
+from remedies.differential_privacy.mechanism import random_order
+from remedies.differential_privacy.random_bytes import many_below
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from ibis.expr import types as ir
 
-    from remedies._numbers import Floats
     from remedies.microaggregate import Microaggregate
-    from remedies.microaggregation._out_of_core import OutOfCore
+    from remedies.microaggregation.numbers import Floats
+    from remedies.microaggregation.out_of_core import OutOfCore
 
 LEAST: Final = 768 * 10**6
 """Bytes with which a table can be treated at all: what is loaded takes half of it."""
@@ -86,7 +86,7 @@ def treat_file(
         Misfit: a column is not numeric or has missing values, or there are fewer than k rows.
         Stop: the file cannot be read or written, changed while it was read, or the output does not hold that.
     """
-    from remedies.microaggregation._out_of_core import OutOfCore
+    from remedies.microaggregation.out_of_core import OutOfCore
 
     begun, out = monotonic(), leaving.out
     written = WrittenFile(memory_limit=f"{memory // 2 // 10**6}MB").exactly(every)
@@ -115,7 +115,7 @@ def treat_file(
 
 def _most(memory: int, *, columns: int, k: int) -> int:
     """Return how many rows fit: a quarter is the engine's, and a row is held in several forms at once."""
-    from remedies.microaggregation._out_of_core import fewest
+    from remedies.microaggregation.out_of_core import fewest
 
     most = int((0.75 * memory - _LOADED + 0.25 * LEAST) / (80 * columns + 400))
     if most < fewest(k):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ibis.expr import types as ir
 
     from remedies import Progress, UtilityReport
-    from remedies._tally import Distinct
     from remedies.code import Code
+    from remedies.generalisation.value_counts import Distinct
     from sources import Source
 
 
@@ -49,7 +49,7 @@ def _counted(source: "Source", table: "ir.Table", remedy: "Code") -> "tuple[int,
     Raises:
         Misfit: a column is missing, or holds what is no number.
     """
-    from remedies._tally import Distinct
+    from remedies.generalisation.value_counts import Distinct
 
     for name in remedy.columns:
         if name not in table.columns:
@@ -89,7 +89,7 @@ class _Writer:
     def __init__(
         self, place: TableRef, remedy: "Code", rows: int, *, leaving: OutputColumns, progress: "Progress"
     ) -> None:
-        from remedies._tally import CodingCounts
+        from remedies.generalisation.value_counts import CodingCounts
 
         self._place, self._remedy, self._rows, self._leaving, self._progress = place, remedy, rows, leaving, progress
         self.tally: CodingCounts = CodingCounts(remedy.columns)

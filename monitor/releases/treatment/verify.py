@@ -7,8 +7,7 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from checks import Check, Json, Status
-from checks._catalog import load_catalog
+from checks import Check, Json, Status, load_catalog
 from monitor.clock import Clock
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.treatment.spreadsheet import restore_frame
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 
     from monitor.scan.recorder import CheckResult
     from remedies import Guarantee
-    from remedies._limits import Closeness, Limited
     from remedies.code import Code
-    from remedies.generalisation._frequencies import Frequencies
+    from remedies.generalisation.frequencies import Frequencies
+    from remedies.generalisation.limits import Closeness, Limited
 
 _LONG: Final = 2**63
 _DIGITS: Final = 38
@@ -214,7 +213,7 @@ def _t(
     """
     from monitor.releases.treatment.table_reader import count
     from remedies.generalisation import text_of
-    from remedies.generalisation._distances import farthest
+    from remedies.generalisation.distances import farthest
 
     counts = count(place, [*columns, name], called=count_name([*columns, name]))
     if is_csv(place):

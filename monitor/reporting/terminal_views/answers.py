@@ -1,4 +1,4 @@
-"""Say a noisy answer to a person: what was asked, how far off it may be, and what it cost."""
+"""Show a noisy answer: what was asked, how far off it may be, and what it cost."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -10,8 +10,8 @@ from monitor.answers.ask import PrivateAnswer
 from monitor.answers.budget_status import ProtectedPeople, loss_word, sentence_of
 from monitor.terminal.tables import draw_table
 from monitor.terminal.text_cleaning import visible
-from remedies.differential_privacy._epsilon import text_of
-from remedies.differential_privacy._ledger import Audit, Charge, GivenAnswer, Standing
+from remedies.differential_privacy.epsilon import text_of
+from remedies.differential_privacy.ledger import Audit, Charge, GivenAnswer, Standing
 
 _REST = "(other)"
 _WITHHELD: Final = "withheld"

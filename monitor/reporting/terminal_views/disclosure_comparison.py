@@ -1,4 +1,4 @@
-"""Say to a steward what a randomised table and noisy answers are worth at the same epsilon."""
+"""Show a steward what a randomised table and noisy answers are worth at the same epsilon."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +14,9 @@ from monitor.terminal.text_cleaning import visible
 
 if TYPE_CHECKING:
     from remedies.differential_privacy import Comparison
-    from remedies.differential_privacy._comparison import AtEpsilon, Batch
-    from remedies.differential_privacy._expected_error import Error
-    from remedies.differential_privacy.answers._domain import Cells
+    from remedies.differential_privacy.answers.domain import Cells
+    from remedies.differential_privacy.comparison import AtEpsilon, Batch
+    from remedies.differential_privacy.expected_error import Error
 
 _WAYS: Final = {"as_is": "as it is", "inverse": "inverted", "projected": "inverted, >= 0*", "bayes": "by Bayes*"}
 

@@ -1,4 +1,4 @@
-"""Say the downtime of a window: as JSON (the published shape), and to a person with the reading rule."""
+"""Show the downtime of a window: as JSON (the published shape), and to a person with the reading rule."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

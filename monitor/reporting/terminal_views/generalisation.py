@@ -13,7 +13,7 @@ from remedies import UtilityReport
 
 if TYPE_CHECKING:
     from monitor.releases.treatment.analysis import AnalysisComparison
-    from remedies.generalisation._choices import Choice, Choices
+    from remedies.generalisation.choices import Choice, Choices
 
 
 READ_AGAIN: Final = "READ AGAIN"

@@ -1,4 +1,4 @@
-"""Tell an incident to a person: its times and how they are known, its figures, and what happened."""
+"""Show an incident: its times and how they are known, its figures, and what happened."""
 
 from collections.abc import Iterator
 from datetime import datetime

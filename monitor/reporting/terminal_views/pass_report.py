@@ -1,4 +1,4 @@
-"""Say what a pass found: as JSON (the published shape), as lines for a person, as an exit code."""
+"""Describe what a pass found: as JSON (the published shape), as lines for a person, as an exit code."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Say to a person what was randomised, what that is worth, and what it is not."""
+"""Show what was randomised, what that is worth, and what it is not."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -13,8 +13,8 @@ from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
 from monitor.terminal.text_cleaning import visible
 from remedies import UtilityReport
-from remedies.differential_privacy._epsilon import NANO
-from remedies.differential_privacy._sentence import times
+from remedies.differential_privacy.epsilon import NANO
+from remedies.differential_privacy.sentences import times
 
 if TYPE_CHECKING:
     from monitor.releases.treatment.reconstruct_table import Reconstructed

@@ -1,4 +1,4 @@
-"""Say to a person how a release stands, what each remedy would reach, and what left."""
+"""Show how a release stands, what each remedy would reach, and what left."""
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Say to a person how likely it is that records are found again: the verdict first, then what it rests on."""
+"""Show how likely it is that records are found again: the verdict first, then what it rests on."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from checks import PlainEnglish, Status
-from checks.risk._k_anonymity import STEPS
+from checks.risk.class_risks import STEPS
 from monitor.releases.disclosure.assessment import RiskAssessment
 from monitor.scan.recorder import CheckResult
 from monitor.terminal.tables import draw_table

@@ -32,8 +32,8 @@ from checks.classes.counts import (
 )
 from checks.classes.pairs import SignaturePairs
 from checks.classes.tables import ClassTables, sizes_of
-from checks.risk._class_signatures import SCHEME, ClassSigner
-from checks.risk._signatures import LEAST_KEY, NotSignable, Signer
+from checks.risk.class_signatures import SCHEME, ClassSigner
+from checks.risk.signatures import LEAST_KEY, NotSignable, Signer
 from monitor.scan.incremental.signatures import SignatureCounts, SignedRows, alike
 from sources import Column, Source
 from sources.expressions import ir

@@ -16,16 +16,16 @@ from pydantic import Field, model_validator
 
 from checks import Json
 from remedies._errors import Misfit
-from remedies.differential_privacy._accounting import Accounting
-from remedies.differential_privacy._epsilon import nano
-from remedies.differential_privacy._written import WrittenLoss
+from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers._coverage import not_covered
 from remedies.differential_privacy.answers._declared import Declared
-from remedies.differential_privacy.answers._domain import Declaration
 from remedies.differential_privacy.answers._noise import Noise
-from remedies.differential_privacy.answers._reading import Reader, with_columns
-from remedies.differential_privacy.answers._rows import meant_rows
 from remedies.differential_privacy.answers._where import Comparison
+from remedies.differential_privacy.answers.domain import Declaration
+from remedies.differential_privacy.answers.reading import Reader, with_columns
+from remedies.differential_privacy.answers.rows import meant_rows
+from remedies.differential_privacy.decimal_text import WrittenLoss
+from remedies.differential_privacy.epsilon import nano
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from checks import Json
 from remedies.differential_privacy.answers._declared import Declared
-from remedies.differential_privacy.answers._domain import Cells, Limits, Values
+from remedies.differential_privacy.answers.domain import Cells, Limits, Values
 
 if TYPE_CHECKING:
     from remedies.differential_privacy.answers._where import Comparison

@@ -8,10 +8,10 @@ from annotated_types import Ge, Le
 from pydantic import Field, WithJsonSchema, model_validator
 
 from checks import did_you_mean
-from checks._columns import ColumnName
+from checks.parameters.columns import ColumnName
 from remedies._errors import Misfit
-from remedies.differential_privacy._sensitivity import Adjacency
-from remedies.differential_privacy.answers._domain import Cells, Declaration, Domain, Limits, Range, Values
+from remedies.differential_privacy.answers.domain import Cells, Declaration, Domain, Limits, Range, Values
+from remedies.differential_privacy.sensitivity import Adjacency
 
 ROW: Final = "row"
 """The privacy unit where each row is protected by itself."""

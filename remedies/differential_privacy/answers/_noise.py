@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Final
 
 from checks import Json
-from remedies.differential_privacy._accounting import Accounting
-from remedies.differential_privacy._epsilon import laplace_scale
-from remedies.differential_privacy._sensitivity import Sensitivity
+from remedies.differential_privacy.accounting import Accounting
+from remedies.differential_privacy.epsilon import laplace_scale
+from remedies.differential_privacy.sensitivity import Sensitivity
 
 # Arrays are only loaded where noise is drawn: a configuration that declares a statistic does not wait for them.
 _FEW: Final = 64

@@ -14,8 +14,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from remedies._errors import Misfit
 from remedies.differential_privacy.answers._declared import Declared
-from remedies.differential_privacy.answers._domain import Cells, Limits, Value, Values
-from remedies.differential_privacy.answers._reading import Reader
+from remedies.differential_privacy.answers.domain import Cells, Limits, Value, Values
+from remedies.differential_privacy.answers.reading import Reader
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

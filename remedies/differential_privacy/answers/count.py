@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from checks import Json
-from remedies.differential_privacy._sensitivity import count_sensitivity
 from remedies.differential_privacy.answers._contract import Statistic, Terms
 from remedies.differential_privacy.answers._noise import Noise
-from remedies.differential_privacy.answers._reading import Reader
+from remedies.differential_privacy.answers.reading import Reader
+from remedies.differential_privacy.sensitivity import count_sensitivity
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

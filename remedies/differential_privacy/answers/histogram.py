@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from checks import Json
-from checks._columns import ColumnNames
-from remedies.differential_privacy._sensitivity import histogram_sensitivity
+from checks.parameters.columns import ColumnNames
 from remedies.differential_privacy.answers._contract import Statistic, Terms
-from remedies.differential_privacy.answers._grid import CELL, Grid
 from remedies.differential_privacy.answers._noise import Noise
-from remedies.differential_privacy.answers._reading import Reader
+from remedies.differential_privacy.answers.grid import CELL, Grid
+from remedies.differential_privacy.answers.reading import Reader
+from remedies.differential_privacy.sensitivity import histogram_sensitivity
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

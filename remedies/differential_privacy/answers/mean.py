@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from checks import Json
-from checks._columns import ColumnName, ColumnNames
+from checks.parameters.columns import ColumnName, ColumnNames
 from remedies.differential_privacy._mean import halves, mean_of
-from remedies.differential_privacy._sensitivity import (
+from remedies.differential_privacy.answers._contract import Statistic, Terms
+from remedies.differential_privacy.answers._noise import Noise, plain
+from remedies.differential_privacy.answers.grid import CELL, Grid
+from remedies.differential_privacy.answers.reading import Reader
+from remedies.differential_privacy.sensitivity import (
     Adjacency,
     centred_sum_sensitivity,
     count_sensitivity,
@@ -19,10 +23,6 @@ from remedies.differential_privacy._sensitivity import (
     histogram_sensitivity,
     sum_sensitivity,
 )
-from remedies.differential_privacy.answers._contract import Statistic, Terms
-from remedies.differential_privacy.answers._grid import CELL, Grid
-from remedies.differential_privacy.answers._noise import Noise, plain
-from remedies.differential_privacy.answers._reading import Reader
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -15,16 +15,16 @@ from annotated_types import Ge, Gt, Le
 from pydantic import Field
 
 from checks import Json
-from checks._columns import ColumnName
+from checks.parameters.columns import ColumnName
 from remedies._errors import Misfit
-from remedies.differential_privacy._accounting import Accounting
-from remedies.differential_privacy._epsilon import NANO
-from remedies.differential_privacy._sensitivity import quantile_sensitivity
+from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers._contract import Statistic, Terms
-from remedies.differential_privacy.answers._domain import Limits, Number
-from remedies.differential_privacy.answers._grid import CELL
 from remedies.differential_privacy.answers._noise import Noise, plain
-from remedies.differential_privacy.answers._reading import Reader
+from remedies.differential_privacy.answers.domain import Limits, Number
+from remedies.differential_privacy.answers.grid import CELL
+from remedies.differential_privacy.answers.reading import Reader
+from remedies.differential_privacy.epsilon import NANO
+from remedies.differential_privacy.sensitivity import quantile_sensitivity
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -1,4 +1,4 @@
-"""Give each event of an incident a checksum of what it says, so that bytes that changed on the disk are found."""
+"""Add to each event of an incident a checksum of what it says, so that bytes that changed on the disk are found."""
 
 from hashlib import sha256
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk._class_signatures import SCHEME, ClassSigner
-from checks.risk._signatures import NotSignable, encoded
+from checks.risk.class_signatures import SCHEME, ClassSigner
+from checks.risk.signatures import NotSignable, encoded
 from tests.checks.risk.test_signatures import KEY, VALUES
 
 
@@ -81,7 +81,7 @@ def test_another_key_gives_other_signatures():
 
 def test_more_values_than_are_kept_are_signed_all_the_same(monkeypatch):
     """What was forgotten between two pieces is hashed again."""
-    monkeypatch.setattr("checks.risk._class_signatures._MOST_KEPT", 2)
+    monkeypatch.setattr("checks.risk.class_signatures._MOST_KEPT", 2)
     signer, places = ClassSigner(KEY, 1), np.arange(5)
     pieces = [signer.sign([(list(range(5)), places)]) for _ in range(2)]
     assert (pieces[0][0] == pieces[1][0]).all()

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk._composition import SignedClasses, few_values_signed, joined_classes_signed
+from checks.risk.composition import SignedClasses, few_values_signed, joined_classes_signed
 
 Rows = Sequence[tuple[int, int, int]]
 """A person, a class and a sensitive value for each row."""

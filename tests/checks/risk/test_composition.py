@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.risk import intersect
-from checks.risk._composition import intersect_signed
-from checks.risk._signatures import Signer
+from checks.risk.composition import intersect_signed
+from checks.risk.signatures import Signer
 
 
 def test_two_3_anonymous_releases_of_nine_people_expose_six():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk._signatures import NotSignable, Signer, encoded
+from checks.risk.signatures import NotSignable, Signer, encoded
 
 KEY = b"k" * 32
 VALUES = st.recursive(

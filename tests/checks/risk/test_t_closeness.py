@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.risk import Hierarchy, t_closeness
-from checks.risk._pairs import ClassPairs
-from checks.risk._t_closeness import class_distances
+from checks.risk.pairs import ClassPairs
+from checks.risk.t_distances import class_distances
 
 TREE = Hierarchy.of({"a": ["A", "*"], "b": ["A", "*"], "c": ["C", "*"], "d": ["D", "*"], "e": ["D", "*"]})
 ROWS = st.lists(

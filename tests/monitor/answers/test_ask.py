@@ -19,7 +19,7 @@ from monitor.answers.question import PrivateQuestion
 from monitor.clock import SimulatedClock
 from monitor.config import Budget
 from remedies import Misfit
-from remedies.differential_privacy._ledger import Refusal, RefusalReason
+from remedies.differential_privacy.ledger import Refusal, RefusalReason
 from sources import QueryFailed, SourceError, open_source
 from store import NotRecorded, Store, StoredLedger
 from tests.monitor.answers.asked import Counter, csv_data_set, csv_table, data_set, statistic, table

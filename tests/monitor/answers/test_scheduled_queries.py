@@ -13,7 +13,7 @@ from monitor.answers.leased_statistic import MOST_CHARGES
 from monitor.answers.scheduled_queries import MOST_FREE_TRIES, PAUSE
 from monitor.clock import SimulatedClock
 from monitor.workers import Died
-from remedies.differential_privacy._epsilon import NANO
+from remedies.differential_privacy.epsilon import NANO
 from store import SkipReason, SlotState, StoreBusy, StoredLedger, StoreUnavailable
 from tests.monitor.daemon.counted import COUNT, HOUR, CountedPlant
 from tests.monitor.daemon.plant import PlacedPool

@@ -11,7 +11,8 @@ import pytest
 
 from monitor.cli import run
 from monitor.terminal.output import Invocation
-from remedies.differential_privacy import _bytes, oracles
+from remedies.differential_privacy import oracles
+from remedies.differential_privacy import random_bytes as _bytes
 
 SEXES = ("--domain", "F,M,unknown")
 ALL = tuple(oracles)

@@ -395,7 +395,7 @@ def test_ctrl_c_leaves_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     def pressed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("remedies.generalisation._optimal.optimum", pressed)
+    monkeypatch.setattr("remedies.generalisation.optimal_search.optimum", pressed)
     code, _ = _said("people.csv", "safe.csv", *COMMON, capsys=capsys)
     assert code == 130
     assert [path.name for path in Path().iterdir()] == ["people.csv"]

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.cli import run
 from monitor.terminal.output import Invocation
-from remedies.differential_privacy import _bytes
+from remedies.differential_privacy import random_bytes as _bytes
 
 DOMAINS = ("--domain", "sex=F,M", "--domain", "born=1930..2009:20")
 BEFORE = {("F", 1930): 900, ("F", 1950): 50, ("M", 1970): 800, ("M", 1990): 250}

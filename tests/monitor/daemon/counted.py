@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from monitor.answers.data_set import DataSet
-from remedies.differential_privacy._epsilon import NANO
+from remedies.differential_privacy.epsilon import NANO
 from tests.monitor.daemon.plant import Plant
 from tests.monitor.shop import NOW
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.summaries.scheduled_queries import StatisticWord, statistics_of
-from remedies.differential_privacy._epsilon import NANO
+from remedies.differential_privacy.epsilon import NANO
 from tests.monitor.daemon.counted import HOUR, CountedPlant
 from tests.monitor.shop import NOW
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from remedies.differential_privacy import _bytes
+from remedies.differential_privacy import random_bytes as _bytes
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._accounting import (
+from remedies.differential_privacy.accounting import (
     Accounting,
     delta_of,
     epsilon_of_rho,
@@ -16,9 +16,9 @@ from remedies.differential_privacy._accounting import (
     rho_of_pure,
     rho_within,
 )
-from remedies.differential_privacy._epsilon import nano
-from remedies.differential_privacy._sensitivity import Adjacency
-from remedies.differential_privacy._sentence import sentence, times
+from remedies.differential_privacy.epsilon import nano
+from remedies.differential_privacy.sensitivity import Adjacency
+from remedies.differential_privacy.sentences import sentence, times
 
 SUBSTITUTE, ADD_REMOVE = Adjacency.SUBSTITUTE, Adjacency.ADD_REMOVE
 MILLIONTH = delta_of("1e-6")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from remedies._errors import Misfit
 from remedies.differential_privacy import _binary as binary
 from remedies.differential_privacy._binary import BinaryMechanism
-from remedies.differential_privacy._sensitivity import Adjacency
 from remedies.differential_privacy._spread import laplace_variance
+from remedies.differential_privacy.sensitivity import Adjacency
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM
 
 VARIANCES = [50, 50, 100, 50, 100, 100, 150, 50, 100, 100, 150, 100, 150, 150, 200, 50]

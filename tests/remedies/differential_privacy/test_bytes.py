@@ -4,8 +4,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from remedies.differential_privacy import _bytes
-from remedies.differential_privacy._bytes import ONE, below, flags, many_below
+from remedies.differential_privacy import random_bytes as _bytes
+from remedies.differential_privacy.random_bytes import ONE, below, flags, many_below
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM, farthest
 
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._oracles._choices import Choices
+from remedies.differential_privacy.frequency_oracles.choices import Choices
 
 
 @pytest.mark.parametrize(

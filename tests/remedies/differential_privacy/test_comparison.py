@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from remedies import Misfit
-from remedies.differential_privacy._comparison import AtEpsilon, compare
-from remedies.differential_privacy._expected_error import (
+from remedies.differential_privacy._matrix import Factor, Replacement
+from remedies.differential_privacy.comparison import AtEpsilon, compare
+from remedies.differential_privacy.expected_error import (
     Answering,
     Error,
     inverted_moments,
     randomised_moments,
     spearman,
 )
-from remedies.differential_privacy._matrix import Factor, Replacement
-from remedies.differential_privacy._randomise import redrawn
+from remedies.differential_privacy.mechanism import redrawn
 from tests.remedies.differential_privacy.movielens import COUNTS, ROWS
 from tests.tiers import examples
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._epsilon import MOST, NANO, decimal_of, laplace_scale, nano, text_of
+from remedies.differential_privacy.epsilon import MOST, NANO, decimal_of, laplace_scale, nano, text_of
 
 
 @pytest.mark.parametrize(

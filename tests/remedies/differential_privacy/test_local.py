@@ -4,7 +4,7 @@ import pytest
 
 from remedies._errors import Misfit
 from remedies.differential_privacy._local import MOST_BITS, choose_oracle, perturb
-from remedies.differential_privacy._oracles import oracles
+from remedies.differential_privacy.frequency_oracles import oracles
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.5, 4.0])

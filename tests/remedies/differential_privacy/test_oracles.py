@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._epsilon import MOST, NANO, decimal_of
-from remedies.differential_privacy._oracles import (
+from remedies.differential_privacy.epsilon import MOST, NANO, decimal_of
+from remedies.differential_privacy.frequency_oracles import (
     BLH,
     GRR,
     OLH,
@@ -24,7 +24,7 @@ from remedies.differential_privacy._oracles import (
     SupportOracle,
     oracles,
 )
-from remedies.differential_privacy._oracles import _hashing as hashing
+from remedies.differential_privacy.frequency_oracles import _hashing as hashing
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM
 
 ALL = pytest.mark.parametrize("kind", oracles.values(), ids=list(oracles))

@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remedies import Misfit
-from remedies.differential_privacy import _randomise
-from remedies.differential_privacy._bytes import ONE
-from remedies.differential_privacy._domain import Domain
-from remedies.differential_privacy._randomise import INDEX, Mechanism, random_order, randomise, redrawn
+from remedies.differential_privacy import mechanism as _randomise
 from remedies.differential_privacy._reconstruct import reconstruct
 from remedies.differential_privacy._retention import epsilon_of, pk_of, retention
 from remedies.differential_privacy.answers import Range
+from remedies.differential_privacy.domain import Domain
+from remedies.differential_privacy.mechanism import INDEX, Mechanism, random_order, randomise, redrawn
+from remedies.differential_privacy.random_bytes import ONE
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM
 from tests.remedies.differential_privacy.movielens import COUNTS, ROWS, SIZES
 from tests.tiers import examples

@@ -22,9 +22,9 @@ from remedies.differential_privacy._matrix import (
     inverse_squared,
     squared,
 )
-from remedies.differential_privacy._randomise import redrawn
 from remedies.differential_privacy._reconstruct import Stopped, project, reconstruct
 from remedies.differential_privacy._retention import retention
+from remedies.differential_privacy.mechanism import redrawn
 from tests.remedies.differential_privacy.movielens import COUNTS, SIZES
 from tests.tiers import examples
 

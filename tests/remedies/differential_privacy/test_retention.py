@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies import Misfit
-from remedies.differential_privacy._epsilon import nano
 from remedies.differential_privacy._retention import (
     epsilon_for_pk,
     epsilon_of,
@@ -20,6 +19,7 @@ from remedies.differential_privacy._retention import (
     retention,
     stated_epsilon,
 )
+from remedies.differential_privacy.epsilon import nano
 from tests.remedies.differential_privacy.movielens import ROWS, SIZES
 
 PAPER = pytest.mark.parametrize(

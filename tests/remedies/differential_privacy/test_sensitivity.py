@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._epsilon import laplace_scale, nano
 from remedies.differential_privacy._exponential import quantile_utilities
-from remedies.differential_privacy._sensitivity import (
+from remedies.differential_privacy.epsilon import laplace_scale, nano
+from remedies.differential_privacy.sensitivity import (
     Adjacency,
     Sensitivity,
     centred_sum_sensitivity,

@@ -7,8 +7,8 @@ import pytest
 
 from remedies._errors import Misfit
 from remedies.differential_privacy import _sparse_vector
-from remedies.differential_privacy._epsilon import NANO
 from remedies.differential_privacy._sparse_vector import SparseVector
+from remedies.differential_privacy.epsilon import NANO
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM, laplace_probability
 
 

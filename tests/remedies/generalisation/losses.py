@@ -12,8 +12,8 @@ import pandas as pd
 
 from checks.risk import Hierarchy
 from remedies.generalisation import Recoding
-from remedies.generalisation._frequencies import Frequencies, read_table
-from remedies.generalisation._recoding import EVERYTHING as LEVEL_OF_EVERYTHING
+from remedies.generalisation.frequencies import Frequencies, read_table
+from remedies.generalisation.recoding import EVERYTHING as LEVEL_OF_EVERYTHING
 from tests.remedies.generalisation.lattices import Case, label_of
 
 EVERYTHING = "everything"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation import LDiversity, datafly, optimal, utilities
-from remedies.generalisation._datafly import raise_until
+from remedies.generalisation.datafly_search import raise_until
 from tests.remedies.generalisation.lattices import PATIENTS, PATIENTS_HIERARCHIES, cases, label_of
 from tests.remedies.generalisation.losses import classes_of, read
 

@@ -6,7 +6,7 @@ import pytest
 
 from remedies import Misfit
 from remedies.generalisation import hierarchies_in
-from remedies.generalisation._folder import hierarchy_files
+from remedies.generalisation.folder import hierarchy_files
 
 
 def _folder(tmp_path: Path, **files: str) -> Path:

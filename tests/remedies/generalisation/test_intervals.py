@@ -14,7 +14,7 @@ from remedies import Misfit
 from remedies.generalisation import FaultKind, breaks, intervals
 from remedies.generalisation._cover import holds
 from remedies.generalisation._labels import read_intervals
-from remedies.generalisation._units import Number
+from remedies.generalisation.units import Number
 from tests.remedies.generalisation.hierarchy_laws import assert_sound
 
 _VALUES = st.lists(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies.generalisation._labels import read_intervals
-from remedies.generalisation._units import Ends, Scale
+from remedies.generalisation.units import Ends, Scale
 
 
 @pytest.mark.parametrize(

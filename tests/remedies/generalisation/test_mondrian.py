@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from checks.risk import Hierarchy, k_anonymity
 from remedies._errors import Misfit
 from remedies.generalisation import LDiversity, TCloseness, mondrian, utilities
-from remedies.generalisation._frequencies import read_table
-from remedies.generalisation._mondrian import cut_apart
-from remedies.generalisation._plain import plain
+from remedies.generalisation.frequencies import read_table
+from remedies.generalisation.mondrian_search import cut_apart
+from remedies.generalisation.plain_values import plain
 from tests.remedies.generalisation.lattices import cases, entropy_l
 from tests.remedies.generalisation.losses import EVERYTHING, classes_of, path_of, read
 from tests.tiers import examples

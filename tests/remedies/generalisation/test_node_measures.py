@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from checks.risk import Hierarchy
 from remedies import StopRequest
 from remedies.generalisation import By, LDiversity, Recoding, utilities
-from remedies.generalisation._choices import choices
-from remedies.generalisation._frequencies import read_counts
-from remedies.generalisation._incognito import generalisations
-from remedies.generalisation._judge import broken_combinations
+from remedies.generalisation.choices import choices
+from remedies.generalisation.frequencies import read_counts
+from remedies.generalisation.incognito_search import generalisations
+from remedies.generalisation.limits_of_classes import broken_combinations
 from tests.remedies.generalisation.lattices import Case, cases
 
 

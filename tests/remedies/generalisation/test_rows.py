@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies.generalisation import Recoding
-from remedies.generalisation._frequencies import read_counts, read_table
-from remedies.generalisation._plain import with_plain
-from remedies.generalisation._rows import UNKNOWN, Rows
+from remedies.generalisation.frequencies import read_counts, read_table
+from remedies.generalisation.plain_values import with_plain
+from remedies.generalisation.rows import UNKNOWN, Rows
 
 ROWS = st.lists(
     st.tuples(st.integers(-3, 3), st.sampled_from(["", "1", "01", None]), st.sampled_from([0.5, 2.0, None])),

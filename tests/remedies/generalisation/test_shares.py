@@ -6,7 +6,7 @@ from itertools import product
 import pandas as pd
 import pytest
 
-from remedies.generalisation._criteria import rows_of
+from remedies.generalisation.criteria import rows_of
 from remedies.generalise import Generalise
 
 

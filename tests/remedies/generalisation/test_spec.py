@@ -21,7 +21,7 @@ from remedies.generalisation import (
     read_hierarchy,
     tree,
 )
-from remedies.generalisation._spec import SPECS
+from remedies.generalisation.spec import SPECS
 
 _AGES = [17, 25, 80, None]
 _DAYS = ["2024-05-17", "2024-06-01"]

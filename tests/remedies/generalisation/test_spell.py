@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from checks.risk import Hierarchy
 from remedies import Misfit
 from remedies.generalisation import path_of_null, text_of, texts_of
-from remedies.generalisation._spell import distinct_texts
+from remedies.generalisation.spelling import distinct_texts
 
 _SCALARS = (
     st.none()

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from checks.risk import k_anonymity
 from remedies._errors import Misfit
 from remedies.generalisation import LDiversity, TCloseness, suppress_cells, suppress_records
-from remedies.generalisation._frequencies import read_table
-from remedies.generalisation._plain import plain
-from remedies.generalisation._suppression import MOST_PATTERNS, _patterns, blank_cells, without_broken
+from remedies.generalisation.frequencies import read_table
+from remedies.generalisation.plain_values import plain
+from remedies.generalisation.suppression import MOST_PATTERNS, _patterns, blank_cells, without_broken
 from tests.remedies.generalisation.lattices import cases
 from tests.remedies.generalisation.losses import classes_of, read
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies import Misfit
-from remedies.generalisation._units import Number, Numbers, Scale, as_decimal, number_in
+from remedies.generalisation.units import Number, Numbers, Scale, as_decimal, number_in
 
 _NUMBERS = st.integers(-(10**30), 10**30) | st.decimals(
     min_value=-(10**12), max_value=10**12, allow_nan=False, allow_infinity=False

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation import By, Recoding, mondrian, optimal, suppress_cells, utilities
-from remedies.generalisation._frequencies import read_counts, read_table
-from remedies.generalisation._judge import broken_combinations
-from remedies.generalisation._mondrian import cut_apart
-from remedies.generalisation._suppression import blank_cells
+from remedies.generalisation.frequencies import read_counts, read_table
+from remedies.generalisation.limits_of_classes import broken_combinations
+from remedies.generalisation.mondrian_search import cut_apart
+from remedies.generalisation.suppression import blank_cells
 from tests.remedies.generalisation.lattices import Case, cases
 from tests.remedies.generalisation.losses import Read, classes_of, discernibility, lost, read, squares
 from tests.tiers import examples

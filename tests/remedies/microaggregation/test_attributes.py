@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies import Misfit
-from remedies.microaggregation._attributes import nominal, numeric, ordinal
+from remedies.microaggregation.attributes import nominal, numeric, ordinal
 
 _GROUPS = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=7), min_size=1, max_size=5)
 

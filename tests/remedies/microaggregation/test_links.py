@@ -9,7 +9,7 @@ from remedies.microaggregation import information_loss, mhm, npn_path
 from remedies.microaggregation._axes import on_axes
 from remedies.microaggregation._links import linked_path
 from remedies.microaggregation._nearest import list_nearest
-from remedies.microaggregation._standardise import z_scores
+from remedies.microaggregation.standardisation import z_scores
 from tests.remedies.microaggregation.tables import cloud, grid
 
 

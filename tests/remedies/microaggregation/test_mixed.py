@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies.microaggregation import information_loss, mdav
-from remedies.microaggregation._attributes import ColumnKind, nominal, numeric, ordinal
-from remedies.microaggregation._cost import cost
-from remedies.microaggregation._mixed import group_records
-from remedies.microaggregation._standardise import Coordinates
+from remedies.microaggregation.attributes import ColumnKind, nominal, numeric, ordinal
+from remedies.microaggregation.cost import cost
+from remedies.microaggregation.mixed import group_records
+from remedies.microaggregation.standardisation import Coordinates
 
 
 def by_first_axis(k: int) -> Any:

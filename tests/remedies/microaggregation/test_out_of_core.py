@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from benchmarks._donors import donors
 from remedies import Misfit
 from remedies.microaggregation import information_loss, microaggregate
-from remedies.microaggregation._out_of_core import Found, OutOfCore, _whole_groups, fewest
+from remedies.microaggregation.out_of_core import Found, OutOfCore, _whole_groups, fewest
 from tests.tiers import examples
 
 MEASURE = """
 import resource, sys, tempfile
 from pathlib import Path
 import numpy as np
-from remedies.microaggregation._out_of_core import OutOfCore
+from remedies.microaggregation.out_of_core import OutOfCore
 
 def peak(rows):
     dice = np.random.default_rng(1)

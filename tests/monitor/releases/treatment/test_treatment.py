@@ -22,8 +22,8 @@ from monitor.releases.treatment.top_bottom_coding import code_extremes
 from monitor.scan.results import Subject, Target
 from monitor.terminal.problem import ExitCode, Stop
 from remedies import RowOrder, UtilityReport
-from remedies._recoded import Recodes
 from remedies.code import Code
+from remedies.generalisation.recoded import Recodes
 from remedies.generalise import Generalise
 from sources import SourceSpec
 from sources._engine import PIECE

@@ -12,11 +12,11 @@ import ibis
 import pytest
 
 from remedies.differential_privacy import _exponential
-from remedies.differential_privacy._accounting import Accounting
-from remedies.differential_privacy._sensitivity import Sensitivity
+from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers import Declared, Statistic, Terms
 from remedies.differential_privacy.answers._noise import Noise
-from sources._moments import register
+from remedies.differential_privacy.sensitivity import Sensitivity
+from sources.moments import register
 
 Row: TypeAlias = tuple[Any, ...]
 KEY: Final = "a key"

@@ -7,9 +7,9 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from remedies import Misfit
-from remedies.differential_privacy._accounting import Accounting
+from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers import STATISTICS, AnyStatistic, Comparison, Declared, Statistic, Terms
-from remedies.differential_privacy.answers._grid import Grid
+from remedies.differential_privacy.answers.grid import Grid
 from tests.remedies.differential_privacy.answers.exact import terms_of
 
 DOMAIN = {

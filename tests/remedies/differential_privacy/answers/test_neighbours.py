@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import pytest
 
-from remedies.differential_privacy._sensitivity import sum_sensitivity
-from remedies.differential_privacy.answers import STATISTICS, Limits, Statistic, Terms, _rows
+from remedies.differential_privacy.answers import STATISTICS, Limits, Statistic, Terms
+from remedies.differential_privacy.answers import rows as _rows
 from remedies.differential_privacy.answers import sum as sum_statistic
-from remedies.differential_privacy.answers._reading import Reader
+from remedies.differential_privacy.answers.reading import Reader
+from remedies.differential_privacy.sensitivity import sum_sensitivity
 from tests.remedies.differential_privacy.answers.exact import (
     Engine,
     Exact,

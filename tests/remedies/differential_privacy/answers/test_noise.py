@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from remedies.differential_privacy._accounting import Accounting
+from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers import STATISTICS, Declared, Statistic, Terms, _noise
 from remedies.differential_privacy.answers._noise import Noise, plain
 from tests.remedies.differential_privacy.answers.exact import terms_of

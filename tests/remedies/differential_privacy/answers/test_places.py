@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from remedies.differential_privacy._accounting import Accounting
+from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers import STATISTICS, Declared, Terms
 from sources import SourceSpec, open_source
 from tests.remedies.differential_privacy.answers.exact import Spy, terms_of

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from remedies.differential_privacy.answers import _rows
-from remedies.differential_privacy.answers._reading import Reader
+from remedies.differential_privacy.answers import rows as _rows
+from remedies.differential_privacy.answers.reading import Reader
 from tests.remedies.differential_privacy.answers.exact import Row, duckdb_engine, sqlite_engine, terms_of
 from tests.tiers import examples
 

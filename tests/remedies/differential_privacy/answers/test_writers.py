@@ -14,7 +14,7 @@ import pytest
 
 from remedies import Misfit
 from remedies.differential_privacy.answers import STATISTICS, Terms
-from remedies.differential_privacy.answers._canonical import refuse_alike
+from remedies.differential_privacy.answers.canonical import refuse_alike
 from sources import SourceSpec, open_source
 from tests.remedies.differential_privacy.answers.exact import Exact, Spy, distance, terms_of
 

@@ -1,0 +1,173 @@
+"""l-diversity: how many values of a sensitive column remain possible for somebody who was found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from checks.risk.pairs import ClassPairs, Whole, class_numbers, sensitive_columns, value_numbers
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+SLACK: Final = 1e-9
+"""By how much an entropy (in nats) may miss the logarithm of the l that is wanted: it is a sum of rounded numbers."""
+_LARGEST_C: Final = 1000
+_SMALLEST_PART: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What breaks a limit: how many classes, and how many records are in them."""
+
+    records: int
+    classes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDiversity:
+    """The diversity of one sensitive column: the smallest of all classes. Figures of no record are None.
+
+    `l_distinct`: values in a class. `l_entropy`: exp of the entropy of a class, so that equally frequent values count
+    as many as there are. `l_recursive`: the largest l for which every class is (c, l)-diverse, 0 if there is none; None
+    without a c. `distinct`, `entropy`, `recursive`: what breaks the wanted l; None where none is wanted or measured.
+    """
+
+    l_distinct: int | None
+    l_entropy: float | None
+    l_recursive: int | None
+    distinct: Broken | None
+    entropy: Broken | None
+    recursive: Broken | None
+
+
+@dataclass(frozen=True, slots=True)
+class LDiversity:
+    """The diversity of a table, each sensitive column on its own. `wanted` and `c` are as they were given."""
+
+    rows: int
+    classes: int
+    wanted: float | None
+    c: float | None
+    columns: Mapping[str, ColumnDiversity]
+
+    @property
+    def l_distinct(self) -> int | None:
+        """Return that of the column which has the smallest."""
+        return None if not self.rows else min(column.l_distinct or 0 for column in self.columns.values())
+
+    @property
+    def l_entropy(self) -> float | None:
+        """Return that of the column which has the smallest."""
+        return None if not self.rows else min(column.l_entropy or 0.0 for column in self.columns.values())
+
+    @property
+    def l_recursive(self) -> int | None:
+        """Return that of the column which has the smallest; None without a c."""
+        return (
+            None
+            if not self.rows or self.c is None
+            else min(column.l_recursive or 0 for column in self.columns.values())
+        )
+
+
+def l_diversity(
+    table: pd.DataFrame,
+    quasi_identifiers: Sequence[str],
+    sensitive: str | Sequence[str],
+    *,
+    c: float | None = None,
+    l: float | None = None,
+) -> LDiversity:
+    """Measure l-diversity of a frame; NULL is a value of its own, of sensitive columns too.
+
+    Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007 (ACM TKDD 1(1)): distinct l-diversity (l different values
+    in each class), entropy l-diversity (definition 4.1: the entropy of each class is at least log l), recursive
+    (c, l)-diversity (definition 4.2: with the counts of a class sorted, r_1 < c (r_l + r_(l+1) + ... + r_m)).
+
+    Several sensitive columns are looked at one by one; who knows a person's value of one may learn another from it.
+
+    It protects neither against values that differ and mean the same (similarity: three diseases of the stomach), nor
+    against a class in which a value is far more frequent than in the table (skewness; see `t_closeness`). Distinct l
+    says nothing of how likely the values are: 99 of 100 records may share one.
+
+    Args:
+        table: any frame; it is not changed.
+        quasi_identifiers: columns that somebody may know from elsewhere; at least one.
+        sensitive: a column, or several, that nobody should learn; at least one, none of them a quasi-identifier.
+        c: above 0, at most 1000, at most six decimals; without it recursive diversity is not measured.
+        l: above 1; records and classes with less are counted.
+
+    Raises:
+        KeyError: the frame has no such column.
+        ValueError: no column of a kind, a column of both kinds, or a c or l out of range.
+    """
+    names = sensitive_columns(quasi_identifiers, sensitive)
+    if l is not None and l <= 1:
+        raise ValueError(f"l is {l}; expected more than 1, since every table has an l of 1")
+    ratio = None if c is None else ratio_of(c)
+    classes = class_numbers(table, quasi_identifiers)
+    results = {name: ClassPairs.of(classes, value_numbers(table[name])) for name in names}
+    count = int(classes.max()) + 1 if len(classes) else 0
+    columns = {name: _diversity(pairs, ratio, l) for name, pairs in results.items()}
+    return LDiversity(rows=len(table), classes=count, wanted=l, c=c, columns=columns)
+
+
+def ratio_of(c: float) -> Fraction:
+    """Return c as the decimal that a person reads, exactly: counts are compared as whole numbers.
+
+    Raises:
+        ValueError: c is not above 0, above 1000, or has more than six decimals.
+    """
+    ratio = Fraction(repr(c)) if math.isfinite(c) else Fraction(0)
+    if not 0 < ratio <= _LARGEST_C or (ratio * _SMALLEST_PART).denominator != 1:
+        raise ValueError(f"c is {c}; expected a number above 0, at most {_LARGEST_C}, with at most six decimals")
+    return ratio
+
+
+def entropy_floor(wanted: float) -> float:
+    """Return the least entropy, in nats, of a class that counts as diverse enough."""
+    return math.log(wanted) - SLACK
+
+
+def _diversity(pairs: ClassPairs, ratio: Fraction | None, wanted: float | None) -> ColumnDiversity:
+    sizes, distinct, entropies = pairs.sizes, pairs.distinct, class_entropies(pairs)
+    recursive = None if ratio is None else class_recursive_l(pairs, ratio)
+    some = len(sizes) > 0
+
+    def broken(low: npt.NDArray[np.bool_]) -> Broken:
+        return Broken(records=int(sizes[low].sum()), classes=int(low.sum()))
+
+    return ColumnDiversity(
+        l_distinct=int(distinct.min()) if some else None,
+        l_entropy=math.exp(entropies.min()) if some else None,
+        l_recursive=int(recursive.min()) if some and recursive is not None else None,
+        distinct=None if wanted is None else broken(distinct < wanted),
+        entropy=None if wanted is None else broken(entropies < entropy_floor(wanted)),
+        recursive=None if wanted is None or recursive is None else broken(recursive < wanted),
+    )
+
+
+def class_entropies(pairs: ClassPairs) -> npt.NDArray[np.float64]:
+    """Return the entropy of each class in nats: log n - (sum of c log c)/n. That of a single value is exactly 0."""
+    sizes = pairs.sizes
+    copies = pairs.copies.astype(np.float64)
+    values: npt.NDArray[np.float64] = np.log(sizes) - pairs.sums(copies * np.log(copies)) / sizes
+    return np.where(pairs.distinct == 1, 0.0, values)
+
+
+def class_recursive_l(pairs: ClassPairs, ratio: Fraction) -> Whole:
+    """Return, for each class, the largest l for which r_1 < c (r_l + ... + r_m), 0 if there is none."""
+    owner = pairs.owner
+    rising = pairs.copies[np.lexsort((pairs.copies, owner))]
+    tails = np.cumsum(rising)
+    before = np.concatenate([[0], tails])[pairs.starts]
+    tails = tails - before[owner]  # r_l + ... + r_m, for l = m, ..., 1
+    most = np.maximum.reduceat(rising, pairs.starts) if len(rising) else rising
+    return pairs.sums((most[owner] * ratio.denominator < ratio.numerator * tails).astype(np.int64))

@@ -1,0 +1,97 @@
+"""Read a check's `where`: one boolean expression over the table's own columns."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from sqlglot import exp
+
+from checks._errors import Misconfigured
+from checks._names import did_you_mean
+from checks.sql_text.grammar import EXPRESSION, PURE_NAMES, read, write
+
+_WHAT: Final = "where"
+
+_TRUTHS: Final = (
+    exp.Predicate,
+    exp.Connector,
+    exp.Not,
+    exp.Boolean,
+    exp.Column,
+    exp.Contains,
+    exp.EndsWith,
+    exp.IsInf,
+    exp.IsNan,
+    exp.RegexpFullMatch,
+    exp.RegexpILike,
+    exp.RegexpLike,
+    exp.StartsWith,
+)
+
+
+def predicate_sql(text: str, *, columns: Iterable[str], dialect: str) -> str:
+    """Return a predicate's text, regenerated from its syntax tree: each column by its exact name, quoted.
+
+    `columns` are the table's; an unquoted name that differs in case only is taken if no other differs so.
+
+    Raises:
+        Misconfigured: it is not exactly one boolean expression over those columns and the functions that are allowed
+            (`checks.sql_text.grammar`): no subquery, aggregate, window, star, parameter or second statement.
+    """
+    names = tuple(columns)
+    tree = _read(text, dialect)
+    for column in list(tree.find_all(exp.Column)):
+        column.set("this", exp.to_identifier(_resolve(column, names), quoted=True))
+    return write(tree, what=_WHAT, start=exp.Condition, dialect=dialect)
+
+
+def where_errors(text: str, *, dialect: str) -> Mapping[str, str]:
+    """Return what is wrong with a predicate whatever the table's columns are, as `{"where": ...}`."""
+    try:
+        write(_read(text, dialect), what=_WHAT, start=exp.Condition, dialect=dialect)
+    except Misconfigured as error:
+        return {_WHAT: str(error)}
+    return {}
+
+
+def _read(text: str, dialect: str) -> exp.Expr:
+    tree = read(text, what=_WHAT, start=exp.Condition, kinds=EXPRESSION, dialect=dialect)
+    if not _is_true_or_false(tree):
+        raise Misconfigured("'where' is not true or false for a row; write a comparison such as status = 'paid'")
+    return tree
+
+
+def _resolve(column: exp.Column, names: Sequence[str]) -> str:
+    seen = column.name
+    if column.table:
+        raise Misconfigured(f"'where' names '{column.table}.{seen}'; name columns of the table itself, without a table")
+    if seen in names:
+        return seen
+    alike = [name for name in names if name.casefold() == seen.casefold()]
+    if len(alike) == 1 and not column.this.args.get("quoted"):
+        return alike[0]
+    if len(alike) > 1:
+        raise Misconfigured(f"'where' names '{seen}', which fits {' and '.join(alike)}; quote the one you mean")
+    raise Misconfigured(f"'where' names column '{seen}', which is not there{did_you_mean(seen, names)}")
+
+
+def _is_true_or_false(tree: exp.Expr) -> bool:
+    match tree:
+        case exp.Paren():
+            return _is_true_or_false(tree.this)
+        case exp.Escape():
+            return _is_true_or_false(tree.this)
+        case exp.Case():
+            results = [branch.args["true"] for branch in tree.args["ifs"]] + [tree.args.get("default")]
+            return all(_is_true_or_false(result) for result in results if result is not None)
+        case exp.Coalesce():
+            return all(_is_true_or_false(part) for part in (tree.this, *tree.expressions))
+        case exp.Anonymous():
+            return tree.name.lower() in _TRUE_OR_FALSE
+        case _:
+            return isinstance(tree, _TRUTHS)
+
+
+_TRUE_OR_FALSE: Final = PURE_NAMES & {
+    "glob", "isfinite", "isinf", "isnan", "like", "likely", "notlike", "prefix", "regexp_full_match", "regexp_matches",
+    "suffix", "unlikely",
+}  # fmt: skip

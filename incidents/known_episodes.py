@@ -1,0 +1,78 @@
+"""Select the episodes that matter to a window, as they were known at a moment, and measure them against it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from incidents._columns import dense, union
+from incidents._measure import Bools, Maintenance
+from incidents._model import Resolution
+from incidents.spans import Ints, Spans, Window
+
+_COUNTS: Final = np.array([*(resolution.counts for resolution in Resolution), True])
+"""Whether a resolution counts, by its index; the last, index -1, is for incidents that are open."""
+
+
+def known_episodes(spans: Spans, window: Window, as_of_us: int) -> Ints:
+    """Return the rows detected by `as_of_us` of all incidents of which such a row touches the window."""
+    if as_of_us < window.start_us:
+        return np.zeros(0, dtype=np.int64)
+    by_then = spans.detected <= as_of_us
+    touching = by_then & (spans.earliest < window.end_us) & (spans.resolved >= window.start_us)
+    siblings = np.flatnonzero(spans.incident[1:] == spans.incident[:-1])  # a row and the next are of one incident
+    while (spread := siblings[touching[siblings] != touching[siblings + 1]]).size:
+        touching[spread] = touching[spread + 1] = True
+    return np.flatnonzero(touching & by_then)
+
+
+def is_downtime(spans: Spans, *, disclosure: bool) -> Bools:
+    """Return which episodes are data downtime: by their resolution and, unless `disclosure`, their kind."""
+    return counts(spans) & (disclosure | ~spans.disclosure)
+
+
+def counts(spans: Spans) -> Bools:
+    """Return which episodes are of incidents that are open, or ended in a way that counts."""
+    return np.take(_COUNTS, spans.resolution)
+
+
+def first_rows(spans: Spans) -> Ints:
+    """Return the row at which each incident begins."""
+    begins = np.ones(spans.incident.size, dtype=np.bool_)
+    np.not_equal(spans.incident[1:], spans.incident[:-1], out=begins[1:])
+    return np.flatnonzero(begins)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """Measures stretches of time in a window, known at a moment, without planned maintenance."""
+
+    window: Window
+    as_of_us: int
+    maintenance: Maintenance | None = None
+
+    def clip(self, moments: Ints) -> Ints:
+        """Return the moments moved into the window."""
+        return np.clip(moments, self.window.start_us, self.window.end_us)
+
+    def has(self, moments: Ints) -> Bools:
+        """Return which moments lie in the window and were known."""
+        return (moments >= self.window.start_us) & (moments < self.window.end_us) & (moments <= self.as_of_us)
+
+    def counted(self, tables: Ints, start: Ints, end: Ints) -> Ints:
+        """Return the length of stretches without the maintenance of their tables."""
+        if self.maintenance is None:
+            return end - start
+        return end - start - (self.maintenance(tables, end) - self.maintenance(tables, start))
+
+
+def by_table(spans: Spans, ruler: Ruler, group: Ints, rows: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return when tables were down in the window.
+
+    Group, table, start and end of the union of the episodes in `rows`.
+    """
+    keys, which = dense(group[rows] * len(spans.names) + spans.table[rows])
+    end = np.minimum(spans.resolved[rows], ruler.as_of_us)
+    key, start, stop = union(which, ruler.clip(spans.occurred[rows]), ruler.clip(end))
+    of_group, table = np.divmod(keys[key], len(spans.names))
+    return of_group, table, start, stop

@@ -1,0 +1,141 @@
+"""Add up what answers cost, in integers: nano-epsilon under pure accounting, nano-rho under zero-concentrated one.
+
+Whatever is rounded is rounded up. Sources: basic, parallel and advanced composition: Dwork, Roth 2014, theorems 3.16
+and 3.20, McSherry 2009; zero-concentrated differential privacy (zCDP): Bun, Steinke 2016, propositions 1.3 and 1.4 and
+lemma 2.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+
+from remedies._errors import Misfit
+from remedies.differential_privacy._powers import exp_above, log_above, root_above
+from remedies.differential_privacy.epsilon import NANO
+from remedies.differential_privacy.sensitivity import Adjacency
+
+
+class Accounting(StrEnum):
+    """The one unit in which a budget counts for life: integer nano-epsilon, or integer nano-rho."""
+
+    PURE = "pure"
+    ZCDP = "zcdp"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a batch of equal answers costs together, in nano-epsilon, by three ways to add up.
+
+    `basic` holds with certainty; `advanced` and `zcdp` hold but for the probability delta.
+    """
+
+    basic: int
+    advanced: int
+    zcdp: int
+
+    @property
+    def least(self) -> int:
+        """The smallest of the three; for few answers it is the basic one."""
+        return min(self.basic, self.advanced, self.zcdp)
+
+
+def parallel(
+    parts: Iterable[int],
+    *,
+    adjacency: Adjacency,
+    accounting: Accounting = Accounting.PURE,
+    both_signs: bool = False,
+) -> int:
+    """Return what answers about disjoint parts of a table cost together, each priced for a record added or removed.
+
+    Under add-remove a record is in one part: the largest. Under substitute it can leave one part and enter another: the
+    sum of the two largest. `both_signs`: a record's share of an answer can be positive or negative (sums with limits of
+    both signs, means, quantiles). Then a change inside one part moves its answer by up to twice what entering moves it,
+    which costs twice as much, four times in zCDP, and may be more than the two largest together.
+    """
+    largest = sorted(parts, reverse=True)[:2]
+    if not largest:
+        return 0
+    if adjacency is Adjacency.ADD_REMOVE:
+        return largest[0]
+    inside = (4 if accounting is Accounting.ZCDP else 2) * largest[0] if both_signs else 0
+    return max(sum(largest), inside)
+
+
+def rho_of_pure(nano_epsilon: int) -> int:
+    """Return what a pure answer costs in nano-rho: epsilon^2 / 2, rounded up (Bun, Steinke 2016, proposition 1.4)."""
+    return -(-(nano_epsilon**2) // (2 * NANO))
+
+
+def epsilon_of_rho(nano_rho: int, delta: Fraction) -> int:
+    """Return the nano-epsilon at which rho-zCDP holds but for delta: rho + 2 sqrt(rho ln(1/delta)), rounded up.
+
+    Raises:
+        Misfit: delta is not between 0 and 1.
+    """
+    return _nano(_epsilon_of_rho(Fraction(nano_rho, NANO), delta))
+
+
+def rho_within(nano_epsilon: int, delta: Fraction) -> int:
+    """Return the most nano-rho whose `epsilon_of_rho` is at most `nano_epsilon`: 0 if not even 1 is.
+
+    Raises:
+        Misfit: delta is not between 0 and 1.
+    """
+    low, high = 0, nano_epsilon + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if epsilon_of_rho(middle, delta) <= nano_epsilon:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def plan(nano_epsilon: int, *, answers: int, delta: Fraction) -> Plan:
+    """Return what `answers` pure answers at `nano_epsilon` each cost together, announced and reserved at once.
+
+    Advanced composition: e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1). A planning figure: adaptive answers, asked one by
+    one, are added up in the budget's own unit.
+
+    Raises:
+        Misfit: delta is not between 0 and 1, or there is no answer.
+    """
+    if answers < 1:
+        raise Misfit(f"{answers} answers, expected at least one")
+    each = Fraction(nano_epsilon, NANO)
+    log = log_above(1 / delta_of(delta))
+    advanced = each * root_above(2 * answers * log) + answers * each * (exp_above(each) - 1)
+    return Plan(
+        basic=answers * nano_epsilon,
+        advanced=_nano(advanced),
+        zcdp=_nano(_epsilon_of_rho(answers * each**2 / 2, delta)),
+    )
+
+
+def delta_of(delta: str | float | Decimal | Fraction) -> Fraction:
+    """Read a probability between 0 and 1, exactly as it prints: "1e-6", 0.000001, Fraction(1, 10**6).
+
+    Raises:
+        Misfit: it is not a number between 0 and 1, or smaller than 10^-300.
+    """
+    try:
+        read = delta if isinstance(delta, Fraction) else Fraction(Decimal(str(delta)))
+    except (ArithmeticError, ValueError):
+        read = Fraction(0)
+    if isinstance(delta, bool) or not Fraction(1, 10**300) <= read < 1:
+        raise Misfit(f"delta is {str(delta)[:40]!r}, expected a probability between 0 and 1, such as 1e-6")
+    return read
+
+
+def _epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
+    return rho + 2 * root_above(rho * log_above(1 / delta_of(delta))) if rho else Fraction(0)
+
+
+def _nano(loss: Fraction) -> int:
+    return math.ceil(loss * NANO)

@@ -1,0 +1,40 @@
+"""Local differential privacy: each person randomises their own value, the server counts without bias.
+
+One file per oracle; the names, probabilities and variances are those of Wang, Blocki, Li, Jha 2017 (USENIX Security).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from remedies.differential_privacy.frequency_oracles._contract import Estimates, Oracle, SupportOracle
+from remedies.differential_privacy.frequency_oracles.blh import BLH
+from remedies.differential_privacy.frequency_oracles.grr import GRR
+from remedies.differential_privacy.frequency_oracles.hadamard import HadamardResponse
+from remedies.differential_privacy.frequency_oracles.olh import OLH
+from remedies.differential_privacy.frequency_oracles.oue import OUE
+from remedies.differential_privacy.frequency_oracles.she import SHE
+from remedies.differential_privacy.frequency_oracles.sue import SUE
+from remedies.differential_privacy.frequency_oracles.the import THE
+
+__all__ = [
+    "BLH",
+    "GRR",
+    "OLH",
+    "OUE",
+    "SHE",
+    "SUE",
+    "THE",
+    "Estimates",
+    "HadamardResponse",
+    "Oracle",
+    "SupportOracle",
+    "oracles",
+]
+
+oracles: Final[Mapping[str, type[Oracle]]] = MappingProxyType(
+    {oracle.name: oracle for oracle in (GRR, SUE, OUE, BLH, OLH, SHE, THE, HadamardResponse)}
+)
+"""Every oracle by its name."""

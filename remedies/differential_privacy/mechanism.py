@@ -1,0 +1,239 @@
+"""Randomise a table: each value is kept with a probability, else drawn anew from its declared domain (PRAM).
+
+Nothing that decides what comes out is a float: a draw of 64 random bits is compared with a whole number, so that the
+retention is exactly that number over 2**64, and epsilon is proved of this fraction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from checks import did_you_mean
+from remedies._errors import Misfit
+from remedies.differential_privacy._mechanism import Mechanism
+from remedies.differential_privacy._retention import (
+    Retention,
+    epsilon_for_pk,
+    exact_epsilon,
+    largest_retention,
+    stated_epsilon,
+)
+from remedies.differential_privacy.answers.domain import Range
+from remedies.differential_privacy.domain import Codes, Domain
+from remedies.differential_privacy.epsilon import NANO, Loss, nano
+from remedies.differential_privacy.random_bytes import ONE, flags, many_below
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INDEX: Final = "(index)"
+"""How the index is named among what leaves unchanged."""
+ORDER: Final = "(order of rows)"
+"""How the order of the rows is named there."""
+_LARGEST: Final = 2**62
+"""More cells than this have no number of 64 bits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Randomised:
+    """A randomised copy of a table, and what it was randomised with.
+
+    `cells_changed`: by column, cells that held something else before; `rows_changed`: rows with such a cell. Unlike the
+    other two they come from the table as it was, and are not to be given out.
+    """
+
+    frame: pd.DataFrame
+    mechanism: Mechanism
+    cells_changed: Mapping[str, int]
+    rows_changed: int
+
+
+def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which one is taken
+    table: pd.DataFrame,
+    domains: Mapping[str, Sequence[object] | Range],
+    *,
+    epsilon: Loss | None = None,
+    pk: float | None = None,
+    retention: Retention | Mapping[str, Retention] | None = None,
+    joint: bool = False,
+    others: Mapping[str, object] | None = None,
+    rows_per_unit: int = 1,
+    keep_order: bool = False,
+) -> Randomised:
+    """Return a copy in which each value of the named columns is kept with a probability, else drawn from its domain.
+
+    Columns are randomised each by itself, or, if `joint`, all together: a row's combination is kept or drawn anew from
+    all combinations of the domains. Joint is better for the reconstructed counts of combinations; by itself is better
+    for counts of one column, and for what is used without reconstruction at epsilon up to about 1.
+
+    Two values are the same if their texts are (`text_of`: 17 and 17.0). A randomised column has the type of its
+    declared domain and not of what was there, since a type may tell of a single row (a float column: somebody is
+    missing). The index stays; one that is not 0, 1, 2 ... counts as a column that leaves unchanged. Where nothing
+    leaves unchanged, **rows come out in random order**: in a sorted table, a place tells of values. Else the frame
+    keeps its order, which is not protected: shuffle it before it is given out.
+
+    Args:
+        table: any frame.
+        domains: by column to randomise, all values it could have had. Declared, never taken from the table. Numbers of
+            a `Range` are put into its cells first, each of which is its smallest number.
+        epsilon: what the whole table may cost a unit, above 0, a decimal of at most nine places; or else:
+        pk: the k of Pk-anonymity each row shall have at least; or else:
+        retention: the probability of keeping a value, for all columns or by column.
+        joint: see above.
+        others: by column, the value of its domain that NULL and values outside the domain are taken for.
+        rows_per_unit: how many rows one person has at most.
+        keep_order: rows come out in the table's order, which then counts as something that leaves unchanged.
+
+    Raises:
+        Misfit: a column is not there, a declaration makes no sense, or a column without a value in `others` has NULL
+            or values outside its domain (counted, never shown). Nothing is drawn then.
+    """
+    asked = _Asked(table, epsilon, pk, retention, joint=joint, rows_per_unit=rows_per_unit, keep_order=keep_order)
+    read = [Domain.read(name, values, others or {}) for name, values in domains.items()]
+    _check(asked, read, others or {})
+    cells = (
+        [math.prod(current_coded.size for current_coded in read)]
+        if joint
+        else [current_coded.size for current_coded in read]
+    )
+    if max(cells) > _LARGEST:
+        raise Misfit("the domains have more combinations than can be numbered; randomise the columns each by itself")
+    mechanism = _mechanism(
+        asked, read, _retentions(asked, [current_coded.name for current_coded in read], cells), cells
+    )
+    coded = [current_coded.read_column(table[current_coded.name]) for current_coded in read]
+    drawn = _drawn([current_coded.places for current_coded in coded], mechanism)
+    changed = [current_coded.changed(codes) for current_coded, codes in zip(coded, drawn, strict=True)]
+    places = random_order(len(table)) if mechanism.shuffled else slice(None)
+    treated = table.copy(deep=False)
+    treated.attrs = {}
+    for current_coded, codes in zip(read, drawn, strict=True):
+        treated[current_coded.name] = current_coded.column(codes[places], treated.index)
+    cells_changed = {current_coded.name: int(cells.sum()) for current_coded, cells in zip(read, changed, strict=True)}
+    return Randomised(treated, mechanism, cells_changed, int(np.logical_or.reduce(changed).sum()))
+
+
+def redrawn(codes: Codes, size: int, retention: Fraction) -> Codes:
+    """Return codes (n,), each kept with a probability of whole 2**-64ths, else drawn from 0 to size - 1."""
+    kept = flags(int(retention * ONE), len(codes))
+    return np.where(kept, codes, many_below(size, len(codes)).astype(np.int64))
+
+
+def random_order(count: int) -> Codes:
+    """Return 0 to count - 1 in an order of which each is equally likely: that of random words, none of them equal."""
+    while True:
+        words = many_below(ONE, count)
+        order = np.argsort(words)
+        sorted_words = words[order]
+        if (sorted_words[1:] != sorted_words[:-1]).all():
+            return order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    table: pd.DataFrame
+    epsilon: Loss | None
+    pk: float | None
+    retention: Retention | Mapping[str, Retention] | None
+    joint: bool = field(kw_only=True)
+    rows_per_unit: int = field(kw_only=True)
+    keep_order: bool = field(kw_only=True)
+
+
+def _check(asked: _Asked, domains: Sequence[Domain], others: Mapping[str, object]) -> None:
+    """See that the declarations fit one another and the table's columns; its values are not looked at.
+
+    Raises:
+        Misfit: they do not.
+    """
+    if not domains:
+        raise Misfit("no column is named; expected one or more with their domains")
+    known = asked.table.columns.tolist()
+    for domain in domains:
+        if known.count(domain.name) != 1:
+            text = "not found" if domain.name not in known else f"found {known.count(domain.name)} times"
+            raise Misfit(f"column '{domain.name}' {text}{did_you_mean(domain.name, map(str, known))}")
+    named = [domain.name for domain in domains]
+    strange = sorted({*others, *(asked.retention if isinstance(asked.retention, Mapping) else ())} - set(named))
+    if strange:
+        raise Misfit(f"column '{strange[0]}' has no domain{did_you_mean(strange[0], named)}")
+    if sum(one is not None for one in (asked.epsilon, asked.pk, asked.retention)) != 1:
+        raise Misfit("expected exactly one of epsilon, pk and retention")
+    if isinstance(asked.rows_per_unit, bool) or asked.rows_per_unit < 1:
+        raise Misfit("rows_per_unit says how many rows one person has at most, 1 or more")
+
+
+def _retentions(asked: _Asked, names: Sequence[str], cells: Sequence[int]) -> tuple[Fraction, ...]:
+    """Return what is asked for in whole 2**-64ths, rounded down.
+
+    Raises:
+        Misfit: it cannot be had.
+    """
+    if asked.retention is None:
+        epsilon = (
+            epsilon_for_pk(asked.pk, len(asked.table))
+            if asked.pk is not None
+            else Fraction(nano(cast("Loss", asked.epsilon)), NANO * asked.rows_per_unit)
+        )
+        retentions: list[Retention] = [largest_retention(Fraction(epsilon), cells)] * len(cells)
+    elif not isinstance(asked.retention, Mapping):
+        retentions = [asked.retention] * len(cells)
+    elif asked.joint:
+        raise Misfit("jointly randomised columns have one retention")
+    else:
+        missing = [name for name in names if name not in asked.retention]
+        if missing:
+            raise Misfit(f"column '{missing[0]}' has no retention; name one for each column, or one for all")
+        retentions = [asked.retention[name] for name in names]
+    if not all(0 <= rho < 1 for rho in retentions):
+        raise Misfit("a retention is a probability, 0 to below 1; a column that is kept is not to be named")
+    return tuple(Fraction(int(Fraction(rho) * ONE), ONE) for rho in retentions)
+
+
+def _mechanism(
+    asked: _Asked, domains: Sequence[Domain], retentions: tuple[Fraction, ...], cells: Sequence[int]
+) -> Mechanism:
+    spent = exact_epsilon(retentions, cells)
+    if spent is None:
+        raise Misfit("a retention of 1 protects nothing")
+    named = {domain.name for domain in domains}
+    unchanged = tuple(str(column) for column in asked.table.columns if column not in named)
+    if not _is_count(asked.table.index):
+        unchanged = (INDEX, *unchanged)
+    if asked.keep_order:
+        unchanged = (ORDER, *unchanged)
+    return Mechanism(
+        domains={domain.name: domain.declared for domain in domains},
+        ranges={
+            domain.name: (*domain.range.range, domain.range.width) for domain in domains if domain.range is not None
+        },
+        others={domain.name: domain.declared[domain.other] for domain in domains if domain.other is not None},
+        joint=asked.joint,
+        retentions=retentions,
+        epsilon_of_row=stated_epsilon(spent),
+        epsilon=None if unchanged else stated_epsilon(spent, asked.rows_per_unit),
+        rows=len(asked.table),
+        rows_per_unit=asked.rows_per_unit,
+        unchanged=unchanged,
+        shuffled=not unchanged,
+    )
+
+
+def _is_count(index: pd.Index[Any]) -> bool:
+    import pandas as pd
+
+    return index.name is None and isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+
+
+def _drawn(codes: Sequence[Codes], mechanism: Mechanism) -> Sequence[Codes]:
+    if not mechanism.joint:
+        return [redrawn(*each) for each in zip(codes, mechanism.sizes, mechanism.retentions, strict=True)]
+    cells, (rho,) = math.prod(mechanism.sizes), mechanism.retentions
+    mixed = np.ravel_multi_index(tuple(codes), mechanism.sizes).astype(np.int64)
+    return [part.astype(np.int64) for part in np.unravel_index(redrawn(mixed, cells, rho), mechanism.sizes)]

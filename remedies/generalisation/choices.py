@@ -1,0 +1,141 @@
+"""What there is to choose among: the nodes that hold, and what each of them loses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from checks import Json
+from remedies._contract import Progress, StopRequest
+from remedies.generalisation._kernels import ENDED, PAUSED
+from remedies.generalisation._node_measures import NodeMeasures
+from remedies.generalisation._objectives import By
+from remedies.generalisation._walks import Ground, order_of
+from remedies.generalisation.criteria import Criterion
+from remedies.generalisation.frequencies import Frequencies
+from remedies.generalisation.incognito_search import Generalisations, Search
+from remedies.generalisation.limits_of_classes import Judge
+from remedies.generalisation.utility import Utilities
+
+Whole = npt.NDArray[np.int64]
+
+_FIGURE: Final[Mapping[By, Callable[[Utilities], float]]] = {
+    By.LOSS: lambda found: found.total.loss,
+    By.PRECISION: lambda found: -(found.total.precision or 0),
+    By.STEPS: lambda found: found.total.steps or 0,
+    By.DISCERNIBILITY: lambda found: found.discernibility,
+    By.CLASS_SIZE: lambda found: found.average_class_size or float("inf"),
+    By.ENTROPY: lambda found: found.total.entropy_bits,
+    By.KL: lambda found: found.total.kl_nats,
+}
+"""What a node is sorted by, less being better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A node that holds. `is_minimal`: none that it generalises holds."""
+
+    levels: tuple[int, ...]
+    is_minimal: bool
+    utilities: Utilities
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Nodes that hold, the best by a measure first.
+
+    `holding`: how many there are; `minimal`: how many of them are minimal; `nodes`: how many the lattice has.
+    `complete`: False where the budget, or whoever asked, ended the search, so that there may be more, and lower ones.
+    """
+
+    columns: tuple[str, ...]
+    by: By
+    nodes: int
+    holding: int
+    minimal: int
+    least_height: int | None
+    complete: bool
+    listed: Sequence[Choice]
+
+    def as_json(self) -> Mapping[str, Json]:
+        """Return it as plain data."""
+        return {
+            "by": self.by.value,
+            "nodes": self.nodes,
+            "holding": self.holding,
+            "minimal": self.minimal,
+            "least_height": self.least_height,
+            "complete": self.complete,
+            "listed": [self._line(choice) for choice in self.listed],
+        }
+
+    def _line(self, choice: Choice) -> Mapping[str, Json]:
+        levels: dict[str, Json] = dict(zip(self.columns, choice.levels, strict=True))
+        return {"levels": levels, "is_minimal": choice.is_minimal, "utilities": choice.utilities.as_json()}
+
+
+def choices(
+    frequencies: Frequencies,
+    generalisations: Generalisations,
+    k: int,
+    *,
+    by: By,
+    every: bool,
+    criteria: Sequence[Criterion],
+    progress: Progress | None = None,
+) -> Choices:
+    """Measure nodes that a search found: the minimal ones, or every one.
+
+    Args:
+        frequencies: the table.
+        generalisations: what holds.
+        k: rows of the smallest class.
+        by: what to sort by; of equally good nodes those with the fewest steps come first.
+        every: measure all, at the cost of making each one's frequency set.
+        criteria: what else classes have to hold; what breaks it is suppressed.
+        progress: is told the share of the nodes that were measured; by `StopRequest` it ends with those.
+    """
+    chosen = generalisations.nodes if every else generalisations.minimal
+    listed: list[Choice] = []
+    try:
+        for choice in _measured(frequencies, chosen, k, criteria):
+            listed.append(choice)
+            if progress is not None:
+                progress(len(listed) / len(chosen))
+    except StopRequest:
+        pass
+    minimal = {tuple(levels.tolist()) for levels in generalisations.minimal}
+    listed = [replace(choice, is_minimal=choice.levels in minimal) for choice in listed]
+    return Choices(
+        columns=generalisations.columns,
+        by=by,
+        nodes=generalisations.lattice,
+        holding=len(generalisations.nodes),
+        minimal=int(generalisations.is_minimal.sum()),
+        least_height=generalisations.least_height,
+        complete=generalisations.complete and len(listed) == len(chosen),
+        listed=sorted(listed, key=lambda choice: (_FIGURE[by](choice.utilities), sum(choice.levels), choice.levels)),
+    )
+
+
+def _measured(frequencies: Frequencies, nodes: Whole, k: int, criteria: Sequence[Criterion]) -> Iterator[Choice]:
+    """Measure nodes on a walk past them, so that the frequency set of each is made from one that is finer."""
+    if not len(nodes):
+        return
+    order = order_of(frequencies)
+    wanted = np.zeros([frequencies.heights[place] + 1 for place in order], dtype=np.bool_)
+    wanted[tuple(nodes[:, order].T)] = True
+    ground = Ground.of(frequencies, order)
+    judge = Judge(frequencies, k, criteria)
+    search = Search(frequencies, order, ground, wanted, judge, k, most=frequencies.rows)  # all of them hold
+    walker, measures = search.walker(), NodeMeasures(frequencies, ground, order, k)
+    node = walker.go_on(stop=True, every=True)
+    while node != ENDED:
+        if node != PAUSED:
+            seen = search.look(walker, node)
+            yield Choice(tuple(seen.levels.tolist()), is_minimal=False, utilities=measures.of(seen))
+        node = walker.go_on(stop=True, every=True)

@@ -1,0 +1,175 @@
+"""What each class has to hold beside its size: l-diversity and t-closeness of sensitive columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from checks.risk import Hierarchy
+from checks.risk.l_measures import class_entropies, class_recursive_l, entropy_floor, ratio_of
+from checks.risk.pairs import ClassPairs
+from checks.risk.t_distances import T_SLACK, check_order, class_distances
+from remedies._errors import Misfit
+from remedies.generalisation.frequencies import Frequencies
+from remedies.generalisation.spelling import texts_of
+
+Whole = npt.NDArray[np.int64]
+Breaks: TypeAlias = Callable[[ClassPairs], npt.NDArray[np.bool_]]
+"""Says of each class whether it breaks a criterion."""
+
+_ROUNDING: Final = Fraction(4, 2**52)
+"""Four units in the last place of a float, in parts of it."""
+
+
+class Criterion(Protocol):
+    """A limit on what a class tells of a sensitive column."""
+
+    @property
+    def column(self) -> str:
+        """The sensitive column."""
+
+    def breaks(self, frequencies: Frequencies) -> Breaks:
+        """Prepare the question for a table; its distribution is the input's, whatever is suppressed later.
+
+        Raises:
+            Misfit: the column's values do not fit.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class LDiversity:
+    """Each class has at least `l` values of a column (Machanavajjhala et al. 2007; see `checks.risk.l_diversity`).
+
+    `kind`: `distinct` counts them; `entropy` asks for an entropy of log l; `recursive` that r_1 < c (r_l + ... + r_m).
+    """
+
+    column: str
+    l: float
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    c: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no class could break, or what is half said.
+
+        Raises:
+            ValueError: l is not above 1, or c is given without `recursive` or the other way round, or out of range.
+        """
+        if not self.l > 1:
+            raise ValueError(f"l is {self.l}; expected more than 1, since every class has an l of 1")
+        if (self.c is None) == (self.kind == "recursive"):
+            raise ValueError("c belongs to 'recursive' l-diversity, and to that alone")
+        if self.c is not None:
+            ratio_of(self.c)
+
+    def breaks(self, frequencies: Frequencies) -> Breaks:
+        """Prepare the question."""
+        del frequencies
+        if self.kind == "distinct":
+            return lambda pairs: pairs.distinct < self.l
+        if self.kind == "entropy":
+            floor = entropy_floor(self.l)
+            return lambda pairs: class_entropies(pairs) < floor
+        ratio = ratio_of(self.c or 0)
+        return lambda pairs: class_recursive_l(pairs, ratio) < self.l
+
+
+@dataclass(frozen=True, slots=True)
+class TCloseness:
+    """In each class a column is distributed as in the table that was given, up to a distance of `t`, 0 to 1.
+
+    Li, Li & Venkatasubramanian 2007 (see `checks.risk.t_closeness`). `distance`: `equal`, or `ordered` for numbers and
+    times; with a `hierarchy` values are as far apart as the level is high at which they meet.
+    """
+
+    column: str
+    t: float
+    distance: Literal["equal", "ordered"] = "equal"
+    hierarchy: Hierarchy | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no limit.
+
+        Raises:
+            ValueError: t is out of range, or there is a hierarchy beside `ordered`.
+        """
+        if not 0 <= self.t <= 1:
+            raise ValueError(f"t is {self.t}; expected 0 to 1")
+        if self.hierarchy is not None and self.distance == "ordered":
+            raise ValueError("a hierarchy is itself the distance between values; leave 'ordered' out")
+
+    def breaks(self, frequencies: Frequencies) -> Breaks:
+        """Prepare the question.
+
+        Raises:
+            Misfit: the column has no order, or values that the hierarchy does not know.
+        """
+        import pandas as pd
+
+        values = frequencies.sensitive_values[self.column]
+        totals = np.bincount(
+            frequencies.sensitive[self.column], weights=frequencies.counts, minlength=len(values)
+        ).astype(np.int64)
+        if self.hierarchy is not None:
+            levels = levels_of(self.column, self.hierarchy, values)
+            return lambda pairs: _far(class_distances(pairs, totals, how="hierarchical", levels=levels), self.t)
+        if self.distance == "ordered":
+            try:
+                check_order(pd.Series(values, name=self.column))
+            except TypeError as error:
+                raise Misfit(str(error)) from None
+        return lambda pairs: _far(class_distances(pairs, totals, how=self.distance), self.t)
+
+
+def _far(distances: npt.NDArray[np.float64], t: float) -> npt.NDArray[np.bool_]:
+    return distances > t + T_SLACK
+
+
+def levels_of(column: str, hierarchy: Hierarchy, values: Sequence[Any]) -> Whole:
+    """Return the node of each value at each level that tells values apart: int64 (levels, values); NULL has its own.
+
+    Raises:
+        Misfit: there are values that the hierarchy does not know.
+    """
+    lines = {text: place for place, text in enumerate(hierarchy.values)}
+    texts = texts_of(values)
+    lost = sum(text is not None and text not in lines for text in texts)
+    if lost:
+        raise Misfit(f"column '{column}': {lost:,} of its values are not in the hierarchy; add a line for each")
+    nodes = hierarchy.nodes()[: hierarchy.partitions]
+    alone = np.full((len(nodes), 1), nodes.max() + 1)
+    places = [len(lines) if text is None else lines[text] for text in texts]
+    return np.hstack([nodes, alone])[:, places]
+
+
+def rows_of(limit: float, rows: int) -> int:
+    """Return how many rows a share is, exactly as the decimal is read: 0.29 of 100 rows are 29.
+
+    A share that floating point left within four units in the last place of a whole number of rows is that number: 2/12
+    of 12 rows are 2, although the float 2/12 is below it, and so are 1 - 0.9 of 10 rows one row.
+
+    Raises:
+        ValueError: the share is not from 0 to below 1.
+    """
+    if not 0 <= limit < 1:
+        raise ValueError(f"the suppression limit is {limit}; expected a share of the rows, from 0 to below 1")
+    exact = Fraction(repr(float(limit))) * rows
+    nearest = round(exact)
+    return nearest if nearest < rows and abs(nearest - exact) <= nearest * _ROUNDING else int(exact)
+
+
+def check_k(frequencies: Frequencies, k: int) -> None:
+    """See that a table can be k-anonymous.
+
+    Raises:
+        Misfit: it has fewer than k rows.
+        ValueError: k is out of range.
+    """
+    if k < 2:
+        raise ValueError(f"k is {k}; expected at least 2, since every class has a row")
+    if frequencies.rows < k:
+        raise Misfit(f"{frequencies.rows:,} rows cannot hide among {k}; expected at least k rows, or a smaller k")

@@ -1,0 +1,245 @@
+"""The frequency table that everything here works on: distinct combinations of values, as numbers, and their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from checks import did_you_mean
+from remedies._errors import Misfit
+from remedies.generalisation.spelling import path_of_null, scalars_of, texts_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from checks.risk import Hierarchy
+
+Whole = npt.NDArray[np.int64]
+
+_ROOM: Final = 2**62
+_NOBODY: Final = -1
+"""The place in the hierarchy of a NULL that it has no line for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domain:
+    """The values that a column has, and what becomes of them.
+
+    `values`: the distinct values, object array of shape (leaves,), None for NULL. `places` (leaves,): the line of each
+    in the hierarchy, -1 for a NULL that has none. `nodes` (levels, leaves): at each level the first leaf with the same
+    label; a NULL without a line stays alone up to below the root, as `path_of_null` has it.
+    """
+
+    column: str
+    hierarchy: Hierarchy
+    values: npt.NDArray[np.object_]
+    places: Whole
+    nodes: Whole
+
+    @property
+    def height(self) -> int:
+        """Return the highest level."""
+        return len(self.nodes) - 1
+
+    def labels(self, level: int) -> npt.NDArray[np.object_]:
+        """Return what each leaf is called at a level: object array of shape (leaves,), None for NULL."""
+        if level == 0:
+            return self.values
+        lines = [*self.hierarchy.levels[level], path_of_null(self.hierarchy)[level]]
+        values: npt.NDArray[np.object_] = np.array(lines, dtype=object)[self.places]
+        return values
+
+    def widths(self, level: int) -> Whole:
+        """Count, for each leaf, the lines of the hierarchy with its label at a level; 1 at level 0 and for NULL."""
+        lines = self.hierarchy.levels[level]
+        counted: dict[str, int] = {}
+        for label in lines:
+            counted[label] = counted.get(label, 0) + 1
+        return np.array([1 if label is None else counted.get(label, 1) for label in self._names(level)], dtype=np.int64)
+
+    def _names(self, level: int) -> Sequence[str | None]:
+        if level:
+            return list(self.labels(level))
+        lines = self.hierarchy.levels[0]
+        return [None if place == _NOBODY else lines[place] for place in self.places]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frequencies:
+    """The distinct combinations of some columns, and how often each comes.
+
+    `codes` int64 (combinations, quasi-identifiers): the leaf of each column. `sensitive`: the values of sensitive
+    columns by name, as numbers in the order of the values, int64 (combinations,). `counts` int64 (combinations,), at
+    least 1. `sensitive_values`: what the numbers stand for; NULL is None and comes last.
+    """
+
+    domains: tuple[Domain, ...]
+    codes: Whole
+    counts: Whole
+    sensitive: Mapping[str, Whole]
+    sensitive_values: Mapping[str, Sequence[Any]]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the quasi-identifiers."""
+        return tuple(domain.column for domain in self.domains)
+
+    @property
+    def rows(self) -> int:
+        """Count the rows of the table."""
+        return int(self.counts.sum())
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """Return the highest level of each column."""
+        return tuple(domain.height for domain in self.domains)
+
+    def margins(self) -> Sequence[Whole]:
+        """Count the rows of each leaf, column by column."""
+        return [
+            np.bincount(self.codes[:, place], weights=self.counts, minlength=len(domain.values)).astype(np.int64)
+            for place, domain in enumerate(self.domains)
+        ]
+
+
+def read_counts(
+    counts: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], *, sensitive: Sequence[str] = (), count: str = "count"
+) -> Frequencies:
+    """Read a frequency table: a row for each combination of the columns that have a hierarchy, with its `count`.
+
+    A combination may come in several rows, which are added up.
+
+    Raises:
+        Misfit: a column is missing or of no use, a count is no positive whole number, or a value has no path.
+    """
+    names = [str(column) for column in counts.columns]
+    for name in (*hierarchies, *sensitive, count):
+        if names.count(name) != 1:
+            text = "not found" if name not in names else f"found {names.count(name)} times"
+            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
+    strange = sorted(set(names) - {*hierarchies, *sensitive, count})
+    if strange:
+        raise Misfit(
+            f"column '{strange[0]}' has no hierarchy; expected one for each column but '{count}': give one, or leave "
+            "the column out"
+        )
+    numbers = counts[count].to_numpy(dtype=np.float64, na_value=np.nan)
+    if not (np.isfinite(numbers) & (numbers >= 1) & (numbers == np.floor(numbers))).all():
+        raise Misfit(f"column '{count}' holds what is no positive whole number; expected the rows of each combination")
+    frequencies, _ = _gather(counts, hierarchies, sensitive, counts[count].to_numpy(dtype=np.int64))
+    return frequencies
+
+
+def read_table(
+    table: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], *, sensitive: Sequence[str] = ()
+) -> tuple[Frequencies, Whole]:
+    """Count the combinations of a table, and give the combination of each row: int64 (rows,).
+
+    Raises:
+        Misfit: a column is missing, or a value has no path in its hierarchy.
+    """
+    names = [str(column) for column in table.columns]
+    for name in (*hierarchies, *sensitive):
+        if names.count(name) != 1:
+            text = "not found" if name not in names else f"found {names.count(name)} times"
+            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
+    return _gather(table, hierarchies, sensitive, np.ones(len(table), dtype=np.int64))
+
+
+def _gather(
+    frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], sensitive: Sequence[str], counts: Whole
+) -> tuple[Frequencies, Whole]:
+    if not hierarchies:
+        raise Misfit("no quasi-identifier; expected a hierarchy for at least one column")
+    both = sorted(set(hierarchies) & set(sensitive))
+    if both:
+        raise Misfit(f"column '{both[0]}' has a hierarchy and is sensitive; a column is one of them")
+    if not len(frame):
+        raise Misfit("the table has no rows; there is nothing to generalise")
+    domains, columns = [], []
+    for name, hierarchy in hierarchies.items():
+        domain, codes = _domain(frame[name], name, hierarchy)
+        domains.append(domain)
+        columns.append(codes)
+    secrets = {name: _ordered(frame[name]) for name in sensitive}
+    numbers = number_rows([*columns, *(codes for codes, _ in secrets.values())])
+    first = np.full(int(numbers.max()) + 1, len(numbers), dtype=np.int64)
+    np.minimum.at(first, numbers, np.arange(len(numbers)))
+    frequencies = Frequencies(
+        domains=tuple(domains),
+        codes=np.ascontiguousarray(np.stack(columns, axis=1)[first]),
+        counts=np.bincount(numbers, weights=counts).astype(np.int64) if len(first) < len(counts) else counts[first],
+        sensitive={name: codes[first] for name, (codes, _) in secrets.items()},
+        sensitive_values={name: values for name, (_, values) in secrets.items()},
+    )
+    return frequencies, numbers
+
+
+def number_rows(columns: Sequence[Whole]) -> Whole:
+    """Number the combinations of columns of numbers from 0, in order of appearance: int64 (rows,)."""
+    import pandas as pd
+
+    numbers, distinct = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for codes in columns:
+        several = int(codes.max()) + 1
+        if distinct * several > _ROOM:
+            numbers, known = pd.factorize(numbers)
+            distinct = len(known)
+        numbers = numbers * several + codes
+        distinct *= several
+    return np.asarray(pd.factorize(numbers)[0], dtype=np.int64)
+
+
+def _domain(column: pd.Series[Any], name: str, hierarchy: Hierarchy) -> tuple[Domain, Whole]:
+    """Find the values of a column in its hierarchy.
+
+    Raises:
+        Misfit: some have no path.
+    """
+    import pandas as pd
+
+    codes, known = pd.factorize(column, use_na_sentinel=True)
+    values = scalars_of(known, name)
+    codes = codes.astype(np.int64)
+    if (codes < 0).any():
+        codes = np.where(codes < 0, len(values), codes)
+        values.append(None)
+    lines = {text: place for place, text in enumerate(hierarchy.values)}
+    texts = texts_of(values)
+    places = np.array([lines.get("" if text is None else text, _NOBODY) for text in texts], dtype=np.int64)
+    lost = sum(place == _NOBODY and text is not None for place, text in zip(places, texts, strict=True))
+    if lost:
+        is_are = "1 value has" if lost == 1 else f"{lost:,} values have"
+        raise Misfit(f"column '{name}': {is_are} no path in the hierarchy; add a line for each, or mend the values")
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return Domain(name, hierarchy, objects, places, _nodes(hierarchy, places)), codes
+
+
+def _nodes(hierarchy: Hierarchy, places: Whole) -> Whole:
+    """Return the first leaf with the same label, level by level; at level 0 each leaf is its own."""
+    results = [np.arange(len(places))]
+    for labels, nobody in zip(hierarchy.nodes()[1:], path_of_null(hierarchy)[1:], strict=True):
+        own = np.where(places == _NOBODY, len(labels) if nobody is None else 0, labels[places])
+        _, first, number = np.unique(own, return_index=True, return_inverse=True)
+        results.append(first[number])
+    return np.array(results, dtype=np.int64)
+
+
+def _ordered(column: pd.Series[Any]) -> tuple[Whole, Sequence[Any]]:
+    """Number the values of a column in their order, NULL last; in order of appearance where they have none."""
+    import pandas as pd
+
+    try:
+        codes, known = pd.factorize(column, sort=True, use_na_sentinel=True)
+    except TypeError:
+        codes, known = pd.factorize(column, use_na_sentinel=True)
+    values: list[Any] = scalars_of(known, column.name)
+    if (codes < 0).any():
+        codes = np.where(codes < 0, len(values), codes)
+        values.append(None)
+    return codes.astype(np.int64), values

@@ -1,0 +1,228 @@
+"""What a class of records that read alike has to hold, as people write it, and how a frame is looked at for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias
+
+from annotated_types import Ge, Gt, Interval, Lt
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+
+from checks import Json
+from checks.parameters.columns import ColumnName, ColumnNames
+from checks.risk import Hierarchy
+from remedies._contract import Guarantee, RemedyParameters, grouped_by
+from remedies._errors import Misfit, Refused
+from remedies.generalisation import HierarchySpec, hierarchy_spec, texts_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from remedies.generalisation.criteria import Criterion
+    from remedies.generalisation.frequencies import Frequencies
+
+_SHARE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+|[0-9]+/[1-9][0-9]*) ?(%?)")
+
+
+def _share(said: object) -> object:
+    """Read `2%`, `0.02` or `2/100`."""
+    match = _SHARE.fullmatch(said.strip()) if isinstance(said, str) else None
+    return said if match is None else float(Fraction(match[1]) / (100 if match[2] else 1))
+
+
+def _short(name: str) -> BeforeValidator:
+    """Let a bare number stand for the one thing that has to be said."""
+
+    def read(said: object) -> object:
+        return {name: said} if isinstance(said, int | float | str) and not isinstance(said, bool) else said
+
+    return BeforeValidator(read)
+
+
+Share: TypeAlias = Annotated[
+    float,
+    Ge(0),
+    Lt(1),
+    BeforeValidator(_share),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, {"type": "string"}]}),
+]
+
+
+def _declared(said: object) -> object:
+    return hierarchy_spec(said) if isinstance(said, Mapping) else said
+
+
+def _fits(said: object) -> object:
+    if not isinstance(said, HierarchySpec | Hierarchy):
+        raise Misfit("expected a hierarchy, or what declares one")
+    return said
+
+
+Declared: TypeAlias = Annotated[
+    Any, BeforeValidator(_fits), BeforeValidator(_declared), WithJsonSchema({"type": "object"})
+]
+"""A hierarchy, or what declares one."""
+
+
+class _Limit(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Diversity(_Limit):
+    """Each class has at least `l` sensitive values, counted in one of the three ways of `checks.risk.l_diversity`."""
+
+    l: Annotated[int | float, Gt(1)]
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    c: float | None = None
+
+    @model_validator(mode="after")
+    def _c_is_of_recursive(self) -> Self:
+        from remedies.generalisation import LDiversity
+
+        LDiversity("any", self.l, self.kind, self.c)  # says what is wrong with them together
+        return self
+
+
+class Closeness(_Limit):
+    """The sensitive values of each class are at most `t` away from those of the table that was given.
+
+    With a `hierarchy` two values are as far apart as the level is high at which they meet.
+    """
+
+    t: Annotated[float, Interval(ge=0, le=1)]
+    distance: Literal["equal", "ordered"] = "equal"
+    hierarchy: Declared | None = None
+
+    @model_validator(mode="after")
+    def _one_distance(self) -> Self:
+        if self.hierarchy is not None and self.distance == "ordered":
+            raise ValueError("a hierarchy is itself the distance between values; leave 'ordered' out")
+        return self
+
+    @property
+    def how(self) -> Literal["equal", "ordered", "hierarchical"]:
+        """Name the distance."""
+        return self.distance if self.hierarchy is None else "hierarchical"
+
+    def built(self, column: str, values: Sequence[Any]) -> Hierarchy | None:
+        """Return the hierarchy of the values of a column, if it is the distance.
+
+        Raises:
+            Misfit: values have no place in it, or it has faults.
+        """
+        if self.hierarchy is None or isinstance(self.hierarchy, Hierarchy):
+            return self.hierarchy
+        try:
+            hierarchy: Hierarchy = self.hierarchy.build(values)
+        except Misfit as error:
+            raise Misfit(f"column '{column}': {error}") from None
+        return hierarchy
+
+
+class Limited(RemedyParameters):
+    """A remedy after which no combination of some columns belongs to fewer than k records."""
+
+    columns: ColumnNames = Field(description="Quasi-identifiers: columns that somebody may know of a person.")
+    k: Annotated[int, Ge(2)] = Field(description="The smallest group of records that are alike.")
+    l: Mapping[ColumnName, Annotated[Diversity, _short("l")]] = Field(
+        default_factory=dict, description="Sensitive column: how many values each group has at least."
+    )
+    t: Mapping[ColumnName, Annotated[Closeness, _short("t")]] = Field(
+        default_factory=dict, description="Sensitive column: how far a group's values are from the input's at most."
+    )
+
+    @model_validator(mode="after")
+    def _columns_have_one_part(self) -> Self:
+        both = sorted(set(self.columns) & {*self.l, *self.t})
+        if both:
+            raise ValueError(f"both quasi-identifier and sensitive: {', '.join(both)}; a column is one of them")
+        return self
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Name the columns that nobody should learn, each once."""
+        return tuple(dict.fromkeys((*self.l, *self.t)))
+
+    def criteria(self, frequencies: Frequencies) -> Sequence[Criterion]:
+        """Return the limits on sensitive columns, as searches take them.
+
+        Raises:
+            Misfit: values of a sensitive column have no place in its hierarchy.
+        """
+        from remedies.generalisation import LDiversity, TCloseness
+
+        diverse = [LDiversity(name, one.l, one.kind, one.c) for name, one in self.l.items()]
+        values = frequencies.sensitive_values
+        close = [TCloseness(name, one.t, one.distance, one.built(name, values[name])) for name, one in self.t.items()]
+        return [*diverse, *close]
+
+    @property
+    def limits(self) -> Mapping[str, Json]:
+        """Return what is promised, as plain data."""
+        return {
+            "k": self.k,
+            "l": {name: one.model_dump(exclude_none=True) for name, one in self.l.items()},
+            "t": {name: {"t": one.t, "distance": one.how} for name, one in self.t.items()},
+        }
+
+    def prove(self, before: pd.DataFrame, after: pd.DataFrame) -> Guarantee:
+        """Look at the output alone, by other code than what made it: group it by all the columns, and count.
+
+        Only the values of which t-closeness is taken are compared with the input; what it is against the output's own
+        distribution stands beside it.
+
+        Raises:
+            Refused: it does not hold what was promised.
+        """
+        from checks.risk import class_sizes
+
+        smallest = class_sizes(after, self.columns).smallest
+        if smallest is None:
+            raise Refused("no record would be left; allow a smaller k, or generalise first")
+        if smallest < self.k:
+            raise Refused(f"the output has records that only {smallest} are alike with; {self.k} were promised")
+        diverse = {name: self._diversity(after, name, one) for name, one in self.l.items()}
+        close = {name: self._closeness(before, after, name, one) for name, one in self.t.items()}
+        return self.guarantee({"k": smallest, "l": diverse, "t": close})
+
+    def guarantee(self, reached: Mapping[str, Json], columns: Sequence[str] | None = None) -> Guarantee:
+        """Return what was found on an output; `columns`: what it was grouped by, if that is more than its own."""
+        every = tuple(columns or self.columns)
+        return Guarantee("k_anonymity", every, self.limits, reached, grouped_by(every))
+
+    def _diversity(self, after: pd.DataFrame, name: str, diversity: Diversity) -> float | None:
+        from checks.risk import l_diversity
+
+        found = l_diversity(after, self.columns, name, c=diversity.c, l=diversity.l).columns[name]
+        broken: Any = getattr(found, diversity.kind)
+        reached: float | None = getattr(found, f"l_{diversity.kind}")
+        if broken.records:
+            raise Refused(f"{broken.records} records of the output are in groups that are not diverse in '{name}'")
+        return reached
+
+    def _closeness(
+        self, before: pd.DataFrame, after: pd.DataFrame, name: str, closeness: Closeness
+    ) -> Mapping[str, Json]:
+        from checks.risk import t_closeness
+
+        asked: Any = partial(t_closeness, after, self.columns, name, distance=closeness.distance, t=closeness.t)
+        if closeness.hierarchy is not None:  # which knows values by their texts
+            before, after = (_with_texts(frame, name) for frame in (before, after))
+            built = closeness.built(name, list(before[name]))
+            asked = partial(t_closeness, after, self.columns, name, hierarchy=built, t=closeness.t)
+        found = asked(reference=before).columns[name]
+        if found.above is not None and found.above.records:
+            text = f"{found.above.records} records of the output are in groups whose values of '{name}' are too far"
+            raise Refused(f"{text} from those of the input")
+        own = asked().columns[name]
+        return {"t": found.t, "t_of_output": own.t}
+
+
+def _with_texts(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return a copy with the texts of a column in its place."""
+    import pandas as pd
+
+    return frame.assign(**{name: pd.Series(texts_of(frame[name]), index=frame.index, dtype=object)})

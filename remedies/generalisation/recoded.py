@@ -1,0 +1,134 @@
+"""What remedies share that give cells other labels, by the frequency table of the columns' combinations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from checks import Json, did_you_mean
+from remedies._contract import Guarantee, Progress, Treatment, UtilityReport
+from remedies._errors import Misfit
+from remedies.generalisation.limits import Limited
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from checks.risk import Hierarchy
+    from remedies.generalisation import Fault, Recoding
+    from remedies.generalisation.frequencies import Frequencies
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenLevels:
+    """What becomes of a table, and what there is to say about how that was found."""
+
+    recoding: Recoding
+    figures: Mapping[str, Json]
+
+
+class Recodes(Limited, ABC):
+    """A remedy whose cost is that of the distinct combinations, however many rows have them.
+
+    `apply` treats a frame. Whoever has the counts alone, from a GROUP BY in an engine, calls `built`, `choose` and
+    `bill`, and writes the rows himself.
+    """
+
+    def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, Fault]]:
+        """Return what is fatally wrong with each column's hierarchy, for the values that a table has in it.
+
+        Raises:
+            Misfit: a column is not there, or its values have no place in its hierarchy.
+        """
+        del table
+        return iter(())
+
+    def built(self, table: pd.DataFrame) -> Mapping[str, Hierarchy]:
+        """Return the hierarchy of each column, for the values that a table has in it.
+
+        Raises:
+            Misfit: as `faults`, or there is a fault: all of them are named.
+        """
+        from remedies.generalisation.plain_values import with_plain
+
+        check_columns(self.columns, table)
+        every = with_plain(table, {}, self.columns)
+        return {name: every[name] for name in self.columns}
+
+    @abstractmethod
+    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> ChosenLevels:
+        """Choose what becomes of a frequency table.
+
+        Raises:
+            Misfit: it has fewer than k rows, or does not fit what is asked.
+            Refused: nothing that holds was found.
+        """
+
+    def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
+        """Return a copy in which every combination of the columns belongs to at least k records, and the bill.
+
+        A column whose cells hold what they held, or nothing, keeps its type; all others hold texts. Suppressed rows are
+        gone.
+
+        Raises:
+            Misfit: a column is missing, a hierarchy does not fit it, or there are fewer than k records.
+            Refused: nothing holds what is asked for, or the output was looked at and does not; nothing is given out.
+        """
+        from remedies.generalisation.frequencies import read_table
+
+        self.check_size(len(frame))
+        frequencies, combinations = read_table(frame, self.built(frame), sensitive=self.sensitive)
+        chosen = self.choose(frequencies, progress=progress)
+        treated = chosen.recoding.apply(frame, combinations)
+        return Treatment(treated, self.bill(chosen, self.prove(frame, treated)))
+
+    def check_size(self, rows: int) -> None:
+        """Refuse a table that is too small.
+
+        Raises:
+            Misfit: it has fewer than k rows.
+        """
+        if rows < self.k:
+            text = "1 record" if rows == 1 else f"{rows:,} records"
+            raise Misfit(f"{text} cannot hide among {self.k}; expected at least k records, or a smaller k")
+
+    def bill(self, chosen: ChosenLevels, guarantee: Guarantee) -> UtilityReport:
+        """Return what it cost. A column's information that is lost is its `loss`: of utilities, in per cent."""
+        from remedies.generalisation import utilities
+        from remedies.generalisation.changes import changes
+
+        found = changes(chosen.recoding)
+        return UtilityReport(
+            remedy=self.name,
+            rows=found.rows,
+            rows_changed=found.rows_changed,
+            rows_suppressed=found.rows_suppressed,
+            cells_changed=found.changed,
+            cells_blanked=found.blanked,
+            cells_filled=found.filled,
+            information_lost={name: 100 * column.loss for name, column in utilities(chosen.recoding).columns.items()},
+            guarantee=guarantee,
+            figures=chosen.figures,
+        )
+
+
+def check_columns(columns: Sequence[str], table: pd.DataFrame) -> None:
+    """See that a table has these columns.
+
+    Raises:
+        Misfit: one is not there, or there twice.
+    """
+    names = [str(column) for column in table.columns]
+    for name in columns:
+        if names.count(name) != 1:
+            text = "not found" if name not in names else f"found {names.count(name)} times"
+            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
+
+
+def plain_number(value: Any) -> Json:
+    """Return a number as JSON can write it."""
+    from remedies.generalisation.utility import INFINITE
+
+    number: Json = INFINITE if value == float("inf") else value
+    return number

@@ -1,0 +1,145 @@
+"""The number that stands for a label, and how far the numbers under it are from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies._errors import Misfit
+from remedies.generalisation._cells import Cells
+from remedies.generalisation.frequencies import Domain
+from remedies.generalisation.recoding import EVERYTHING
+from remedies.generalisation.spelling import text_of
+from remedies.generalisation.units import number_in
+
+Floats = npt.NDArray[np.float64]
+
+Representative: TypeAlias = Literal["midpoint", "mean", "median"]
+"""What stands for a label: the middle between the smallest and the largest number that it may be, by the hierarchy's
+lines; or the mean or median of the table's values under it, each as often as it comes."""
+
+_Span: TypeAlias = tuple[float, float]
+_NO_SPAN: Final = (np.nan, np.nan)
+
+
+def squared_differences(cells: Cells, representative: Representative) -> float:
+    """Sum the squared differences between numbers and what stands for their labels (U_Euclid; no root is taken).
+
+    A suppressed row and a blanked cell count as a label above everything. NULL is no number and adds nothing.
+    """
+    numbers = numbers_of(cells.column.domain)
+    here = ~np.isnan(numbers)
+    if not here.any():
+        return 0.0
+    pairs = here[cells.leaf]
+    leaf, label, rows = cells.leaf[pairs], cells.label[pairs], cells.rows[pairs]
+    with np.errstate(over="ignore", invalid="ignore"):  # too large for a float: infinite
+        stands, for_all = _STANDING[representative](cells, numbers)
+        released = np.dot((numbers[leaf] - stands[label]) ** 2, rows)
+        lost = np.dot((numbers[here] - for_all) ** 2, cells.lost[here])
+    found = float(released + lost)
+    return math.inf if math.isnan(found) else found
+
+
+def is_numeric(domain: Domain) -> bool:
+    """Check whether a column holds numbers, by the type of its values: a postcode that is a text is none."""
+    kinds = (int, float, Decimal, np.integer, np.floating)
+    values = [value for value in domain.values if text_of(value) is not None]
+    return bool(values) and all(isinstance(value, kinds) and not isinstance(value, bool) for value in values)
+
+
+def numbers_of(domain: Domain) -> Floats:
+    """Read the leaves as numbers: float64 (leaves,), NaN of NULL.
+
+    Raises:
+        Misfit: some are no numbers.
+    """
+    texts = [text_of(value) for value in domain.values]
+    numbers = np.array([_number(text) for text in texts], dtype=np.float64)
+    strange = int(np.isnan(numbers).sum()) - texts.count(None)
+    if strange:
+        raise Misfit(f"column '{domain.column}': {strange} of {len(texts)} values are no finite numbers")
+    return numbers
+
+
+def _number(text: str | None) -> float:
+    found = None if text is None else number_in(text)
+    return np.nan if found is None else float(found)
+
+
+def _midpoints(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
+    labels, domain = cells.labels, cells.column.domain
+    lines = np.array([_number(text) for text in domain.hierarchy.values])
+    everything = _middle(_span(lines) or (float(np.nanmin(numbers)), float(np.nanmax(numbers))))
+    low, high = (numbers[labels.order[ends]] for ends in (labels.first, labels.last - 1))  # intervals ascend
+    count = low + (high - low) / 2
+    count[labels.levels == EVERYTHING] = everything
+    for level in np.unique(labels.levels[labels.levels > 0]):
+        spans = _spans(domain, int(level), lines)
+        for place in np.flatnonzero(labels.levels == level):
+            count[place] = _middle(spans.get(labels.texts[place], _NO_SPAN))
+    return count, everything
+
+
+def _middle(span: _Span) -> float:
+    return span[0] + (span[1] - span[0]) / 2
+
+
+def _span(numbers: Floats) -> _Span | None:
+    known = numbers[~np.isnan(numbers)]
+    return (float(known.min()), float(known.max())) if len(known) else None
+
+
+def _spans(domain: Domain, level: int, lines: Floats) -> Mapping[str | None, _Span]:
+    """Return the smallest and the largest number among the lines under each label of a level."""
+    spans: dict[str | None, _Span] = {}
+    for label, number in zip(domain.hierarchy.levels[level], lines, strict=True):
+        if not np.isnan(number):
+            low, high = spans.get(label, (number, number))
+            spans[label] = (min(low, number), max(high, number))
+    return spans
+
+
+def _means(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
+    order, known = cells.labels.order, ~np.isnan(numbers)
+    rows = np.where(known, cells.total, 0)
+    mean = float(np.average(numbers[known], weights=rows[known]))
+    beside = np.where(known, numbers - mean, 0.0) * rows  # beside the mean, so that sums stay small
+    values = _under(cells, beside[order]) / _under(cells, rows[order].astype(np.float64))  # NaN where there is none
+    return mean + values, mean
+
+
+def _under(cells: Cells, of_leaves: Floats) -> Floats:
+    up_to = np.append(0.0, np.cumsum(of_leaves))
+    values: Floats = up_to[cells.labels.last] - up_to[cells.labels.first]
+    return values
+
+
+def _medians(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
+    labels = cells.labels
+    stretches = [labels.order[first:last] for first, last in zip(labels.first, labels.last, strict=True)]
+    found = np.array([_median(numbers[leaves], cells.total[leaves]) for leaves in [*stretches, labels.order]])
+    return found[:-1], float(found[-1])
+
+
+def _median(numbers: Floats, rows: npt.NDArray[np.int64]) -> float:
+    """Return the median of numbers that come in so many rows; between the two in the middle where these differ."""
+    order = np.argsort(numbers, kind="stable")[: len(numbers) - int(np.isnan(numbers).sum())]
+    if not len(order):
+        return np.nan
+    up_to = np.cumsum(rows[order])
+    middle = [np.searchsorted(up_to, rank, side="left") for rank in ((up_to[-1] + 1) // 2, up_to[-1] // 2 + 1)]
+    low, high = numbers[order[middle]]
+    return float(low + (high - low) / 2)
+
+
+_STANDING: Final[Mapping[Representative, Callable[[Cells, Floats], tuple[Floats, float]]]] = {
+    "midpoint": _midpoints,
+    "mean": _means,
+    "median": _medians,
+}

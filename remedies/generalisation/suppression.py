@@ -1,0 +1,229 @@
+"""Suppression without generalising: of records, and of as few cells as it takes; and what suppression gives away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+from itertools import combinations, groupby
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from checks import Json, did_you_mean
+from checks.risk.pairs import ClassPairs
+from remedies._contract import Progress
+from remedies._errors import Misfit, Refused
+from remedies.differential_privacy.mechanism import random_order
+from remedies.generalisation._blanks import Blanks, Pattern
+from remedies.generalisation.criteria import Criterion, LDiversity, check_k
+from remedies.generalisation.frequencies import Frequencies, number_rows, read_counts
+from remedies.generalisation.incognito_search import sensitive_of
+from remedies.generalisation.limits_of_classes import broken_combinations
+from remedies.generalisation.plain_values import with_plain
+from remedies.generalisation.recoding import Mask, Recoding
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_PATTERNS: Final = 4_096
+"""So many sets of columns are tried at most: all of 12 columns, of more columns the smallest and the largest sets."""
+
+
+def suppress_records(
+    counts: pd.DataFrame, k: int, *, criteria: Sequence[Criterion] = (), count: str = "count"
+) -> Recoding:
+    """Suppress all rows in classes smaller than k, or that break a criterion; nothing else changes.
+
+    Args:
+        counts: a row for each combination of the quasi-identifiers and the criteria's columns, with its `count`.
+        k: rows of the smallest class that may stay, at least 2.
+        criteria: limits on sensitive columns, against the whole table's distribution.
+        count: the column that says how many rows have the combination.
+
+    Raises:
+        Misfit: the table does not fit, or has fewer than k rows.
+        ValueError: k is out of range.
+    """
+    return without_broken(_read(counts, criteria, count), k, criteria=criteria)
+
+
+def without_broken(frequencies: Frequencies, k: int, *, criteria: Sequence[Criterion] = ()) -> Recoding:
+    """Do as `suppress_records` does, with a frequency table that was read already."""
+    check_k(frequencies, k)
+    levels = [0] * len(frequencies.domains)
+    return Recoding.of_node(frequencies, levels, broken_combinations(frequencies, levels, k, criteria))
+
+
+def suppress_cells(
+    counts: pd.DataFrame,
+    k: int,
+    *,
+    weights: Mapping[str, float] | None = None,
+    criteria: Sequence[Criterion] = (),
+    count: str = "count",
+    progress: Progress | None = None,
+) -> Recoding:
+    """Blank few cells, so that each row reads like at least k - 1 others, NULL being a value of its own.
+
+    A heuristic (the fewest cells are NP-hard to find: Meyerson & Williams 2004). Sets of columns are tried from the
+    lightest to the heaviest, of equally heavy ones first the one that helps most rows: blanking it helps rows in too
+    small classes if k or more of them then read alike, or as many together with rows that read so already. It starts
+    over until nothing helps. What is left then, fewer than k rows unless there is a criterion, is suppressed as whole
+    rows. Rows that were in order are never touched, and the result is looked at again in the end.
+
+    A blank is NULL, a value of its own: who reads NULL as "could be any value" sees larger classes, never smaller ones.
+
+    Args:
+        counts: a row for each combination of the quasi-identifiers and the criteria's columns, with its `count`.
+        k: rows of the smallest class, at least 2.
+        weights: how much a column's cell is worth, above 0; 1 where nothing is said.
+        criteria: limits on sensitive columns, against the whole table's distribution.
+        count: the column that says how many rows have the combination.
+        progress: is told the share of the rows that are in order.
+
+    Raises:
+        Misfit: the table does not fit, has fewer than k rows, or a weight's column is not there.
+        Refused: the result does not hold; this cannot happen as far as anybody knows.
+        ValueError: k or a weight is out of range.
+    """
+    frequencies = _read(counts, criteria, count)
+    return blank_cells(frequencies, k, weights=weights, criteria=criteria, progress=progress)
+
+
+def blank_cells(
+    frequencies: Frequencies,
+    k: int,
+    *,
+    weights: Mapping[str, float] | None = None,
+    criteria: Sequence[Criterion] = (),
+    progress: Progress | None = None,
+) -> Recoding:
+    """Do as `suppress_cells` does, with a frequency table that was read already."""
+    check_k(frequencies, k)
+    worth = _weights(frequencies, weights or {})
+    blanks = Blanks(frequencies, k, criteria)
+    left = -1
+    while left != int(blanks.open.sum()):
+        left = int(blanks.open.sum())
+        for _, equal in _patterns(worth):
+            _blank_equal(blanks, equal)
+            if progress is not None:
+                progress(1 - float(frequencies.counts[blanks.open].sum()) / frequencies.rows)
+    recoding = blanks.recoding()
+    if not blanks.holds(recoding):
+        raise Refused("cells were blanked, and classes still break a limit; please report this as an error")
+    return recoding
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """How it was hidden why classes are missing. `recoding`: with the classes that are suppressed besides.
+
+    `for_values`: classes of k or more that are suppressed for their sensitive values; `besides`: classes that hold and
+    are suppressed with them, `rows`: the rows of these. All 0 where no class was suppressed for its values.
+    """
+
+    recoding: Recoding
+    for_values: int = 0
+    besides: int = 0
+    rows: int = 0
+
+    def as_json(self) -> dict[str, Json]:
+        """Return the counts as plain data."""
+        return {"classes_for_values": self.for_values, "classes_besides": self.besides, "rows_besides": self.rows}
+
+
+def mix_suppressed(recoding: Recoding, k: int, criteria: Sequence[Criterion]) -> Mixed:
+    """Suppress some classes that hold beside those that are suppressed for their sensitive values.
+
+    Whoever knows how large a class was, and that it is missing, knows that it broke a limit on sensitive values, and so
+    that its values are alike (minimality: Wong, Fu, Wang & Pei 2007, "Minimality attack in privacy preserving data
+    publishing", VLDB); with the totals of the table, which values these are. So as many classes that hold go with them,
+    drawn at random, and so many more that all suppressed rows together have the k and the diversity that is asked of a
+    class. Which ones were drawn is recorded nowhere.
+
+    Raises:
+        Refused: too few classes hold.
+    """
+    frequencies = recoding.frequencies
+    classes = number_rows([column.numbers for column in recoding.columns])
+    sizes = np.bincount(classes, weights=frequencies.counts).astype(np.int64)
+    missing = np.zeros(len(sizes), dtype=np.bool_)
+    missing[classes[recoding.suppressed]] = True
+    for_values = int((missing & (sizes >= k)).sum())
+    if not criteria or not for_values:
+        return Mixed(recoding)
+    holding = np.flatnonzero(~missing)
+    chosen = missing.copy()
+    for besides, place in enumerate(random_order(len(holding)), start=1):
+        chosen[holding[place]] = True
+        if besides >= for_values and _mixed_enough(frequencies, chosen[classes], k, criteria):
+            suppressed = recoding.suppressed | chosen[classes]
+            mixed = replace(recoding, suppressed=suppressed)
+            rows = mixed.rows_suppressed - recoding.rows_suppressed
+            return Mixed(mixed, for_values, besides, rows)
+    raise Refused(
+        f"{for_values:,} classes would be left out for their sensitive values, and {len(holding):,} others are too few "
+        "to hide that among; generalise, ask for less, or name fewer columns"
+    )
+
+
+def _mixed_enough(frequencies: Frequencies, suppressed: Mask, k: int, criteria: Sequence[Criterion]) -> bool:
+    """Return whether all suppressed rows together are k or more and as diverse as a class has to be."""
+    counts = frequencies.counts[suppressed]
+    if int(counts.sum()) < k:
+        return False
+    one_class = np.zeros(len(counts), dtype=np.int64)
+    return not any(
+        criterion.breaks(frequencies)(
+            ClassPairs.of(one_class, frequencies.sensitive[criterion.column][suppressed], counts)
+        ).any()
+        for criterion in criteria
+        if isinstance(criterion, LDiversity)
+    )
+
+
+def _blank_equal(blanks: Blanks, patterns: Sequence[Pattern]) -> None:
+    """Blank along sets of columns, the one that helps most rows first; each at most once."""
+    waiting = [(-blanks.helped(pattern)[0], pattern) for pattern in patterns]
+    heapify(waiting)
+    while waiting and waiting[0][0] and blanks.open.any():
+        _, pattern = heappop(waiting)
+        rows, _ = blanks.helped(pattern)
+        if waiting and rows < -waiting[0][0]:
+            heappush(waiting, (-rows, pattern))
+        else:
+            blanks.blank(pattern)
+
+
+def _patterns(worth: Sequence[float]) -> list[tuple[float, list[Pattern]]]:
+    """Return the sets of columns to try, by what a row's cells in them are worth, ascending."""
+    width = len(worth)
+    tried: list[Pattern] = [tuple(range(width))]
+    for size in range(1, width // 2 + 1):
+        sizes = sorted({size, width - size} - {0, width})
+        more = [pattern for size in sizes for pattern in combinations(range(width), size)]
+        if len(tried) + len(more) > MOST_PATTERNS:
+            break
+        tried += more
+    by_worth = sorted((math.fsum(worth[place] for place in pattern), pattern) for pattern in tried)
+    return [(key, [pattern for _, pattern in equal]) for key, equal in groupby(by_worth, key=lambda one: one[0])]
+
+
+def _weights(frequencies: Frequencies, weights: Mapping[str, float]) -> Sequence[float]:
+    strange = sorted(set(weights) - set(frequencies.columns))
+    if strange:
+        raise Misfit(f"column '{strange[0]}' is no quasi-identifier{did_you_mean(strange[0], frequencies.columns)}")
+    wrong = [name for name, weight in weights.items() if not 0 < weight < math.inf]
+    if wrong:
+        raise ValueError(f"the weight of '{wrong[0]}' is {weights[wrong[0]]}; expected a number above 0")
+    return [float(weights.get(name, 1)) for name in frequencies.columns]
+
+
+def _read(counts: pd.DataFrame, criteria: Sequence[Criterion], count: str) -> Frequencies:
+    """Read a frequency table; each column but the count and the sensitive ones is a quasi-identifier."""
+    sensitive = sensitive_of(criteria)
+    columns = [str(name) for name in counts.columns if str(name) not in {*sensitive, count}]
+    return read_counts(counts, with_plain(counts, {}, columns), sensitive=sensitive, count=count)

@@ -1,0 +1,82 @@
+"""The shape of the product: where names live, and in which words it describes itself."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+HOUSE = Path(__file__).parents[1]
+PACKAGES = ("sources", "checks", "incidents", "remedies", "store", "monitor", "templates")
+MODULES = {
+    path: ast.parse(path.read_text(encoding="utf-8")) for name in PACKAGES for path in (HOUSE / name).rglob("*.py")
+}
+_CATALOGUE_VERBS = re.compile(r"(Give|Say|Tell)s?\b")
+
+
+def _package(path: Path) -> str:
+    return ".".join(path.relative_to(HOUSE).parts[:-1])
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """Yield the full names that a module imports from, type-only imports and those inside functions included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def _outsiders(path: Path, tree: ast.Module) -> Iterator[str]:
+    """Yield names with a leading underscore that a module imports from another package than its own."""
+    package = _package(path)
+    for name in _imported(tree):
+        parts = name.split(".")
+        private = next(
+            (at for at, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")), None
+        )
+        if parts[0] not in PACKAGES or private is None:
+            continue
+        owner = ".".join(parts[:private])
+        if package != owner and not package.startswith(f"{owner}."):
+            yield f"{path.relative_to(HOUSE)}: {name}"
+
+
+def test_private_modules_stay_in_their_package() -> None:
+    """A name with a leading underscore is imported only inside its own package."""
+    assert [text for path, tree in MODULES.items() for text in _outsiders(path, tree)] == []
+
+
+def test_docstrings_begin_with_programmers_verbs() -> None:
+    """No docstring says that a function "gives", "says" or "tells" something: functions return, compute and write."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    assert [
+        f"{path.relative_to(HOUSE)}: {text.splitlines()[0]}"
+        for path, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, kinds) and _CATALOGUE_VERBS.match(text := ast.get_docstring(node) or "")
+    ] == []
+
+
+TWICE = frozenset(
+    """
+    AddressRefused Batch Budget BusinessHours By CatalogError Cells Choices
+    Claim Clock Columns Comparison Cost Course Daemon Declared
+    Domain Earlier Entry Estimate Expected Exported Fact Fault
+    Files Found Grid IncidentRow Kind LDiversity Limits Line
+    Lineage Maintenance Method Money Numbers Presence Range Refusal
+    Refused Release ReleaseRow Report Role Rows Scale Search
+    Source Step TCloseness TableState Unique Values
+    """.split()
+)
+"""Public class names that two modules still define: to be renamed, and none is added."""
+
+
+def test_public_class_names_are_defined_once() -> None:
+    """A concept has one name, and a name one concept: two public classes of one name are two things to tell apart."""
+    places = defaultdict(list)
+    for path, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(HOUSE)))
+    assert {name for name, paths in places.items() if len(paths) > 1} == set(TWICE)
