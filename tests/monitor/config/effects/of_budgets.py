@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import ibis
-from remedies.differential_privacy.answers._domain import Limits, Range
 
 from monitor.config import Budget
 from remedies import Misfit
+from remedies.differential_privacy.answers.domain import Limits, Range
 from tests.monitor.config.effects.effect import ABSENT, Effect
 from tests.monitor.config.effects.folder import nested
 

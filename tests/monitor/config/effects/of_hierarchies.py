@@ -5,9 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from remedies.generalisation._spec import SPECS, hierarchy_spec
-
 from remedies import Misfit
+from remedies.generalisation.spec import SPECS, hierarchy_spec
 from tests.monitor.config.effects.effect import ABSENT, Effect
 
 NUMBERS: Final = tuple(range(1, 60, 7))
