@@ -30,7 +30,7 @@ _CODES = (
     "Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 could not evaluate and nothing failed, "
     "5 nothing selected, 70 bug, 130 interrupted. Options can also be given as TABLEWATCH_<COMMAND>_<OPTION>."
 )
-_PANELS = ("Watch", "Incidents and cost", "Disclosure", "Set up")
+_PANELS = ("Watch", "Incidents and cost", "Set up", "Disclosure")
 _ONCE = frozenset({"install_completion", "show_completion"})
 """Options that Typer gives to every application, but that make sense at the root only."""
 
@@ -161,7 +161,7 @@ def _root(
         bool,
         typer.Option(
             "--version",
-            help="Show the version and leave.",
+            help="Show the version and exit.",
             callback=_show_version,
             is_eager=True,
             allow_from_autoenv=False,

@@ -3,18 +3,18 @@
 How to add one: write `monitor/commands/<name>.py` and its test. Nothing else is edited. (A name that is a word of
 Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The file ends up looking like this:
 
-    \"\"\"`tablewatch status`: how the tables are.\"\"\"
+    \"\"\"`tablewatch status`: show table health.\"\"\"
 
     import typer
 
     from monitor.terminal.output import Invocation
     from monitor.terminal.problem import ExitCode, Problem, Stop
 
-    app = typer.Typer(help="Show how the tables are.")  # a group of commands has an `@app.callback()` too
+    app = typer.Typer(help="Show table health.")  # a group of commands has an `@app.callback()` too
 
     @app.command()  # one command and no callback: the file is the command itself
     def status(ctx: typer.Context, domain: Annotated[str | None, typer.Option(help="Of this domain.")] = None) -> None:
-        \"\"\"Show how the tables are.
+        \"\"\"Show table health.
 
         Example: tablewatch status --domain sales
         \"\"\"

@@ -48,7 +48,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def acknowledge(ctx: typer.Context, incident_id: Number, by: By = None) -> None:
-    """Take care of an incident.
+    """Acknowledge an incident.
 
     Example: tablewatch incident ack 41
     """
@@ -79,7 +79,7 @@ def snooze(
     until: Annotated[str | None, typer.Option(metavar="TIME", help="Until then.")] = None,
     by: By = None,
 ) -> None:
-    """Hear nothing of an incident for a while, or until it gets worse. It goes on counting.
+    """Mute alerts of an incident for a while, or until it gets worse. Its downtime goes on.
 
     Example: tablewatch incident snooze 41 --for 2h
     """
@@ -107,7 +107,7 @@ def resolve(
     force: Annotated[bool, typer.Option("--force", help="Also while its check still fails.")] = False,
     by: By = None,
 ) -> None:
-    """End an incident, or correct how a resolved one ended.
+    """Resolve an incident, or correct its resolution.
 
     `fixed` and `no-action` count as downtime; `expected`, `false-positive` and `duplicate` do not.
 
@@ -127,7 +127,7 @@ def resolve(
 def reopen(
     ctx: typer.Context, incident_id: Number, occurred: Occurred = None, detected: Detected = None, by: By = None
 ) -> None:
-    """Report that it is bad again: a new episode of the same incident. The time between is healthy and not counted.
+    """Reopen an incident: a new episode begins. The time in between is healthy and not counted.
 
     Example: tablewatch incident reopen 41 --occurred 2026-11-12T09:00+09:00
     """
@@ -150,7 +150,7 @@ def correct(
     ] = None,
     by: By = None,
 ) -> None:
-    """Put an incident's times right. Figures of the past change with them; the history keeps what was said before.
+    """Correct an incident's timestamps. Past figures change with them; the history keeps the earlier values.
 
     Example: tablewatch incident correct 41 --occurred 2026-11-11T09:40+09:00
     """
@@ -174,7 +174,7 @@ def comment(
     text: Annotated[str, typer.Argument(help="What there is to know.")],
     by: By = None,
 ) -> None:
-    """Write something down about an incident.
+    """Add a comment to an incident.
 
     Example: tablewatch incident comment 41 'the supplier changed the unit'
     """
@@ -196,7 +196,7 @@ def merge(
     ] = False,
     by: By = None,
 ) -> None:
-    """Report that an incident is the same thing as another of its table: it ends as a duplicate, the other goes on.
+    """Mark an incident as a duplicate of another on its table: it is resolved, the other goes on.
 
     Example: tablewatch incident merge 42 41
     """

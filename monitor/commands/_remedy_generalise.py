@@ -76,9 +76,9 @@ def generalise(
     keep_order: KeepOrder = False,
     force: Force = False,
 ) -> None:
-    """Make values broader, level by level, until each record is alike with k - 1 others, and lose little.
+    """Generalise values, level by level, until each record is in a class of at least k, with little loss.
 
-    The file is read again, and given out only if its groups keep every limit.
+    The file is read again, and published only if its groups keep every limit.
 
     Example: tablewatch remedy generalise people.csv safe.csv -q age,zip --hierarchy age=5,10 --hierarchy zip=mask:1,2
     """
@@ -164,7 +164,7 @@ def lattice(
     top: Annotated[int, typer.Option(min=1, help="How many are listed; JSON has them all.")] = 20,
     budget: Budget = None,
 ) -> None:
-    """List the levels at which each record is alike with k - 1 others, and what they lose; nothing is written.
+    """List the levels at which each record is in a class of at least k, and what they lose; nothing is written.
 
     Minimal ones: nothing below them holds. Choose, and give them to `generalise --levels`.
 
@@ -236,9 +236,9 @@ def suppress(
     keep_order: KeepOrder = False,
     force: Force = False,
 ) -> None:
-    """Leave out records, or cells, until each record is alike with k - 1 others; all else stays as it is.
+    """Leave out records, or cells, until each record is in a class of at least k; all else stays as it is.
 
-    The file is read again, and given out only if its groups keep every limit.
+    The file is read again, and published only if its groups keep every limit.
 
     Example: tablewatch remedy suppress people.csv safe.csv -q age,zip --k 5 --cells
     """

@@ -79,7 +79,7 @@ def microaggregate(
 ) -> None:
     """Group records by k or more, and write each as the centroid of its group.
 
-    The file is read again, and given out only if each record is alike with k - 1 others in all quasi-identifiers.
+    The file is read again, and published only if each record is in a class of at least k by all quasi-identifiers.
 
     Example: tablewatch remedy microaggregate people.csv safe.csv --columns age,income --k 5
     """
@@ -226,7 +226,7 @@ def code(
 ) -> None:
     """Code the largest and the smallest numbers, so that extremes do not stand out.
 
-    The file is read again, and given out only if no number lies beyond a bound.
+    The file is read again, and published only if no number lies beyond a bound.
 
     Example: tablewatch remedy code people.csv safe.csv --top age=80,income=200000 --bottom age=18
     """

@@ -1,4 +1,4 @@
-"""`tablewatch alert`: see who is told what, and try channels out. See `_alert_deciding` and `_alert_sending`."""
+"""`tablewatch alert`: show who is notified of what, and test channels."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from store import Delivery, Transition
 
 
-app = typer.Typer(help="See who is told what, and try channels out.", no_args_is_help=True, rich_help_panel="Watch")
+app = typer.Typer(
+    help="Show who is notified of what, and test channels.", no_args_is_help=True, rich_help_panel="Watch"
+)
 
 
 @app.callback()
 def _group() -> None:
-    """See who is told what, and try channels out."""
+    """Show who is notified of what, and test channels."""
 
 
 def add_decision_commands(app: typer.Typer) -> None:
@@ -41,7 +43,7 @@ def route(
     severity: Annotated[SeverityWord, typer.Option(help="How much it matters.")] = SeverityWord.ERROR,
     kind: Annotated[str, typer.Option(help="quality or disclosure.")] = "quality",
 ) -> None:
-    """Report which channels would hear of an incident on a table, and why: route by route.
+    """Show which channels would be notified of an incident on a table, and why: route by route.
 
     Example: tablewatch alert route --table sales.orders --severity error
     """
@@ -117,7 +119,7 @@ def log(
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most so many, newest first.")] = 50,
 ) -> None:
-    """Report who was told of each change of an incident, who was not and why, and what became of the messages.
+    """Show who was notified of each change of an incident, who was not and why, and which messages arrived.
 
     Without --since: the last day.
 
@@ -267,7 +269,7 @@ def try_out(
     channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
     like: Annotated[LikeWord, typer.Option("--as", help="What the message looks like.")] = LikeWord.INCIDENT,
 ) -> None:
-    """Send a message to a channel now, once, and say what came of it.
+    """Send a test message to a channel now, once, and report whether it was delivered.
 
     It is marked as a test, and nothing of it is kept. As a report it holds the figures of the last week that is over.
 
@@ -307,7 +309,7 @@ def resend(
     ctx: typer.Context,
     message: Annotated[str, typer.Argument(metavar="ID", help="As `alert log` shows it: msg_...")],
 ) -> None:
-    """Have a message sent again under its id, however far it was: given up, sent, or waiting for its next try.
+    """Send a message again under its id, whether it was given up, sent, or waits for its next attempt.
 
     The daemon sends it; without one, `tablewatch run --once` does.
 
@@ -336,9 +338,9 @@ def enable(
     ctx: typer.Context,
     channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
 ) -> None:
-    """Use a channel again whose other end said that it is gone (410); what waits for it is sent.
+    """Enable a channel again that answered 410 (gone); waiting messages are sent.
 
-    It is told, once, of what lasts and of the end of what it knew; not of what began and ended meanwhile.
+    It is notified once of what is still open and of the end of what it knew; not of what began and ended meanwhile.
 
     Example: tablewatch alert enable audit-hook
     """

@@ -1,4 +1,4 @@
-"""`tablewatch answer`: ask a protected table, and get a noisy answer that is charged to its budget."""
+"""`tablewatch answer`: get noisy answers about a protected table."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

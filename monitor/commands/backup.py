@@ -16,7 +16,7 @@ def backup(
     file: Annotated[Path, typer.Argument(help="Where to write the copy.", show_default=False)],
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Copy the store, also while the daemon runs, and look whether the copy is whole.
+    """Copy the store, also while the daemon runs, and verify the copy.
 
     Privacy budgets and their ledger are in it; the anchor that vouches for the ledger, and keys in files, are not.
 

@@ -1,4 +1,4 @@
-"""`tablewatch budget`: what noisy answers about a table may cost the people in it, and what was spent."""
+"""`tablewatch budget`: manage privacy budgets of tables."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,7 +104,7 @@ def change(
 def verify(ctx: typer.Context) -> None:
     """Walk through the whole ledger: every entry's hash, every sum, the anchor outside the database, and each release.
 
-    Leaves with 1 if something does not fit.
+    Exits with 1 if something does not fit.
 
     Example: tablewatch budget verify
     """

@@ -1,4 +1,4 @@
-"""`tablewatch check`: look at tables now."""
+"""`tablewatch check`: run checks now."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,10 +30,10 @@ def check(
     only_failed: Annotated[bool, typer.Option("--only-failed", help="Leave out what passed.")] = False,
     show_rows: Annotated[int, typer.Option(min=0, help="Show up to N offending keys, on a terminal only.")] = 0,
     no_store: Annotated[
-        bool, typer.Option("--no-store", help="Look only: remember nothing, open no incident.")
+        bool, typer.Option("--no-store", help="Run checks only: store nothing, open no incident.")
     ] = False,
 ) -> None:
-    """Look at tables now: run their checks, open and resolve incidents.
+    """Run checks now; open and resolve incidents.
 
     Example: tablewatch check domain:sales '!type:freshness' --fail-on error
     """

@@ -1,4 +1,4 @@
-"""`tablewatch config`: look at the configuration."""
+"""`tablewatch config`: check and show the configuration."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +24,7 @@ def _group() -> None:
 
 @app.command()
 def check(ctx: typer.Context) -> None:
-    """Report everything that is wrong with the configuration, with file, line and column.
+    """List all errors of the configuration, with file, line and column.
 
     Example: tablewatch config check -c tablewatch.yaml
     """
@@ -60,7 +60,7 @@ def show(
     ] = True,
     defaults: Annotated[bool, typer.Option("--defaults", help="Show the values that nobody wrote, too.")] = False,
 ) -> None:
-    """Show the configuration as it is in force: files merged, variables filled in.
+    """Show the effective configuration: files merged, variables substituted.
 
     Example: tablewatch config show --defaults
     """

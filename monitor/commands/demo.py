@@ -1,4 +1,4 @@
-"""`tablewatch demo`: a small shop with planted faults, and what six weeks of watching found."""
+"""`tablewatch demo`: build a small shop with planted faults, watched for six weeks."""
 
 import shlex
 import shutil

@@ -1,4 +1,4 @@
-"""`tablewatch disclosure`: compare the two ways to disclose, a randomised table and noisy answers."""
+"""`tablewatch disclosure`: compare a randomised table with noisy answers."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

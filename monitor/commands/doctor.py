@@ -1,4 +1,4 @@
-"""`tablewatch doctor`: look whether everything is in order."""
+"""`tablewatch doctor`: diagnose the installation."""
 
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "magen
 def doctor(ctx: typer.Context) -> None:
     """Check whether the installation, the configuration, the store and the sources are in order.
 
-    Leaves with 1 when something is wrong, with 3 when something could not be told and nothing is wrong.
+    Exits with 1 if something is wrong, with 3 if something could not be determined and nothing is wrong.
 
     Example: tablewatch doctor -c tablewatch.yaml
     """

@@ -1,4 +1,4 @@
-"""`tablewatch downtime`: how long data was down, N x (TTD + TTR), and what it cost; `estimate` before there is any."""
+"""`tablewatch downtime`: show data downtime, N x (TTD + TTR), and its cost."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""`tablewatch export`: hand what is known to other tools."""
+"""`tablewatch export`: write checks for other tools."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

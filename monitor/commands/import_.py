@@ -1,4 +1,7 @@
-"""`tablewatch import`: bring in what other tools know. Each kind stands in a file of its own, `_import_<kind>`."""
+"""`tablewatch import`: read incidents and checks of other tools.
+
+Each kind stands in a file of its own, `_import_<kind>`.
+"""
 
 import typer
 

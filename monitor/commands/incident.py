@@ -1,4 +1,7 @@
-"""`tablewatch incident`: see incidents, and log what no check found. What is done to them is in `_incident_verbs`."""
+"""`tablewatch incident`: show incidents, act on them, and log what no check found.
+
+What is done to them is in `_incident_verbs`.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -176,7 +179,7 @@ def open_(
 
     The same table, title and --detected once more is the same incident: nothing is logged twice.
 
-    Times are ISO 8601 with an offset (2026-11-11T10:10+09:00), without one on the project's wall clock, or '2h ago'.
+    Times are ISO 8601 with an offset (2026-11-11T10:10+09:00), without one in the project's local time, or '2h ago'.
 
     Example: tablewatch incident open --table sales.orders --title 'amounts x100' --occurred 2026-11-11T10:10+09:00
     """

@@ -1,4 +1,4 @@
-"""`tablewatch local`: local differential privacy: each value is randomised where it is known, and only counted here."""
+"""`tablewatch local`: randomise values at their source, estimate counts."""
 
 import sys
 from collections.abc import Iterator

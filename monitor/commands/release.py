@@ -1,4 +1,4 @@
-"""`tablewatch release`: from a table at risk to a file that was read again and passes its limits."""
+"""`tablewatch release`: assess, approve and export a table within limits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ def add_record_commands(app: typer.Typer) -> None:
 
 
 def list_releases(ctx: typer.Context) -> None:
-    """List all releases: how each stands and why, until when it is approved, and what was last given out.
+    """List all releases: how each stands and why, until when it is approved, and what was last exported.
 
     Example: tablewatch release list
     """
@@ -150,7 +150,7 @@ def _group() -> None:
 def assess(ctx: typer.Context, name: Name) -> None:
     """Judge the table of a release by its limits; opens or closes its incidents, as the daemon does.
 
-    Leaves with 0 if the release is clear or approved, with 1 if it is on hold, with 3 if it could not be evaluated.
+    Exits with 0 if the release is clear or approved, with 1 if it is on hold, with 3 if it could not be evaluated.
 
     Example: tablewatch release assess research-extract
     """
@@ -268,7 +268,7 @@ def export(
     by: By = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write the file of an approved release, read it again, and give it out only if it keeps every limit.
+    """Export the file of an approved release: written, read again, and published only if it passes every limit.
 
     Example: tablewatch release export research-extract --remedy generalise --out extract.csv
     """

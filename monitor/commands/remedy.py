@@ -1,4 +1,4 @@
-"""`tablewatch remedy`: treat a table that is at risk, write it, and read it again before it is given out."""
+"""`tablewatch remedy`: treat a table at risk and write the result."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""`tablewatch report`: what happened, for those who read it on Monday morning."""
+"""`tablewatch report`: write the weekly report."""
 
 from enum import StrEnum
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tablewatch restore`: bring a copy of the store back."""
+"""`tablewatch restore`: restore a copy of the store."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +24,7 @@ def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="What 'tablewatch backup' wrote.", show_default=False)],
 ) -> None:
-    """Bring a copy of the store back, after a look whether it is whole; nobody may use the store meanwhile.
+    """Restore a copy of the store, after it was verified; nobody may use the store meanwhile.
 
     The present store is kept beside it. Privacy budgets that were spent since the copy was made are charged again by
     'tablewatch budget resume'; until then no question is answered. A copy by an older Tablewatch is brought up to

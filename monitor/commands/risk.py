@@ -1,4 +1,4 @@
-"""`tablewatch risk`: how likely it is that records of a table or a file are found again."""
+"""`tablewatch risk`: assess the re-identification risk of a table."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -109,7 +109,7 @@ def table(
 ) -> None:
     """Assess a table or a file: k-anonymity, l-diversity, t-closeness, population uniqueness, delta-presence.
 
-    Leaves with 1 if a limit is broken, with 3 if something could not be evaluated.
+    Exits with 1 if a limit is broken, with 3 if something could not be evaluated.
 
     Example: tablewatch risk people.csv --quasi-identifiers birth_year,postcode,sex --sensitive diagnosis --k 5
     """
@@ -151,9 +151,9 @@ def subsets(
     known: Annotated[int, typer.Option(min=1, max=5, help="How many columns somebody knows at most.")] = 3,
     max_unique: Annotated[float, typer.Option(help="Largest share of the records that a set may single out.")] = 1.0,
 ) -> None:
-    """Show which few columns, known together, single out how many records.
+    """Show how many records small sets of columns identify together.
 
-    Leaves with 1 if a set singles out more than --max-unique.
+    Exits with 1 if a set singles out more than --max-unique.
 
     Example: tablewatch risk subsets people.csv --quasi-identifiers birth_year,postcode,sex --known 2
     """
@@ -179,9 +179,9 @@ def linkage(
     ] = None,
     max_unique: Annotated[float, typer.Option(help="Largest share of the records that may be matched uniquely.")] = 0.0,
 ) -> None:
-    """Show how many records match one and only one record of a table that somebody has.
+    """Show how many records match exactly one record of another table.
 
-    Leaves with 1 if more than --max-unique do.
+    Exits with 1 if more than --max-unique do.
 
     Example: tablewatch risk linkage hospital.csv voters.csv --on birth_date,postcode,sex
     """
@@ -234,9 +234,9 @@ def remember(
         typer.Option("--as", metavar="NAME", help="What the release is called.", envvar="TABLEWATCH_RISK_REMEMBER_AS"),
     ],
 ) -> None:
-    """Remember a table as it is given away now, so that later states are compared with it; as keyed hashes only.
+    """Remember a table as it is published now, so that later states are compared with it; as keyed hashes only.
 
-    Leaves with 3 if one of several checks could not remember it.
+    Exits with 3 if one of several checks could not remember it.
 
     Example: tablewatch risk remember crm.customers --as spring-extract
     """

@@ -1,4 +1,4 @@
-"""`tablewatch run`: the daemon."""
+"""`tablewatch run`: run the daemon."""
 
 from time import sleep
 from typing import TYPE_CHECKING, Annotated
@@ -26,9 +26,9 @@ app = typer.Typer(rich_help_panel="Watch")
 @app.command()
 def run(
     ctx: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="Run what is due now, send alerts, leave.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Run what is due now, send alerts, exit.")] = False,
 ) -> None:
-    """Watch for months: look at every table when it is due, and tell who has to hear of it.
+    """Run the daemon: check every table when it is due, and send alerts.
 
     Stops on Ctrl-C or SIGTERM. Loads the configuration anew when its files change, or on SIGHUP; as long as the new one
     has errors, the old one stays in use.

@@ -1,4 +1,4 @@
-"""`tablewatch silence`: hear nothing of tables for a while."""
+"""`tablewatch silence`: mute alerts for tables."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from monitor.config.project import Project
     from store import Scope, Silence
 
-app = typer.Typer(help="Hear nothing of tables for a while.", no_args_is_help=True, rich_help_panel="Watch")
+app = typer.Typer(help="Mute alerts for tables.", no_args_is_help=True, rich_help_panel="Watch")
 
 
 @app.callback()
@@ -39,7 +39,7 @@ def add(
     until: Annotated[str | None, typer.Option(metavar="TIME", help="Until then.")] = None,
     by: Annotated[str | None, typer.Option(metavar="WHO", help="Who does this; by default the user.")] = None,
 ) -> None:
-    """Begin a silence. It always ends; what still lasts then is told. The end of a problem is told all the same.
+    """Mute alerts for tables until a given time. What is still open then is sent; resolutions are sent all the same.
 
     Example: tablewatch silence add --table sales.orders --for 4h --reason 'the loader is being moved'
     """
@@ -96,7 +96,7 @@ def end(
     ctx: typer.Context,
     silence_id: Annotated[str, typer.Argument(metavar="ID", help="The silence's number.")],
 ) -> None:
-    """End a silence before its time; what lasts is told.
+    """End a silence early; what is still open is sent.
 
     Example: tablewatch silence end 3
     """

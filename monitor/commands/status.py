@@ -1,4 +1,4 @@
-"""`tablewatch status`: how the tables are."""
+"""`tablewatch status`: show table health."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -28,9 +28,9 @@ app = typer.Typer(rich_help_panel="Watch")
 
 @app.command()
 def status(ctx: typer.Context) -> None:
-    """Show how the tables are: health, last run, open incidents, what could not be evaluated; releases, statistics.
+    """Show table health: last run, open incidents, what could not be evaluated; releases, statistics.
 
-    Leaves with 0 whatever the tables are like; 'tablewatch check' is the gate. Leaves with 2 if the configuration on
+    Exits with 0 whatever the tables are like; 'tablewatch check' is the gate. Exits with 2 if the configuration on
     disk has errors: first it shows what the store knows of the tables that a daemon goes on watching, then the errors.
 
     Example: tablewatch status

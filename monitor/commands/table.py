@@ -1,4 +1,4 @@
-"""`tablewatch table`: the central catalogue of watched tables."""
+"""`tablewatch table`: show the catalogue of watched tables."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ def list_(
         list[str] | None, typer.Argument(metavar="SELECTOR", help="sales.orders, domain:sales, tier:gold, !...")
     ] = None,
 ) -> None:
-    """List tables with who answers for them, how they are, and what their downtime cost.
+    """List tables with owner, health, and cost of downtime.
 
     Example: tablewatch table list domain:sales
     """

@@ -1,4 +1,4 @@
-"""`tablewatch silence`: hear nothing of tables for a while."""
+"""`tablewatch silence`: mute alerts for tables."""
 
 from datetime import timedelta
 

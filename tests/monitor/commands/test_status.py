@@ -1,4 +1,4 @@
-"""`tablewatch status`: how the tables are."""
+"""`tablewatch status`: show table health."""
 
 from datetime import timedelta
 from typing import Any
