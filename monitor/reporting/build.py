@@ -29,6 +29,7 @@ from monitor.reporting.model import (
 )
 from monitor.reporting.releases import releases_in
 from monitor.reporting.sentences import title_of
+from monitor.reporting.timeline import timeline
 from monitor.reporting.week import Week
 from monitor.summaries.coverage import lasting_gaps
 from monitor.summaries.ranking import Ranking, advise, rank
@@ -83,6 +84,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         tables=tables,
         tables_more=(ranking.tables if ranking else 0) - len(tables),
         incidents=listed(ranking, evidence, window),
+        timeline=timeline(ranking, week, as_of_us=evidence.as_of_us),
         method=_method(evidence, week, measured[0], prices[0] or Cost()),
         releases=releases_in(evidence, window),
     )

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias
 
+from monitor.reporting.model import Timeline, TimelineBar, TimelineLane
+
 HEIGHT: Final = 132
 """Pixels of the tallest column."""
 _HEADROOM: Final = 22
@@ -18,6 +20,16 @@ _GAP: Final = 2
 """White pixels between the parts of a column: they stay apart in grey print."""
 _SMALLEST: Final = 1.5
 """Pixels below which a part that is not nothing could not be seen."""
+
+_NAME: Final = 20
+"""Pixels of the line with a table's name."""
+_ROW: Final = 16
+_BAR: Final = 12
+_BETWEEN: Final = 10
+_APART: Final = 0.004
+"""Share of the week that bars in one row are apart at least."""
+_NARROWEST: Final = 0.004
+"""Share of the week below which a bar could not be seen."""
 
 Parts: TypeAlias = tuple[int, int] | None
 """Undetected and repair part of a column, microseconds; None where nothing was watched."""
@@ -78,6 +90,81 @@ def _column(parts: Parts, middle: float, width: float, *, tallest: int, base: fl
         y -= height
         boxes.append(Box(x, round(width, 3), round(y, 2), round(height, 2)) if height else None)
     return ChartColumn(round(middle, 3), boxes[0], boxes[1], round(y - 6, 2), sum(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """From one share of a length to another, 0 to 1."""
+
+    start: float
+    end: float
+
+
+def rows_without_overlap(stretches: Sequence[Stretch]) -> Sequence[int]:
+    """Return for each stretch the first row, from 0, in which it overlaps none before it in the sequence."""
+    rows: list[list[Stretch]] = []
+    results = []
+    for stretch in stretches:
+        row = next((at for at, taken in enumerate(rows) if not any(_overlap(stretch, one) for one in taken)), len(rows))
+        if row == len(rows):
+            rows.append([])
+        rows[row].append(stretch)
+        results.append(row)
+    return results
+
+
+def _overlap(first: Stretch, second: Stretch) -> bool:
+    return first.start < second.end + _APART and second.start < first.end + _APART
+
+
+@dataclass(frozen=True, slots=True)
+class LaneBar:
+    """A bar: `uncertain` is where the data may have gone bad, None where that is known."""
+
+    bar: TimelineBar
+    uncertain: Box | None
+    undetected: Box | None
+    repair: Box | None
+    middle_y: float
+
+
+@dataclass(frozen=True, slots=True)
+class LaneChart:
+    """A lane of the timeline: where its name stands, and its bars; pixels from the top, percent across."""
+
+    lane: TimelineLane
+    name_y: float
+    bars: tuple[LaneBar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineChart:
+    """The whole timeline: its lanes, and its height in pixels."""
+
+    lanes: tuple[LaneChart, ...]
+    height: float
+
+
+def timeline_chart(timeline: Timeline) -> TimelineChart:
+    """Place lanes below each other: the name of the table above its bars, so that both have the whole width."""
+    lanes, y = [], 0.0
+    for lane in timeline.lanes:
+        top = y + _NAME
+        lanes.append(LaneChart(lane, y + _NAME - 6, tuple(_lane_bar(bar, top + row * _ROW) for bar, row in lane.bars)))
+        y = top + (1 + max((row for _, row in lane.bars), default=0)) * _ROW + _BETWEEN
+    return TimelineChart(tuple(lanes), y)
+
+
+def _lane_bar(bar: TimelineBar, y: float) -> LaneBar:
+    uncertain = _across(bar.earliest, bar.latest, y + 3, _BAR - 6) if bar.latest > bar.earliest else None
+    undetected = _across(bar.occurred, bar.detected, y, _BAR) if bar.detected > bar.occurred else None
+    repair = _across(bar.detected, bar.end, y, _BAR)
+    return LaneBar(bar, uncertain, undetected, repair, y + _BAR / 2)
+
+
+def _across(start: float, end: float, y: float, height: float) -> Box:
+    width = max(end - start, _NARROWEST)
+    return Box(round(min(start, 1 - width) * 100, 3), round(width * 100, 3), y, height)
 
 
 def signed_bar(value: Fraction, largest: Fraction) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from checks import Message, MessageFormatter, Severity
 from incidents import Resolution, State
 from monitor.reporting import charts, sentences
+from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import DayBar, WeekBar
 from monitor.reporting.words import (
     RELEASE_SHAPES,
@@ -71,6 +72,8 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "days_label": lambda days: say(sentences.days_label(days)),
         "trend_label": lambda trend: say(sentences.trend_label(trend)),
         "columns": _columns,
+        "timeline_chart": charts.timeline_chart,
+        "collapsed": collapsed,
         "signed_bar": charts.signed_bar,
         "percent": charts.percent,
     }

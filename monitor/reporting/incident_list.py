@@ -1,5 +1,8 @@
 """Load the incidents of a week that a report lists."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Final
 
 from checks import Message
@@ -8,6 +11,7 @@ from monitor.reporting.evidence import Evidence
 from monitor.reporting.model import IncidentList, IncidentRow, Standout
 from monitor.summaries.ranking import Ranking, advise
 
+_ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 SHOWN: Final = 25
 """How many incidents a report lists."""
 
@@ -32,6 +36,28 @@ def standout(ranking: Ranking) -> Standout | None:
     if len(ranking) < 2 or advice.incident is None or 2 * advice.share <= 1:
         return None
     return Standout(advice.incident, advice.table)
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentGroup:
+    """Incidents that differ in nothing that the list shows but number and time: the first, and the others' numbers."""
+
+    row: IncidentRow
+    others: tuple[int, ...]
+    last: datetime
+
+
+def collapsed(rows: Sequence[IncidentRow]) -> Sequence[IncidentGroup]:
+    """Return rows that are shown alike as one, in the place of the first."""
+    groups: dict[object, list[IncidentRow]] = {}
+    for row in rows:
+        earliest, latest = row.earliest - row.occurred_at + _ANY_TIME, row.latest - row.occurred_at + _ANY_TIME
+        shown = replace(row, id=0, occurred_at=_ANY_TIME, earliest=earliest, latest=latest)
+        groups.setdefault(repr(shown), []).append(row)
+    return [
+        IncidentGroup(first, tuple(row.id for row in others), max(row.occurred_at for row in (first, *others)))
+        for first, *others in groups.values()
+    ]
 
 
 def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence, window: Window) -> IncidentRow:

@@ -217,6 +217,53 @@ class IncidentList:
 
 
 @dataclass(frozen=True, slots=True)
+class TimelineBar:
+    """An episode in the week. Times are shares of the week, 0 to 1, clipped to what is over of it.
+
+    `earliest` to `latest` is when the data may have gone bad, `occurred` the moment from which the figures count.
+    """
+
+    incident: int
+    earliest: float
+    latest: float
+    occurred: float
+    detected: float
+    end: float
+    began_before: bool
+    goes_on: bool
+    began_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineLane:
+    """The episodes of a table, each with its row (from 0); `more` counts incidents that are not drawn."""
+
+    table: str
+    bars: tuple[tuple[TimelineBar, int], ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineDay:
+    """Where a day begins and ends, as shares of the week; days are 23 to 25 hours long where clocks change."""
+
+    date: date
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The week as a picture; `more_tables` counts tables that are not drawn, `incidents` all incidents."""
+
+    lanes: tuple[TimelineLane, ...]
+    days: tuple[TimelineDay, ...]
+    more_tables: int
+    incidents: int
+
+
+@dataclass(frozen=True, slots=True)
 class ExcludedIncidents:
     """Incidents that are not downtime, by how they ended: how many, and the hours they would have been."""
 
@@ -312,6 +359,7 @@ class WeeklyReport:
     tables: tuple[Share, ...]
     tables_more: int
     incidents: IncidentList
+    timeline: Timeline
     method: Method
     releases: Releases = Releases()
 

@@ -22,6 +22,7 @@ from monitor.terminal.text_cleaning import one_line, visible
 
 SECTIONS: Final = (
     "headline",
+    "timeline",
     "coverage",
     "figures",
     "change",

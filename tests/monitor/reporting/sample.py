@@ -23,6 +23,10 @@ from monitor.reporting.model import (
     Share,
     Spread,
     Standout,
+    Timeline,
+    TimelineBar,
+    TimelineDay,
+    TimelineLane,
     WeekBar,
     WeeklyReport,
 )
@@ -174,6 +178,28 @@ def rows() -> tuple[IncidentRow, ...]:
     )
 
 
+def timeline() -> Timeline:
+    """Return a picture with what may be on one: an uncertain onset, an overlap, bars that go beyond the week."""
+
+    def bar(incident: int, *times: float, began_before: bool = False, goes_on: bool = False) -> TimelineBar:
+        earliest, latest, occurred, detected, end = times
+        began = WEEK.start + timedelta(days=7 * occurred)
+        ended = None if goes_on else WEEK.start + timedelta(days=7 * end)
+        beyond = {"began_before": began_before, "goes_on": goes_on}
+        return TimelineBar(
+            incident, earliest, latest, occurred, detected, end, began_at=began, ended_at=ended, **beyond
+        )
+
+    orders = (
+        (bar(41, 0.2, 0.3, 0.25, 0.3, 0.45), 0),
+        (bar(43, 0.4, 0.4, 0.4, 0.41, 1.0, goes_on=True), 1),
+        (bar(44, 0.7, 0.7, 0.7, 0.7, 0.7001), 0),
+    )
+    events = ((bar(40, 0.0, 0.0, 0.0, 0.0, 0.1, began_before=True), 0),)
+    days = tuple(TimelineDay(day.date, at / 7, (at + 1) / 7) for at, day in enumerate(WEEK.days))
+    return Timeline((TimelineLane("sales.orders", orders, 2), TimelineLane("web.events", events, 0)), days, 1, 29)
+
+
 def report(**more: Any) -> WeeklyReport:
     """Return a full report: six incidents, less than last week, one blind table."""
     comparison = ComparedFigure(
@@ -293,6 +319,7 @@ def report(**more: Any) -> WeeklyReport:
         ),
         "tables_more": 0,
         "incidents": IncidentList(some, 23),
+        "timeline": timeline(),
         "method": Method(
             excluded=(
                 ExcludedIncidents(Resolution.FALSE_POSITIVE, 2, 75 * MINUTE),

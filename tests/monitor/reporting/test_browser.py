@@ -162,7 +162,7 @@ def test_without_scripts(see, page_file):
     assert not details.locator("table").is_visible()
     details.locator("summary").click()
     assert details.locator("table").is_visible()
-    assert seen.page.locator("svg[role=img]").count() == 2
+    assert seen.page.locator("svg[role=img]").count() == 3
 
 
 def test_keyboard(see, page_file):

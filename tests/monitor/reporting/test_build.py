@@ -29,6 +29,7 @@ from monitor.config import Config
 from monitor.config.prices import is_priced, maintenance_of, pricing_of
 from monitor.reporting.build import build_weekly, window_of
 from monitor.reporting.evidence import Evidence
+from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import ExcludedIncidents, WeeklyReport
 from monitor.reporting.week import Week
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
@@ -201,6 +202,56 @@ def test_list_of_incidents():
     many = build([incident(n, "sales.orders", episode(n, n + 1, n + 2)) for n in range(1, 40)])
     assert len(many.incidents.rows) == 25
     assert many.incidents.more == 14
+
+
+def test_timeline():
+    """Lanes are tables by weight; each bar is an episode, clipped to the week; overlaps have their own rows."""
+    report = build([
+        incident(1, "sales.orders", episode(0, 24, 48)),
+        incident(2, "sales.orders", episode(36, 40, 60)),
+        incident(3, "crm.customers", episode(-10, -5, 12)),
+        incident(4, "web.events", episode(160, 165, None)),
+        incident(5, "web.events", episode(-30, -20, -10)),
+    ])  # fmt: skip
+    lanes = {lane.table: lane for lane in report.timeline.lanes}
+    assert {"sales.orders", "crm.customers", "web.events"} == set(lanes)
+    assert [row for _, row in lanes["sales.orders"].bars] == [0, 1]
+    first = lanes["sales.orders"].bars[0][0]
+    assert (first.occurred, first.detected, first.end) == (0.0, 24 / 168, 48 / 168)
+    before = lanes["crm.customers"].bars[0][0]
+    assert (before.began_before, before.occurred, before.detected, before.end) == (True, 0.0, 0.0, 12 / 168)
+    (open_bar, _) = lanes["web.events"].bars[0]
+    assert (open_bar.incident, open_bar.goes_on, open_bar.ended_at, open_bar.end) == (4, True, None, 1.0)
+    assert [day.start for day in report.timeline.days] == [at / 7 for at in range(7)]
+
+
+def test_timeline_of_a_week_that_is_not_over():
+    """Nothing is drawn after the moment of the report."""
+    report = build([incident(1, "sales.orders", episode(0, 24, None))], now=at(84))
+    ((bar, _),) = report.timeline.lanes[0].bars
+    assert (bar.end, bar.goes_on) == (0.5, True)
+
+
+def test_timeline_is_bounded():
+    """Twelve tables, three rows and what is left out is counted."""
+    many = [incident(n, f"sales.t{n}", episode(n, n + 1, n + 2)) for n in range(1, 20)]
+    many += [incident(100 + n, "sales.t1", episode(1, 2, 150)) for n in range(10)]
+    timeline = build(many).timeline
+    assert (len(timeline.lanes), timeline.more_tables, timeline.incidents) == (12, 7, 29)
+    assert timeline.lanes[0].table == "sales.t1"
+    assert max(row for _, row in timeline.lanes[0].bars) == 2
+    assert timeline.lanes[0].more == 11 - len(timeline.lanes[0].bars)
+
+
+def test_equal_incidents_are_one_row():
+    """Incidents that are shown alike but for number and time collapse; one that differs stays."""
+    rows = build([incident(n, "sales.orders", episode(3 * n, 3 * n + 1, 3 * n + 2)) for n in range(1, 6)]
+                 + [incident(9, "sales.orders", episode(90, 92, 93))]).incidents.rows  # fmt: skip
+    groups = {group.row.id: group for group in collapsed(rows)}
+    alike = next(group for group in groups.values() if group.others)
+    assert sorted((alike.row.id, *alike.others)) == [1, 2, 3, 4, 5]
+    assert alike.last == at(15)
+    assert groups[9].others == ()
 
 
 def test_diagnosis():
