@@ -2,9 +2,8 @@
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
-from types import MappingProxyType
 
 import checks
 from checks._contract import Check, CheckError
@@ -14,20 +13,47 @@ class CatalogError(CheckError):
     """A file of this room is not a check."""
 
 
-@cache
-def load_catalog() -> Mapping[str, type[Check]]:
-    """Return every check by its type word (its file's name).
+class Catalog(Mapping[str, "type[Check]"]):
+    """Every check by its type word (its file's name), in that order; a file is imported when its check is looked up.
 
     Raises:
-        CatalogError: a module of this room has no `CHECK`.
+        CatalogError: the module of a check that was looked up has no `CHECK`.
     """
-    results: dict[str, type[Check]] = {}
-    for module in pkgutil.iter_modules(checks.__path__):
-        if module.name.startswith("_") or module.ispkg:
-            continue
-        check = getattr(importlib.import_module(f"checks.{module.name}"), "CHECK", None)
+
+    def __init__(self) -> None:
+        modules = pkgutil.iter_modules(checks.__path__)
+        names = sorted(module.name for module in modules if not module.name.startswith("_") and not module.ispkg)
+        self._checks: dict[str, type[Check] | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> type[Check]:
+        """Return a check, importing its file."""
+        check = self._checks[name]
         if check is None:
-            end = "`CHECK: Final[type[Check]] = ...`"
-            raise CatalogError(f"checks/{module.name}.py has no CHECK; end the file with {end}")
-        results[module.name] = check
-    return MappingProxyType(dict(sorted(results.items())))
+            check = self._checks[name] = _load(name)
+        return check
+
+    def __contains__(self, name: object) -> bool:
+        """Check whether there is such a file, without importing it."""
+        return name in self._checks
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names, importing nothing."""
+        return iter(self._checks)
+
+    def __len__(self) -> int:
+        """Count the checks."""
+        return len(self._checks)
+
+
+@cache
+def load_catalog() -> Catalog:
+    """Return every check by its type word."""
+    return Catalog()
+
+
+def _load(name: str) -> type[Check]:
+    check: type[Check] | None = getattr(importlib.import_module(f"checks.{name}"), "CHECK", None)
+    if check is None:
+        end = "`CHECK: Final[type[Check]] = ...`"
+        raise CatalogError(f"checks/{name}.py has no CHECK; end the file with {end}")
+    return check

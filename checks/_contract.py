@@ -137,7 +137,7 @@ def _describe_parameters(schema: dict[str, Any], check: type[Any]) -> None:
 class CheckParameters(BaseModel):
     """The parameters every check has."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_describe_parameters)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, json_schema_extra=_describe_parameters)
 
     limits: ClassVar[frozenset[str]] = frozenset()
     """Names of the parameters that a `warn:` block may soften."""
@@ -220,9 +220,11 @@ class CheckParameters(BaseModel):
 
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
         """Return what is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
-        from checks.sql_text.where import where_errors
+        if self.where is None:
+            return {}
+        from checks.sql_text.where import where_errors  # imports sqlglot
 
-        return {} if self.where is None else where_errors(self.where, dialect=dialect)
+        return where_errors(self.where, dialect=dialect)
 
     def softened(self) -> Self | None:
         """Return the same check with the limits of its `warn:` block, None without one."""

@@ -32,7 +32,7 @@ from checks.parameters.scalars import Clock, Duration, PositiveDuration, Weekday
 class Expected(BaseModel):
     """When rows are expected to arrive; at other times the data does not grow old."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     days: Weekdays = Weekdays.parse("mon-sun")
     holidays: tuple[date, ...] = Field((), description="Days on which nothing is expected.")

@@ -32,7 +32,7 @@ _DIFFERS_VALUE: Final = Message("{own} differs from {other}")
 class Against(BaseModel):
     """The other side: an aggregate of another table of the same source."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     table: Annotated[str, MinLen(1)] = Field(description="The other table.")
     column: ColumnName | None = Field(None, description="Its column; by default of the same name.")

@@ -6,8 +6,7 @@ float64 holds exactly, and put together as Python's unbounded integers.
 
 from typing import Final
 
-import numpy as np
-
+from checks._arrays import np
 from incidents.spans import Ints
 
 _MANTISSA: Final = 53

@@ -7,13 +7,12 @@ before this moment lies inside? The length of a span inside is then a difference
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from checks._arrays import np, npt
 from incidents.spans import Ints
 
-Bools = npt.NDArray[np.bool_]
+Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,10 +68,6 @@ class TimeMeasure:
         starts, ends = np.clip(self.starts, start, end), np.clip(self.ends, start, end)
         kept = ends > starts
         return self._disjoint(starts[kept], ends[kept])
-
-
-NEVER = TimeMeasure.of(())
-"""No time at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

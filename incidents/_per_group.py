@@ -5,9 +5,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
-import numpy as np
-
 from checks import Severity
+from checks._arrays import np
 from incidents._columns import counts as count
 from incidents._columns import order_by, totals
 from incidents._measure import Bools

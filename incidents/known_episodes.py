@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
+from checks._arrays import np
 from incidents._columns import dense, union
 from incidents._measure import Bools, Maintenance
 from incidents._model import Resolution
 from incidents.spans import Ints, Spans, Window
 
-_COUNTS: Final = np.array([*(resolution.counts for resolution in Resolution), True])
+_COUNTS: Final = (*(resolution.counts for resolution in Resolution), True)
 """Whether a resolution counts, by its index; the last, index -1, is for incidents that are open."""
 
 

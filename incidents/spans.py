@@ -8,15 +8,13 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from checks import Kind
+from checks._arrays import np, npt
 from incidents._model import Episode, Incident, Resolution
 
-Ints: TypeAlias = npt.NDArray[np.int64]
+Ints: TypeAlias = "npt.NDArray[np.int64]"
 
-OPEN_END: Final = np.iinfo(np.int64).max
+OPEN_END: Final = 2**63 - 1
 """The end of an episode that lasts."""
 
 HOUR_US: Final = 3_600_000_000
@@ -70,7 +68,7 @@ class Spans:
     root_table: Ints
     severity: Ints
     resolution: Ints
-    disclosure: npt.NDArray[np.bool_]
+    disclosure: "npt.NDArray[np.bool_]"
     occurred: Ints
     earliest: Ints
     latest: Ints

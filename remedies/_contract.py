@@ -109,7 +109,7 @@ def grouped_by(columns: Iterable[str]) -> str:
 class RemedyParameters(BaseModel):
     """The parameters every remedy has."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     summary: ClassVar[str]
     treats: ClassVar[frozenset[str]]

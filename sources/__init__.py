@@ -17,7 +17,7 @@ from sources._contract import (
 from sources._deadline import reporting_stuck
 from sources._engine_function import engine_function
 from sources._identity import is_same_table, table_identity
-from sources._kinds import open_source
+from sources._kinds import dialect_of, open_source
 from sources._names import did_you_mean, nearest
 from sources._place import path_in_url
 from sources._spec import CsvOptions, SourceSpec
@@ -37,6 +37,7 @@ __all__ = [
     "TimedOut",
     "Unreachable",
     "as_moment",
+    "dialect_of",
     "did_you_mean",
     "engine_function",
     "is_same_table",

@@ -6,22 +6,26 @@ Views can still be made under the lock, since they live in memory. What the lock
 files, or to the write-ahead log beside a database file) is closed by running nothing but a single SELECT.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import PurePath
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 import ibis
-import pandas as pd
 from ibis.backends.sql import SQLBackend
 
 from sources._columns import ArrowColumn, Columns, plain_columns
 from sources._contract import PermissionDenied, QueryFailed, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
 from sources._engine import PIECE, EngineSource, Rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _BATCH: Final = 250_000
 """Rows that are held at a time where they are no objects of Python."""

@@ -1,14 +1,15 @@
 """What all kinds of source share: names found in the catalogue, expressions compiled, rows and frames read."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import ibis.expr.types as ir
-import pandas as pd
 from ibis.backends.sql import SQLBackend
 from ibis.common.exceptions import IbisError
 
@@ -16,6 +17,9 @@ from sources._columns import Columns, plain_columns
 from sources._contract import QueryFailed, TableNotFound, Unreachable
 from sources._names import did_you_mean
 from sources._spec import SourceSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PIECE: Final = 50_000
 """Rows that are held at a time of an answer that is taken in pieces."""
@@ -109,6 +113,8 @@ class EngineSource(ABC):
 
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:
         """Return named columns as a frame of at most `max_rows` + 1 rows."""
+        import pandas as pd
+
         found = self.table(table)
         for column in columns:
             if column not in found.columns:
@@ -148,6 +154,8 @@ class EngineSource(ABC):
         yield from (plain_columns(rows) for rows in self._run_pieces(sql) if rows)
 
     def _run_frame(self, sql: str) -> pd.DataFrame:
+        import pandas as pd
+
         rows = self._run(sql)
         return pd.DataFrame.from_records(list(rows.cells), columns=list(rows.columns))
 

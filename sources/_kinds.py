@@ -1,8 +1,12 @@
 """Choose the kind of a source by what is declared, and load only that kind's engine."""
 
+from typing import Final
+
 from sources._contract import Source, Unreachable
 from sources._place import scheme_of
 from sources._spec import SourceSpec
+
+_DIALECTS: Final = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgres", "postgres": "postgres"}
 
 
 def open_source(spec: SourceSpec) -> Source:
@@ -20,6 +24,19 @@ def open_source(spec: SourceSpec) -> Source:
         raise Unreachable(text) from None
 
 
+def dialect_of(spec: SourceSpec) -> str:
+    """Return sqlglot's name of the dialect of a source without loading its engine; `ansi` where only that knows it."""
+    if spec.files is not None:
+        return "duckdb"
+    if spec.spark is not None:
+        return "spark"
+    return _DIALECTS.get(_scheme(spec), "ansi")
+
+
+def _scheme(spec: SourceSpec) -> str:
+    return scheme_of(spec.url or "").split("+")[0]
+
+
 def _of_its_kind(spec: SourceSpec) -> Source:
     if spec.files is not None:
         from sources.files import Files
@@ -29,7 +46,7 @@ def _of_its_kind(spec: SourceSpec) -> Source:
         from sources.spark import Spark
 
         return Spark(spec)
-    match scheme_of(spec.url or "").split("+")[0]:
+    match _scheme(spec):
         case "sqlite":
             from sources.sqlite import Sqlite
 

@@ -4,9 +4,7 @@
 import these names from here, and begin with `from __future__ import annotations`, so that annotations import nothing.
 """
 
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import ibis
@@ -14,18 +12,11 @@ if TYPE_CHECKING:
     import ibis.expr.operations as ops
     import ibis.expr.types as ir
 else:
+    from sources._lazy import LazyModule
 
-    class _LazyModule(ModuleType):
-        """A module that is imported when an attribute of it is first read."""
-
-        def __getattr__(self, name: str) -> Any:
-            module = import_module(self.__name__)
-            self.__dict__.update(vars(module))
-            return getattr(module, name)
-
-    ibis = _LazyModule("ibis")
-    dt = _LazyModule("ibis.expr.datatypes")
-    ops = _LazyModule("ibis.expr.operations")
-    ir = _LazyModule("ibis.expr.types")
+    ibis = LazyModule("ibis")
+    dt = LazyModule("ibis.expr.datatypes")
+    ops = LazyModule("ibis.expr.operations")
+    ir = LazyModule("ibis.expr.types")
 
 __all__ = ["dt", "ibis", "ir", "ops"]

@@ -38,8 +38,12 @@ def flags(*columns: str) -> Iterable[CheckConstraint]:
 
 
 def only_where(name: str, *columns: str, condition: str, unique: bool = False) -> Index:
-    """Index the rows that meet a condition; both databases have that, each under its own option."""
-    return Index(name, *columns, unique=unique, sqlite_where=text(condition), postgresql_where=text(condition))
+    """Index the rows that meet a condition.
+
+    The option that PostgreSQL has for it stands in the migrations only, which make the tables: naming it here would
+    load that dialect in every process (40 ms).
+    """
+    return Index(name, *columns, unique=unique, sqlite_where=text(condition))
 
 
 def key() -> Any:
@@ -85,6 +89,7 @@ def json(*, optional: bool = False) -> Any:
 class Row(SQLModel):
     """What all tables share: one catalogue of them, with names for every constraint."""
 
+    model_config = {"defer_build": True}  # a validator is built when it is first used, and none ever is: see above
     metadata: ClassVar[MetaData] = MetaData(naming_convention=_NAMES)
     __table__: ClassVar[Table]
 

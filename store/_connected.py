@@ -1,10 +1,15 @@
 """What all parts of a view and of a book share: the connection, inside its transaction."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Table, insert
-from sqlalchemy.dialects import postgresql, sqlite
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
 
 
 class Connected:
@@ -23,4 +28,6 @@ class Connected:
 
     def _upsert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
         """Begin an INSERT that may say what to do about a row that is there already."""
-        return sqlite.insert(table) if self._on_sqlite else postgresql.insert(table)
+        dialect: Any = import_module(f"sqlalchemy.dialects.{self._connection.dialect.name}")
+        upsert: sqlite.Insert | postgresql.Insert = dialect.insert(table)
+        return upsert

@@ -6,6 +6,8 @@ A crash in between leaves rows of a draft that never held: they are read as what
 current is taken by retention.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -13,9 +15,7 @@ from itertools import chain, islice
 from time import monotonic
 from typing import Any, Final, TypeAlias, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
+from checks._arrays import np, npt
 from checks.classes.counts import (
     CLASS_VALUE,
     SIGNATURE,

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
-import numpy as np
 from sqlalchemy import Case, Column, Connection, Select, bindparam, case, func, literal, select, type_coerce
 
 from checks import Kind, Severity
+from checks._arrays import np
 from incidents import OPEN_END, Resolution, Spans
 from incidents.spans import Ints
 from store._incidents import touching

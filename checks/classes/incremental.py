@@ -14,7 +14,7 @@ SIZES = "sizes"
 
 
 class _Incremental(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class ByAppend(_Incremental):

@@ -1,15 +1,19 @@
 """Disclosure risk as mathematics: arrays and pandas frames in, frozen dataclasses out. What the checks judge by."""
 
-from checks.risk.class_risks import KAnonymity, k_anonymity
-from checks.risk.composition import Composition, intersect
-from checks.risk.hierarchy import Hierarchy
-from checks.risk.l_measures import ColumnDiversity, LDiversity, l_diversity
-from checks.risk.population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
-from checks.risk.presence import JournalistRisk, Presence, delta_presence, journalist_risk
-from checks.risk.record_linkage import Linkage, linkage
-from checks.risk.sizes import ClassSizes, class_sizes
-from checks.risk.subsets import Separation, separations
-from checks.risk.t_distances import ColumnCloseness, TCloseness, t_closeness
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from checks.risk.class_risks import KAnonymity, k_anonymity
+    from checks.risk.composition import Composition, intersect
+    from checks.risk.hierarchy import Hierarchy
+    from checks.risk.l_measures import ColumnDiversity, LDiversity, l_diversity
+    from checks.risk.population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
+    from checks.risk.presence import JournalistRisk, Presence, delta_presence, journalist_risk
+    from checks.risk.record_linkage import Linkage, linkage
+    from checks.risk.sizes import ClassSizes, class_sizes
+    from checks.risk.subsets import Separation, separations
+    from checks.risk.t_distances import ColumnCloseness, TCloseness, t_closeness
 
 __all__ = [
     "ClassSizes",
@@ -38,3 +42,38 @@ __all__ = [
     "separations",
     "t_closeness",
 ]
+
+_PLACES: Final = {
+    "ClassSizes": "sizes",
+    "ColumnCloseness": "t_distances",
+    "ColumnDiversity": "l_measures",
+    "Composition": "composition",
+    "Estimate": "population",
+    "Hierarchy": "hierarchy",
+    "JournalistRisk": "presence",
+    "KAnonymity": "class_risks",
+    "LDiversity": "l_measures",
+    "Linkage": "record_linkage",
+    "PopulationModel": "population",
+    "PopulationUniqueness": "population",
+    "Presence": "presence",
+    "Separation": "subsets",
+    "TCloseness": "t_distances",
+    "class_sizes": "sizes",
+    "delta_presence": "presence",
+    "intersect": "composition",
+    "journalist_risk": "presence",
+    "k_anonymity": "class_risks",
+    "l_diversity": "l_measures",
+    "linkage": "record_linkage",
+    "population_uniqueness": "population",
+    "separations": "subsets",
+    "t_closeness": "t_distances",
+}
+"""Where each name is: a configuration that names a check does not wait for the mathematics of the others."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

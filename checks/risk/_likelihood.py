@@ -1,10 +1,12 @@
 """Find the two parameters under which a sample is most likely, and say when the sample does not settle them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
+from checks._arrays import np
 
 _FLAT: Final = 0.01
 """A bound at which the log-likelihood is smaller by no more than this may be where the parameter lies."""

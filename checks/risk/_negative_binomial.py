@@ -1,10 +1,11 @@
 """The negative binomial distribution as the models of class sizes need it: by its odds, in logarithms."""
 
+from __future__ import annotations
+
 import math
 from typing import Final
 
-import numpy as np
-
+from checks._arrays import np
 from checks.risk._likelihood import Parameter, log_rising
 from checks.risk._sample import Floats
 

@@ -1,11 +1,12 @@
 """Population uniques by Pitman's sampling formula."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from typing import Final
 
-import numpy as np
-
+from checks._arrays import np
 from checks.risk._likelihood import Parameter, log_rising, maximise
 from checks.risk._sample import COUNTED, Fitted, Floats, Sample
 

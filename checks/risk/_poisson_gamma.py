@@ -1,10 +1,11 @@
 """Population uniques by the Poisson-gamma model."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 
-import numpy as np
-
+from checks._arrays import np
 from checks.risk._likelihood import maximise
 from checks.risk._negative_binomial import ODDS, SHAPE, log_chances, log_ways
 from checks.risk._sample import COUNTED, Fitted, Sample, with_the_rest

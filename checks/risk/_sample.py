@@ -1,16 +1,16 @@
 """What the models of population uniqueness are given, and what they give."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from checks._arrays import np, npt
 from checks.risk.sizes import ClassSizes
 
-Floats = npt.NDArray[np.float64]
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 COUNTED: Final = 9
 """Classes of up to this size are compared with what a model expects size by size, larger ones together."""

@@ -1,7 +1,8 @@
 """Population uniques without a model of the population: Zayatz 1991."""
 
-import numpy as np
+from __future__ import annotations
 
+from checks._arrays import np
 from checks.risk._likelihood import log_falling
 from checks.risk._sample import COUNTED, Fitted, Floats, Sample, with_the_rest
 

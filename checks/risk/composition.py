@@ -16,8 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from checks._arrays import np, npt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +185,7 @@ def _value_sets(signed_classes: SignedClasses, attribute: bytes) -> Mapping[byte
     return {which: frozenset(values) for which, values in results.items()}
 
 
-_Table: TypeAlias = tuple[npt.NDArray[np.int64], Sequence[frozenset[bytes]]]
+_Table: TypeAlias = "tuple[npt.NDArray[np.int64], Sequence[frozenset[bytes]]]"
 """Pairs of a person and a class, in order; and the values of each class."""
 
 

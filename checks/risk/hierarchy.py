@@ -7,8 +7,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
+from checks._arrays import np, npt
 
 Path = Sequence[str]
 

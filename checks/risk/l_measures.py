@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
+from checks._arrays import np, npt
 from checks.risk.pairs import ClassPairs, Whole, class_numbers, sensitive_columns, value_numbers
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pandas as pd
 
 SLACK: Final = 1e-9

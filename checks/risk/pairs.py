@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from checks._arrays import np, npt
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Whole: TypeAlias = npt.NDArray[np.int64]
-_N = TypeVar("_N", np.int64, np.float64)
+Whole: TypeAlias = "npt.NDArray[np.int64]"
+_N = TypeVar("_N", "np.int64", "np.float64")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Self
 
-import numpy as np
-
+from checks._arrays import np
 from checks.risk.shared_columns import Shared, codes, column_of, near, paired
 
 if TYPE_CHECKING:

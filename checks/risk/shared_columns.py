@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from checks._arrays import np, npt
 
 if TYPE_CHECKING:
     import pandas as pd

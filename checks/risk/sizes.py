@@ -1,14 +1,12 @@
 """How large the equivalence classes of a table are: everything that follows from sizes alone starts here."""
 
-# pandas is only named in annotations, so that the checks, which judge by sizes alone, need none
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
-import numpy.typing as npt
+from checks._arrays import np, npt
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-import numpy as np
-
+from checks._arrays import np, npt
 from checks.risk.hierarchy import Hierarchy
 from checks.risk.l_measures import Broken
 from checks.risk.pairs import ClassPairs, Whole, class_numbers, sensitive_columns, value_numbers
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pandas as pd
 
 Distance: TypeAlias = Literal["equal", "ordered", "hierarchical"]

@@ -8,8 +8,6 @@ from fractions import Fraction
 from typing import Self
 from zoneinfo import ZoneInfo
 
-from babel.numbers import get_currency_precision
-
 from incidents import BusinessHours, Maintenance, Pricing, RateCard, Role, money, role_rate, to_us
 from monitor.config import Config, Rates
 
@@ -68,6 +66,8 @@ class Currency:
     @classmethod
     def of(cls, code: str) -> Self:
         """Return a currency by its code."""
+        from babel.numbers import get_currency_precision
+
         return cls(code, get_currency_precision(code))
 
     def round(self, amount: Fraction) -> Decimal:

@@ -61,7 +61,7 @@ class Limits(Section):
 class Recipe(BaseModel):
     """One way to treat a release: a remedy, and its words. What is left out comes from the release."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True, allow_inf_nan=False)
 
     remedy: str
     id: ReleaseName | None = Field(None, description="Its name within the release; by default that of the remedy.")

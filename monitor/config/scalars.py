@@ -26,7 +26,7 @@ from monitor.config.cron import check_line, count_slots, last_slots, longest_gap
 class Section(BaseModel):
     """A part of the configuration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
 
 
 __all__ = [

@@ -13,7 +13,7 @@ from monitor.config.model import Config, Source
 from monitor.config.project import Project
 from monitor.config.yaml_nodes import plain_data
 from monitor.terminal.problem import Problem
-from sources import SourceError, SourceSpec, open_source
+from sources import dialect_of
 
 NOT_CHECKED: Final = "config.not_checked"
 """The code of a problem that says that a question could not be asked."""
@@ -61,19 +61,14 @@ def _has_sql_engine(source: Source) -> bool:
 def sql_can_be_read(loaded: Loaded) -> Iterator[Problem]:
     """Read the SQL that people wrote, as far as it can be read without asking a source for its tables."""
     project = Project(loaded)
-    dialects = {name: _dialect(project.source_spec(name)) for name in {table.source for table in loaded.config.tables}}
+    dialects = {
+        name: dialect_of(project.source_spec(name)) for name in {table.source for table in loaded.config.tables}
+    }
     for at, table in enumerate(loaded.config.tables):
         dialect = dialects[table.source]
         for index, check in enumerate(table.checks if dialect != _NOT_KNOWN_YET else ()):
             for parameter, message in check.sql_errors(dialect).items():
                 yield loaded.problem(("tables", at, "checks", index, parameter), "config.sql", message)
-
-
-def _dialect(spec: SourceSpec) -> str:
-    try:
-        return open_source(spec).dialect
-    except SourceError:  # its driver is missing, which a pass and `doctor` say
-        return _NOT_KNOWN_YET
 
 
 def channels_are_understood(loaded: Loaded) -> Iterator[Problem]:

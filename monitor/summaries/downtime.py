@@ -6,8 +6,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
-import numpy as np
-
+from checks._arrays import np
 from incidents import (
     Cost,
     Downtime,

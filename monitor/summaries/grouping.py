@@ -5,9 +5,8 @@ from datetime import date, timedelta
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
 from checks import Severity
+from checks._arrays import np
 from incidents import Spans, Window, from_us, to_us
 from incidents.spans import Ints
 from monitor.config import Config

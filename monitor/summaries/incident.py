@@ -6,9 +6,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from checks import Kind, Message, PlainEnglish
+from checks._arrays import np
 from incidents import (
     Cost,
     Durations,

@@ -5,13 +5,13 @@ incident, or else the table, that weighs most, and what its figures say: no chec
 repair takes long. It never depends on when exactly data went bad: where it would, it names the place only.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-import numpy as np
-import numpy.typing as npt
-
+from checks._arrays import np, npt
 from incidents import Cost, Maintenance, Spans, Window
 from incidents.known_episodes import Ruler, known_episodes
 from incidents.per_incident import PerIncident, per_incident

@@ -3,30 +3,29 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from checks.risk import Hierarchy
-from remedies.generalisation._bins import bins
-from remedies.generalisation._coding import coding
-from remedies.generalisation._dates import DateLevel, dates
-from remedies.generalisation._fault import Fault, FaultKind
-from remedies.generalisation._faults import hierarchy_faults, row_faults
-from remedies.generalisation._files import read_hierarchy, write_hierarchy
-from remedies.generalisation._flat import flat
-from remedies.generalisation._intervals import breaks, intervals
-from remedies.generalisation._masks import masks
-from remedies.generalisation._tree import tree
-from remedies.generalisation.folder import hierarchies_in
-from remedies.generalisation.spec import HierarchySpec, hierarchy_spec
-from remedies.generalisation.spelling import path_of_null, text_of, texts_of
-
 if TYPE_CHECKING:
+    from checks.risk import Hierarchy
+    from remedies.generalisation._bins import bins
+    from remedies.generalisation._coding import coding
     from remedies.generalisation._comparison import FigureChange, ResultChange, compare_results
-    from remedies.generalisation._objectives import By
+    from remedies.generalisation._dates import DateLevel, dates
+    from remedies.generalisation._fault import Fault, FaultKind
+    from remedies.generalisation._faults import hierarchy_faults, row_faults
+    from remedies.generalisation._files import read_hierarchy, write_hierarchy
+    from remedies.generalisation._flat import flat
+    from remedies.generalisation._intervals import breaks, intervals
+    from remedies.generalisation._masks import masks
+    from remedies.generalisation._tree import tree
+    from remedies.generalisation.by import By
     from remedies.generalisation.criteria import LDiversity, TCloseness
     from remedies.generalisation.datafly_search import Datafly, datafly
+    from remedies.generalisation.folder import hierarchies_in
     from remedies.generalisation.incognito_search import Generalisations, incognito
     from remedies.generalisation.mondrian_search import mondrian
     from remedies.generalisation.optimal_search import Optimum, optimal
     from remedies.generalisation.recoding import RecodedColumn, Recoding
+    from remedies.generalisation.spec import HierarchySpec, hierarchy_spec
+    from remedies.generalisation.spelling import path_of_null, text_of, texts_of
     from remedies.generalisation.suppression import suppress_cells, suppress_records
     from remedies.generalisation.utility import CellUtilities, Utilities, utilities
 
@@ -75,12 +74,17 @@ __all__ = [
     "write_hierarchy",
 ]
 
-_LATER: Final = {
-    "By": "_objectives",
+_PLACES: Final = {
+    "By": "by",
     "CellUtilities": "utility",
     "Datafly": "datafly_search",
+    "DateLevel": "_dates",
+    "Fault": "_fault",
+    "FaultKind": "_fault",
     "FigureChange": "_comparison",
     "Generalisations": "incognito_search",
+    "Hierarchy": "_levels",
+    "HierarchySpec": "spec",
     "LDiversity": "criteria",
     "Optimum": "optimal_search",
     "RecodedColumn": "recoding",
@@ -88,19 +92,36 @@ _LATER: Final = {
     "ResultChange": "_comparison",
     "TCloseness": "criteria",
     "Utilities": "utility",
+    "bins": "_bins",
+    "breaks": "_intervals",
+    "coding": "_coding",
     "compare_results": "_comparison",
     "datafly": "datafly_search",
+    "dates": "_dates",
+    "flat": "_flat",
+    "hierarchies_in": "folder",
+    "hierarchy_faults": "_faults",
+    "hierarchy_spec": "spec",
     "incognito": "incognito_search",
+    "intervals": "_intervals",
+    "masks": "_masks",
     "mondrian": "mondrian_search",
     "optimal": "optimal_search",
+    "path_of_null": "spelling",
+    "read_hierarchy": "_files",
+    "row_faults": "_faults",
     "suppress_cells": "suppression",
     "suppress_records": "suppression",
+    "text_of": "spelling",
+    "texts_of": "spelling",
+    "tree": "_tree",
     "utilities": "utility",
+    "write_hierarchy": "_files",
 }
-"""What needs compiled kernels, and where it is: a configuration that only names hierarchies does not wait for them."""
+"""Where each name is: a configuration that only names hierarchies does not wait for compiled kernels."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    if name in _PLACES:
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import reduce
 from typing import Final, TypeAlias
 
@@ -13,23 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies.generalisation._kernels import BY_CLASSES, BY_SQUARES, NO_BOUND
+from remedies.generalisation.by import By
 from remedies.generalisation.frequencies import Domain, Frequencies
 from remedies.generalisation.limits_of_classes import Seen
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-
-class By(StrEnum):
-    """The measures that a generalisation can be chosen by; `remedies.generalisation.utilities` defines them."""
-
-    LOSS = "loss"
-    PRECISION = "precision"
-    STEPS = "steps"
-    DISCERNIBILITY = "discernibility"
-    CLASS_SIZE = "class-size"
-    ENTROPY = "entropy"
-    KL = "kl"
 
 
 Together: TypeAlias = Callable[[Sequence[Floats]], Floats]

@@ -13,8 +13,8 @@ from checks import Json
 from remedies._contract import Progress, StopRequest
 from remedies.generalisation._kernels import ENDED, PAUSED
 from remedies.generalisation._node_measures import NodeMeasures
-from remedies.generalisation._objectives import By
 from remedies.generalisation._walks import Ground, order_of
+from remedies.generalisation.by import By
 from remedies.generalisation.criteria import Criterion
 from remedies.generalisation.frequencies import Frequencies
 from remedies.generalisation.incognito_search import Generalisations, Search

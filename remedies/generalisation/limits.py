@@ -68,7 +68,7 @@ Declared: TypeAlias = Annotated[
 
 
 class _Limit(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Diversity(_Limit):

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from remedies._contract import Progress
 from remedies.generalisation._course import Course
 from remedies.generalisation._kernels import ENDED
-from remedies.generalisation._objectives import By, Objective, objective
+from remedies.generalisation._objectives import Objective, objective
+from remedies.generalisation.by import By
 from remedies.generalisation.criteria import Criterion
 from remedies.generalisation.frequencies import Frequencies, read_counts
 from remedies.generalisation.incognito_search import Search, sensitive_of

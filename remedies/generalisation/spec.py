@@ -36,7 +36,7 @@ _OF_ROOT: Final = "What everything is at the last level; null for no such level.
 class HierarchySpec(BaseModel, ABC):
     """What becomes of the values of a column, level by level."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @abstractmethod
     def build(self, values: Iterable[object]) -> Hierarchy:

@@ -14,9 +14,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-import numpy as np
-import numpy.typing as npt
-
+from checks._arrays import np, npt
 from remedies._errors import Misfit
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ _Speller: TypeAlias = Callable[[object], str | None]
 _NOTHING: Final = frozenset({"NoneType", "NAType", "NaTType"})
 """What stands for a missing value, by name: pandas need not be there to know it."""
 _EXACT: Final = 2.0**53
-_SEVERAL: Final = (list, tuple, dict, set, frozenset, np.ndarray)
 _EXPECTED: Final = "expected numbers, texts, dates, times or booleans"
 
 
@@ -117,13 +114,15 @@ def scalars_of(distinct: Iterable[object], column: object) -> list[object]:
 @cache
 def _speller(kind: type) -> _Speller:
     """Return what spells the values of a type."""
+    if kind is str:
+        return lambda value: cast("str", value)
     if kind.__name__ in _NOTHING:
         return lambda _: None
-    if issubclass(kind, _SEVERAL):
+    if issubclass(kind, (list, tuple, dict, set, frozenset, np.ndarray)):
         raise Misfit(f"values of type {kind.__name__} have no text; {_EXPECTED}")
     if hasattr(kind, "as_py"):  # a scalar of pyarrow
         return lambda value: text_of(cast("Any", value).as_py())
-    return next((spell for known, spell in _SPELLED.items() if issubclass(kind, known)), str)
+    return next((spell for known, spell in _spellers().items() if issubclass(kind, known)), str)
 
 
 def _truth(value: object) -> str:
@@ -164,14 +163,16 @@ def _numpy_moment(value: object) -> str | None:
     return text_of(pd.Timestamp(cast("np.datetime64", value)))
 
 
-_SPELLED: Final[Mapping[type | tuple[type, ...], _Speller]] = {
-    str: lambda value: str.__str__(cast("str", value)),
-    (bool, np.bool_): _truth,
-    np.timedelta64: str,  # numpy's lengths of time are whole numbers to Python
-    (int, np.integer): _whole,
-    (float, np.floating): _float,
-    Decimal: _decimal,
-    datetime: _moment,
-    date: lambda value: cast("date", value).isoformat(),
-    np.datetime64: _numpy_moment,
-}
+@cache
+def _spellers() -> Mapping[type | tuple[type, ...], _Speller]:
+    return {
+        str: lambda value: str.__str__(cast("str", value)),
+        (bool, np.bool_): _truth,
+        np.timedelta64: str,  # numpy's lengths of time are whole numbers to Python
+        (int, np.integer): _whole,
+        (float, np.floating): _float,
+        Decimal: _decimal,
+        datetime: _moment,
+        date: lambda value: cast("date", value).isoformat(),
+        np.datetime64: _numpy_moment,
+    }

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from checks._arrays import np, npt
 from remedies._errors import Misfit
 from remedies.generalisation._levels import leaves_of
 from remedies.generalisation.spelling import text_of
 
 Number: TypeAlias = int | float | Decimal
-Units: TypeAlias = npt.NDArray[Any]
+Units: TypeAlias = "npt.NDArray[Any]"
 """Whole numbers (n,): int64, or Python's own where these are too narrow."""
 Ends: TypeAlias = tuple[int | None, int | None]
 """An interval in units, its upper bound left out; None where it has no end."""

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import ibis
@@ -140,7 +142,18 @@ def test_file_without_a_check_is_named(tmp_path, monkeypatch):
     (tmp_path / "half_done.py").write_text("", encoding="utf-8")
     monkeypatch.setattr("checks.__path__", [str(tmp_path)])
     with pytest.raises(CatalogError, match=r"checks/half_done\.py has no CHECK"):
-        load_catalog.__wrapped__()
+        load_catalog.__wrapped__()["half_done"]
+
+
+def test_only_the_file_of_a_check_that_is_looked_up_is_imported():
+    """The names are known without importing a file; looking up one check imports one file."""
+    code = (
+        "import sys; from checks._catalog import load_catalog; names = [f'checks.{name}' for name in load_catalog()]; "
+        "assert 'volume' in load_catalog() and 'volum' not in load_catalog(); load_catalog()['volume']; "
+        "print([name for name in names if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=HOUSE, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "['checks.volume']"
 
 
 @EVERY

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incidents import Maintenance
-from incidents._measure import NEVER, TimeMeasure
+from incidents._measure import TimeMeasure
 
 intervals = st.lists(st.tuples(st.integers(-30, 60), st.integers(-5, 20)), max_size=6).map(
     lambda some: [(start, start + length) for start, length in some]
@@ -35,10 +35,11 @@ def test_measures_are_subtracted_as_sets(one, other):
     assert left(moments).tolist() == [sum(1 for tick in inside if tick < moment) for moment in moments.tolist()]
 
 
-def test_never_is_no_time():
+def test_no_interval_is_no_time():
     """The empty measure gives nothing anywhere."""
-    assert not NEVER(moments).any()
-    assert not NEVER.covers(moments).any()
+    empty = TimeMeasure.of(())
+    assert not empty(moments).any()
+    assert not empty.covers(moments).any()
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), intervals, max_size=3), st.lists(st.integers(0, 2), max_size=20))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sources import CsvOptions, SourceSpec, Unreachable, did_you_mean, open_source
+from sources import CsvOptions, SourceSpec, Unreachable, dialect_of, did_you_mean, open_source
 
 HEAVY = ("ibis", "pandas", "duckdb", "sqlglot", "sqlite3", "psycopg", "pyspark", "numpy", "pyarrow")
 
@@ -25,7 +25,9 @@ HEAVY = ("ibis", "pandas", "duckdb", "sqlglot", "sqlite3", "psycopg", "pyspark",
 )
 def test_the_kind_follows_from_what_is_declared(place: dict[str, str], kind: str) -> None:
     """Files, SQLite, DuckDB and everything else each have a kind of their own."""
-    assert type(open_source(SourceSpec("s", Path(), **place))).__name__ == kind  # type: ignore[arg-type]  # by name
+    spec = SourceSpec("s", Path(), **place)  # type: ignore[arg-type]  # by name
+    source = open_source(spec)
+    assert (type(source).__name__, source.dialect) == (kind, dialect_of(spec))
 
 
 @pytest.mark.postgres
@@ -33,7 +35,9 @@ def test_the_kind_follows_from_what_is_declared(place: dict[str, str], kind: str
 def test_postgresql_goes_by_several_names(scheme: str) -> None:
     """The schemes that people write for PostgreSQL all lead there."""
     pytest.importorskip("psycopg", reason="the extra [postgres] is not installed")
-    assert type(open_source(SourceSpec("s", Path(), url=f"{scheme}://localhost/a"))).__name__ == "Postgresql"
+    spec = SourceSpec("s", Path(), url=f"{scheme}://localhost/a")
+    source = open_source(spec)
+    assert (type(source).__name__, source.dialect) == ("Postgresql", dialect_of(spec))
 
 
 @pytest.mark.parametrize(

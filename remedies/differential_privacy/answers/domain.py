@@ -36,7 +36,7 @@ _MOST_UNITS: Final = 2**31
 class Declaration(BaseModel):
     """A part of what is declared."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
 
     def as_json(self) -> Mapping[str, Json]:
         """Return it as plain data: the same data for the same declaration."""

@@ -11,7 +11,7 @@ _LOOK = """
 import sys
 import checks.gx.worker_door, checks.gx.suite, monitor.scan.run
 from checks._catalog import load_catalog
-load_catalog()
+dict(load_catalog())
 sys.exit("great_expectations" in sys.modules)
 """
 
