@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.progress import activity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +29,8 @@ def ask(place: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":
     with limits_in_words():
         model: Any = load_catalog()[kind]
         check: Check = model(**given)
-    (found,) = place.ask([check], SystemClock())
+    with activity(f"assessing {place.name}"):
+        (found,) = place.ask([check], SystemClock())
     return found
 
 

@@ -8,6 +8,7 @@ import typer
 from monitor.commands._output_pages import Force
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.progress import activity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,7 +33,8 @@ def check(ctx: typer.Context) -> None:
 
     invocation: Invocation = ctx.obj
     loaded = invocation.load()
-    problems = deep_problems(loaded)
+    with activity("asking the sources and Great Expectations"):
+        problems = deep_problems(loaded)
     if problems:
         unsure = all(problem.code == NOT_CHECKED for problem in problems)
         raise Stop(ExitCode.NOT_EVALUATED if unsure else ExitCode.USAGE, *problems)

@@ -7,6 +7,7 @@ import typer
 from monitor.clock import SystemClock
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Stop
+from monitor.terminal.progress import activity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,8 @@ def doctor(ctx: typer.Context) -> None:
     from monitor.doctor.finding import FindingStatus
 
     invocation: Invocation = ctx.obj
-    findings = examine(invocation, SystemClock().now())
+    with activity("examining the store and the sources"):
+        findings = examine(invocation, SystemClock().now())
     verdicts = {finding.verdict for finding in findings}
     code = ExitCode.OK
     if FindingStatus.ERROR in verdicts:

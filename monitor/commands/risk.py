@@ -17,6 +17,7 @@ from monitor.commands._risk_verdict import (
 )
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.progress import activity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -139,7 +140,8 @@ def table(
             population_columns=pairs_in(population_columns),
             max_presence=max_presence,
         )
-        risk_assessment = assess_risk(place, question, SystemClock())
+        with activity(f"assessing {place.name}"):
+            risk_assessment = assess_risk(place, question, SystemClock())
     conclude_assessment(invocation, risk_assessment)
 
 
@@ -217,7 +219,8 @@ def suggest(
 
     invocation: Invocation = ctx.obj
     place = table_ref_of(name, invocation)
-    (found,) = place.ask([Counted()], SystemClock())
+    with activity(f"counting the values of {place.name}"):
+        (found,) = place.ask([Counted()], SystemClock())
     if found.outcome.status is Status.UNKNOWN:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("risk.unknown", str(found.outcome.message)))
     columns: Any = found.outcome.observed["columns"]
@@ -248,7 +251,8 @@ def remember(
     project = Project.of(invocation)
     with project.open_store() as store, explained():
         try:
-            kept = remember_release(project, store, table=name, name=as_, actor=who(None))
+            with activity(f"reading {name}"):
+                kept = remember_release(project, store, table=name, name=as_, actor=who(None))
         except ReleaseNotStored as error:
             raise Stop(ExitCode.USAGE, Problem("risk.not_remembered", str(error))) from None
     left_out = any(one.problem is not None for one in kept)

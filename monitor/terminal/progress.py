@@ -10,6 +10,7 @@ from monitor.terminal.console import err
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 _PATIENCE = 2.0
 """Seconds after which a person on a terminal wants to see something move."""
@@ -42,14 +43,43 @@ def _bar(label: str, total: int, console: "Console", *, share: bool) -> Iterator
     columns = (TextColumn("{task.description}"), BarColumn(), done, TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(label, total=total)
-    timer = threading.Timer(_PATIENCE, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
+    with _shown_after(_PATIENCE, bar):
         yield lambda: bar.advance(task)
+
+
+@contextmanager
+def activity(label: str, *, console: "Console | None" = None, patience: float = _PATIENCE) -> Iterator[None]:
+    """Show what a command does meanwhile, where nobody knows how far it is: `label` and the time it has taken.
+
+    Only on a terminal, after `patience` seconds; it goes away at the end.
+    """
+    console = console or err()
+    if not console.is_terminal:
+        yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    line = Progress(*columns, console=console, transient=True)
+    line.add_task(label, total=None)
+    with _shown_after(patience, line):
+        yield
+
+
+@contextmanager
+def _shown_after(patience: float, bar: "Progress") -> Iterator[None]:
+    timer = threading.Timer(patience, bar.start)
+    timer.daemon = True
+    if patience > 0:
+        timer.start()
+    else:
+        bar.start()
+    try:
+        yield
     finally:
         timer.cancel()
-        timer.join()
+        if timer.ident is not None:
+            timer.join()
         bar.stop()
 
 

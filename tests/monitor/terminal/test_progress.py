@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from rich.console import Console
 
 from monitor.clock import SimulatedClock
-from monitor.terminal.progress import progress
+from monitor.terminal.progress import activity, progress
 
 
 def test_lines_come_every_ten_seconds_without_a_terminal() -> None:
@@ -50,4 +50,24 @@ def test_the_bar_ends_when_the_work_fails() -> None:
     except KeyError as error:
         message = str(error)
     assert message == "'x'"
+    assert output.getvalue() == ""
+
+
+def test_what_a_command_does_is_shown_on_a_terminal_until_it_ends() -> None:
+    """Where nobody knows how far the work is, it is named, and erased at the end; elsewhere nothing is written."""
+    terminal, log = io.StringIO(), io.StringIO()
+    with activity("assessing people", console=Console(file=terminal, force_terminal=True), patience=0):
+        pass
+    with activity("assessing people", console=Console(file=log), patience=0):
+        pass
+    assert "assessing people" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\x1b[2K")
+    assert log.getvalue() == ""
+
+
+def test_quick_work_shows_no_activity() -> None:
+    """What ends within two seconds leaves no trace on a terminal."""
+    output = io.StringIO()
+    with activity("assessing people", console=Console(file=output, force_terminal=True)):
+        pass
     assert output.getvalue() == ""
