@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import typer
 
-_SUMMARY = re.compile(r'"""`tablewatch [^`]+`: (?P<first>.)(?P<rest>.*?)(\.( |"|$)|"|$)')
+_SUMMARY = re.compile(r'"""`tablewatch [^`]+`: (?P<first>.)(?P<rest>.*?)(\.(\s|"|$)|"|$)')
 _PANEL = re.compile(r'rich_help_panel="(?P<panel>[^"]+)"')
 
 
