@@ -258,7 +258,7 @@ def _releasing() -> list[tuple[str, list[str]]]:
         ("release-export", ["release", "export", "out", "--remedy", "suppress", *out, *at]),
         ("release-approve-all", ["release", "approve", "out", "--remedy", "generalise", "--note", "seen", *at]),
         ("release-export-all", ["release", "export", "out", "--remedy", "generalise", "--out", "given/p.csv", *at]),
-        ("release-verify", ["release", "verify", "given/o.csv", *at]),
+        ("release-verify", ["release", "verify", "given/p.csv", *at]),
         ("release-record", ["release", "record", "out", "--format", "html", "--out", "made/record.html", *at]),
         ("release-hold", ["release", "hold", "out", "--note", "enough", *at]),
     ]

@@ -89,7 +89,8 @@ def test_every_check_passed_failed_and_stumbled(played):
         ("budget-resume", "2"), ("answer-count", "0"), ("answer-histogram", "0"), ("answer-sum", "0"),
         ("answer-mean", "0"), ("answer-quantile", "0"), ("answer-gone", "2"), ("answer-list", "0"),
         ("release-list", "0"), ("release-assess", "1"), ("release-compare", "0"), ("release-approve", "0"),
-        ("release-export", "1"), ("release-export-all", "0"), ("release-record", "0"), ("release-hold", "0"),
+        ("release-export", "1"), ("release-export-all", "0"), ("release-verify", "0"), ("release-record", "0"),
+        ("release-hold", "0"),
     ],
 )  # fmt: skip
 def test_the_commands_did_their_work(played, command, code):
