@@ -6,7 +6,7 @@ float64 holds exactly, and put together as Python's unbounded integers.
 
 from typing import Final
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents.spans import Ints
 
 _MANTISSA: Final = 53

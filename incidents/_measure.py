@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 from incidents.spans import Ints
 
 Bools: TypeAlias = "npt.NDArray[np.bool_]"

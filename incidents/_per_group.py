@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from checks import Severity
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents._columns import counts as count
 from incidents._columns import order_by, totals
 from incidents._measure import Bools

@@ -16,7 +16,7 @@ from itertools import pairwise
 from math import lcm
 from typing import Final
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents._calendar import BusinessHours
 from incidents._columns import dense, totals
 from incidents._measure import Maintenance

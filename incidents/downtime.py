@@ -14,7 +14,7 @@ report and alert shows these values and subtracts no times itself.
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents._columns import dense
 from incidents._lever import Lever, lever_of
 from incidents._measure import Maintenance, TimeMeasure

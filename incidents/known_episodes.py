@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents._columns import dense, union
 from incidents._measure import Bools, Maintenance
 from incidents._model import Resolution

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents._measure import Bools
 from incidents.known_episodes import Ruler, counts, first_rows, is_downtime
 from incidents.spans import Ints, Spans

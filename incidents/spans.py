@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 from checks import Kind
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 from incidents._model import Episode, Incident, Resolution
 
 Ints: TypeAlias = "npt.NDArray[np.int64]"

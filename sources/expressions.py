@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import ibis.expr.operations as ops
     import ibis.expr.types as ir
 else:
-    from sources._lazy import LazyModule
+    from sources.lazy import LazyModule
 
     ibis = LazyModule("ibis")
     dt = LazyModule("ibis.expr.datatypes")

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from time import monotonic
 from typing import Any, Final, TypeAlias, TypeVar
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 from checks.classes.counts import (
     CLASS_VALUE,
     SIGNATURE,

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sqlalchemy import Case, Column, Connection, Select, bindparam, case, func, literal, select, type_coerce
 
 from checks import Kind, Severity
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents import OPEN_END, Resolution, Spans
 from incidents.spans import Ints
 from store._incidents import touching

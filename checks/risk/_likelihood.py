@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checks._arrays import np
+from checks.classes.arrays import np
 
 _FLAT: Final = 0.01
 """A bound at which the log-likelihood is smaller by no more than this may be where the parameter lies."""

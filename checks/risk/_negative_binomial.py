@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from checks.risk._likelihood import Parameter, log_rising
 from checks.risk._sample import Floats
 

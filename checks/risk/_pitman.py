@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from checks.risk._likelihood import Parameter, log_rising, maximise
 from checks.risk._sample import COUNTED, Fitted, Floats, Sample
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 from checks.risk.sizes import ClassSizes
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from checks.risk._likelihood import log_falling
 from checks.risk._sample import COUNTED, Fitted, Floats, Sample, with_the_rest
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 
 Path = Sequence[str]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 from checks.risk.pairs import ClassPairs, Whole, class_numbers, sensitive_columns, value_numbers
 
 if TYPE_CHECKING:

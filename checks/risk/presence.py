@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 from checks.risk.shared_columns import Shared, codes, column_of, paired
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from checks.risk.shared_columns import Shared, codes, column_of, near, paired
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 
 if TYPE_CHECKING:
     import pandas as pd

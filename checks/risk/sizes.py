@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 
 if TYPE_CHECKING:
     import pandas as pd

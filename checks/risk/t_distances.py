@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 from checks.risk.hierarchy import Hierarchy
 from checks.risk.l_measures import Broken
 from checks.risk.pairs import ClassPairs, Whole, class_numbers, sensitive_columns, value_numbers

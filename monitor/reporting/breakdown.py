@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents import Cost, Downtime, Window
 from incidents.spans import Ints
 from monitor.reporting.evidence import Evidence

@@ -6,7 +6,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents import (
     Cost,
     Downtime,

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from checks import Severity
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents import Spans, Window, from_us, to_us
 from incidents.spans import Ints
 from monitor.config import Config

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from checks import Kind, Message, PlainEnglish
-from checks._arrays import np
+from checks.classes.arrays import np
 from incidents import (
     Cost,
     Durations,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 from incidents import Cost, Maintenance, Spans, Window
 from incidents.known_episodes import Ruler, known_episodes
 from incidents.per_incident import PerIncident, per_incident

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation._cover import gaps_and_overlaps

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
 
-from checks._arrays import np
+from checks.classes.arrays import np
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation._coding import check_coding, coded

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 from remedies._errors import Misfit
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any, Final, TypeAlias
 
-from checks._arrays import np, npt
+from checks.classes.arrays import np, npt
 from remedies._errors import Misfit
 from remedies.generalisation._levels import leaves_of
 from remedies.generalisation.spelling import text_of

@@ -11,7 +11,7 @@ import remedies.differential_privacy as package
 
 ROOM = Path(package.__file__).parent
 FILES = sorted(ROOM.rglob("*.py"))
-SAMPLERS = [ROOM / f"{name}.py" for name in ("_bytes", "_coins", "_laplace", "_gaussian", "_exponential")]
+SAMPLERS = [ROOM / f"{name}.py" for name in ("random_bytes", "_coins", "_laplace", "_gaussian", "_exponential")]
 """What every draw goes through. Nothing in them is a float."""
 
 SEEDS = {"seed", "rng", "generator", "random_state", "source", "randomness", "entropy"}
@@ -53,7 +53,7 @@ def _faults(source: str) -> set[str]:
 def test_noise_comes_from_the_one_door(path: Path):
     """No `random`, no `numpy.random`, no seed: only `_bytes` asks the operating system, in one place."""
     faults = _faults(path.read_text(encoding="utf-8"))
-    assert faults == ({"os.urandom"} if path.name == "_bytes.py" else set())
+    assert faults == ({"os.urandom"} if path.name == "random_bytes.py" else set())
 
 
 @pytest.mark.parametrize(

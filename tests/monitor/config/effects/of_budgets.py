@@ -124,7 +124,7 @@ def entries() -> Iterator[Effect]:
         by = (
             _with(statistic="sum", column="amount") if column == "amount" else _with(statistic="histogram", by=[column])
         )
-        name = section if section == "Values" else f"remedies__differential_privacy__answers___domain__{section}"
+        name = section if section == "Values" else f"remedies__differential_privacy__answers__domain__{section}"
         for key, values in keys.items():
             yield Effect(f"{name}.{key}", by, values, answered, ("domain", column, key))
     yield from _of_statistics()
