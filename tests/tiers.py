@@ -28,6 +28,7 @@ _LIST: Final = _ROOM / "slow.txt"
 _SLOW_FILES: Final = frozenset(
     {
         "crash/test_injected_faults.py",
+        "monitor/demo/test_demo.py",
         "monitor/summaries/test_one_computation.py",
         "privacy/test_canaries.py",
         "privacy/test_expectations.py",
