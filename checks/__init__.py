@@ -1,7 +1,7 @@
 """Look: one file of this room is one check."""
 
 from checks._catalog import load_catalog
-from checks._clocks import latest_local_time
+from checks._clocks import first_change, latest_local_time, moment_of_local_time
 from checks._contract import (
     Check,
     CheckError,
@@ -56,9 +56,11 @@ __all__ = [
     "Wants",
     "Zones",
     "did_you_mean",
+    "first_change",
     "judge",
     "latest_local_time",
     "load_catalog",
+    "moment_of_local_time",
     "nearest_ratio",
     "say_duration",
     "unknown",

@@ -1,7 +1,7 @@
 """Count time only while something is expected to happen: on some weekdays, not on holidays, between two clock times.
 
 All arithmetic is between moments, so an hour that clocks skip or show twice counts as it passed. A wall clock that is
-shown twice means its first showing; one that is skipped means the moment at which the clocks jump, as in cron lines.
+shown twice means the first time; one that is skipped means the moment of the change (`checks._clocks`).
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from checks._clocks import moment_of_local_time
 from checks.parameters.scalars import Weekdays
 
 _MIDNIGHT: Final = time()
@@ -69,21 +70,5 @@ class Calendar:
         for ordinal in range(first, last + 1):
             day = date.fromordinal(ordinal)
             if day.weekday() in self.days and day not in self.holidays:
-                yield self._moment(day, self.start), self._moment(day + overnight, self.end)
-
-    def _moment(self, day: date, clock: time) -> datetime:
-        local = datetime.combine(day, clock, tzinfo=self.zone)
-        moment = local.astimezone(UTC)
-        early = local.replace(fold=1).astimezone(UTC)
-        return moment if early >= moment else _jump(early, moment, self.zone)
-
-
-def _jump(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
-    """Return the moment between two others at which the clocks of a zone jump forward, to the second."""
-    offset = before.astimezone(zone).utcoffset()
-    low, high = 0, int((after - before).total_seconds()) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        unchanged = (before + timedelta(seconds=middle)).astimezone(zone).utcoffset() == offset
-        low, high = (middle, high) if unchanged else (low, middle)
-    return before + timedelta(seconds=high)
+                opened, closed = datetime.combine(day, self.start), datetime.combine(day + overnight, self.end)
+                yield moment_of_local_time(opened, self.zone), moment_of_local_time(closed, self.zone)

@@ -17,6 +17,8 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
+from checks import first_change, moment_of_local_time
+
 _DAY: Final = timedelta(days=1)
 _JUST_BEFORE: Final = timedelta(microseconds=1)
 _FIRST_REACH: Final = timedelta(hours=2)
@@ -71,7 +73,7 @@ def _next_by_local_time(line: str, moment: datetime, zone: ZoneInfo) -> datetime
     local = moment.astimezone(zone).replace(tzinfo=None)
     while True:
         local = _after(line, local)
-        slot = _first_occurrence(local, zone)
+        slot = moment_of_local_time(local, zone)
         if slot > moment:
             return slot
 
@@ -83,7 +85,7 @@ def _next_by_elapsed_time(line: str, moment: datetime, zone: ZoneInfo) -> dateti
         slot = (_after(line, (moment + shift).replace(tzinfo=None)) - shift).replace(tzinfo=UTC)
         if _offset(slot, zone) == shift:
             return slot
-        change = _first_change(moment, slot, zone)
+        change = first_change(moment, slot, zone)
         if slot < change:
             return slot
         local = (change + _offset(change, zone)).replace(tzinfo=None)
@@ -114,25 +116,6 @@ def _with_lists(line: str) -> str:
         return ",".join(str(day) for day in days) if last < first < 7 else match[0]
 
     return " ".join([*fields, _WEEKDAY_RANGE.sub(in_order, weekdays)])
-
-
-def _first_change(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
-    """Return when the clocks change between two moments that differ in their offset, to the second."""
-    while after - before > timedelta(seconds=1):
-        middle = before + (after - before) / 2
-        if _offset(middle, zone) == _offset(before, zone):
-            before = middle
-        else:
-            after = middle
-    return after.replace(microsecond=0)
-
-
-def _first_occurrence(local: datetime, zone: ZoneInfo) -> datetime:
-    """Return the first moment at which clocks show a local time, or, when they skip it, the moment of the change."""
-    moment = local.replace(tzinfo=zone).astimezone(UTC)
-    if moment.astimezone(zone).replace(tzinfo=None) == local:
-        return moment
-    return _first_change(moment - timedelta(days=2), moment, zone)
 
 
 def _offset(moment: datetime, zone: ZoneInfo) -> timedelta:
@@ -213,7 +196,7 @@ def _slots_of_a_day(line: str) -> int:
 def _day_of(moment: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
     """Return when the day of a moment begins and ends in local time, in UTC."""
     date = moment.astimezone(zone).date()
-    start, end = (datetime.combine(day, time(), tzinfo=zone).astimezone(UTC) for day in (date, date + _DAY))
+    start, end = (moment_of_local_time(datetime.combine(day, time()), zone) for day in (date, date + _DAY))
     return start, end
 
 

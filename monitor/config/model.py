@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
-from checks import Check, ColumnClass
+from checks import Check, ColumnClass, moment_of_local_time
 from monitor.config.alerts_model import Alerts
 from monitor.config.budgets_model import Budget
 from monitor.config.release_model import Release, ReleaseName
@@ -237,10 +237,10 @@ class Maintenance(Section):
     def span(self, zone: str) -> tuple[datetime, datetime]:
         """Return its beginning and end in UTC; `zone` is the project's."""
         start, end = (
-            moment if moment.tzinfo is not None else moment.replace(tzinfo=ZoneInfo(zone))
+            moment.astimezone(UTC) if moment.tzinfo is not None else moment_of_local_time(moment, ZoneInfo(zone))
             for moment in (self.start, self.end)
         )
-        return start.astimezone(UTC), end.astimezone(UTC)
+        return start, end
 
     def concerns(self, table: str, domain: str | None) -> bool:
         """Check whether it is about a table, named or by its domain."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from typing import Self
 from zoneinfo import ZoneInfo
 
+from checks import moment_of_local_time
 from incidents import BusinessHours, Maintenance, Pricing, RateCard, Role, money, role_rate, to_us
 from monitor.config import Config, Rates
 
@@ -53,7 +54,7 @@ def _card(rates: Rates, zone: str) -> RateCard:
 
 def midnight(day: date, zone: str) -> datetime:
     """Return when a day begins in a zone, in UTC; where clocks skip midnight, the moment at which they do."""
-    return datetime.combine(day, time(), ZoneInfo(zone)).astimezone(UTC)
+    return moment_of_local_time(datetime.combine(day, time()), ZoneInfo(zone))
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,9 @@ def collapsed(rows: Sequence[IncidentRow]) -> Sequence[IncidentGroup]:
     """Return rows that are shown alike as one, in the place of the first."""
     groups: dict[object, list[IncidentRow]] = {}
     for row in rows:
-        earliest, latest = row.earliest - row.occurred_at + _ANY_TIME, row.latest - row.occurred_at + _ANY_TIME
-        shown = replace(row, id=0, occurred_at=_ANY_TIME, earliest=earliest, latest=latest)
-        groups.setdefault(repr(shown), []).append(row)
+        untimed = replace(row, id=0, occurred_at=_ANY_TIME, earliest=_ANY_TIME, latest=_ANY_TIME)
+        uncertain = (row.earliest < row.occurred_at, row.occurred_at < row.latest)
+        groups.setdefault((uncertain, repr(untimed)), []).append(row)
     return [
         IncidentGroup(first, tuple(row.id for row in others), max(row.occurred_at for row in (first, *others)))
         for first, *others in groups.values()

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks._clocks import latest_local_time, read_local_time
+from checks._clocks import latest_local_time, moment_of_local_time, read_local_time
 
 NEW_YORK = ZoneInfo("America/New_York")  # back at 2026-11-01 06:00 UTC, forward at 2026-03-08 07:00 UTC
 ZONES = [
@@ -72,3 +72,24 @@ def test_reads_back(moment, zone):
     """The wall clock of now is read as now."""
     shown = moment.astimezone(zone).replace(tzinfo=None)
     assert read_local_time(shown, zone, not_after=moment) == moment
+
+
+@given(MOMENTS, st.sampled_from([*ZONES, ZoneInfo("Pacific/Apia"), ZoneInfo("America/Havana")]))
+def test_configured_local_time_is_the_first_moment(moment, zone):
+    """No clock of the zone shows a configured local time before its moment; where it is skipped, clocks change then."""
+    local = moment.replace(tzinfo=None)
+    result = moment_of_local_time(local, zone)
+    shown = result.astimezone(zone).replace(tzinfo=None)
+    just_before = (result - timedelta(microseconds=1)).astimezone(zone).replace(tzinfo=None)
+    assert shown == local or just_before < local < shown
+    assert all((result - timedelta(minutes=30 * n)).astimezone(zone).replace(tzinfo=None) < local for n in range(1, 9))
+
+
+def test_configured_local_time_around_changes():
+    """A skipped time is the moment of the change, one that is shown twice the first of both."""
+    assert moment_of_local_time(wall("2026-03-08 02:00"), NEW_YORK) == at("2026-03-08 07:00")
+    assert moment_of_local_time(wall("2026-03-08 02:59"), NEW_YORK) == at("2026-03-08 07:00")
+    assert moment_of_local_time(wall("2026-11-01 01:30"), NEW_YORK) == at("2026-11-01 05:30")
+    lord_howe, apia = ZoneInfo("Australia/Lord_Howe"), ZoneInfo("Pacific/Apia")
+    assert moment_of_local_time(wall("2026-10-04 02:15"), lord_howe) == at("2026-10-03 15:30")
+    assert moment_of_local_time(wall("2011-12-30 10:00"), apia) == at("2011-12-30 10:00")

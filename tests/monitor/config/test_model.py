@@ -62,6 +62,9 @@ def test_planned_work_without_an_offset_is_by_the_projects_clock() -> None:
         {"start": "2026-07-01T22:00+02:00", "end": "2026-07-02T02:00+02:00", "reason": "x"}
     )
     assert exact.span("Asia/Tokyo")[0] == datetime(2026, 7, 1, 20, 0, tzinfo=UTC)
+    skipped = Maintenance(start=datetime(2026, 3, 29, 2, 30), end=datetime(2026, 3, 29, 4), reason="x")  # noqa: DTZ001 - the case
+    change = datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
+    assert skipped.span("Europe/Berlin") == (change, datetime(2026, 3, 29, 2, 0, tzinfo=UTC))
 
 
 def test_a_table_belongs_to_its_owner_or_its_domains() -> None:
