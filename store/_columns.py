@@ -27,9 +27,12 @@ _NAMES: Final = {
 
 
 def one_of(column: str, words: Iterable[str]) -> CheckConstraint:
-    """Let a column hold these words only."""
-    listed = ", ".join(f"'{word}'" for word in words)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
+    """Let a column hold these words only.
+
+    Not by IN: for a list of three or more SQLite makes a temporary table for each row that is written, which takes four
+    times as long as all the rest of the row.
+    """
+    return CheckConstraint(" OR ".join(f"{column} = '{word}'" for word in words), name=column)
 
 
 def flags(*columns: str) -> Iterable[CheckConstraint]:
@@ -40,8 +43,8 @@ def flags(*columns: str) -> Iterable[CheckConstraint]:
 def only_where(name: str, *columns: str, condition: str, unique: bool = False) -> Index:
     """Index the rows that meet a condition.
 
-    The option that PostgreSQL has for it stands in the migrations only, which make the tables: naming it here would
-    load that dialect in every process (40 ms).
+    PostgreSQL's option for it stands in no model, only in the SQL that makes the tables: naming it here would load that
+    dialect in every process (40 ms).
     """
     return Index(name, *columns, unique=unique, sqlite_where=text(condition))
 

@@ -14,11 +14,12 @@ from urllib.parse import quote
 
 from sqlalchemy import text
 
+from store import _schema
 from store._engines import Address, address_of, migration_engine
 from store._errors import BRING_BACK, StoreCorrupt, StoreError, StoreUnavailable, in_our_words
 from store._failpoint import FailPoint, reached
 from store._files import make_draft, make_folder, remove_draft
-from store._schema import HEAD, REVISION_TABLE, refuse_foreign, revision_of, upgrade
+from store._schema import REVISION_TABLE, refuse_foreign, revision_of, upgrade
 from store._store import Store
 
 CHECKED_WHOLE: Final = 64 * 2**20
@@ -59,8 +60,8 @@ def open_store(url: str, *, checkpoints: bool = False, thorough: bool = False, p
             _check_file(address.file, whole=thorough or address.file.stat().st_size <= CHECKED_WHOLE)
         with ExitStack() as unless_opened:
             store = unless_opened.enter_context(Store(address, patience=patience, checkpoints=checkpoints))
-            if store.revision() != HEAD:
-                migrate(address, to=HEAD, patience=patience)
+            if store.revision() != _schema.HEAD:
+                migrate(address, to=_schema.HEAD, patience=patience)
             unless_opened.pop_all()
     return store
 
@@ -98,7 +99,7 @@ def _make_file(address: Address, file: Path, patience: timedelta) -> None:
             f"{file} cannot be made ({error.strerror}); check the folder and its permissions"
         ) from None
     try:
-        migrate(Address(address.url.set(database=str(draft)), address.name, draft), to=HEAD, patience=patience)
+        migrate(Address(address.url.set(database=str(draft)), address.name, draft), to=_schema.HEAD, patience=patience)
         file.hardlink_to(draft)  # unlike a rename, this never replaces a store that another process made meanwhile
     except FileExistsError:
         pass

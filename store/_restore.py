@@ -13,6 +13,7 @@ from sqlite3 import Connection
 
 from sqlalchemy import URL
 
+from store import _schema
 from store._backup import (
     PATIENCE,
     Backup,
@@ -29,7 +30,7 @@ from store._failpoint import FailPoint, reached
 from store._files import LOG_ENDS, logs_of, put_on_disk
 from store._lock import daemon_lock
 from store._open import migrate
-from store._schema import HEAD, REVISION_TABLE, refuse_foreign
+from store._schema import REVISION_TABLE, refuse_foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,10 @@ def _prepare(file: Path, draft: Path, *, project: str | None, patience: timedelt
         raise StoreForeign(
             f"{file} is a copy of the store of project '{found.project}', and this configuration is project '{project}'"
         )
-    if found.revision != HEAD:
-        migrate(Address(URL.create("sqlite", database=str(draft)), str(file), draft), to=HEAD, patience=patience)
+    if found.revision != _schema.HEAD:
+        migrate(
+            Address(URL.create("sqlite", database=str(draft)), str(file), draft), to=_schema.HEAD, patience=patience
+        )
         with in_our_words(str(file)), closing(connect(draft, "rw")) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
         verify(draft, name=str(file))

@@ -1,17 +1,20 @@
 """Know which revision of the tables a database holds, and bring an older one up to date.
 
-The newest revision is a constant, so that opening a store that is up to date imports no Alembic.
+A new store is made by files of SQL. The newest revision is a constant, so that only upgrades import Alembic.
 """
 
 import threading
 from pathlib import Path
+from string import Template
 from typing import Final
 
 from sqlalchemy import Connection, inspect, text
 
 from store._errors import StoreError, StoreForeign, StoreNewer
 
-HEAD: Final = "0007"
+FIRST: Final = "0007"
+"""The revision of `migrations/tables.sql`, with which new stores begin."""
+HEAD: Final = FIRST
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset(
     {
@@ -26,6 +29,25 @@ OUR_TABLES: Final = frozenset(
 
 _ONE_AT_A_TIME: Final = threading.Lock()  # Alembic keeps the present migration in a global
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_WORDS: Final = {
+    "sqlite": {
+        "serial": "INTEGER",
+        "numbered": "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT",
+        "whole": "INTEGER",
+        "bytes": "BLOB",
+        "strict": " STRICT",
+        "clustered": " WITHOUT ROWID, STRICT",
+    },
+    "postgresql": {
+        "serial": "BIGSERIAL",
+        "numbered": "BIGSERIAL PRIMARY KEY",
+        "whole": "BIGINT",
+        "bytes": "BYTEA",
+        "strict": "",
+        "clustered": "",
+    },
+}
+"""What words of `migrations/tables.sql` are on each database."""
 
 
 def revision_of(connection: Connection, name: str) -> str | None:
@@ -74,11 +96,41 @@ def refuse_foreign(taken: set[str], name: str) -> None:
 
 
 def upgrade(connection: Connection, name: str, *, to: str) -> None:
-    """Bring the tables to a revision, inside the caller's transaction.
+    """Create the tables, or bring older ones to a revision, inside the caller's transaction.
 
     Raises:
         StoreError: no migration leads there.
     """
+    revision = revision_of(connection, name)
+    if revision is None:
+        create_tables(connection)
+        connection.execute(text(f"INSERT INTO {REVISION_TABLE} VALUES ('{FIRST}')"))  # noqa: S608 - our own constants
+        revision = FIRST
+    if revision < FIRST:
+        raise StoreError(
+            f"{name} was written by a build before the first release (revision {revision}; upgrades begin at {FIRST}); "
+            "start a new store"
+        )
+    if revision != to:
+        _migrate(connection, name, to=to)
+
+
+def create_tables(connection: Connection) -> None:
+    """Create the tables of the first revision with their indexes and triggers in an empty database."""
+    dialect = connection.dialect.name
+    tables = Template(_paragraphs_of("tables.sql")).substitute(_WORDS[dialect])
+    for statements in (tables, _paragraphs_of(f"guards_{dialect}.sql")):
+        for statement in statements.strip().split("\n\n"):
+            connection.exec_driver_sql(statement)
+
+
+def _paragraphs_of(file: str) -> str:
+    """Return a file of SQL without its comments, which stand on lines of their own."""
+    lines = (_MIGRATIONS / file).read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("--"))
+
+
+def _migrate(connection: Connection, name: str, *, to: str) -> None:
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError

@@ -1,1 +1,1 @@
-"""How the tables came to be: one file for each revision, shipped with the package."""
+"""What a new store is made of, and one file for each later revision of it; shipped with the package."""

@@ -36,6 +36,7 @@ from tests.crash.places import Place
 from tests.crash.spending import spend
 from tests.crash.toil import toil
 from tests.monitor.daemon.plant import PlacedPool
+from tests.store.later import add_revision
 
 __all__ = [
     "allow_tracing",
@@ -142,8 +143,9 @@ def report(folder: Path, *, now: str) -> None:
         report_if_due(project, store, datetime.fromisoformat(now))
 
 
-def upgrade(_folder: Path, *, url: str) -> None:
-    """Open a store, bringing it up to date."""
+def upgrade(folder: Path, *, url: str) -> None:
+    """Open a store as a later release does, bringing it up to date."""
+    add_revision(folder)
     open_store(url).close()
     os.write(1, b"ACK upgraded\n")
 

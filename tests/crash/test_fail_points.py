@@ -8,13 +8,12 @@ import pytest
 
 from store import FailPoint, StoreCorrupt, backup, open_store
 from store._failpoint import _read
-from store._schema import HEAD
 from tests.crash.invariants import Remains, Seen, columns_of, rows_of
 from tests.crash.nursery import until
 from tests.crash.places import Endpoint, Place
 from tests.crash.settling import settle
 from tests.monitor.alerts.receivers import listening
-from tests.store.older import make_first_revision
+from tests.store.later import NEXT, make_store_with_rows
 
 _ROOT = Path(__file__).resolve().parents[2]
 _WORK = (FailPoint.AFTER_CLAIM, FailPoint.BEFORE_REMEMBER, FailPoint.AFTER_REMEMBER)
@@ -99,14 +98,14 @@ def test_a_report_is_whole_or_not_there_and_is_sent_once(nursery, endpoint, tmp_
 def test_a_migration_that_is_cut_off_leaves_the_old_tables(nursery, tmp_path):
     """The next start finds the old revision with every row, and brings it up to date."""
     url = f"sqlite:///{tmp_path}/store.db"
-    make_first_revision(url)
+    make_store_with_rows(url)
     before, columns = rows_of(tmp_path / "store.db"), columns_of(tmp_path / "store.db")
     assert nursery.lead("upgrade", tmp_path, failpoint=FailPoint.IN_MIGRATION, url=url) == -9
     left = Remains(tmp_path / "store.db")
     assert left.ask("PRAGMA integrity_check") == [("ok",)]
     assert rows_of(left.file) == before
     assert nursery.lead("upgrade", tmp_path, url=url) == 0
-    assert rows_of(tmp_path / "store.db")["store_revision"] == [f"('{HEAD}',)"]
+    assert rows_of(tmp_path / "store.db")["store_revision"] == [f"('{NEXT}',)"]
     before.pop("store_revision")
     assert rows_of(tmp_path / "store.db", columns) == before
 
@@ -115,7 +114,7 @@ def test_a_migration_that_is_cut_off_leaves_the_old_tables(nursery, tmp_path):
 def kept(tmp_path):
     """Return a store and a backup of it, which is two incidents behind."""
     place = Place(tmp_path)
-    make_first_revision(place.url)
+    make_store_with_rows(place.url)
     open_store(place.url).close()
     backup(place.url, tmp_path / "copy.db")
     with open_store(place.url) as store, store.writing() as book:

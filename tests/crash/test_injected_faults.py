@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from store import backup, open_store
-from store._schema import HEAD
 from tests.crash import strace
 from tests.crash.invariants import Remains, columns_of, rows_of
 from tests.crash.places import Place
 from tests.crash.toil import REFUSED
-from tests.store.older import make_first_revision
+from tests.store.later import NEXT, make_store_with_rows
 
 _EVERY = int(os.environ.get("TABLEWATCH_CRASH_EVERY", "6"))
 _KILLED = max(1, _EVERY // 2)
@@ -104,7 +103,7 @@ def _sound_rows(store):
 def test_a_fault_at_any_write_of_a_migration(nursery, tmp_path, kind):
     """The tables are the old ones with every row, or the new ones, and never anything in between."""
     template, inject, faults = tmp_path / "template.db", {**_KILLS, **_SYNCS, **_FAILURES}[kind], 0
-    make_first_revision(f"sqlite:///{template}")
+    make_store_with_rows(f"sqlite:///{template}")
     columns = columns_of(template)
     old = rows_of(template)
     old_revision = old.pop("store_revision")
@@ -121,13 +120,13 @@ def test_a_fault_at_any_write_of_a_migration(nursery, tmp_path, kind):
         if revision == old_revision:
             assert found == old, (number, life.said())
         else:
-            assert revision == [f"('{HEAD}',)"], (number, life.said())
+            assert revision == [f"('{NEXT}',)"], (number, life.said())
             assert rows_of(store, columns) == old, (number, life.said())
         if not was_hit:
             break
         faults += 1
-        open_store(f"sqlite:///{store}").close()
-        assert rows_of(store)["store_revision"] == [f"('{HEAD}',)"]
+        assert nursery.lead("upgrade", folder, url=f"sqlite:///{store}") == 0
+        assert rows_of(store)["store_revision"] == [f"('{NEXT}',)"]
         shutil.rmtree(folder)
     assert faults > 2
 
@@ -137,7 +136,7 @@ def test_a_fault_at_any_write_of_a_migration(nursery, tmp_path, kind):
 def test_a_fault_at_any_write_of_a_copy(nursery, tmp_path, act, kind):
     """A backup has its name only when it is whole; a store that is restored is the old one or the copy."""
     template, kept, faults = tmp_path / "template.db", tmp_path / "kept.db", 0
-    make_first_revision(f"sqlite:///{template}")
+    make_store_with_rows(f"sqlite:///{template}")
     with open_store(f"sqlite:///{template}") as store:
         backup(f"sqlite:///{template}", kept)
         with store.writing() as book:

@@ -33,8 +33,8 @@ from store import (
     restore,
 )
 from store._schema import HEAD
+from tests.store.later import NEXT, add_revision, make_store_with_rows
 from tests.store.made import AT, opened
-from tests.store.older import make_first_revision
 
 NO_PATIENCE = timedelta(milliseconds=50)
 
@@ -301,15 +301,18 @@ def test_a_damaged_page_does_not_stop_a_copy_from_coming_back(used: Path, copy: 
         open_store(_url(kept))
 
 
-def test_an_older_copy_is_brought_up_to_date(file: Path, copy: Path) -> None:
+def test_an_older_copy_is_brought_up_to_date(
+    file: Path, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A copy of an older revision comes back as a store of the present one; the copy stays as it was."""
-    make_first_revision(_url(file))
-    assert backup(_url(file), copy).revision == "0001"
+    make_store_with_rows(_url(file))
+    assert backup(_url(file), copy).revision == HEAD
     before = copy.read_bytes()
+    add_revision(tmp_path, monkeypatch.setattr)
     done = restore(_url(file), copy, now=AT)
-    assert (done.backup.revision, copy.read_bytes()) == ("0001", before)
+    assert (done.backup.revision, copy.read_bytes()) == (HEAD, before)
     with open_store(_url(file)) as store, store.reading() as view:
-        assert store.revision() == HEAD
+        assert store.revision() == NEXT
         assert (view.counts().measurements, view.counts().incidents) == (3, 2)
 
 

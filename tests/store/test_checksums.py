@@ -44,22 +44,3 @@ def test_an_event_that_was_changed_in_the_store_is_found(file: Path, change: str
     with open_store(url) as store:
         (wrong,) = store.rebuild_check()
     assert wrong.problem == "its event 1 is not what was written: it does not fit its checksum"
-
-
-def test_events_of_an_older_store_get_checksums(file: Path) -> None:
-    """Migration leaves the events as they are, guarded as before, and from then on changes are found."""
-    url = _made(file)
-    with closing(sqlite3.connect(file)) as connection:
-        before = connection.execute("SELECT * FROM incident_event ORDER BY id").fetchall()
-        connection.execute("ALTER TABLE incident_event DROP COLUMN checksum")
-        connection.execute("UPDATE store_revision SET version_num = '0006'")
-        connection.commit()
-    with open_store(url) as store:
-        assert store.rebuild_check() == []
-    with closing(sqlite3.connect(file)) as connection:
-        assert connection.execute("SELECT * FROM incident_event ORDER BY id").fetchall() == before
-        with pytest.raises(sqlite3.IntegrityError, match="never changed"):
-            connection.execute("UPDATE incident_event SET actor = 'x'")
-    _change(file, "UPDATE incident_event SET actor = 'x' WHERE number = 0")
-    with open_store(url) as store:
-        assert len(store.rebuild_check()) == 1

@@ -16,7 +16,6 @@ from remedies.differential_privacy.epsilon import nano
 from remedies.differential_privacy.ledger import (
     Answered,
     Audit,
-    Budget,
     Charge,
     Granted,
     Refusal,
@@ -520,22 +519,3 @@ def test_the_place_of_the_anchor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("XDG_STATE_HOME")
     assert anchor_file(urls[0]).is_relative_to(Path.home() / ".local" / "state")
     assert os.fspath(first).endswith(".ledger")
-
-
-def test_budgets_take_their_place_in_an_older_store(url: str, tmp_path: Path) -> None:
-    """A store of the first revision has no budgets; upgraded, it keeps them like any other."""
-    from tests.store.older import make_first_revision
-
-    make_first_revision(url)
-    with open_store(url) as store:
-        ledger = StoredLedger(store, tmp_path / "anchor")
-        assert (ledger.verify(), ledger.standings()) == (Audit(0, None, []), [])
-        assert isinstance(ledger.create(Budget(**_as_words(budget())), **ANN), Standing)
-        granted(ledger, charge(10))
-        assert ledger.verify() == Audit(2, 2, [])
-        with pytest.raises(StoreError), store.writing() as book:
-            book._connection.execute(text("DELETE FROM ledger_entry"))
-
-
-def _as_words(one: Budget) -> dict:
-    return {name: getattr(one, name) for name in ("data_set", "unit", "accounting", "adjacency", "total")}

@@ -1,10 +1,10 @@
 """Migrations: they make exactly the tables that the code uses, keep rows, and happen once."""
 
 import re
-import shutil
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -15,26 +15,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from store import Store, StoreError, _open, _schema, open_store
+from incidents import Resolution, Resolved
+from store import Changed, Store, StoreError, _open, _schema, open_store
 from store._columns import Row
 from store._engines import address_of, migration_engine
 from store._schema import HEAD, OUR_TABLES, REVISION_TABLE
-from tests.store.made import AT, opened, run, watch
-
-NEXT = f"{int(HEAD) + 1:04}"
-LATER = '''
-"""A later revision, as a test imagines it."""
-import sqlalchemy as sa
-from alembic import op
-
-revision, down_revision, branch_labels, depends_on = "NEXT", "HEAD", None, None
-
-
-def upgrade() -> None:
-    op.add_column("check_state", sa.Column("note", sa.Text()))
-    op.execute("UPDATE check_state SET note = 'kept'")
-    op.create_index("ix_check_state_note", "check_state", ["note"])
-'''.replace("NEXT", NEXT).replace("HEAD", HEAD)
+from tests.store.later import LATER, NEXT, add_revision, make_store_with_rows
+from tests.store.made import AT, HOUR, opened
 
 
 def test_the_head_is_the_newest_revision() -> None:
@@ -105,48 +92,82 @@ def test_every_constraint_has_a_name() -> None:
 @pytest.fixture
 def older_store(url: str) -> str:
     """Return a store with rows, as this program makes it."""
-    with open_present_revision(url) as store, store.writing() as book:
-        book.add_runs([run()], [])
-        book.save_watches([watch("a.x"), watch("a.y")])
-        book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
+    make_store_with_rows(url)
     return url
 
 
 @pytest.fixture
 def with_a_later_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make this program one revision newer than it is."""
-    migrations = tmp_path / "migrations"
-    shutil.copytree(
-        Path(_schema.__file__).parent / "migrations", migrations, ignore=shutil.ignore_patterns("__pycache__")
-    )
-    (migrations / "versions" / f"{NEXT}_note.py").write_text(LATER)
-    monkeypatch.setattr(_schema, "_MIGRATIONS", migrations)
-    monkeypatch.setattr(_schema, "HEAD", NEXT)
-    monkeypatch.setattr(_open, "HEAD", NEXT)
-    return migrations
+    """Make this program one revision newer than it is; return the file of the new one."""
+    return add_revision(tmp_path, monkeypatch.setattr)
 
 
-@pytest.mark.usefixtures("with_a_later_revision")
-def test_an_older_store_is_upgraded_with_all_its_rows(older_store: str) -> None:
-    """Opening an older store brings it up to date; every row is there, and the guards too."""
+def _hashes(url: str) -> Mapping[str, tuple[int, str]]:
+    """Return for each table how many rows it has, and a hash over all that is in them but the later column."""
+    engine = migration_engine(address_of(url), patience=_open.PATIENCE)
+    hashes = {}
+    try:
+        with engine.begin() as connection:
+            for table in OUR_TABLES:
+                rows = connection.execute(text(f"SELECT * FROM {table}")).mappings()
+                cells = sorted(repr([cell for name, cell in row.items() if name != "note"]) for row in rows)
+                hashes[table] = (len(cells), sha256("\n".join(cells).encode()).hexdigest())
+    finally:
+        engine.dispose()
+    return hashes
+
+
+def test_an_older_store_is_upgraded_with_all_its_rows(older_store: str, request: pytest.FixtureRequest) -> None:
+    """Opening an older store brings it up to date; every row is there, the guards too, and the history still folds."""
+    before = _hashes(older_store)
+    assert sum(count > 0 for count, _ in before.values()) == 8
+    request.getfixturevalue("with_a_later_revision")
     with open_store(older_store) as store:
         assert store.revision() == NEXT
+        assert store.rebuild_check() == []
         with store.writing() as book:
             notes = book._connection.scalars(text("SELECT note FROM check_state")).all()
-            counts = book.counts()
+            assert book.waiting_transitions(9) == []  # what happened before anybody listened is not told
         assert notes == ["kept", "kept"]
-        assert (counts.runs, counts.checks, counts.incidents, counts.events) == (1, 2, 1, 1)
         with pytest.raises(StoreError), store.writing() as book:
             book._connection.execute(text("DELETE FROM incident_event"))
-        assert store.rebuild_check() == []
+    assert _hashes(older_store) == before
     with open_store(older_store) as store:
         assert store.revision() == NEXT
 
 
-def test_a_failing_upgrade_changes_nothing(older_store: str, with_a_later_revision: Path) -> None:
+def test_an_upgraded_store_is_used_like_a_new_one(older_store: str, request: pytest.FixtureRequest) -> None:
+    """After the upgrade incidents go on where they stood, new ones get new numbers, and both are heard of."""
+    request.getfixturevalue("with_a_later_revision")
+    with open_store(older_store) as store:
+        with store.writing() as book:
+            new = book.open_incident(opened("new"), recorded_at=AT, actor="tablewatch")
+            old = book.incident(1)
+            book.append(old, [Resolved(AT + 9 * HOUR, Resolution.FIXED)], recorded_at=AT, actor="mia")
+            transitions = [(transition.incident_id, transition.change) for transition in book.waiting_transitions(9)]
+        assert transitions == [(new.id, Changed.OPENED), (old.id, Changed.RESOLVED)]
+        assert new.id == 3
+        assert store.rebuild_check() == []
+
+
+@pytest.mark.parametrize(("revision", "problem"), [(NEXT, "newer Tablewatch"), ("0006", "before the first release")])
+def test_a_store_of_another_build_is_refused_and_left_alone(older_store: str, revision: str, problem: str) -> None:
+    """A store of a later release, or of a build before the first one, is named as such; nothing of it changes."""
+    engine = migration_engine(address_of(older_store), patience=_open.PATIENCE)
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE {REVISION_TABLE} SET version_num = '{revision}'"))
+    engine.dispose()
+    before = _hashes(older_store)
+    with pytest.raises(StoreError, match=problem):
+        open_store(older_store)
+    assert _hashes(older_store) == before
+
+
+def test_a_failing_upgrade_changes_nothing(older_store: str, request: pytest.FixtureRequest) -> None:
     """An upgrade that fails half-way is taken back whole: old tables, old revision, all rows."""
+    with_a_later_revision: Path = request.getfixturevalue("with_a_later_revision")
     broken = LATER + "    op.execute('SELECT * FROM nowhere')\n"
-    (with_a_later_revision / "versions" / f"{NEXT}_note.py").write_text(broken)
+    with_a_later_revision.write_text(broken)
     with pytest.raises(StoreError):
         open_store(older_store)
     address = address_of(older_store)
@@ -155,34 +176,26 @@ def test_a_failing_upgrade_changes_nothing(older_store: str, with_a_later_revisi
         assert store.revision() == HEAD
         with store.reading() as view:
             assert view.counts().checks == 2
-            assert set(view.watches()) == {"a.x", "a.y"}
+            assert set(view.watches()) == {"crm.customers.not-null", "shop.orders.volume"}
         with pytest.raises(StoreError), store.reading() as view:
             view._connection.execute(text("SELECT note FROM check_state"))
     finally:
         store.close()
 
 
-def test_an_upgrade_that_would_orphan_rows_is_taken_back(file: Path, with_a_later_revision: Path) -> None:
+def test_an_upgrade_that_would_orphan_rows_is_taken_back(file: Path, request: pytest.FixtureRequest) -> None:
     """On SQLite foreign keys sleep during an upgrade; rows that refer to nothing afterwards undo it."""
-    with open_present_revision(f"sqlite:///{file}") as store, store.writing() as book:
+    with open_store(f"sqlite:///{file}") as store, store.writing() as book:
         book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
+    with_a_later_revision: Path = request.getfixturevalue("with_a_later_revision")
     harmful = LATER + "    op.execute('DELETE FROM incident')\n"
-    (with_a_later_revision / "versions" / f"{NEXT}_note.py").write_text(harmful)
+    with_a_later_revision.write_text(harmful)
     with pytest.raises(StoreError, match="was not upgraded"):
         open_store(f"sqlite:///{file}")
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("SELECT count(*) FROM incident").fetchone() == (1,)
         with pytest.raises(sqlite3.OperationalError, match="no such column"):
             connection.execute("SELECT note FROM check_state")
-
-
-def open_present_revision(url: str) -> Store:
-    """Make a store of the present revision, whatever a test says is the newest."""
-    address = address_of(url)
-    if address.file is not None:
-        address.file.touch()
-    _open.migrate(address, patience=_open.PATIENCE, to=HEAD)
-    return Store(address, patience=_open.PATIENCE, checkpoints=False)
 
 
 def test_a_revision_that_no_migration_leads_to_is_refused(file: Path) -> None:
