@@ -14,7 +14,7 @@ from store._outbox import to_hear_of
 
 def checksum_of(*cells: object) -> str:
     """Return the checksum of an event's columns: number of the incident, number, microseconds, actor, kind, body."""
-    return sha256("\0".join(map(str, cells)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return sha256("\0".join([str(cell) for cell in cells]).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class History(NamedTuple):

@@ -71,23 +71,23 @@ def tidy(text: str) -> str:
     """Return a text in one line, without the control characters that would move a terminal's cursor."""
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else " " for sign in text)
-    return " ".join(text.split())
+    return " ".join(text.split()) if " " in text else text
 
 
 def ticket_fingerprint(key: str, *, table: str, title: str, detected_at: datetime) -> str:
     """Return what importing the same ticket again shares: its own key, else its table, title and when it was noticed.
 
-    A key identifies a ticket whatever else of it was put right since, its table included.
+    A key identifies a ticket whatever else of it was put right since, its table included. Key and title are tidy.
     """
-    if tidy(key):
-        return f"{_TICKET}{tidy(key)}"
-    told = sha256(f"{tidy(title)}\n{detected_at.isoformat()}".encode()).hexdigest()[:16]
-    return f"{table}:{_TICKET}{told}"
+    if key:
+        return f"{_TICKET}{key}"
+    digest = sha256(f"{title}\n{detected_at.isoformat()}".encode()).hexdigest()[:16]
+    return f"{table}:{_TICKET}{digest}"
 
 
 def former_fingerprint(key: str, *, table: str) -> str | None:
     """Return what a ticket with a key was known by at first, when a key was one of its table; None without a key."""
-    return f"{table}:{_TICKET}{tidy(key)}" if tidy(key) else None
+    return f"{table}:{_TICKET}{key}" if key else None
 
 
 def ticket_of(incident: Incident) -> str | None:

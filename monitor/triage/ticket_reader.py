@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -17,7 +18,6 @@ from monitor.triage.time_parsing import TimeReader, UnreadableTime
 
 T = TypeVar("T")
 
-_TIMES: Final = ("occurred", "detected", "resolved")
 _ENDING: Final = frozenset({"resolution", "cause"})
 _RESOLUTION: Final = word_of(Resolution)
 _SEVERITY: Final = word_of(Severity)
@@ -97,64 +97,70 @@ class TicketReader:
 
     def _ticket(self, row: Mapping[str, str], line: int) -> Ticket:
         problems: list[str] = []
-
-        def take(read: Callable[[str], T], name: str) -> T | None:
-            text = row.get(name, "")
-            try:
-                return read(text) if text else None
-            except (UnreadableTime, UnknownWord) as error:  # their own text shows the cell
-                problems.append(f"{name}: the value {error.reason}; --value {name}:THEIRS={_meant(name)}")
-                return None
-
-        moments = {name: take(self.times.read, name) for name in _TIMES}
-        resolution = take(_RESOLUTION, "resolution")
-        severity = take(_SEVERITY, "severity")
-        found_by = take(_FOUND_BY, "found_by")
-        problems += self._missing(row)
+        occurred = _read(self.times.read, row, "occurred", problems)
+        detected = _read(self.times.read, row, "detected", problems)
+        resolved = _read(self.times.read, row, "resolved", problems)
+        resolution = _read(_RESOLUTION, row, "resolution", problems)
+        severity = _read(_SEVERITY, row, "severity", problems)
+        found_by = _read(_FOUND_BY, row, "found_by", problems)
+        table, title, key = row.get("table", ""), tidy(row.get("title", "")), tidy(row.get("id", ""))
+        if not (title and row.get("detected") and self._is_configured(table)):
+            problems += self._missing(row)
         if row.get("resolution") and not row.get("resolved"):
             problems.append("resolution without a resolved time")
-        detected = moments["detected"]
         if problems or detected is None:
             raise _Bad("; ".join(problems))
-        at = {name: None if moment is None else moment.at for name, moment in moments.items()}
         reported_incident = ReportedIncident(
-            table=row["table"],
-            title=tidy(row["title"]),
+            table=table,
+            title=title,
             detected_at=detected.at,
-            occurred_at=at["occurred"],
-            resolved_at=at["resolved"],
+            occurred_at=None if occurred is None else occurred.at,
+            resolved_at=None if resolved is None else resolved.at,
             resolution=resolution or Resolution.FIXED,
             severity=severity or Severity.ERROR,
             found_by=found_by or FoundBy.PERSON,
-            cause=tidy(row.get("cause", "")) or None if at["resolved"] is not None else None,
-            fingerprint=ticket_fingerprint(
-                row.get("id", ""), table=row["table"], title=row["title"], detected_at=detected.at
-            ),
+            cause=None if resolved is None else tidy(row.get("cause", "")) or None,
+            fingerprint=ticket_fingerprint(key, table=table, title=title, detected_at=detected.at),
         )
         try:
             reported_incident.check_order(self.times.now)
         except ImpossibleOrder as error:
             raise _Bad(without_times(str(error))) from None
-        assumed = sum(moment is not None and moment.assumed for moment in moments.values())
-        former = former_fingerprint(row.get("id", ""), table=row["table"])
-        return Ticket(line, reported_incident, _said(row), assumed, former)
+        assumed = sum(time is not None and time.assumed for time in (occurred, detected, resolved))
+        return Ticket(line, reported_incident, _said(row), assumed, former_fingerprint(key, table=table))
 
     def _missing(self, row: Mapping[str, str]) -> Iterator[str]:
         yield from (f"no {name}" for name in NEEDED if not tidy(row.get(name, "")))
         table = row.get("table", "")
-        if table and not self.any_table:
-            if table not in self._strangers:
-                stranger = unknown_table(table, self.config)
-                reason = "the table is not in the configuration; {}; --value table:THEIRS=OURS translates its name"
-                self._strangers[table] = None if stranger is None else reason.format(stranger.hint)
-            text = self._strangers[table]
-            if text is not None:
-                yield text
+        if table and not self._is_configured(table):
+            yield str(self._strangers[table])
+
+    def _is_configured(self, table: str) -> bool:
+        """Check whether a table may be taken; if not, remember why."""
+        if not table or self.any_table:
+            return bool(table)
+        if table not in self._strangers:
+            stranger = unknown_table(table, self.config)
+            reason = "the table is not in the configuration; {}; --value table:THEIRS=OURS translates its name"
+            self._strangers[table] = None if stranger is None else reason.format(stranger.hint)
+        return self._strangers[table] is None
 
     def _only_once(self, ticket: Ticket) -> None:
         first = self._lines.setdefault(ticket.fingerprint, ticket.line)
         if first != ticket.line:
             raise _Bad(f"is the same incident as line {first}")
+
+
+def _read(read: Callable[[str], T], row: Mapping[str, str], name: str, problems: list[str]) -> T | None:
+    """Return what a cell means, None without one; add to the problems if it cannot be read."""
+    text = row.get(name)
+    if not text:
+        return None
+    try:
+        return read(text)
+    except (UnreadableTime, UnknownWord) as error:  # their own text shows the cell
+        problems.append(f"{name}: the value {error.reason}; --value {name}:THEIRS={_meant(name)}")
+        return None
 
 
 def _meant(name: str) -> str:
@@ -173,7 +179,12 @@ def _row(values: Sequence[str], places: Mapping[str, int], *, expected: int) -> 
 
 def _said(row: Mapping[str, str]) -> frozenset[str]:
     """Name the fields of which a row says something: how and why it ended only with an end."""
-    parts = {name for name in FIELDS if row.get(name)}
-    if "resolved" not in parts:
-        parts -= _ENDING
-    return frozenset(parts | {"resolved"} if "resolved" in row else parts)
+    return _fields_of(frozenset([name for name, text in row.items() if text]), "resolved" in row)
+
+
+@cache
+def _fields_of(names: frozenset[str], has_end: bool) -> frozenset[str]:
+    names &= set(FIELDS)
+    if "resolved" not in names:
+        names -= _ENDING
+    return names | {"resolved"} if has_end else names

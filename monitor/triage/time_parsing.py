@@ -67,6 +67,8 @@ class TimeReader:
         Raises:
             UnreadableTime: it is none, or the zone's clocks skip it or show it twice.
         """
+        if not self.patterns and (match := _TIME.fullmatch(text)):
+            return self._read_iso(match, text)
         words = " ".join(text.split())
         if self.patterns:
             return self._read_patterns(words)
