@@ -12,6 +12,7 @@ from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.scan.run import Engine
+from monitor.scan.targets import targets_of
 
 TABLES, ROWS, CYCLES, GX_TABLES = 1000, 100, 20, 1000
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -69,7 +70,7 @@ def _tablewatch(folder: Path, database: Path) -> tuple[Cost, Cost, str, str]:
     file.write_text(config(folder, database), encoding="utf-8")
     clock = SimulatedClock(NOW)
     project = Project(load(file), clock)
-    targets = project.targets(table.name for table in project.config.tables)
+    targets = targets_of(project, [table.name for table in project.config.tables])
     costs, memories, counted = [], [], Counter[str]()
     with project.open_store(alone=True) as store, _counted_fetches(counted):
         engine = Engine(clock, store, project.policy)

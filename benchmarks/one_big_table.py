@@ -14,6 +14,7 @@ from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.scan.run import Engine
+from monitor.scan.targets import targets_of
 
 ROWS = 10_000_000
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -75,7 +76,7 @@ def _tablewatch(folder: Path) -> None:
     )
     clock = SimulatedClock(NOW)
     project = Project(load(config), clock)
-    targets = project.targets(["big"])
+    targets = targets_of(project, ["big"])
     with project.open_store() as store:
         engine = Engine(clock, store, project.policy)
 

@@ -15,6 +15,7 @@ from monitor.config.project import Project
 from monitor.scan.recorder import judge_only
 from monitor.scan.results import Target
 from monitor.scan.run import Engine
+from monitor.scan.targets import targets_of
 from monitor.workers import Ended, Found, Job, Pool
 
 CYCLES, IN_A_JOB, WORKERS = 9, 20, 4
@@ -28,7 +29,7 @@ def main() -> None:
         file = Path(folder) / "tablewatch.yaml"
         file.write_text(config(Path(folder), database), encoding="utf-8")
         project = Project(load(file))
-        targets = project.targets(table.name for table in project.config.tables)
+        targets = targets_of(project, [table.name for table in project.config.tables])
         in_process = _engine(targets)
         rows = [("the engine, one process", in_process)]
         for concurrency in (1, 2):

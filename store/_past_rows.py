@@ -125,9 +125,7 @@ def _opened_text(opened: Opened) -> str:
 
 def _resolved_text(resolved: Resolved) -> str:
     cause = "null" if resolved.cause is None else encode_basestring(resolved.cause)
-    return (
-        f'{{"at":"{_iso(resolved.at)}","cause":{cause},"kind":"resolved","resolution":"{resolved.resolution}"}}'
-    )
+    return f'{{"at":"{_iso(resolved.at)}","cause":{cause},"kind":"resolved","resolution":"{resolved.resolution}"}}'
 
 
 def _iso(moment: datetime) -> str:

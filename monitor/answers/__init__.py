@@ -2,7 +2,7 @@
 
     question ─> ask: reserve in the ledger ─> compute in the engine ─> add noise ─> store ─> answer
 
-In: a statistic and a budget. Out: an answer with its accuracy and cost. Read `question`, `data_set`, `ask`;
-`series` and `scheduled_queries` repeat a question on a schedule, `budget_status` reports what was spent,
-`local_reports` is local differential privacy, which needs no budget.
+In: a statistic and a budget. Out: an answer with its accuracy and cost. Read `data_set`, `ask`;
+`daemon.scheduled_queries` repeats a question on a schedule, `budget_status` reports what was spent, `local_reports`
+is local differential privacy, which needs no budget.
 """

@@ -12,7 +12,6 @@ from uuid import uuid4
 
 from checks import Json, Outcome
 from monitor.answers.data_set import DataSet
-from monitor.answers.question import PrivateQuestion
 from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.scan.results import run_guarded
@@ -103,7 +102,7 @@ class AnswerService:
 
 def _look(data_set: DataSet, statistic: Statistic) -> Mapping[str, Json]:
     with open_source(data_set.source) as source:
-        return PrivateQuestion.of(data_set, statistic, charged=True).put_to(source)
+        return data_set.question(statistic, charged=True).put_to(source)
 
 
 def charge_of(data_set: DataSet, statistic: Statistic, request_id: str) -> Charge:

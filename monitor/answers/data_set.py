@@ -6,8 +6,10 @@ from hashlib import blake2b
 
 from monitor.config import Budget
 from monitor.config.project import Project
+from monitor.scan.private_question import PrivateQuestion
+from monitor.scan.targets import targets_of
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from remedies.differential_privacy.answers import Terms
+from remedies.differential_privacy.answers import Declared, Statistic, Terms
 from remedies.differential_privacy.ledger import Budget as LedgerBudget
 from sources import SourceSpec, did_you_mean
 
@@ -38,7 +40,7 @@ class DataSet:
         if same := project.same_tables(table, budgets, connect=False):
             message = f"'{table}' and '{same[0]}' are the same table, which has one budget; leave one out"
             raise Stop(ExitCode.USAGE, Problem("budget.two_budgets", message))
-        (target,) = project.targets([table])
+        (target,) = targets_of(project, [table])
         declared = budgets[table]
         key = _row_order(project.signature_key(), table, declared.unit_name) if declared.unit else ""
         return cls(table, target.subject.relation, replace(target.source, blind=True), declared, key)
@@ -46,6 +48,13 @@ class DataSet:
     def same_tables(self, project: Project) -> Sequence[str]:
         """Return the other names with a budget that are of the same table; databases are asked what is behind views."""
         return project.same_tables(self.table, project.config.budgets)
+
+    def question(self, statistic: Statistic, *, charged: bool = False) -> PrivateQuestion:
+        """Return what a statistic asks of it, as it goes to a worker."""
+        plain = Declared(
+            **{name: getattr(self.declared, name) for name in Declared.model_fields}
+        )  # no worker knows more
+        return PrivateQuestion(self.relation, statistic, Terms(plain, self.declared.accounting), self.key, charged)
 
     @property
     def terms(self) -> Terms:

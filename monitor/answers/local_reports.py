@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from checks import did_you_mean
-from monitor.releases.treatment.spreadsheet import escape_text, originals
+from monitor.terminal.spreadsheet import escape_text, originals
 from monitor.terminal.text_cleaning import json_text
 from remedies import Misfit
 from remedies.differential_privacy import Oracle, choose_oracle, oracles

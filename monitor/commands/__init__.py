@@ -18,10 +18,10 @@ Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The fi
 
         Example: tablewatch status --domain sales
         \"\"\"
-        from monitor.config.project import ...  # the machinery is imported inside, so that `--help` stays quick
+        from monitor.config import load_for  # the machinery is imported inside, so that `--help` stays quick
 
         invocation: Invocation = ctx.obj
-        loaded = invocation.load()  # honours -c/--config; leaves with exit code 2 and all errors
+        loaded = load_for(invocation)  # honours -c/--config; leaves with exit code 2 and all errors
         ...
         invocation.emit(result_as_json, lambda console: console.print(...))  # one JSON value, or what a person sees
         raise Stop(ExitCode.FAILED)  # leave with a code; with `Problem(...)`s they are shown as errors

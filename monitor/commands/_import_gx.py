@@ -102,10 +102,11 @@ def _say_unknown(table: str, invocation: Invocation) -> None:
 
     Legitimate for one that is still to be written, else a typo.
     """
+    from monitor.config import load_for
     from monitor.triage.create import unknown_table
 
     try:
-        config = invocation.load().config
+        config = load_for(invocation).config
     except Stop as stop:
         # checks can be translated before there is a configuration, and while it is being repaired
         if any(problem.code != "config.not_found" for problem in stop.problems):

@@ -42,6 +42,7 @@ def check(
     from checks import Severity
     from monitor.config.project import Project
     from monitor.config.selector import select
+    from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines
     from monitor.scan.run import run_checks
 
     invocation: Invocation = ctx.obj
@@ -57,7 +58,7 @@ def check(
         report = run_checks(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
 
     def draw(console: "Console") -> None:
-        for line in report.lines(only_failed=only_failed):
+        for line in pass_lines(report, only_failed=only_failed):
             console.print(line)
         if show_rows and console.is_terminal:
             from monitor.reporting.terminal_views.failing_rows import shown_keys
@@ -65,7 +66,7 @@ def check(
             for table in shown_keys(project, report.results, limit=show_rows):
                 console.print(table)
 
-    invocation.emit(report.to_json(), draw)
+    invocation.emit(pass_as_json(report), draw)
     if report.problem is not None and not invocation.as_json:
         invocation.show([Problem("store", report.problem)])
     if show_rows and (invocation.as_json or not out().is_terminal):

@@ -29,10 +29,11 @@ def check(ctx: typer.Context) -> None:
 
     Example: tablewatch config check -c tablewatch.yaml
     """
+    from monitor.config import load_for
     from monitor.doctor.config_checks import NOT_CHECKED, deep_problems, unchecked_tables
 
     invocation: Invocation = ctx.obj
-    loaded = invocation.load()
+    loaded = load_for(invocation)
     with activity("asking the sources and Great Expectations"):
         problems = deep_problems(loaded)
     if problems:
@@ -66,10 +67,11 @@ def show(
 
     Example: tablewatch config show --defaults
     """
+    from monitor.config import load_for
     from monitor.terminal.redaction import Redactor
 
     invocation: Invocation = ctx.obj
-    loaded = invocation.load()
+    loaded = load_for(invocation)
     values = _in_force(loaded, redacted=redacted, defaults=defaults)
     if not redacted:
         invocation.redactor = Redactor(urls=False)

@@ -129,7 +129,7 @@ def estimate(
 
     Example: tablewatch downtime estimate --tables 1000 --role engineer:2:4000:0.25 --role analyst:10:5000:0.2
     """
-    from monitor.summaries.planning import PlanningFigure, Typed
+    from monitor.reporting.planning import PlanningFigure, Typed
 
     invocation: Invocation = ctx.obj
     if currency is None:

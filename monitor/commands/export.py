@@ -39,10 +39,11 @@ def gx(
 
     Example: tablewatch export gx --table sales.orders --out gx/expectations/orders.json
     """
+    from monitor.config import load_for
     from monitor.config.project import Project
 
     invocation: Invocation = ctx.obj
-    loaded = invocation.load()
+    loaded = load_for(invocation)
     tables = _chosen(loaded.config, table)
     if out is None and len(tables) > 1:
         problem = Problem(

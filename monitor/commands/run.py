@@ -42,8 +42,8 @@ def run(
     from functools import partial
     from pathlib import Path
 
-    from monitor.answers.series import AnswerSeries
     from monitor.config import find
+    from monitor.config.answer_series import AnswerSeries
     from monitor.config.project import Project
     from monitor.daemon.daemon import Daemon
     from monitor.daemon.journal import keep_journal

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from monitor.config.project import Project
+    from monitor.releases.overview import ReleaseState
     from monitor.summaries.daemons import Watchfulness
     from monitor.summaries.health import TableState
-    from monitor.summaries.releases import ReleaseState
     from monitor.summaries.scheduled_queries import StatisticState
 
 _ALL = 40
@@ -36,9 +36,9 @@ def status(ctx: typer.Context) -> None:
     Example: tablewatch status
     """
     from monitor.config.project import Project
+    from monitor.releases.overview import releases_of
     from monitor.summaries.daemons import Watchfulness
     from monitor.summaries.health import states_of
-    from monitor.summaries.releases import releases_of
     from monitor.summaries.scheduled_queries import statistics_of
     from monitor.triage.errors import explained
     from store import lock_holder

@@ -1,10 +1,16 @@
-"""The configuration: what a person writes in `tablewatch.yaml`, read, checked and typed."""
+"""The configuration: what a person writes in `tablewatch.yaml`, read, checked and typed.
+
+    tablewatch.yaml ─> load ─> yaml_nodes ─> checks, hierarchies ─> model ─> Config ─> Project (sources, store, prices)
+
+In: files and the environment. Out: a `Config` whose every error names its place, or `ConfigError` with all of them.
+Read `load`, `model`, `project`; `cron` and `scalars` are its small words, `selector` picks tables and checks by name.
+"""
 
 from monitor.config._errors import ConfigError
 from monitor.config._files import files_of, find, patterns_of
 from monitor.config.alerts_model import Alerts, Channel, Match, QuietHours, Route, Webhook
 from monitor.config.budgets_model import Budget
-from monitor.config.load import Loaded, load, load_readable
+from monitor.config.load import Loaded, load, load_for, load_readable
 from monitor.config.model import (
     BusinessHours,
     Config,
@@ -60,6 +66,7 @@ __all__ = [
     "files_of",
     "find",
     "load",
+    "load_for",
     "load_readable",
     "patterns_of",
 ]

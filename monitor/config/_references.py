@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from monitor.answers.series import AnswerSeries
+from monitor.config.answer_series import AnswerSeries
 from monitor.config.checks import BuiltChecks, child, entries, items, text
 from monitor.config.messages import problem_at, suggest
 from monitor.config.yaml_nodes import Node

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from checks.parameters.numbers import as_json
 from monitor.config._errors import ConfigError
-from monitor.config._files import Files
+from monitor.config._files import Files, find
 from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hierarchies
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
 from monitor.config._secrets import hide_secrets
@@ -30,7 +30,8 @@ from monitor.config.release_checks import (
     with_release_checks,
 )
 from monitor.config.yaml_nodes import Node, Place, plain_data
-from monitor.terminal.problem import Problem
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.redaction import MASK, Redactor
 
 
@@ -89,6 +90,21 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
     """
     with limited_suggestions():
         return _load(path, environment)
+
+
+def load_for(invocation: Invocation) -> Loaded:
+    """Load the configuration named by `--config`, else the one in the working folder; the command learns its secrets.
+
+    Raises:
+        Stop: there is none, or it has errors.
+    """
+    try:
+        loaded = load(invocation.config_path or find(Path.cwd()))
+    except ConfigError as error:
+        invocation.redactor = error.redactor
+        raise Stop(ExitCode.USAGE, *error.problems) from None
+    invocation.redactor = loaded.redactor
+    return loaded
 
 
 def _load(path: Path | str, environment: Mapping[str, str] | None) -> Loaded:

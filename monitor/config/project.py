@@ -1,16 +1,14 @@
-"""Put the rooms together: from a loaded configuration to targets, a store, a policy and prices."""
+"""Make what a loaded configuration describes: sources, a store, a ledger, a policy, prices."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from checks import Zones
 from incidents import Policy
 from monitor.clock import Clock, SystemClock
-from monitor.config import Config, ConfigError, Loaded, Table, files_of, find, load, patterns_of
-from monitor.scan.results import Subject, Target
+from monitor.config import Config, ConfigError, Loaded, files_of, find, load, load_for, patterns_of
 from monitor.terminal.output import Invocation
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -39,7 +37,7 @@ class Project:
         Raises:
             Stop: it cannot be loaded.
         """
-        return cls(invocation.load())
+        return cls(load_for(invocation))
 
     @property
     def policy(self) -> Policy:
@@ -152,21 +150,13 @@ class Project:
                 files |= {Path(f"{file}{end}"): f"a file that is read by source '{name}'" for end in ("", *COMPANIONS)}
         return files
 
-    def targets(self, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
-        """Return what to look at, in the configuration's order.
-
-        Tables by name, with all their checks or those named.
-        """
-        wanted: Mapping[str, Collection[str] | None] = chosen if isinstance(chosen, Mapping) else dict.fromkeys(chosen)
-        return [self._target(table, wanted[table.name]) for table in self.config.tables if table.name in wanted]
-
     def table_identity(self, table: str, *, connect: bool = True) -> frozenset[str]:
         """Return the marks of a configured table: what it is, not the words of its source.
 
         `connect`: whether a database may be asked; without that it is known by its file or URL alone.
         """
-        (target,) = self.targets([table])
-        return table_identity(target.source, target.subject.relation, connect=connect)
+        current = next(one for one in self.config.tables if one.name == table)
+        return table_identity(self.specs[current.source], current.table or current.name, connect=connect)
 
     def same_tables(self, table: str, among: Iterable[str], *, connect: bool = True) -> Sequence[str]:
         """Return which other configured names are of the same table as one, or share records with it."""
@@ -174,35 +164,8 @@ class Project:
         entries = [one.name for one in self.config.tables if one.name in set(among) - {table}]
         return [name for name in entries if is_same_table(marks, self.table_identity(name, connect=connect))]
 
-    def _target(self, table: Table, only: Collection[str] | None) -> Target:
-        checks = [check for check in table.checks if only is None or check.name in only]
-        source = self.config.sources[table.source]
-        entries = self._relations[table.source]
-        referred = [name for check in checks for name in check.refers_to if name in entries]
-        subject = Subject(
-            name=table.name,
-            relation=table.table or table.name,
-            checks=tuple((table.check_id(check), check) for check in checks),
-            zones=Zones(source.timezone, table.timezones, calendar=self.config.timezone),
-            loaded_at=table.loaded_at,
-            relations={name: entries[name] for name in referred},  # not of the whole source: it goes to the workers
-            frame_rows=source.expectation_rows,
-            classified=table.columns,
-        )
-        return Target(
-            subject=subject,
-            source=self._specs[table.source],
-            owner=self.config.owner_of(table),
-            period=table.schedule.longest_period() if table.schedule is not None else None,
-            maintenance=tuple(
-                work.span(self.config.timezone)
-                for work in self.config.maintenance
-                if work.concerns(table.name, table.domain)
-            ),
-        )
-
     @cached_property
-    def _relations(self) -> Mapping[str, Mapping[str, str]]:
+    def relations(self) -> Mapping[str, Mapping[str, str]]:
         """Return, per source, the tables' names in the configuration and in the source."""
         results: dict[str, dict[str, str]] = {name: {} for name in self.config.sources}
         for table in self.config.tables:
@@ -210,7 +173,8 @@ class Project:
         return results
 
     @cached_property
-    def _specs(self) -> Mapping[str, SourceSpec]:
+    def specs(self) -> Mapping[str, SourceSpec]:
+        """Return the sources by name as `sources` takes them."""
         return {name: self.source_spec(name) for name in self.config.sources}
 
     def source_spec(self, name: str) -> SourceSpec:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
-from monitor.answers.series import AnswerSeries
 from monitor.clock import Clock
+from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.timetable import Timetable

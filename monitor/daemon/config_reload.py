@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from monitor.alerts.operational import Operation, OperationalEvent
-from monitor.answers.series import AnswerSeries
 from monitor.config import ConfigError, Loaded, files_of, load
+from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.liveness import tell_systemd

@@ -16,17 +16,18 @@ from typing import Final, Protocol
 
 from checks import Message, Outcome, UnknownReason, unknown
 from monitor.alerts.operational import OperationalEvent
-from monitor.answers.leased_statistic import LeasedStatistic
-from monitor.answers.scheduled_queries import ScheduledQueries
 from monitor.config.project import Project
 from monitor.daemon.claims import Claims
 from monitor.daemon.job_queue import Jobs
 from monitor.daemon.journal import LOG
+from monitor.daemon.leased_statistic import LeasedStatistic
 from monitor.daemon.leases import LeasedTable
 from monitor.daemon.quarantine import QuarantineTracker
+from monitor.daemon.scheduled_queries import ScheduledQueries
 from monitor.scan.incremental import with_count_states
 from monitor.scan.recorder import CheckResult, record_slot_results
 from monitor.scan.results import TableResult, Target, run_guarded
+from monitor.scan.targets import targets_of
 from monitor.workers import Died, Ended, Event, Found, Overdue, Pool
 from store import FailPoint, Lease, Store, StoreBusy, StoreError, StoreUnavailable, View, reached
 
@@ -115,7 +116,7 @@ class Work:
         Raises:
             StoreError: the schedule cannot be written; the old one stays.
         """
-        targets = {target.subject.name: target for target in project.targets(_scheduled(project))}
+        targets = {target.subject.name: target for target in targets_of(project, _scheduled(project))}
         with self._store.reading() as view:
             answering = _answering(targets.values(), view)
         self._crashes.refresh()

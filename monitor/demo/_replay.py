@@ -17,6 +17,7 @@ from monitor.config.project import Project
 from monitor.demo import _plan as plan
 from monitor.demo._shop import Shop
 from monitor.scan.run import Engine
+from monitor.scan.targets import targets_of
 from store import Store
 
 PERSON = "finance"
@@ -94,7 +95,7 @@ class Replay:
             yield self._at(slot - self.shop.start, partial(self._look, names), rank=1)
 
     def _look(self, names: list[str], _now: datetime) -> None:
-        targets = self.project.targets(names)
+        targets = targets_of(self.project, names)
         self._engine.run(targets)
         self.runs += sum(len(target.subject.checks) for target in targets)
 

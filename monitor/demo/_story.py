@@ -11,6 +11,7 @@ from checks import Message, PlainEnglish, say_duration
 from incidents import Incident, Window, to_us
 from monitor.demo import _plan as plan
 from monitor.demo._build import Demo
+from monitor.releases.overview import ReleaseState
 from monitor.releases.record import states_now
 from monitor.reporting import render
 from monitor.reporting.build import build_weekly, gather
@@ -18,7 +19,6 @@ from monitor.reporting.terminal_views.downtime import as_json as downtime_as_jso
 from monitor.reporting.week import Week
 from monitor.summaries.downtime import DowntimeFigures, measure_downtime
 from monitor.summaries.incident import incident_figures
-from monitor.summaries.releases import ReleaseState
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.output_file import write_text
 from monitor.terminal.tables import draw_table

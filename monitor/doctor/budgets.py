@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from monitor.answers.budget_status import ProtectedPeople
-from monitor.answers.series import AnswerSeries
 from monitor.config import Loaded
+from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from monitor.doctor.finding import Finding, FindingStatus
 from monitor.summaries.scheduled_queries import StatisticState, StatisticWord, statistics_of

@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import monitor
-from monitor.config import Loaded
+from monitor.config import Loaded, load_for
 from monitor.config.project import Project
 from monitor.doctor.budgets import examine_ledger, examine_statistics
 from monitor.doctor.finding import Finding, FindingStatus
@@ -41,7 +41,7 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
     """Return all findings: of the installation, and of the configuration that the command was called with, if any."""
     findings = [*examine_installation()]
     try:
-        loaded = invocation.load()
+        loaded = load_for(invocation)
     except Stop as stop:
         first = stop.problems[0]
         if first.code == "config.not_found" and invocation.config_path is None:

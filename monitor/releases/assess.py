@@ -11,10 +11,10 @@ from monitor.releases.decisions import ReleaseDecisions
 from monitor.releases.disclosure.assessment import RiskAssessment, RiskRequest
 from monitor.releases.disclosure.uniqueness import Uniqueness, find_uniqueness
 from monitor.releases.gate import check_same_remedy, check_same_table
+from monitor.releases.overview import ReleaseState, ReleaseWord, releases_of
 from monitor.releases.state import ReleaseDecision
 from monitor.scan.run import run_checks
 from monitor.summaries.health import states_of
-from monitor.summaries.releases import ReleaseState, ReleaseWord, releases_of
 from monitor.terminal.problem import ExitCode, Stop
 
 _ORDER = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.WARN: 2, Status.PASS: 3}

@@ -11,6 +11,7 @@ from monitor.config.project import Project
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.state import digest_of
 from monitor.scan.results import Target
+from monitor.scan.targets import targets_of
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 _LEAVE = (ColumnClass.QUASI_IDENTIFIER, ColumnClass.SENSITIVE, ColumnClass.OTHER)
@@ -42,7 +43,7 @@ class ReleaseColumns:
                 ExitCode.USAGE, Problem("release.unknown", message, hint="releases are declared under 'releases'")
             )
         release = releases[name]
-        (target,) = project.targets({release.table: ()})
+        (target,) = targets_of(project, {release.table: ()})
         if not release.columns:
             message = f"release '{name}' does not say what its columns say of persons"
             raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint="give it 'columns'"))

@@ -9,7 +9,7 @@ from checks.risk.t_distances import T_SLACK
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.output_sanitizing import one_of_each
 from monitor.releases.person_level_k import PersonLevelK, linked_classes, person_level_k
-from monitor.releases.treatment.spreadsheet import escape_frame
+from monitor.terminal.spreadsheet import escape_frame
 
 if TYPE_CHECKING:
     import pandas as pd

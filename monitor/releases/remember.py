@@ -10,6 +10,7 @@ from checks.classes.counts import PersonPairs, Release
 from monitor.config.project import Project
 from monitor.scan.incremental import with_count_states
 from monitor.scan.scanner import scan_source
+from monitor.scan.targets import targets_of
 from store import Book, RememberedPersons, Store, StoredCounts
 
 RE_RELEASE: Final = "re_release"
@@ -51,7 +52,7 @@ def remember_release(
         raise ReleaseNotStored(
             f"table '{table}' has no check of type {RE_RELEASE}; add one: it says which columns name the person"
         )
-    targets = with_count_states(project.targets({table: checks}), store=store, key=project.signature_key)
+    targets = with_count_states(targets_of(project, {table: checks}), store=store, key=project.signature_key)
     (looked,) = scan_source(targets, clock=project.clock, plans={})
     results = {check_measurement.check_id: _pairs(check_measurement.answer) for check_measurement in looked.measured}
     problems = [pairs for pairs in results.values() if isinstance(pairs, str)]

@@ -14,11 +14,11 @@ from monitor.releases.linkage import crowd_in, reference_of, too_alike
 from monitor.releases.output_sanitizing import one_of_each, with_pseudonyms
 from monitor.releases.plan import RemedyKind, TreatmentPlan
 from monitor.releases.treatment.output import write_frame
-from monitor.releases.treatment.spreadsheet import escape_frame
 from monitor.releases.treatment.table_reader import reading
 from monitor.releases.treatment.verify import WrittenFile, texts_in
 from monitor.releases.verdict import judge
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.spreadsheet import escape_frame
 from remedies import RowOrder
 
 if TYPE_CHECKING:

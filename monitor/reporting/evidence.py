@@ -23,8 +23,8 @@ from incidents import (
 from incidents import measure as measure_window
 from incidents.spans import Ints
 from monitor.config import Config
+from monitor.releases.overview import ReleaseState
 from monitor.summaries.coverage import Observed, Watching, kept_since
-from monitor.summaries.releases import ReleaseState
 from store import ReleaseEvent
 
 

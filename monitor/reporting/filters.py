@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from checks import Message, MessageFormatter, Severity
 from incidents import Resolution, State
+from monitor.releases.overview import ReleaseWord
 from monitor.reporting import charts, sentences
 from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import DayBar, WeekBar
@@ -19,7 +20,6 @@ from monitor.reporting.words import (
     STATE_SHAPES,
     STATES,
 )
-from monitor.summaries.releases import ReleaseWord
 from monitor.terminal.localizer import Money
 
 NOTHING: Final = "\N{EN DASH}"

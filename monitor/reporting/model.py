@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from checks import Message, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
+from monitor.releases.overview import ReleaseWord
 from monitor.reporting.week import Week
 from monitor.summaries.ranking import Advice
-from monitor.summaries.releases import ReleaseWord
 
 
 @dataclass(frozen=True, slots=True)

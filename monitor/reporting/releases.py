@@ -5,11 +5,7 @@ from typing import Any, Final
 
 from checks import Message
 from incidents import Window, from_us
-from monitor.releases.state import ReleaseDecision, ReleaseStanding
-from monitor.reporting.evidence import Evidence
-from monitor.reporting.model import ExportRow, ReleaseRow, Releases
-from monitor.reporting.words import REASONS
-from monitor.summaries.releases import (
+from monitor.releases.overview import (
     DECISION,
     INCIDENT,
     NEVER_RAN,
@@ -18,6 +14,10 @@ from monitor.summaries.releases import (
     ReleaseState,
     ReleaseWord,
 )
+from monitor.releases.state import ReleaseDecision, ReleaseStanding
+from monitor.reporting.evidence import Evidence
+from monitor.reporting.model import ExportRow, ReleaseRow, Releases
+from monitor.reporting.words import REASONS
 from store import ReleaseEvent
 
 SHOWN: Final = 12

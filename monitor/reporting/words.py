@@ -5,7 +5,7 @@ from typing import Final
 
 from checks import Message, Severity, UnknownReason
 from incidents import NOT_RUN, FoundBy, Resolution, State
-from monitor.summaries.releases import ReleaseWord
+from monitor.releases.overview import ReleaseWord
 
 SEVERITIES: Final[Mapping[Severity, Message]] = {
     Severity.CRITICAL: Message("critical"),

@@ -1,10 +1,11 @@
 """One pass over tables: plan, measure, judge, decide, record.
 
-    config ──> planner ──> measure ──> judge ──> decide ──> recorder ──> store
-    Target     TablePlan   scanner     checks    incidents  one transaction
+    targets ──> planner ──> measure ──> judge ──> decide ──> recorder ──> store
+    Target      TablePlan   scanner     checks    incidents  one transaction
 
-In: targets (a table, its checks, its source). Out: a `CheckResult` for each check, and in the store runs, measurements,
-incident events and outbox rows. Read `run` (the pass), `planner` (which statements), `scanner` and `measure` (they run
-inside the engine), `recorder` (what is stored). `sql_template` fills times into compiled SQL;
+In: targets (a table, its checks, its source). Out: a `PassResult` with a `CheckResult` for each check, and in the
+store runs, measurements, incident events and outbox rows. Read `run` (the pass), `targets` (from the configuration),
+`planner` (which statements), `scanner` and `measure` (they run inside the engine), `recorder` (what is stored).
+`sql_template` fills times into compiled SQL; `private_question` is what a noisy answer asks instead of checks;
 `incremental` is for class counts that are kept from run to run, and a plain pass does not use them.
 """

@@ -10,7 +10,7 @@ from checks.classes.counts import KnownCounts
 from sources import PermissionDenied, QueryFailed, SourceError, SourceSpec, TableNotFound, TimedOut, Unreachable
 
 if TYPE_CHECKING:
-    from monitor.answers.question import PrivateQuestion
+    from monitor.scan.private_question import PrivateQuestion
 
 
 @dataclass(frozen=True, slots=True)

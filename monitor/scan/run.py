@@ -24,12 +24,13 @@ from incidents import Policy
 from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.config.selector import Selection
-from monitor.reporting.terminal_views.pass_report import PassReport
 from monitor.scan.incremental import KeyProvider, with_count_states
+from monitor.scan.pass_result import PassResult
 from monitor.scan.planner import TablePlan
 from monitor.scan.recorder import CheckResult, judge_only, record_results, retire
 from monitor.scan.results import Subject, TableResult, Target, timed_out, unscanned
 from monitor.scan.scanner import scan_source
+from monitor.scan.targets import targets_of
 from sources import reporting_stuck
 from store import Store, StoreError
 
@@ -199,7 +200,7 @@ def run_checks(
     store: Store | None,
     fail_on: Severity = Severity.INFO,
     on_table: Callable[[str], None] = lambda _: None,
-) -> PassReport:
+) -> PassResult:
     """Run the selected checks once; without a store nothing is remembered."""
     clock = project.clock
     started_at, started = clock.now(), clock.monotonic()
@@ -208,13 +209,13 @@ def run_checks(
     problem: str | None
     try:
         results = Engine(clock, store, project.policy, key=project.signature_key).run(
-            project.targets(selection.tables), on_table
+            targets_of(project, selection.tables), on_table
         )
     except ResultsNotStored as error:
         results, problem = error.results, f"not all of this was remembered: {error}"
     else:
         problem = _prune(project, store) if store is not None else None
-    return PassReport(
+    return PassResult(
         project=project.config.project,
         run_id=secrets.token_hex(12),
         started_at=started_at,

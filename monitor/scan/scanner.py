@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from datetime import datetime
 
 from checks import Json, Outcome, UnknownReason
-from monitor.answers.question import PrivateQuestion
 from monitor.clock import Clock
 from monitor.scan.measure import measure
 from monitor.scan.planner import TablePlan, plan
+from monitor.scan.private_question import PrivateQuestion
 from monitor.scan.results import (
     CheckMeasurement,
     Subject,

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from monitor.answers.series import AnswerSeries
+from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from remedies.differential_privacy.epsilon import text_of
 from remedies.differential_privacy.ledger import Standing

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from monitor.terminal.console import draw_problem, make_console, print_json
-from monitor.terminal.problem import ExitCode, Problem, Stop, envelope
+from monitor.terminal.problem import Problem, envelope
 from monitor.terminal.redaction import Redactor
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from monitor.config import Loaded
 
 
 _SHOWN: Final = 20
@@ -50,22 +48,6 @@ class Invocation:
     def as_json(self) -> bool:
         """Check whether standard output belongs to a program."""
         return self.format == Format.JSON
-
-    def load(self) -> "Loaded":
-        """Load the configuration named by `--config`, else the one in the working folder, and learn its secrets.
-
-        Raises:
-            Stop: there is none, or it has errors.
-        """
-        from monitor.config import ConfigError, find, load
-
-        try:
-            loaded = load(self.config_path or find(Path.cwd()))
-        except ConfigError as error:
-            self.redactor = error.redactor
-            raise Stop(ExitCode.USAGE, *error.problems) from None
-        self.redactor = loaded.redactor
-        return loaded
 
     def typed(self, command: str) -> str:
         """Return a command as it has to be typed here: with the configuration that this one was given."""

@@ -29,6 +29,7 @@ from monitor.daemon.observer import Observer
 from monitor.daemon.weekly_report import report_if_due
 from monitor.scan.recorder import CheckResult
 from monitor.scan.scanner import scan_source
+from monitor.scan.targets import targets_of
 from monitor.workers import Event
 from store import backup, daemon_lock, open_store, restore
 from tests.crash.acknowledging import acknowledge
@@ -129,7 +130,7 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as name:
         place = Place(Path(name), tables=("warm",))
         project = Project(load(place.folder / "tablewatch.yaml"))
-        list(scan_source(project.targets(["warm"]), clock=project.clock, plans={}))
+        list(scan_source(targets_of(project, ["warm"]), clock=project.clock, plans={}))
         with project.open_store():
             pass
         with closing(sqlite3.connect(place.store)) as connection:

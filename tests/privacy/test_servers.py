@@ -10,9 +10,11 @@ import pytest
 
 from monitor.config import load
 from monitor.config.project import Project
-from monitor.reporting.terminal_views.pass_report import PassReport
+from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines
+from monitor.scan.pass_result import PassResult
 from monitor.scan.recorder import record_results
 from monitor.scan.scanner import scan_source
+from monitor.scan.targets import targets_of
 from store import open_store
 from tests.privacy.cases import CASES
 from tests.privacy.place import LAST_WEEK, NOW, Place
@@ -180,14 +182,14 @@ def test_spark_lets_nothing_out(spark, capfd):
     """What Spark says of values is neither told nor kept; its own log, which prints some, is silent."""
     loaded = load(spark.work / "tablewatch.yaml", environment={"CANARY_PASSWORD": "canary password"})
     project = Project(loaded)
-    targets = project.targets(["spark.people"])
+    targets = targets_of(project, ["spark.people"])
     with open_store(loaded.config.storage.url) as store:
         # in this thread: a session is known to the thread that made it
         results = record_results(
             list(scan_source(targets, clock=project.clock, plans={})), store=store, policy=project.policy
         )
-    report = PassReport("canaries", "1", project.clock.now(), 1.0, results)
-    spark.seen["report"] = json.dumps(report.to_json()).encode() + "\n".join(map(str, report.lines())).encode()
+    report = PassResult("canaries", "1", project.clock.now(), 1.0, results)
+    spark.seen["report"] = json.dumps(pass_as_json(report)).encode() + "\n".join(map(str, pass_lines(report))).encode()
     spark.seen["streams"] = "".join(capfd.readouterr()).encode()
     found: dict[str, set[str]] = {}
     for result in results:

@@ -16,6 +16,7 @@ from monitor.config.project import Project
 from monitor.scan.recorder import CheckResult, judge_only
 from monitor.scan.results import Subject, Target
 from monitor.scan.scanner import scan_source
+from monitor.scan.targets import targets_of
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from sources import SourceSpec
@@ -54,7 +55,7 @@ def table_ref_of(text: str, invocation: Invocation) -> TableRef:
     """
     project = project_of(invocation)
     if project is not None and project.config.table(text) is not None:
-        (target,) = project.targets({text: ()})
+        (target,) = targets_of(project, {text: ()})
         return TableRef(target)
     if is_file(text) and not Path(text).stat().st_size:
         hint = "expected a line with the names of the columns, then one line for each record"

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from monitor.clock import Clock
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.treatment.row_order import IN_MEMORY, Shuffle
-from monitor.releases.treatment.spreadsheet import check_cells, check_names, escape_cells
 from monitor.releases.treatment.verify import WrittenFile, k_check, reached_in
 from monitor.terminal.output_file import ProtectedFiles, check_target, matches, refused, write_file
 from monitor.terminal.problem import Stop
+from monitor.terminal.spreadsheet import check_cells, check_names, escape_cells
 from remedies import RowOrder
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.treatment.output import write_verified
-from monitor.releases.treatment.spreadsheet import restore_frame
 from monitor.releases.treatment.table_reader import columns_in, read
 from monitor.releases.treatment.verify import WrittenFile
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.spreadsheet import restore_frame
 from remedies import Misfit, RowOrder
 from sources import did_you_mean
 

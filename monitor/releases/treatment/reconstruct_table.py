@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from monitor.releases.disclosure.table_ref import TableRef
-from monitor.releases.treatment.spreadsheet import restore_frame
 from monitor.releases.treatment.table_reader import count
 from monitor.releases.treatment.verify import count_name, is_csv
 from monitor.terminal.input_file import read_text
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.spreadsheet import restore_frame
 from remedies import Misfit
 from remedies.differential_privacy import Mechanism, Reconstruction, Replacement, reconstruct
 from remedies.generalisation import text_of

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from checks import Check, Json, Status, load_catalog
 from monitor.clock import Clock
 from monitor.releases.disclosure.table_ref import TableRef
-from monitor.releases.treatment.spreadsheet import restore_frame
 from monitor.scan.results import Subject, Target
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.spreadsheet import restore_frame
 from remedies import Misfit, Refused
 from sources import CsvOptions, SourceSpec
 

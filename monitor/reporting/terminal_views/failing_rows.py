@@ -10,6 +10,7 @@ from monitor.config.project import Project
 from monitor.scan.planner import offending_keys
 from monitor.scan.recorder import CheckResult
 from monitor.scan.sql_template import TimeLiterals
+from monitor.scan.targets import targets_of
 from monitor.terminal.text_cleaning import visible
 from sources import SourceError, open_source
 
@@ -23,7 +24,7 @@ def shown_keys(project: Project, results: Sequence[CheckResult], *, limit: int) 
 
 
 def _keys(project: Project, result: CheckResult, limit: int) -> Sequence[Mapping[str, Any]]:
-    (target,) = project.targets({result.table: [result.check.name]})
+    (target,) = targets_of(project, {result.table: [result.check.name]})
     try:
         with open_source(target.source) as source:
             statement = offending_keys(target.subject, result.check, source, limit=limit)

@@ -1,83 +1,47 @@
-"""Describe what a pass found: as JSON (the published shape), as lines for a person, as an exit code."""
+"""Describe the result of a pass: as JSON (the published shape) and as lines for a person."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from rich.text import Text
 
-from checks import Kind, Severity, Status, UnknownReason
+from checks import Kind, Status, UnknownReason
+from monitor.scan.pass_result import OK, PassResult
 from monitor.scan.recorder import CheckResult
 from monitor.terminal.output import count
-
-OK, FAILED, NOT_EVALUATED, NOTHING_SELECTED = 0, 1, 3, 5
 
 _INDENT = " " * 8
 _STYLES = {Status.PASS: "green", Status.WARN: "yellow", Status.FAIL: "bold red", Status.UNKNOWN: "magenta"}
 
 
-@dataclass(frozen=True, slots=True)
-class PassReport:
-    """The results of a pass; a failure below `fail_on` does not count for the exit code.
+def pass_as_json(result: PassResult) -> dict[str, Any]:
+    """Return the published shape `tablewatch.check/1`."""
+    return {
+        "schema": "tablewatch.check/1",
+        "ok": result.exit_code == OK,
+        "exit_code": result.exit_code,
+        "project": result.project,
+        "run_id": result.run_id,
+        "started_at": result.started_at.isoformat(),
+        "duration_s": round(result.duration_s, 3),
+        "summary": result.summary,
+        "results": [_result_json(check_result) for check_result in result.results],
+        **({} if result.problem is None else {"problem": result.problem}),
+    }
 
-    `problem` says why not all of it was remembered, None if it was.
-    """
 
-    project: str
-    run_id: str
-    started_at: datetime
-    duration_s: float
-    results: Sequence[CheckResult]
-    fail_on: Severity = Severity.INFO
-    problem: str | None = None
-
-    @property
-    def exit_code(self) -> int:
-        """Return 5 without checks, 1 when one failed, 3 when one could not be evaluated or remembered, else 0."""
-        if not self.results:
-            return NOTHING_SELECTED
-        if any(
-            result.outcome.status is Status.FAIL and result.check.severity.rank >= self.fail_on.rank
-            for result in self.results
-        ):
-            return FAILED
-        unknown = any(result.outcome.status is Status.UNKNOWN for result in self.results)
-        return NOT_EVALUATED if unknown or self.problem is not None else OK
-
-    @property
-    def summary(self) -> dict[str, int]:
-        """Count the results by status."""
-        counted = Counter(result.outcome.status for result in self.results)
-        return {**{status.value: counted[status] for status in Status}, "total": len(self.results)}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the published shape `tablewatch.check/1`."""
-        return {
-            "schema": "tablewatch.check/1",
-            "ok": self.exit_code == OK,
-            "exit_code": self.exit_code,
-            "project": self.project,
-            "run_id": self.run_id,
-            "started_at": self.started_at.isoformat(),
-            "duration_s": round(self.duration_s, 3),
-            "summary": self.summary,
-            "results": [_result_json(result) for result in self.results],
-            **({} if self.problem is None else {"problem": self.problem}),
-        }
-
-    def lines(self, *, only_failed: bool = False) -> Iterator[Text]:
-        """Yield what a person reads: unreachable sources, a line for each check, why the failures matter, the tally."""
-        unreachable = [result for result in self.results if result.outcome.reason is UnknownReason.UNREACHABLE]
-        yield from _unreachable_lines(unreachable)
-        for result in self.results:
-            if result not in unreachable and not (only_failed and result.outcome.status is Status.PASS):
-                yield from _result_lines(result)
-        yield from _why_lines([result for result in self.results if result.outcome.status is Status.FAIL])
-        counts = self.summary
-        tally = "  ".join(f"{status.value.upper()} {counts[status.value]}" for status in Status)
-        yield Text(f"{tally}  of {counts['total']} in {self.duration_s:.1f} s")
+def pass_lines(result: PassResult, *, only_failed: bool = False) -> Iterator[Text]:
+    """Yield what a person reads: unreachable sources, a line for each check, why the failures matter, the tally."""
+    results = result.results
+    unreachable = [one for one in results if one.outcome.reason is UnknownReason.UNREACHABLE]
+    yield from _unreachable_lines(unreachable)
+    for check_result in results:
+        if check_result not in unreachable and not (only_failed and check_result.outcome.status is Status.PASS):
+            yield from _result_lines(check_result)
+    yield from _why_lines([one for one in results if one.outcome.status is Status.FAIL])
+    counts = result.summary
+    tally = "  ".join(f"{status.value.upper()} {counts[status.value]}" for status in Status)
+    yield Text(f"{tally}  of {counts['total']} in {result.duration_s:.1f} s")
 
 
 def _unreachable_lines(results: Sequence[CheckResult]) -> Iterator[Text]:

@@ -11,11 +11,11 @@ from rich.text import Text
 from monitor.releases.compare import ANSWERS, LABEL, ReleaseComparison, RemedyTrial
 from monitor.releases.disclosure.assessment import RiskAssessment
 from monitor.releases.export import Exported
+from monitor.releases.overview import ReleaseState, ReleaseWord
 from monitor.releases.record import export_as_json
 from monitor.releases.verify_file import FileVerification
 from monitor.reporting.terminal_views.risk import draw_assessment
 from monitor.summaries.incident import iso
-from monitor.summaries.releases import ReleaseState, ReleaseWord
 from monitor.terminal.tables import draw_table
 from monitor.terminal.text_cleaning import visible
 from store import ReleaseEvent

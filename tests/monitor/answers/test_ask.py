@@ -15,7 +15,6 @@ import pytest
 
 from monitor.answers import ask
 from monitor.answers.ask import AnswerService, NotAnswered, PrivateAnswer, check_columns
-from monitor.answers.question import PrivateQuestion
 from monitor.clock import SimulatedClock
 from monitor.config import Budget
 from remedies import Misfit
@@ -398,7 +397,7 @@ def test_no_row_decides_whether_a_budget_is_created(tmp_path: Path) -> None:
     people = csv_data_set(tmp_path, unit="who")
     check_columns(people)
     with open_source(people.source) as source, pytest.raises(QueryFailed):
-        PrivateQuestion.of(people, statistic(statistic="histogram", by=["sex"]), charged=True).put_to(source)
+        people.question(statistic(statistic="histogram", by=["sex"]), charged=True).put_to(source)
 
 
 def test_a_budget_knows_its_terms(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from checks import ColumnClass
 from monitor.config import ConfigError, load
 from monitor.config.project import Project
 from monitor.config.release_model import Limits
+from monitor.scan.targets import targets_of
 
 _TEXT = """
 version: 1
@@ -36,7 +37,7 @@ def _load(tmp_path: Path, text: str = _TEXT) -> Project:
 def test_each_limit_is_a_check_of_the_table(tmp_path: Path) -> None:
     """Beside the table's own, under ids that name the release, and found by whoever asks for the table."""
     project = _load(tmp_path)
-    (target,) = project.targets(["people"])
+    (target,) = targets_of(project, ["people"])
     checks = dict(target.subject.checks)
     assert list(checks) == [
         "people.not-null",
@@ -91,7 +92,7 @@ def test_a_release_that_classifies_nothing_is_judged_by_the_columns_of_its_table
     """Its limits are checks of the table all the same."""
     text = _TEXT.replace("    columns: {id: direct-identifier, born: quasi-identifier, sex: quasi-identifier}\n", "")
     project = _load(tmp_path, text)
-    (target,) = project.targets(["people"])
+    (target,) = targets_of(project, ["people"])
     checks = dict(target.subject.checks)
     ours = checks["people.extract-k-anonymity"]
     assert (ours.k, ours.quasi_identifiers) == (5, ("born",))  # type: ignore[attr-defined] # of this check

@@ -16,7 +16,7 @@ from incidents import FoundBy, State
 from monitor.cli import run
 from monitor.commands.demo import _program
 from monitor.demo import FAULTS, DemoError, build_demo, newest_start, tell
-from monitor.summaries.releases import ReleaseWord
+from monitor.releases.overview import ReleaseWord
 from monitor.terminal.output import Invocation
 
 NOW = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)

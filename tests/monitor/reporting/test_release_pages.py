@@ -13,12 +13,12 @@ import pytest
 
 from monitor.config import Limits, Release
 from monitor.releases.compare import ANSWERS, HOLDS, NOT_TRIED, REFUSED, ReleaseComparison, RemedyTrial
+from monitor.releases.overview import ReleaseState
 from monitor.releases.plan import RemedyKind
 from monitor.releases.record import ReleaseRecord
 from monitor.releases.state import standing
 from monitor.reporting import release_comparison, release_record
 from monitor.reporting.certificate import Certificate, parameter
-from monitor.summaries.releases import ReleaseState
 from monitor.terminal.localizer import Localizer
 from store import ReleaseEvent, ReleaseEventKind
 from tests.monitor.reporting.sample import NOW

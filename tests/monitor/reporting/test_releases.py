@@ -9,13 +9,13 @@ import pytest
 from checks import Message, UnknownReason
 from incidents import NOT_RUN
 from monitor.config import Release
+from monitor.releases.overview import HoldingCheck, ReleaseState, ReleaseWord
 from monitor.releases.state import standing
 from monitor.reporting.build import window_of
 from monitor.reporting.model import Releases
 from monitor.reporting.releases import SHOWN, export_row, releases_in, why
 from monitor.reporting.render import as_html, as_markdown
 from monitor.reporting.weekly_json import as_json
-from monitor.summaries.releases import HoldingCheck, ReleaseState, ReleaseWord
 from monitor.terminal.localizer import Localizer
 from store import ReleaseEvent, ReleaseEventKind
 from tests.monitor.reporting import sample

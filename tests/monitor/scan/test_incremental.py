@@ -23,6 +23,7 @@ from monitor.scan.recorder import CheckResult, retire
 from monitor.scan.results import Subject, Target
 from monitor.scan.run import Engine
 from monitor.scan.scanner import scan_source
+from monitor.scan.targets import targets_of
 from sources import SourceSpec
 from store import Store, StoreError, open_store
 from tests.monitor.shop import NOW, build_shop
@@ -509,7 +510,7 @@ def test_counts_of_checks_that_left_the_configuration_go(tmp_path):
     shop = build_shop(tmp_path, f"      - {kept}\n")
     project = shop.project()
     with project.open_store() as store:
-        Engine(shop.clock, store, key=project.signature_key).run(project.targets(["orders"]))
+        Engine(shop.clock, store, key=project.signature_key).run(targets_of(project, ["orders"]))
         with store.reading() as view:
             assert view.counted_subjects() == {"orders.k-anonymity"}
         without = build_shop_again(shop)

@@ -12,8 +12,10 @@ from checks import Severity, Status
 from incidents import Resolution, State, verbs
 from monitor.clock import SimulatedClock
 from monitor.config.selector import select
+from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines
 from monitor.scan.recorder import retire
 from monitor.scan.run import Engine, run_checks
+from monitor.scan.targets import targets_of
 from sources import open_source
 from sources._deadline import Deadline
 from store import IncidentFilter, Store, StoreError
@@ -75,7 +77,7 @@ def test_a_source_that_is_away_is_unknown_and_opens_nothing(shop):
         assert {result.outcome.reason for result in report.results} == {"unreachable"}
         assert _incidents(store) == []
         assert not (shop.folder / "shop.sqlite").exists()
-        assert sum("source shop" in line.plain for line in report.lines()) == 1
+        assert sum("source shop" in line.plain for line in pass_lines(report)) == 1
 
 
 def test_a_table_that_is_not_there_is_unknown(shop):
@@ -99,7 +101,7 @@ def test_a_kept_plan_is_made_anew_when_the_table_changed(shop):
     """A column that went away makes its check unknown with a clear reason, not the whole table."""
     project = shop.project()
     engine = Engine(shop.clock)
-    targets = project.targets(["orders"])
+    targets = targets_of(project, ["orders"])
     assert {one.outcome.status for one in engine.run(targets)} == {Status.PASS}
     shop.sql("ALTER TABLE orders RENAME COLUMN customer TO client")
     by_id = {one.check_id: one.outcome for one in engine.run(targets)}
@@ -178,7 +180,7 @@ def test_without_a_store_nothing_is_remembered(shop):
 def test_the_published_shape_of_a_pass(shop):
     """The JSON form has exactly the published keys."""
     shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 09:30')")
-    found = _look(shop, None).to_json()
+    found = pass_as_json(_look(shop, None))
     assert found["schema"] == "tablewatch.check/1"
     assert found["summary"] == {"pass": 1, "warn": 0, "fail": 1, "unknown": 0, "total": 2}
     key = found["results"][0]
@@ -237,7 +239,7 @@ def test_a_slow_source_delays_the_record_of_no_other(two_sources):
         released.set()
 
     with project.open_store() as store:
-        Engine(project.clock, store).run(project.targets(["orders", "late"]), remember)
+        Engine(project.clock, store).run(targets_of(project, ["orders", "late"]), remember)
     assert done == ["orders", "late"]
 
 
@@ -245,7 +247,7 @@ def test_a_pass_that_is_given_up_does_not_wait_for_the_other_sources(two_sources
     """Ctrl-C ends a pass at once, however long another source still takes."""
     shop, released = two_sources
     project = shop.project()
-    targets = project.targets(["orders", "late"])
+    targets = targets_of(project, ["orders", "late"])
     with pytest.raises(KeyboardInterrupt):
         Engine(project.clock).run(targets, on_table=mock.Mock(side_effect=KeyboardInterrupt))
     assert not released.is_set()
@@ -278,7 +280,7 @@ def test_a_statement_that_cannot_be_stopped_is_a_timeout_and_delays_no_other_tab
     monkeypatch.setattr("sources._deadline.STUCK_AFTER", timedelta(0))
     project = shop.project()
     try:
-        results = Engine(project.clock).run(project.targets(["before", "after"]))
+        results = Engine(project.clock).run(targets_of(project, ["before", "after"]))
     finally:
         over.set()
     assert [(result.outcome.status, result.outcome.reason) for result in results] == [
@@ -297,7 +299,7 @@ def test_a_store_that_fails_in_the_middle_hides_nothing_that_was_found(shop):
         assert [result.outcome.status for result in report.results] == [Status.PASS, Status.PASS]
         assert report.exit_code == 3
         assert "not all of this was remembered: " in report.problem
-        assert report.to_json()["problem"] == report.problem
+        assert pass_as_json(report)["problem"] == report.problem
         shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 09:30')")
         assert _look(shop, store).exit_code == 1
         assert _incidents(store) == []

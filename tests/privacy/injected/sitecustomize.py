@@ -66,17 +66,17 @@ def _crash(report: Any) -> NoReturn:
 
 def _plant() -> None:
     from checks._catalog import load_catalog
-    from monitor.reporting.terminal_views.pass_report import PassReport
+    from monitor.reporting.terminal_views import pass_report
     from sources._engine import EngineSource
 
     kinds: list[Any] = [*load_catalog().values()]
     for check in kinds:
         check.judge = _stumbling(check.judge)
         check.wants = _stumbling_plan(check.wants)
-    places: list[Any] = [EngineSource, PassReport]
+    places: list[Any] = [EngineSource, pass_report]
     source, report = places
     source.fetch = _stumbling_driver(source.fetch)
-    report.to_json = _crashing(report.to_json)
+    report.pass_as_json = _crashing(report.pass_as_json)
 
 
 if not any("_gx_worker" in word for word in sys.orig_argv):  # Great Expectations' process runs nothing of this

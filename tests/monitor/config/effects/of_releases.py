@@ -15,6 +15,7 @@ from monitor.config.selector import select
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.plan import kinds_of, plans_of
 from monitor.scan.run import run_checks
+from monitor.scan.targets import targets_of
 from sources import open_source
 from tests.monitor.config.effects.effect import ABSENT, Effect
 from tests.monitor.config.effects.folder import BASE, NOW, command, folder_of, nested, project_of
@@ -27,7 +28,7 @@ _RELEASE: Final = {"table": "orders", "columns": _CLASSES}
 def asked(config: Mapping[str, Any]) -> object:
     """Return the checks that are asked of each table, with their parameters."""
     with project_of(config) as project:
-        targets = project.targets(["orders", "refunds"])
+        targets = targets_of(project, ["orders", "refunds"])
         return [[(name, repr(check)) for name, check in target.subject.checks] for target in targets]
 
 
@@ -71,7 +72,7 @@ def settings(config: Mapping[str, Any]) -> object:
 
 def _subjects(config: Mapping[str, Any]) -> object:
     with project_of(config) as project:
-        return [target.subject.frame_rows for target in project.targets(["orders"])]
+        return [target.subject.frame_rows for target in targets_of(project, ["orders"])]
 
 
 def _key(config: Mapping[str, Any]) -> object:

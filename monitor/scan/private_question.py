@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from checks import Json
 
 if TYPE_CHECKING:
-    from monitor.answers.data_set import DataSet
     from remedies.differential_privacy.answers import Statistic, Terms
     from sources import Source
 
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
 class PrivateQuestion:
     """A statistic of a table, under the terms that are declared of it; as it goes to a worker.
 
-    `relation`, `key`: as in `DataSet`. `charged`: it was paid for, so the table may be looked at. Otherwise only its
-    catalogue is read, to see that the source answers and the table has the declared columns: what is not there need
-    not be paid for.
+    `relation`: its name in its source. `key`: orders the rows of a unit with too many. `charged`: it was paid for, so
+    the table may be read. Otherwise only its catalogue is read, to see that the source answers and the table has the
+    declared columns: what is not there need not be paid for.
     """
 
     relation: str
@@ -26,15 +25,6 @@ class PrivateQuestion:
     terms: "Terms"
     key: str = field(repr=False)
     charged: bool = False
-
-    @classmethod
-    def of(cls, data_set: "DataSet", statistic: "Statistic", *, charged: bool = False) -> Self:
-        """Return what is asked of a data set."""
-        from remedies.differential_privacy.answers import Declared, Terms
-
-        declared = data_set.declared
-        plain = Declared(**{name: getattr(declared, name) for name in Declared.model_fields})  # a worker knows no more
-        return cls(data_set.relation, statistic, Terms(plain, declared.accounting), data_set.key, charged)
 
     def put_to(self, source: "Source") -> Mapping[str, Json]:
         """Return the noisy answer; nothing where it is not charged.

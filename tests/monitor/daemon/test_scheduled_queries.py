@@ -9,9 +9,9 @@ import pytest
 
 from monitor.alerts.operational import Operation
 from monitor.answers.data_set import DataSet
-from monitor.answers.leased_statistic import MOST_CHARGES
-from monitor.answers.scheduled_queries import MOST_FREE_TRIES, PAUSE
 from monitor.clock import SimulatedClock
+from monitor.daemon.leased_statistic import MOST_CHARGES
+from monitor.daemon.scheduled_queries import MOST_FREE_TRIES, PAUSE
 from monitor.workers import Died
 from remedies.differential_privacy.epsilon import NANO
 from store import SkipReason, SlotState, StoreBusy, StoredLedger, StoreUnavailable

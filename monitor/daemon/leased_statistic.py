@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from checks import Json, Outcome
-from monitor.answers.question import PrivateQuestion
-from monitor.answers.series import AnswerSeries
+from monitor.config.answer_series import AnswerSeries
 from monitor.daemon.leases import LeasedTable
+from monitor.scan.private_question import PrivateQuestion
 from remedies.differential_privacy.epsilon import text_of
 from remedies.differential_privacy.ledger import Charge, Claim, Granted
 from sources import SourceSpec

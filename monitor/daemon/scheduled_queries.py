@@ -17,16 +17,17 @@ from checks import Json, Outcome
 from monitor.alerts.operational import Operation, OperationalEvent
 from monitor.answers.ask import charge_of
 from monitor.answers.data_set import DataSet
-from monitor.answers.leased_statistic import MOST_CHARGES, LeasedStatistic, Request, rests, spent
-from monitor.answers.question import PrivateQuestion
-from monitor.answers.series import AnswerSeries
 from monitor.clock import Clock
+from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from monitor.daemon.claims import Claims
 from monitor.daemon.job_queue import Jobs
 from monitor.daemon.journal import LOG
+from monitor.daemon.leased_statistic import MOST_CHARGES, LeasedStatistic, Request, rests, spent
 from monitor.daemon.leases import LeasedTable
+from monitor.scan.private_question import PrivateQuestion
 from monitor.scan.results import Subject, Target, run_guarded
+from monitor.scan.targets import targets_of
 from monitor.terminal.problem import Stop
 from remedies import Misfit
 from remedies.differential_privacy.epsilon import text_of
@@ -111,7 +112,7 @@ class ScheduledQueries:
         series = self._series.get(lease.table)
         if series is None:
             return None
-        (target,) = self._project.targets([series.table])
+        (target,) = targets_of(self._project, [series.table])
         subject = Subject(lease.table, target.subject.relation, ())
         leased_statistic = LeasedStatistic(lease, Target(subject, target.source), series=series)
         self._waiting.append(leased_statistic)
@@ -204,7 +205,7 @@ class ScheduledQueries:
         charge = charge_of(data_set, declared.ask, leased_statistic.series.request_id(leased_statistic.lease.slot))
         if leased_statistic.request is not None and leased_statistic.request.charge != charge:
             return None
-        question, period = PrivateQuestion.of(data_set, declared.ask), declared.schedule.longest_period()
+        question, period = data_set.question(declared.ask), declared.schedule.longest_period()
         leased_statistic.request = Request(question, data_set.source, charge, period)
         return leased_statistic.request
 
