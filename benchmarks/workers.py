@@ -16,7 +16,7 @@ from monitor.scan.recorder import judge_only
 from monitor.scan.results import Target
 from monitor.scan.run import Engine
 from monitor.scan.targets import targets_of
-from monitor.workers import Ended, Found, Job, Pool
+from monitor.workers import Ended, Job, Pool, TableScanned
 
 CYCLES, IN_A_JOB, WORKERS = 9, 20, 4
 
@@ -86,7 +86,7 @@ def _cycle(pool: Pool, targets: Sequence[Target]) -> None:
     ended = 0
     while ended < len(starts):
         for event in pool.events(60.0):
-            if isinstance(event, Found):
+            if isinstance(event, TableScanned):
                 judge_only([event.looked], store=None)
             ended += isinstance(event, Ended)
 

@@ -26,7 +26,7 @@ _UTC: Final = "UTC"
 _READINGS: Final[Sequence[Reading]] = ("utc", "wall")
 
 
-class Clock(NamedTuple):
+class ZonedReading(NamedTuple):
     """A reading of a column, and the zone of its clocks; None for a column whose values know their zone."""
 
     reading: Reading
@@ -39,14 +39,14 @@ class TimeColumn:
 
     context: Context
     moment: Moment
-    clocks: Sequence[Clock]
+    clocks: Sequence[ZonedReading]
 
     @property
     def value(self) -> ir.TimestampValue:
         """Return the values: they compare rightly with `now` of the clock by which they are read."""
         return self.moment.value
 
-    def now(self, clock: Clock, shift: timedelta = timedelta()) -> ir.TimestampValue:
+    def now(self, clock: ZonedReading, shift: timedelta = timedelta()) -> ir.TimestampValue:
         """Return the time of the measurement plus a shift, by a clock that has a zone or needs none."""
         return self.context.now(shift, clock.zone)
 
@@ -73,8 +73,8 @@ def time_column(context: Context, name: str, timezone: str | None = None) -> Tim
     except NotTemporal as error:
         raise Misconfigured(str(error)) from None
     zone = timezone or context.zones.of(name)
-    utc = [] if moment.aware is False else [Clock("utc", None if moment.aware else _UTC)]
-    wall = [] if moment.aware else [Clock("wall", zone)]
+    utc = [] if moment.aware is False else [ZonedReading("utc", None if moment.aware else _UTC)]
+    wall = [] if moment.aware else [ZonedReading("wall", zone)]
     return TimeColumn(context, moment, utc + wall)
 
 
@@ -141,7 +141,7 @@ def moment_of(seen: object, zone: str, *, not_after: datetime) -> datetime | Non
         return seen.replace(tzinfo=UTC)
 
 
-def placed(limit: date, clock: Clock, zone: str | None) -> datetime | None:
+def placed(limit: date, clock: ZonedReading, zone: str | None) -> datetime | None:
     """Return a limit as it compares with the values of a column that are read by a clock; a date is its first instant.
 
     `zone` is the declared one of the column's wall clocks. A limit without an offset is a wall clock of that zone. None

@@ -23,7 +23,7 @@ from checks._judge import without_rows
 from checks._message import Message
 from checks.classes.incremental import SIZES, SizesParameters
 from checks.parameters.columns import QuasiIdentifiers
-from checks.risk.population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
+from checks.risk.population import PopulationEstimate, PopulationModel, PopulationUniqueness, population_uniqueness
 from checks.risk.sizes import ClassSizes
 
 _FEW: Final = Message(
@@ -119,7 +119,7 @@ def _figures(population_uniqueness: PopulationUniqueness, model: PopulationModel
     }
 
 
-def _estimate(estimate: Estimate) -> dict[str, Json]:
+def _estimate(estimate: PopulationEstimate) -> dict[str, Json]:
     return {
         "population_uniques": estimate.population_uniques,
         "fraction_of_population": estimate.fraction_of_population,

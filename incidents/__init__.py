@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from incidents._measure import Maintenance, TimeMeasure
+    from incidents._measure import MaintenanceSpans, TimeMeasure
     from incidents._model import (
         AGENT,
         Acknowledged,
@@ -39,7 +39,17 @@ if TYPE_CHECKING:
         TicketSaid,
         Watch,
     )
-    from incidents.cost import BusinessHours, Cost, Pricing, RateCard, Role, money, price, price_by, role_rate
+    from incidents.cost import (
+        BusinessCalendar,
+        DowntimeCost,
+        Pricing,
+        RateCard,
+        StaffRole,
+        money,
+        price,
+        price_by,
+        role_rate,
+    )
     from incidents.coverage import NOT_RUN, Gap, Unobserved, gaps_after, unobserved
     from incidents.downtime import (
         MAINTENANCE,
@@ -60,9 +70,9 @@ if TYPE_CHECKING:
         measure_by,
         uncovered,
     )
-    from incidents.estimate import Estimate, Expected
+    from incidents.estimate import Estimate, ExpectedIncidents
     from incidents.events import apply, decode, encode, replay
-    from incidents.lifecycle import Identity, Reason, Step, advance
+    from incidents.lifecycle import Identity, LifecycleStep, Reason, advance
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
 
 __all__ = [
@@ -73,19 +83,19 @@ __all__ = [
     "Acknowledged",
     "Assigned",
     "BrokenHistory",
-    "BusinessHours",
+    "BusinessCalendar",
     "Change",
     "Commented",
     "Corrected",
-    "Cost",
     "Downtime",
+    "DowntimeCost",
     "Durations",
     "Episode",
     "Escalated",
     "Estimate",
     "Event",
     "ExcludedCount",
-    "Expected",
+    "ExpectedIncidents",
     "Flapped",
     "FoundBy",
     "Gap",
@@ -94,7 +104,8 @@ __all__ = [
     "Incident",
     "IncidentError",
     "Lever",
-    "Maintenance",
+    "LifecycleStep",
+    "MaintenanceSpans",
     "Merged",
     "NotAllowed",
     "Onset",
@@ -108,15 +119,14 @@ __all__ = [
     "Reopened",
     "Resolution",
     "Resolved",
-    "Role",
     "RootNamed",
     "RunTimes",
     "Shares",
     "Snoozed",
     "Spans",
+    "StaffRole",
     "State",
     "Statistics",
-    "Step",
     "TicketSaid",
     "TimeMeasure",
     "Unobserved",

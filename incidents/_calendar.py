@@ -14,7 +14,7 @@ _DAY_US: Final = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class BusinessHours:
+class BusinessCalendar:
     """Hours that cost in full, by the wall clock of a zone; outside them the cost is multiplied by `outside_factor`.
 
     `days`: weekdays, 0 is Monday, on which hours begin. An `end` that is not after `start` lies on the next day.

@@ -71,7 +71,7 @@ class TimeMeasure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Maintenance:
+class MaintenanceSpans:
     """Planned work by table: time that does not count.
 
     `measures` are the distinct sets of intervals, the first of them empty; `of_table` gives, for each code of a name,
@@ -82,7 +82,7 @@ class Maintenance:
     of_table: Ints
 
     @classmethod
-    def of(cls, names: Sequence[str], planned: Mapping[str, Iterable[tuple[int, int]]]) -> "Maintenance":
+    def of(cls, names: Sequence[str], planned: Mapping[str, Iterable[tuple[int, int]]]) -> "MaintenanceSpans":
         """Return the maintenance of tables by name, for spans with these names; intervals in microseconds UTC."""
         distinct: dict[tuple[tuple[int, int], ...], int] = {(): 0}
         which = np.zeros(len(names), dtype=np.int64)

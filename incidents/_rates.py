@@ -7,7 +7,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class StaffRole:
     """People who cannot do their work, or who repair, while data is down.
 
     `hourly`: wage per hour. `share`: share of the downtime that each spends on it, 0 to 1.
@@ -18,7 +18,7 @@ class Role:
     share: Decimal | Fraction
 
 
-def role_rate(roles: Iterable[Role]) -> Fraction:
+def role_rate(roles: Iterable[StaffRole]) -> Fraction:
     """Return what the roles cost per hour of downtime: headcount x hourly x share, summed."""
     return sum((Fraction(role.headcount) * Fraction(role.hourly) * Fraction(role.share) for role in roles), Fraction())
 

@@ -17,14 +17,24 @@ from math import lcm
 from typing import Final
 
 from checks.classes.arrays import np
-from incidents._calendar import BusinessHours
+from incidents._calendar import BusinessCalendar
 from incidents._columns import dense, totals
-from incidents._measure import Maintenance
-from incidents._rates import Role, money, role_rate
+from incidents._measure import MaintenanceSpans
+from incidents._rates import StaffRole, money, role_rate
 from incidents.known_episodes import Ruler, by_table, is_downtime, known_episodes
 from incidents.spans import HOUR_US, Ints, Spans, Window
 
-__all__ = ["BusinessHours", "Cost", "Pricing", "RateCard", "Role", "money", "price", "price_by", "role_rate"]
+__all__ = [
+    "BusinessCalendar",
+    "DowntimeCost",
+    "Pricing",
+    "RateCard",
+    "StaffRole",
+    "money",
+    "price",
+    "price_by",
+    "role_rate",
+]
 
 _ALWAYS: Final = -(1 << 62)
 _FOREVER: Final = 1 << 62
@@ -41,7 +51,7 @@ class RateCard:
     tables: Mapping[str, Decimal]
     tiers: Mapping[str, Decimal]
     roles: Fraction = Fraction()
-    business_hours: BusinessHours | None = None
+    business_hours: BusinessCalendar | None = None
 
     def loss(self, table: str, tier: str | None) -> Decimal:
         """Return the business loss of an hour: the table's own, else its tier's, else nothing."""
@@ -107,7 +117,7 @@ class Pricing:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class DowntimeCost:
     """What downtime cost, in the currency's whole unit, exactly; round it once, with `money`.
 
     `amount`: for each hour of each incident. `table_hours_amount`: for each hour that a table was down, however many
@@ -125,14 +135,14 @@ def price(
     *,
     pricing: Pricing,
     as_of_us: int,
-    maintenance: Maintenance | None = None,
+    maintenance: MaintenanceSpans | None = None,
     disclosure: bool = False,
-) -> Cost:
+) -> DowntimeCost:
     """Return the cost of the downtime in a window; the arguments are those of `downtime.measure`, and the rates."""
     group = np.zeros(spans.incident.size, dtype=np.int64)
     return price_by(
         spans, window, pricing=pricing, as_of_us=as_of_us, group=group, maintenance=maintenance, disclosure=disclosure
-    ).get(0, Cost())
+    ).get(0, DowntimeCost())
 
 
 def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the rates
@@ -142,9 +152,9 @@ def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the
     pricing: Pricing,
     as_of_us: int,
     group: Ints,
-    maintenance: Maintenance | None = None,
+    maintenance: MaintenanceSpans | None = None,
     disclosure: bool = False,
-) -> dict[int, Cost]:
+) -> dict[int, DowntimeCost]:
     """Return the cost of the downtime in a window for each group of incidents.
 
     Args:
@@ -169,7 +179,7 @@ def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the
     end = np.minimum(part.resolved, as_of_us)
     amounts, unpriced = bill.of(which, part.table, ruler.clip(part.occurred), ruler.clip(end))
     table_amounts, _ = bill.of(*by_table(part, ruler, which, np.arange(rows.size)))
-    costs = [Cost(*figures) for figures in zip(amounts, table_amounts, unpriced, strict=True)]
+    costs = [DowntimeCost(*figures) for figures in zip(amounts, table_amounts, unpriced, strict=True)]
     return dict(zip(codes.tolist(), costs, strict=True))
 
 

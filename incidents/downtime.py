@@ -17,7 +17,7 @@ from fractions import Fraction
 from checks.classes.arrays import np
 from incidents._columns import dense
 from incidents._lever import Lever, lever_of
-from incidents._measure import Maintenance, TimeMeasure
+from incidents._measure import MaintenanceSpans, TimeMeasure
 from incidents._model import Incident
 from incidents._per_group import MAINTENANCE, per_group, table_time
 from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
@@ -32,7 +32,7 @@ __all__ = [
     "Durations",
     "ExcludedCount",
     "Lever",
-    "Maintenance",
+    "MaintenanceSpans",
     "OpenIncident",
     "Part",
     "Shares",
@@ -53,7 +53,7 @@ def measure(
     window: Window,
     *,
     as_of_us: int,
-    maintenance: Maintenance | None = None,
+    maintenance: MaintenanceSpans | None = None,
     disclosure: bool = False,
 ) -> Downtime:
     """Return the downtime of a window.
@@ -78,7 +78,7 @@ def measure_by(
     *,
     as_of_us: int,
     group: Ints,
-    maintenance: Maintenance | None = None,
+    maintenance: MaintenanceSpans | None = None,
     disclosure: bool = False,
 ) -> dict[int, Downtime]:
     """Return the downtime of a window for each group of incidents.
@@ -129,7 +129,7 @@ class Durations:
         return self.ttd + self.ttr
 
 
-def durations(spans: Spans, *, as_of_us: int, maintenance: Maintenance | None = None) -> dict[int, Durations]:
+def durations(spans: Spans, *, as_of_us: int, maintenance: MaintenanceSpans | None = None) -> dict[int, Durations]:
     """Compute TTD and TTR of each incident, its episodes summed, by incident id.
 
     The healthy time between episodes is in neither. Whether an incident counts as downtime plays no part here.
@@ -143,13 +143,13 @@ def durations(spans: Spans, *, as_of_us: int, maintenance: Maintenance | None = 
     return dict(zip(spans.incident[first_rows(spans)].tolist(), current_durations, strict=True))
 
 
-def episode_durations(spans: Spans, *, as_of_us: int, maintenance: Maintenance | None = None) -> list[Durations]:
+def episode_durations(spans: Spans, *, as_of_us: int, maintenance: MaintenanceSpans | None = None) -> list[Durations]:
     """Compute TTD and TTR of each episode, in the order of the spans' rows; the arguments are those of `durations`."""
     alone = replace(spans, incident=np.arange(spans.incident.size, dtype=np.int64))
     return _durations(alone, as_of_us=as_of_us, maintenance=maintenance)
 
 
-def _durations(spans: Spans, *, as_of_us: int, maintenance: Maintenance | None) -> list[Durations]:
+def _durations(spans: Spans, *, as_of_us: int, maintenance: MaintenanceSpans | None) -> list[Durations]:
     if spans.incident.size == 0:
         return []
     # an episode that is detected after the moment of knowing (a clock that was set back) has no repair time yet
@@ -161,7 +161,7 @@ def _durations(spans: Spans, *, as_of_us: int, maintenance: Maintenance | None) 
     return [Durations(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def uncovered(incident: Incident, into: Incident, *, as_of_us: int, maintenance: Maintenance | None = None) -> int:
+def uncovered(incident: Incident, into: Incident, *, as_of_us: int, maintenance: MaintenanceSpans | None = None) -> int:
     """Compute the downtime that a merge of one incident into another takes out of the figures, microseconds.
 
     That is the time in which it was bad and the other was not, without planned maintenance; 0 if it was not counted

@@ -12,15 +12,15 @@ from fractions import Fraction
 from typing import Final
 
 from incidents._lever import Lever, lever_of
-from incidents._rates import Role, money, role_rate
+from incidents._rates import StaffRole, money, role_rate
 
-__all__ = ["Estimate", "Expected", "Lever", "Role", "estimate", "money"]
+__all__ = ["Estimate", "ExpectedIncidents", "Lever", "StaffRole", "estimate", "money"]
 
 _HOUR: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedIncidents:
     """What is expected of a year: tables, incidents for each, and how long one takes to detect and to repair."""
 
     tables: int
@@ -45,9 +45,9 @@ class Estimate:
 
 
 def estimate(
-    expected: Expected,
+    expected: ExpectedIncidents,
     *,
-    roles: Iterable[Role] = (),
+    roles: Iterable[StaffRole] = (),
     loss_per_hour: Fraction = Fraction(),
     improve: Fraction | None = None,
 ) -> Estimate:
@@ -82,7 +82,7 @@ def _hours(length: timedelta) -> Fraction:
     return Fraction(length // timedelta(microseconds=1), _HOUR // timedelta(microseconds=1))
 
 
-def _check(expected: Expected, loss_per_hour: Fraction, improve: Fraction | None) -> None:
+def _check(expected: ExpectedIncidents, loss_per_hour: Fraction, improve: Fraction | None) -> None:
     amounts: dict[str, Fraction] = {
         "tables": Fraction(expected.tables),
         "incidents per table and year": expected.incidents_per_table_year,

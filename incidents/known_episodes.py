@@ -5,7 +5,7 @@ from typing import Final
 
 from checks.classes.arrays import np
 from incidents._columns import dense, union
-from incidents._measure import Bools, Maintenance
+from incidents._measure import Bools, MaintenanceSpans
 from incidents._model import Resolution
 from incidents.spans import Ints, Spans, Window
 
@@ -48,7 +48,7 @@ class Ruler:
 
     window: Window
     as_of_us: int
-    maintenance: Maintenance | None = None
+    maintenance: MaintenanceSpans | None = None
 
     def clip(self, moments: Ints) -> Ints:
         """Return the moments moved into the window."""

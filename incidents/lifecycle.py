@@ -84,7 +84,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LifecycleStep:
     """What one run led to. The changes are of one incident: the given one, or a new one if the first is `Opened`."""
 
     watch: Watch
@@ -100,7 +100,7 @@ def advance(
     identity: Identity,
     policy: Policy,
     run: RunTimes,
-) -> Step:
+) -> LifecycleStep:
     """Return what a run changes.
 
     Args:
@@ -115,19 +115,19 @@ def advance(
     if watch is None:
         watch = Watch(identity.check_id, monitored_since=run.at, last_run_at=run.at, last_status=text)
     elif run.at <= watch.last_run_at:
-        return Step(watch, (), Reason.OUT_OF_ORDER)
+        return LifecycleStep(watch, (), Reason.OUT_OF_ORDER)
     watch = replace(watch, last_run_at=run.at, last_status=text)
     if outcome.status is Status.UNKNOWN:
-        return Step(watch, (), Reason.UNKNOWN)
+        return LifecycleStep(watch, (), Reason.UNKNOWN)
     if outcome.status is Status.WARN:
-        return Step(replace(watch, last_pass_ended_at=run.ended_at), (), Reason.WARNED)
+        return LifecycleStep(replace(watch, last_pass_ended_at=run.ended_at), (), Reason.WARNED)
     if outcome.status is Status.PASS:
         watch = _count_pass(watch, incident, run)
         changes, reason = _passed(watch, incident, identity=identity, policy=policy)
     else:
         watch = _count_fail(watch, incident, run)
         changes, reason = _failed(watch, incident, outcome, identity=identity, policy=policy, run=run)
-    return Step(watch, (*changes, *_flapped(watch, incident, changes)), reason)
+    return LifecycleStep(watch, (*changes, *_flapped(watch, incident, changes)), reason)
 
 
 def _count_pass(watch: Watch, incident: Incident | None, run: RunTimes) -> Watch:

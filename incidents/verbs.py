@@ -53,7 +53,7 @@ def available(incident: Incident) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class IncidentReport:
     """What a person saw: on which table, what is wrong, how bad it is."""
 
     table: str
@@ -65,7 +65,7 @@ class Report:
 
 
 def report(
-    current_report: Report,
+    current_report: IncidentReport,
     *,
     detected_at: datetime,
     now: datetime,
@@ -115,7 +115,7 @@ def end_reported(opened: Opened, ending: "Ending", *, now: datetime) -> Resolved
     return _ended(opened.episode.detected_at, ending, now)
 
 
-def _fingerprint_of(report: Report, detected_at: datetime) -> str:
+def _fingerprint_of(report: IncidentReport, detected_at: datetime) -> str:
     text = "\n".join((report.table, report.title, str(int(detected_at.timestamp() * 1_000_000))))
     return f"{report.table}:person:{sha256(text.encode()).hexdigest()[:16]}"
 

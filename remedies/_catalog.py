@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import remedies
 from remedies._contract import Remedy
-from remedies._errors import CatalogError
+from remedies._errors import RemedyCatalogError
 
 
 @cache
@@ -25,6 +25,6 @@ def load_catalog() -> Mapping[str, type[Remedy]]:
         remedy = getattr(importlib.import_module(f"remedies.{module.name}"), "REMEDY", None)
         if remedy is None:
             end = "`REMEDY: Final[type[Remedy]] = ...`"
-            raise CatalogError(f"remedies/{module.name}.py has no REMEDY; end the file with {end}")
+            raise RemedyCatalogError(f"remedies/{module.name}.py has no REMEDY; end the file with {end}")
         results[module.name] = remedy
     return MappingProxyType(dict(sorted(results.items())))

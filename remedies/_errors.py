@@ -19,5 +19,5 @@ class Refused(RemedyError):
     """The result was looked at and does not hold what the remedy promises."""
 
 
-class CatalogError(RemedyError):
+class RemedyCatalogError(RemedyError):
     """A file of this room is not a remedy."""

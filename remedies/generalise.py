@@ -23,14 +23,14 @@ from remedies.generalisation.recoded import ChosenLevels, Recodes, check_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-    from remedies.generalisation import Fault, Optimum, Recoding
-    from remedies.generalisation.choices import Choices
+    from remedies.generalisation import HierarchyFault, Optimum, Recoding
+    from remedies.generalisation.choices import LevelChoices
     from remedies.generalisation.criteria import Criterion
     from remedies.generalisation.frequencies import Frequencies
     from remedies.generalisation.suppression import Mixed
 
 
-class Search(StrEnum):
+class SearchMethod(StrEnum):
     """How levels are found; docs/remedies.md says when to prefer which."""
 
     INCOGNITO = "incognito"
@@ -53,7 +53,7 @@ class Generalise(Recodes):
     )
     suppress: Share = Field(0.0, description="Share of the rows that may be left out instead, such as `2%`.")
     by: By = Field(By.LOSS, description="What `incognito` makes as small as it can be.")
-    search: Search = Field(Search.INCOGNITO, description="How levels are found.")
+    search: SearchMethod = Field(SearchMethod.INCOGNITO, description="How levels are found.")
     levels: Mapping[ColumnName, Annotated[int, Ge(0)]] | None = Field(
         None, description="Instead of a search: the level of each column, 0 where none is named."
     )
@@ -66,7 +66,7 @@ class Generalise(Recodes):
             if strange:
                 raise ValueError(f"'{word}' names a column that is not in 'columns': {', '.join(strange)}")
         lacking = [name for name in self.columns if name not in self.hierarchies]
-        if lacking and (self.search is not Search.MONDRIAN or self.levels is not None):
+        if lacking and (self.search is not SearchMethod.MONDRIAN or self.levels is not None):
             raise ValueError(
                 f"no hierarchy for {', '.join(lacking)}; declare one for each; 'flat' is the value or nothing of it"
             )
@@ -79,9 +79,9 @@ class Generalise(Recodes):
             without, what = {"search", "by", "budget"}, "fixed 'levels' leave nothing to search"
         else:
             without = {
-                Search.INCOGNITO: set[str](),
-                Search.DATAFLY: {"by", "budget"},
-                Search.MONDRIAN: {"by", "budget", "suppress"},
+                SearchMethod.INCOGNITO: set[str](),
+                SearchMethod.DATAFLY: {"by", "budget"},
+                SearchMethod.MONDRIAN: {"by", "budget", "suppress"},
             }[self.search]
             what = f"'{self.search}' does not go by that"
         strange = sorted(name for name in parts & without if getattr(self, name) not in (None, 0.0))
@@ -89,7 +89,7 @@ class Generalise(Recodes):
             raise ValueError(f"{what}: leave out {', '.join(strange)}")
         return self
 
-    def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, Fault]]:
+    def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, HierarchyFault]]:
         """Yield what is fatally wrong with each column's hierarchy, for the values that a table has in it.
 
         Raises:
@@ -101,7 +101,7 @@ class Generalise(Recodes):
                 if fault.fatal:
                     yield name, fault
 
-    def doubts(self, table: pd.DataFrame) -> Iterator[tuple[str, Fault]]:
+    def doubts(self, table: pd.DataFrame) -> Iterator[tuple[str, HierarchyFault]]:
         """Yield what is strange about each column's hierarchy, though it can be used.
 
         Raises:
@@ -128,7 +128,7 @@ class Generalise(Recodes):
         every = with_plain(table, made, self.columns)
         return {name: every[name] for name in self.columns}
 
-    def _faults_of(self, name: str, table: pd.DataFrame) -> tuple[Fault, ...]:
+    def _faults_of(self, name: str, table: pd.DataFrame) -> tuple[HierarchyFault, ...]:
         from remedies.generalisation import hierarchy_faults
 
         declared = self.hierarchies.get(name)
@@ -137,7 +137,7 @@ class Generalise(Recodes):
         if isinstance(declared, Hierarchy):
             return hierarchy_faults(declared, table[name])
         try:
-            faults: tuple[Fault, ...] = declared.faults(table[name])
+            faults: tuple[HierarchyFault, ...] = declared.faults(table[name])
         except Misfit as error:
             raise Misfit(f"column '{name}': {error}") from None
         return faults
@@ -181,13 +181,15 @@ class Generalise(Recodes):
         """Choose, where at most a share of the rows may be suppressed."""
         if self.levels is not None:
             return self._fixed(frequencies, share), None
-        if self.search is Search.MONDRIAN:
+        if self.search is SearchMethod.MONDRIAN:
             return self._cut_apart(frequencies, progress), None
-        if self.search is Search.DATAFLY:
+        if self.search is SearchMethod.DATAFLY:
             return self._raised(frequencies, share), None
         return self._optimal(frequencies, share, progress)
 
-    def choices(self, frequencies: Frequencies, *, every: bool = False, progress: Progress | None = None) -> Choices:
+    def choices(
+        self, frequencies: Frequencies, *, every: bool = False, progress: Progress | None = None
+    ) -> LevelChoices:
         """Return all that holds and is minimal, or `every` node that holds, with what each loses; nothing is chosen.
 
         Raises:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from remedies.microaggregation.attributes import Attribute
-    from remedies.microaggregation.cost import Cost
+    from remedies.microaggregation.cost import TableLoss
     from remedies.microaggregation.mixed import Grouped, Partition
     from remedies.microaggregation.numbers import Floats
     from remedies.microaggregation.result import Microaggregation
 
 
-class Method(StrEnum):
+class GroupingMethod(StrEnum):
     """How records are grouped; docs/remedies.md says when to prefer which."""
 
     BEST = "best"
@@ -45,7 +45,7 @@ class Microaggregate(RemedyParameters):
     type: Literal["microaggregate"] = "microaggregate"
     columns: ColumnNames = Field(description="Quasi-identifiers: columns that somebody may know of a person.")
     k: Annotated[int, Ge(2)] = Field(description="The smallest group of records that are alike.")
-    method: Method = Field(Method.BEST, description="How records are grouped.")
+    method: GroupingMethod = Field(GroupingMethod.BEST, description="How records are grouped.")
     ordinal: Mapping[str, tuple[str | int | float, ...]] = Field(
         default_factory=dict,
         description="Columns of levels, each with these from the lowest to the highest, or [] for their own order.",
@@ -81,7 +81,7 @@ class Microaggregate(RemedyParameters):
         from remedies._compiled import is_kept
         from remedies.microaggregation.sweep import sweep_blocks
 
-        return self.method is Method.BEST and not is_kept(sweep_blocks)
+        return self.method is GroupingMethod.BEST and not is_kept(sweep_blocks)
 
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
         """Return a copy in which every combination of the columns belongs to at least k records, and the bill.
@@ -173,7 +173,7 @@ class Microaggregate(RemedyParameters):
             figures=self._figures(grouped, current_cost),
         )
 
-    def _figures(self, grouped: Grouped, cost: Cost) -> Mapping[str, Json]:
+    def _figures(self, grouped: Grouped, cost: TableLoss) -> Mapping[str, Json]:
         from remedies.microaggregation.attributes import ColumnKind
 
         sizes = np.bincount(grouped.labels)

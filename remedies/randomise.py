@@ -16,7 +16,7 @@ from checks import Json
 from checks.parameters.columns import ColumnName
 from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, RowOrder, Treatment, UtilityReport
 from remedies._errors import Refused
-from remedies.differential_privacy.answers.domain import Range
+from remedies.differential_privacy.answers.domain import SteppedColumn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,7 @@ class Randomise(RemedyParameters):
     treats: ClassVar[frozenset[str]] = frozenset({"k_anonymity", "population_uniqueness", "reidentification_by_subset"})
 
     type: Literal["randomise"] = "randomise"
-    domains: Annotated[Mapping[ColumnName, Annotated[tuple[Value, ...], MinLen(1)] | Range], MinLen(1)] = Field(
+    domains: Annotated[Mapping[ColumnName, Annotated[tuple[Value, ...], MinLen(1)] | SteppedColumn], MinLen(1)] = Field(
         description="Column: all values that it could have had, whether they occur or not; or a range of numbers."
     )
     others: Mapping[ColumnName, Value] = Field(
@@ -66,7 +66,7 @@ class Randomise(RemedyParameters):
 
     @model_validator(mode="after")
     def _declarations_fit(self) -> Self:
-        from remedies.differential_privacy.domain import Domain
+        from remedies.differential_privacy.domain import CategoryDomain
 
         if sum(one is not None for one in (self.epsilon, self.pk, self.retention)) != 1:
             raise ValueError("expected exactly one of 'epsilon', 'pk' and 'retention'")
@@ -80,7 +80,7 @@ class Randomise(RemedyParameters):
         if missing:
             raise ValueError(f"'retention' leaves out columns: {', '.join(missing)}")
         for name, values in self.domains.items():
-            Domain.read(name, values, self.others)
+            CategoryDomain.read(name, values, self.others)
         return self
 
     @property

@@ -22,7 +22,7 @@ from ibis.backends.sql import SQLBackend
 from sources._columns import ArrowColumn, Columns, plain_columns
 from sources._contract import PermissionDenied, QueryFailed, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
-from sources._engine import PIECE, EngineSource, Rows
+from sources._engine import PIECE, EngineSource, FetchedRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,10 +86,10 @@ class DuckdbSource(EngineSource):
         self._connection.execute(f"ATTACH '{place}' AS {quoted} (READ_ONLY)")
         self._connection.execute(f"USE {quoted}")
 
-    def _run(self, sql: str) -> Rows:
+    def _run(self, sql: str) -> FetchedRows:
         cursor = self._execute(sql)
         columns = [column[0] for column in cursor.description or ()]
-        return Rows(columns, cursor.fetchall())
+        return FetchedRows(columns, cursor.fetchall())
 
     def _run_pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
         cursor = self._execute(sql)

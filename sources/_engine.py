@@ -26,7 +26,7 @@ PIECE: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """A table in an engine's catalogue. `bare`: it needs no schema before its name."""
 
     catalog: str
@@ -36,7 +36,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class FetchedRows:
     """What a statement gave."""
 
     columns: Sequence[str]
@@ -54,7 +54,7 @@ class EngineSource(ABC):
         self.query_timeout = spec.query_timeout
         self._spec = spec
         self._open_backend: SQLBackend | None = None
-        self._entries: dict[str, Entry] | None = None
+        self._entries: dict[str, CatalogueEntry] | None = None
         self._described: dict[str, ir.Table] = {}
         self._closing = ExitStack()
 
@@ -136,7 +136,7 @@ class EngineSource(ABC):
         """Connect; push on `closing` what disconnecting takes."""
 
     @abstractmethod
-    def _list(self) -> Iterable[Entry]:
+    def _list(self) -> Iterable[CatalogueEntry]:
         """Read the catalogue. Called while asking."""
 
     @abstractmethod
@@ -144,7 +144,7 @@ class EngineSource(ABC):
         """Guard a conversation with the engine: the time it takes, and what its errors say."""
 
     @abstractmethod
-    def _run(self, sql: str) -> Rows:
+    def _run(self, sql: str) -> FetchedRows:
         """Run one SELECT, refuse anything else. Called while asking."""
 
     def _run_pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
@@ -159,7 +159,7 @@ class EngineSource(ABC):
         rows = self._run(sql)
         return pd.DataFrame.from_records(list(rows.cells), columns=list(rows.columns))
 
-    def _describe(self, entry: Entry) -> ir.Table:
+    def _describe(self, entry: CatalogueEntry) -> ir.Table:
         return self._backend.table(entry.table, database=(entry.catalog, entry.schema))
 
     @property
@@ -176,10 +176,10 @@ class EngineSource(ABC):
     def _not_open(self) -> Unreachable:
         return Unreachable(f"source '{self.name}' is not open; use it in a with block")
 
-    def _catalogue(self) -> Iterable[Entry]:
+    def _catalogue(self) -> Iterable[CatalogueEntry]:
         return {id(entry): entry for entry in self._known().values()}.values()
 
-    def _known(self) -> Mapping[str, Entry]:
+    def _known(self) -> Mapping[str, CatalogueEntry]:
         if self._entries is None:
             with self._talking():
                 entries = list(self._list())
@@ -189,7 +189,7 @@ class EngineSource(ABC):
             self._entries = by_name
         return self._entries
 
-    def _find(self, name: str) -> Entry:
+    def _find(self, name: str) -> CatalogueEntry:
         known = self._known()
         if name not in known:
             hint = did_you_mean(name, known) if known else "; the source holds no table"

@@ -10,24 +10,24 @@ import ibis.expr.types as ir
 from ibis.common.exceptions import TableNotFound as NoSuchTable
 
 from sources._contract import TableNotFound
-from sources._engine import EngineSource, Entry
+from sources._engine import CatalogueEntry, EngineSource
 from sources._names import did_you_mean
 
 
 class UnlistedSource(EngineSource):
     """A source that lists the tables of the current schema."""
 
-    def _list(self) -> Iterable[Entry]:
-        return (Entry("", "", name, bare=True) for name in self._backend.list_tables())
+    def _list(self) -> Iterable[CatalogueEntry]:
+        return (CatalogueEntry("", "", name, bare=True) for name in self._backend.list_tables())
 
-    def _find(self, name: str) -> Entry:
+    def _find(self, name: str) -> CatalogueEntry:
         path, _, table = name.rpartition(".")
         if name in self._known() or not path:
             return super()._find(name)
         catalog, _, schema = path.rpartition(".")
-        return Entry(catalog, schema, table, bare=False)
+        return CatalogueEntry(catalog, schema, table, bare=False)
 
-    def _describe(self, entry: Entry) -> ir.Table:
+    def _describe(self, entry: CatalogueEntry) -> ir.Table:
         place = [part for part in (entry.catalog, entry.schema) if part]
         try:
             return self._look_up(entry.table, place)

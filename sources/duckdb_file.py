@@ -15,7 +15,7 @@ from ibis.backends.sql import SQLBackend
 
 from sources._contract import PermissionDenied, Source, SourceError, Unreachable
 from sources._duckdb import DuckdbSource
-from sources._engine import Entry
+from sources._engine import CatalogueEntry
 from sources._place import file_of
 
 _RETRY_S: Final = 0.1
@@ -40,12 +40,12 @@ class DuckdbFile(DuckdbSource):
                     raise self._why(path, error) from None
             time.sleep(_RETRY_S)
 
-    def _list(self) -> Iterable[Entry]:
+    def _list(self) -> Iterable[CatalogueEntry]:
         found = self._run(
             "SELECT table_catalog, table_schema, table_name, table_schema = current_schema() "
             "FROM information_schema.tables WHERE table_catalog = current_database()"
         )
-        return (Entry(*row) for row in found.cells)
+        return (CatalogueEntry(*row) for row in found.cells)
 
     def _why(self, path: Path, error: duckdb.Error) -> SourceError:
         if _is_locked(error):

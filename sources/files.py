@@ -37,7 +37,7 @@ from sources._csv_text import (
     transcode,
 )
 from sources._duckdb import DuckdbSource
-from sources._engine import Entry
+from sources._engine import CatalogueEntry
 from sources._names import did_you_mean
 from sources._spec import SourceSpec
 from sources._together import group_alike, read_together, schemas_of
@@ -138,10 +138,10 @@ class Files(DuckdbSource):
         place = f"'{path.name}'" if fault.line is None else f"'{path.name}', line {fault.line}"
         return QueryFailed(f"source '{self.name}': {place}: {fault}")
 
-    def _list(self) -> Iterable[Entry]:
-        return (Entry("", "", name, bare=True) for name in self._files)
+    def _list(self) -> Iterable[CatalogueEntry]:
+        return (CatalogueEntry("", "", name, bare=True) for name in self._files)
 
-    def _describe(self, entry: Entry) -> ir.Table:
+    def _describe(self, entry: CatalogueEntry) -> ir.Table:
         if entry.table not in self._views:
             try:
                 self._views[entry.table] = self._view(entry.table)

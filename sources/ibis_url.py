@@ -16,7 +16,7 @@ from ibis.common.exceptions import IbisError
 from ibis.util import backend_entry_points
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, Unreachable
-from sources._engine import Rows
+from sources._engine import FetchedRows
 from sources._names import did_you_mean
 from sources._place import scheme_of
 from sources._select import refuse_other_statements
@@ -45,18 +45,18 @@ class IbisUrl(UnlistedSource):
     def _look_up(self, table: str, place: Sequence[str]) -> ir.Table:
         return self._backend.table(table, database=tuple(place) or None)
 
-    def _run(self, sql: str) -> Rows:
+    def _run(self, sql: str) -> FetchedRows:
         refuse_other_statements(sql, dialect=self.dialect, source=self.name)
         return self._rows(self._backend.raw_sql(sql))
 
-    def _rows(self, result: Any) -> Rows:
+    def _rows(self, result: Any) -> FetchedRows:
         """Read what `raw_sql` gave: a PEP 249 cursor, else what the clients of ClickHouse and BigQuery give."""
         if hasattr(result, "fetchall"):
-            return Rows([column[0] for column in result.description], [tuple(row) for row in result.fetchall()])
+            return FetchedRows([column[0] for column in result.description], [tuple(row) for row in result.fetchall()])
         if hasattr(result, "result_rows"):
-            return Rows(result.column_names, [tuple(row) for row in result.result_rows])
+            return FetchedRows(result.column_names, [tuple(row) for row in result.result_rows])
         if hasattr(result, "schema"):
-            return Rows([field.name for field in result.schema], [tuple(row.values()) for row in result])
+            return FetchedRows([field.name for field in result.schema], [tuple(row.values()) for row in result])
         raise QueryFailed(f"source '{self.name}': {self.dialect} answers in a form that Tablewatch cannot read")
 
     def _asking(self) -> AbstractContextManager[None]:

@@ -14,7 +14,7 @@ from ibis.backends.sql import SQLBackend
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
-from sources._engine import PIECE, EngineSource, Entry, Rows
+from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows
 from sources._select import refuse_other_words
 from sources.postgres_columns import table_of
 
@@ -83,13 +83,13 @@ class Postgresql(EngineSource):
                     self._watches_client = True
             return backend
 
-    def _list(self) -> Iterable[Entry]:
-        return (Entry(*row) for row in self._ask(_CATALOGUE).cells)
+    def _list(self) -> Iterable[CatalogueEntry]:
+        return (CatalogueEntry(*row) for row in self._ask(_CATALOGUE).cells)
 
-    def _describe(self, entry: Entry) -> ir.Table:
+    def _describe(self, entry: CatalogueEntry) -> ir.Table:
         return table_of(self._backend, catalog=entry.catalog, schema=entry.schema, name=entry.table)
 
-    def _run(self, sql: str) -> Rows:
+    def _run(self, sql: str) -> FetchedRows:
         refuse_other_words(sql, self.name)
         return self._ask(sql)
 
@@ -100,10 +100,10 @@ class Postgresql(EngineSource):
             while rows := cursor.fetchmany(PIECE):
                 yield rows
 
-    def _ask(self, sql: str) -> Rows:
+    def _ask(self, sql: str) -> FetchedRows:
         with self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.execute(sql, prepare=True)  # the protocol of prepared statements takes a single one
-            return Rows([column.name for column in cursor.description or ()], cursor.fetchall())
+            return FetchedRows([column.name for column in cursor.description or ()], cursor.fetchall())
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

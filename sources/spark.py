@@ -28,7 +28,7 @@ from sqlglot import exp
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
-from sources._engine import Rows
+from sources._engine import FetchedRows
 from sources._place import scheme_of
 from sources._select import refuse_other_statements
 from sources._unlisted import UnlistedSource
@@ -90,9 +90,9 @@ class Spark(UnlistedSource):
         types = {field.name: _type(field) for field in found.fields}
         return ibis.table(types, name=table, catalog=catalog, database=schema)
 
-    def _run(self, sql: str) -> Rows:
+    def _run(self, sql: str) -> FetchedRows:
         found = self._table(sql)
-        return Rows(found.column_names, [tuple(row.values()) for row in found.to_pylist()])
+        return FetchedRows(found.column_names, [tuple(row.values()) for row in found.to_pylist()])
 
     def _run_frame(self, sql: str) -> pd.DataFrame:
         frame: pd.DataFrame = self._table(sql).to_pandas()

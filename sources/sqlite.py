@@ -19,7 +19,7 @@ from ibis.common.exceptions import IbisError
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
-from sources._engine import PIECE, EngineSource, Entry, Rows
+from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows
 from sources._place import file_of
 from sources._select import refuse_other_words
 from sources._spec import SourceSpec
@@ -59,14 +59,14 @@ class Sqlite(EngineSource):
             register(connection)
             return ibis.sqlite.from_connection(connection)
 
-    def _list(self) -> Iterable[Entry]:
+    def _list(self) -> Iterable[CatalogueEntry]:
         found = self._run(
             "SELECT name FROM pragma_table_list() "
             "WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         )
-        return (Entry("", "main", name, bare=True) for (name,) in found.cells)
+        return (CatalogueEntry("", "main", name, bare=True) for (name,) in found.cells)
 
-    def _describe(self, entry: Entry) -> ir.Table:
+    def _describe(self, entry: CatalogueEntry) -> ir.Table:
         if self._spec.blind:  # Ibis finds the type of a column without a declared one in its values
             return self._as_declared(entry, without_type=dt.unknown)
         try:
@@ -74,16 +74,16 @@ class Sqlite(EngineSource):
         except IbisError:  # columns without a declared type, and no row to infer one from
             return self._as_declared(entry, without_type=dt.null)
 
-    def _as_declared(self, entry: Entry, *, without_type: dt.DataType) -> ir.Table:
+    def _as_declared(self, entry: CatalogueEntry, *, without_type: dt.DataType) -> ir.Table:
         columns = self._connection.execute("SELECT name, type FROM pragma_table_info(?)", [entry.table])
         read = self._backend.compiler.type_mapper.from_string
         schema = {name: read(kind) if kind else without_type for name, kind in columns}
         return ibis.table(schema, name=entry.table, database=entry.schema)
 
-    def _run(self, sql: str) -> Rows:
+    def _run(self, sql: str) -> FetchedRows:
         refuse_other_words(sql, self.name)  # the driver takes a single statement, and the session only reads
         cursor = self._connection.execute(sql)
-        return Rows([column[0] for column in cursor.description], cursor.fetchall())
+        return FetchedRows([column[0] for column in cursor.description], cursor.fetchall())
 
     def _run_pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
         refuse_other_words(sql, self.name)

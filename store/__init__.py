@@ -46,16 +46,15 @@ from store._signature_key import signature_key
 from store._store import Store
 from store._values import Counts, IncidentFilter, Result, Run
 from store._view import View
-from store._work import Claim, Daemon, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotState
+from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
 
 __all__ = [
     "Backup",
     "Book",
     "Changed",
-    "Claim",
     "Counts",
-    "Daemon",
     "DaemonLock",
+    "DaemonRecord",
     "Delivery",
     "DeliveryState",
     "Disabled",
@@ -85,6 +84,7 @@ __all__ = [
     "Skip",
     "SkipReason",
     "Slot",
+    "SlotDecision",
     "SlotState",
     "Staged",
     "Store",

@@ -22,8 +22,8 @@ from checks.classes.counts import (
     ClassChange,
     ClassCounts,
     KnownCounts,
+    KnownRelease,
     PartCounts,
-    Release,
     Unfit,
 )
 from checks.classes.pairs import SignaturePairs
@@ -70,12 +70,12 @@ class StoredCounts:
         in_turns(self._store, chain.from_iterable(staging.steps() for staging in stagings.values()))
         return {subject: staging.result() for subject, staging in stagings.items()}
 
-    def releases(self, subject: str) -> Sequence[Release]:
+    def releases(self, subject: str) -> Sequence[KnownRelease]:
         """Return the earlier releases that are remembered under a subject, the oldest first."""
         with self._store.reading() as view:
             return view.releases(subject)
 
-    def write_release(self, subject: str, release: Release) -> int:
+    def write_release(self, subject: str, release: KnownRelease) -> int:
         """Write a release under a subject, and return its number; nobody sees it before `Book.end_release`.
 
         Raises:

@@ -10,7 +10,7 @@ from sqlalchemy import delete, select
 from store._columns import columns_of
 from store._connected import Connected
 from store._given import any_of
-from store._work import Daemon, Quarantine
+from store._work import DaemonRecord, Quarantine
 from store._work_rows import DaemonRow, QuarantineRow
 
 SILENT: Final = timedelta(days=7)
@@ -35,12 +35,12 @@ def rest_after(crashes: int) -> timedelta | None:
 class DaemonView(Connected):
     """What can be asked about daemons."""
 
-    def daemons(self) -> list[Daemon]:
+    def daemons(self) -> list[DaemonRecord]:
         """Return the daemons that run or ran lately, the one that started last first."""
         rows = self._connection.execute(
             select(*columns_of(DaemonRow)).order_by(_DAEMON.c.started_at.desc(), _DAEMON.c.id)
         )
-        return [Daemon(**row) for row in rows.mappings()]
+        return [DaemonRecord(**row) for row in rows.mappings()]
 
     def quarantines(self) -> list[Quarantine]:
         """Return the checks that have killed their worker since they last ran well, by check id."""
@@ -51,7 +51,7 @@ class DaemonView(Connected):
 class DaemonBook(DaemonView):
     """What can be written about daemons."""
 
-    def daemon_is(self, daemon: Daemon) -> None:
+    def daemon_is(self, daemon: DaemonRecord) -> None:
         """Remember how a daemon is, in place of what was known; forget those that were silent for 7 days."""
         entries = {field.name: getattr(daemon, field.name) for field in fields(daemon)}
         new = {name: value for name, value in entries.items() if name != "id"}

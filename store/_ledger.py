@@ -23,11 +23,11 @@ from remedies import Misfit
 from remedies.differential_privacy.ledger import (
     Answered,
     Audit,
-    Budget,
     Charge,
     GivenAnswer,
     Granted,
     Ledger,
+    LedgerBudget,
     Refusal,
     RefusalReason,
     Standing,
@@ -40,7 +40,7 @@ from store._json import from_text, to_text
 from store._ledger_anchor import Anchor, AnchorFile
 from store._ledger_audit import audit, disagreement
 from store._ledger_book import LedgerView, StoredBudget, Tries
-from store._ledger_chain import Entry, EntryKind, Fact
+from store._ledger_chain import ChainedEntry, EntryKind, LedgerFact
 from store._ledger_resume import carry_over, described, resumed_already
 from store._request_claims import RequestClaim
 from store._store import Store
@@ -56,7 +56,7 @@ class StoredLedger:
         self._store = store
         self._anchor = AnchorFile(anchor)
 
-    def create(self, budget: Budget, *, actor: str, now: datetime, marks: Iterable[str] = ()) -> Standing:
+    def create(self, budget: LedgerBudget, *, actor: str, now: datetime, marks: Iterable[str] = ()) -> Standing:
         """Create a budget, once: it is never taken back, and no other one of the data set and unit can be made.
 
         `marks`: by what the table is known, whatever it is called; kept with the budget, so that the same table under
@@ -83,7 +83,7 @@ class StoredLedger:
             stored = book.add_budget(budget, body=described(budget), actor=actor, now=now)
             if known_by:
                 body = to_text({"data_set": budget.data_set, "marks": known_by})
-                book.append_fact(Fact(EntryKind.IDENTIFIED, body, actor, now, budget=stored.id))
+                book.append_fact(LedgerFact(EntryKind.IDENTIFIED, body, actor, now, budget=stored.id))
             return Standing(budget, 0, 0)
 
         return self.write(make)
@@ -102,7 +102,7 @@ class StoredLedger:
             if not book.set_total(known.id, total):
                 raise StoreConflict(f"more of the budget of {data_set} is spent already than that total")
             body = to_text({"reason": reason})
-            book.append_fact(Fact(EntryKind.CHANGED, body, actor, now, budget=known.id, nano=total))
+            book.append_fact(LedgerFact(EntryKind.CHANGED, body, actor, now, budget=known.id, nano=total))
             return book.ledger_standing(replace(known, budget=replace(known.budget, total=total)))
 
         return self.write(change)
@@ -222,7 +222,7 @@ class StoredLedger:
                 parts = None if anchor is None else {"number": anchor.head.number, "hash": anchor.head.hash.hex()}
                 body = to_text({"reason": reason, "problem": problem, "anchor": parts})
                 apart = anchor is not None and book.ledger_head().number >= anchor.head.number
-                book.append_fact(Fact(EntryKind.RESUMED, body, actor, now))
+                book.append_fact(LedgerFact(EntryKind.RESUMED, body, actor, now))
                 if anchor is not None:
                     carry_over(book, anchor, apart=apart, actor=actor, now=now)
             mark = _mark(book)
@@ -274,7 +274,7 @@ class StoredLedger:
                 f"a cost for {charge.adjacency} neighbours in {charge.accounting} accounting cannot be charged to a "
                 f"budget for {stored.budget.adjacency} neighbours in {stored.budget.accounting} accounting"
             )
-        fact = Fact(
+        fact = LedgerFact(
             *(EntryKind.RESERVED, to_text(charge.request), actor, now),
             budget=stored.id,
             request=charge.request_id,
@@ -303,7 +303,7 @@ class StoredLedger:
         body = book.stored_answer(request)
         if body is None:
             body = to_text({"answer": answer, "reservation": granted.entry})
-            fact = Fact(EntryKind.ANSWERED, body, actor, now, budget=reserved.fact.budget, request=request)
+            fact = LedgerFact(EntryKind.ANSWERED, body, actor, now, budget=reserved.fact.budget, request=request)
             book.append_fact(fact)
         stored: Mapping[str, Json] = from_text(body)["answer"]
         return stored
@@ -316,7 +316,7 @@ def _budget(view: LedgerView, data_set: str, unit: str) -> StoredBudget:
     return stored_budget
 
 
-def _given(charged: Entry, answered: Entry) -> GivenAnswer:
+def _given(charged: ChainedEntry, answered: ChainedEntry) -> GivenAnswer:
     return GivenAnswer(
         request_id=answered.fact.request or "",
         request=from_text(charged.fact.body),

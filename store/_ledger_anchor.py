@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from remedies import Misfit
 from remedies.differential_privacy.accounting import Accounting
-from remedies.differential_privacy.ledger import Budget
+from remedies.differential_privacy.ledger import LedgerBudget
 from remedies.differential_privacy.sensitivity import Adjacency
 from store._engines import address_of
 from store._errors import LedgerBroken, StoreUnavailable
@@ -34,7 +34,7 @@ class Anchor:
     """An entry, and what was spent of each budget when it was the last one."""
 
     head: Head
-    spent: Sequence[tuple[Budget, int]] = ()
+    spent: Sequence[tuple[LedgerBudget, int]] = ()
 
 
 def anchor_file(url: str, path: Path | None = None) -> Path:
@@ -189,7 +189,7 @@ def _read(text: str) -> Anchor:
     return Anchor(head, [(_budget(one), int(one["spent"])) for one in said["budgets"]])
 
 
-def _budget(one: Mapping[str, Any]) -> Budget:
+def _budget(one: Mapping[str, Any]) -> LedgerBudget:
     delta = None if one["delta"] is None else Fraction(one["delta"])
     words = Accounting(one["accounting"]), Adjacency(one["adjacency"])
-    return Budget(one["data_set"], one["unit"], *words, one["total"], delta)
+    return LedgerBudget(one["data_set"], one["unit"], *words, one["total"], delta)

@@ -10,7 +10,7 @@ from store._errors import LedgerBroken, StoreCorrupt
 from store._json import from_text
 from store._ledger_anchor import Anchor
 from store._ledger_book import LedgerView
-from store._ledger_chain import START, Entry, EntryKind, Fact, Head
+from store._ledger_chain import START, ChainedEntry, EntryKind, Head, LedgerFact
 from store._ledger_resume import described
 
 _BATCH: Final = 1000
@@ -53,7 +53,7 @@ def audit(view: LedgerView, anchor: Anchor | LedgerBroken | None) -> Audit:
     return Audit(walk.count, None if anchor is None else anchor.head.number, [*walk.flaws, *results])
 
 
-def _entries(view: LedgerView) -> Iterator[Entry]:
+def _entries(view: LedgerView) -> Iterator[ChainedEntry]:
     last = START.number
     while batch := view.ledger_entries(last, _BATCH):
         yield from batch
@@ -81,7 +81,7 @@ class _Walk:
     answered: set[str | None] = field(default_factory=set)
     flaws: list[Flaw] = field(default_factory=list)
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: ChainedEntry) -> None:
         """Look at the next entry."""
         self.count += 1
         if entry.number != self.head.number + 1:
@@ -95,10 +95,10 @@ class _Walk:
         if problem is not None:
             self._find(entry, problem)
 
-    def _find(self, entry: Entry, problem: str) -> None:
+    def _find(self, entry: ChainedEntry, problem: str) -> None:
         self.flaws.append(Flaw(entry.number, problem))
 
-    def _fold(self, number: int, fact: Fact) -> str | None:
+    def _fold(self, number: int, fact: LedgerFact) -> str | None:
         if fact.kind is EntryKind.CREATED and fact.budget == number:
             self.budgets[number] = _Sum(fact.body, fact.nano or 0)
         known = self.budgets.get(fact.budget)
@@ -116,13 +116,13 @@ class _Walk:
             return "more was charged than the budget's total"
         return self._charge(number, fact) if fact.kind is EntryKind.RESERVED else None
 
-    def _charge(self, number: int, fact: Fact) -> str | None:
+    def _charge(self, number: int, fact: LedgerFact) -> str | None:
         self.reserved[number] = fact.request
         content = (fact.budget, fact.nano, fact.body)
         same = self.charged.setdefault(fact.request, content) == content
         return None if same else "it charges a request that asked something else before"
 
-    def _answer(self, fact: Fact) -> str | None:
+    def _answer(self, fact: LedgerFact) -> str | None:
         try:
             reservation = from_text(fact.body)["reservation"]
         except (StoreCorrupt, KeyError, TypeError):

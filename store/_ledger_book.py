@@ -8,16 +8,16 @@ from typing import Any, Final
 
 from sqlalchemy import func, insert, literal_column, select, update
 
-from remedies.differential_privacy.ledger import Budget, Standing
+from remedies.differential_privacy.ledger import LedgerBudget, Standing
 from store._columns import columns_of
 from store._connected import Connected
 from store._json import from_text
-from store._ledger_chain import START, Entry, EntryKind, Fact, Head, follow
+from store._ledger_chain import START, ChainedEntry, EntryKind, Head, LedgerFact, follow
 from store._ledger_rows import BudgetRow, LedgerEntryRow
 
 _BUDGET: Final = BudgetRow.__table__
 _ENTRY: Final = LedgerEntryRow.__table__
-_FACT: Final = [field.name for field in fields(Fact)]
+_FACT: Final = [field.name for field in fields(LedgerFact)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class StoredBudget:
     """A budget, what was spent of it, and its number."""
 
     id: int
-    budget: Budget
+    budget: LedgerBudget
     spent: int
 
 
@@ -58,12 +58,12 @@ class LedgerView(Connected):
         found: bytes | None = self._connection.scalar(select(_ENTRY.c.hash).where(_ENTRY.c.number == number))
         return found
 
-    def ledger_entries(self, after: int, limit: int) -> Sequence[Entry]:
+    def ledger_entries(self, after: int, limit: int) -> Sequence[ChainedEntry]:
         """Return entries in order."""
         some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.number > after).order_by(_ENTRY.c.number)
         return [_entry(row) for row in self._connection.execute(some.limit(limit)).mappings()]
 
-    def ledger_entry(self, number: int) -> Entry | None:
+    def ledger_entry(self, number: int) -> ChainedEntry | None:
         """Return one entry."""
         return next((entry for entry in self.ledger_entries(number - 1, 1) if entry.number == number), None)
 
@@ -83,7 +83,7 @@ class LedgerView(Connected):
         largest = self._connection.scalar(select(func.max(_ENTRY.c.nano)).where(_ENTRY.c.budget == stored.id, charged))
         return Standing(stored.budget, stored.spent, largest or 0)
 
-    def first_reservation(self, request: str) -> Fact | None:
+    def first_reservation(self, request: str) -> LedgerFact | None:
         """Return the first charge of a request."""
         this_one = (_ENTRY.c.request == request, _ENTRY.c.kind == EntryKind.RESERVED)
         first = select(*columns_of(LedgerEntryRow)).where(*this_one).order_by(_ENTRY.c.number).limit(1)
@@ -107,7 +107,7 @@ class LedgerView(Connected):
         charged = self._connection.scalar(this_one) or 0
         return Tries(charged, self.stored_answer(request) is not None, number, lost_at)
 
-    def answers(self, budget: int, limit: int) -> Sequence[tuple[Entry, Entry]]:
+    def answers(self, budget: int, limit: int) -> Sequence[tuple[ChainedEntry, ChainedEntry]]:
         """Return the last answers of a budget, newest first, each with the charge that it was stored for."""
         these = (_ENTRY.c.budget == budget, _ENTRY.c.kind == EntryKind.ANSWERED)
         newest = select(*columns_of(LedgerEntryRow)).where(*these).order_by(_ENTRY.c.number.desc()).limit(limit)
@@ -117,12 +117,12 @@ class LedgerView(Connected):
         by_number = {row["number"]: _entry(row) for row in self._connection.execute(charges).mappings()}
         return [(by_number[number], entry) for number, entry in zip(numbers, entries, strict=True)]
 
-    def resumptions(self) -> Sequence[Fact]:
+    def resumptions(self) -> Sequence[LedgerFact]:
         """Return what was said whenever the ledger was resumed."""
         some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.kind == EntryKind.RESUMED)
         return [_entry(row).fact for row in self._connection.execute(some).mappings()]
 
-    def release_entries(self) -> Sequence[Entry]:
+    def release_entries(self) -> Sequence[ChainedEntry]:
         """Return the entries about facts of releases, the oldest first."""
         kinds = _ENTRY.c.kind.in_([EntryKind.RELEASE, EntryKind.ADOPTED])
         some = select(*columns_of(LedgerEntryRow)).where(kinds).order_by(_ENTRY.c.number)
@@ -138,7 +138,7 @@ class LedgerView(Connected):
 class LedgerBook(LedgerView):
     """What can be written in the ledger."""
 
-    def append_fact(self, fact: Fact) -> Entry:
+    def append_fact(self, fact: LedgerFact) -> ChainedEntry:
         """Write a fact after the last one."""
         entry = follow(self.ledger_head(), fact)
         row = {name: getattr(fact, name) for name in _FACT}
@@ -146,13 +146,13 @@ class LedgerBook(LedgerView):
         self._connection.execute(insert(_ENTRY).values(row))
         return entry
 
-    def add_budget(self, budget: Budget, *, body: str, actor: str, now: datetime) -> StoredBudget:
+    def add_budget(self, budget: LedgerBudget, *, body: str, actor: str, now: datetime) -> StoredBudget:
         """Write a budget of which nothing is spent, and the entry that says so."""
         number = self.ledger_head().number + 1
         row: dict[str, Any] = {field.name: getattr(budget, field.name) for field in fields(budget)}
         row |= {"id": number, "spent": 0, "delta": None if budget.delta is None else str(budget.delta)}
         self._connection.execute(insert(_BUDGET).values(row))
-        self.append_fact(Fact(EntryKind.CREATED, body, actor, now, budget=number, nano=budget.total))
+        self.append_fact(LedgerFact(EntryKind.CREATED, body, actor, now, budget=number, nano=budget.total))
         return StoredBudget(number, budget, 0)
 
     def set_total(self, budget: int, total: int) -> bool:
@@ -169,9 +169,9 @@ class LedgerBook(LedgerView):
 
 def _stored(row: Any) -> StoredBudget:
     delta = None if row.delta is None else Fraction(row.delta)
-    budget = Budget(row.data_set, row.unit, row.accounting, row.adjacency, row.total, delta)
+    budget = LedgerBudget(row.data_set, row.unit, row.accounting, row.adjacency, row.total, delta)
     return StoredBudget(row.id, budget, row.spent)
 
 
-def _entry(row: Any) -> Entry:
-    return Entry(row["number"], Fact(**{name: row[name] for name in _FACT}), row["previous"], row["hash"])
+def _entry(row: Any) -> ChainedEntry:
+    return ChainedEntry(row["number"], LedgerFact(**{name: row[name] for name in _FACT}), row["previous"], row["hash"])

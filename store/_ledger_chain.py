@@ -41,7 +41,7 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class LedgerFact:
     """What an entry says, before it has its place."""
 
     kind: EntryKind
@@ -62,11 +62,11 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ChainedEntry:
     """A fact in its place."""
 
     number: int
-    fact: Fact
+    fact: LedgerFact
     previous: bytes
     hash: bytes
 
@@ -85,13 +85,13 @@ START: Final = Head(0, ORIGIN)
 """The head of a ledger without entries."""
 
 
-def follow(head: Head, fact: Fact) -> Entry:
+def follow(head: Head, fact: LedgerFact) -> ChainedEntry:
     """Return a fact its place after the last entry."""
     number = head.number + 1
-    return Entry(number, fact, head.hash, hash_of(number, fact, head.hash))
+    return ChainedEntry(number, fact, head.hash, hash_of(number, fact, head.hash))
 
 
-def hash_of(number: int, fact: Fact, previous: bytes) -> bytes:
+def hash_of(number: int, fact: LedgerFact, previous: bytes) -> bytes:
     """Return the hash of an entry: SHA-256 of its fields as a JSON list in ASCII, which is one text for one entry."""
     content = [
         *(number, fact.kind.value, fact.budget, fact.request, fact.nano),

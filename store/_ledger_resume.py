@@ -2,14 +2,14 @@
 
 from datetime import datetime
 
-from remedies.differential_privacy.ledger import Budget
+from remedies.differential_privacy.ledger import LedgerBudget
 from store._json import from_text, to_text
 from store._ledger_anchor import Anchor
 from store._ledger_book import LedgerBook, LedgerView, StoredBudget
-from store._ledger_chain import EntryKind, Fact
+from store._ledger_chain import EntryKind, LedgerFact
 
 
-def described(budget: Budget) -> str:
+def described(budget: LedgerBudget) -> str:
     """Return what an entry says of a budget, but for its total."""
     words = {"data_set": budget.data_set, "unit": budget.unit, "accounting": budget.accounting.value}
     delta = None if budget.delta is None else str(budget.delta)
@@ -36,7 +36,7 @@ def carry_over(book: LedgerBook, anchor: Anchor, *, apart: bool, actor: str, now
         lost = min(spent if apart else spent - stored.spent, total - stored.spent)
         if lost > 0 and book.spend(stored.id, lost):
             body = to_text({"anchor": anchor.head.number, "apart": apart})
-            book.append_fact(Fact(EntryKind.CARRIED, body, actor, now, budget=stored.id, nano=lost))
+            book.append_fact(LedgerFact(EntryKind.CARRIED, body, actor, now, budget=stored.id, nano=lost))
 
 
 def _widen(book: LedgerBook, stored: StoredBudget, total: int, *, actor: str, now: datetime) -> int:
@@ -44,5 +44,5 @@ def _widen(book: LedgerBook, stored: StoredBudget, total: int, *, actor: str, no
     if total == stored.budget.total or not book.set_total(stored.id, total):
         return stored.budget.total
     body = to_text({"reason": "as the anchor knows"})
-    book.append_fact(Fact(EntryKind.CHANGED, body, actor, now, budget=stored.id, nano=total))
+    book.append_fact(LedgerFact(EntryKind.CHANGED, body, actor, now, budget=stored.id, nano=total))
     return total

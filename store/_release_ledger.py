@@ -12,13 +12,13 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
 
-from checks.classes.counts import CLASS_VALUE, SIGNATURE, Release
+from checks.classes.counts import CLASS_VALUE, SIGNATURE, KnownRelease
 from incidents import to_us
 from remedies.differential_privacy.ledger import Audit, Flaw
 from store._book import Book
 from store._json import from_text, to_text
 from store._ledger import StoredLedger
-from store._ledger_chain import EntryKind, Fact
+from store._ledger_chain import EntryKind, LedgerFact
 from store._release_events import ReleaseEvent, ReleaseEventKind
 from store._view import View
 
@@ -32,7 +32,7 @@ class RememberedPersons:
     """Whom a release held, and under which subject that is remembered."""
 
     subject: str
-    release: Release
+    release: KnownRelease
 
     @property
     def key(self) -> tuple[str, str]:
@@ -60,13 +60,13 @@ class ReleaseLedger:
         number = book.add_release_event(event)
         key = self._key()
         parts = {"event": number, "mac": _event_mac(event, number, key), **_persons_part(persons, key)}
-        book.append_fact(Fact(EntryKind.RELEASE, to_text(parts), event.actor, event.recorded_at))
+        book.append_fact(LedgerFact(EntryKind.RELEASE, to_text(parts), event.actor, event.recorded_at))
         return number
 
     def append_persons(self, book: Book, persons: RememberedPersons, *, actor: str, now: datetime) -> None:
         """Write the entry of persons that are remembered apart from an export."""
         parts = {"event": None, **_persons_part(persons, self._key())}
-        book.append_fact(Fact(EntryKind.RELEASE, to_text(parts), actor, now))
+        book.append_fact(LedgerFact(EntryKind.RELEASE, to_text(parts), actor, now))
 
     def verify(self) -> Audit:
         """Verify the whole chain, the anchor, and each fact of a release with the persons that are remembered."""
@@ -108,7 +108,7 @@ class ReleaseLedger:
                 for release in book.releases(subject)
             ]
             body = to_text({"reason": reason, "events": events, "persons": remembered})
-            book.append_fact(Fact(EntryKind.ADOPTED, body, actor, now))
+            book.append_fact(LedgerFact(EntryKind.ADOPTED, body, actor, now))
             for name in sorted({event.release for event in book.release_events()}):
                 note = f"the record of releases was changed and is taken as it is: {reason}"
                 self.append(book, ReleaseEvent(name, ReleaseEventKind.HELD, actor, note, {}, now))
@@ -179,7 +179,7 @@ _NAMES: Final = {
 }
 
 
-def _person_problem(release: Release, entry: tuple[str, int] | None, key: bytes) -> str | None:
+def _person_problem(release: KnownRelease, entry: tuple[str, int] | None, key: bytes) -> str | None:
     if entry is None:
         return f"the persons of '{release.name}' are not in the ledger: they were not written by Tablewatch"
     if entry[0] != _persons_mac(release, key):
@@ -200,7 +200,7 @@ def _event_mac(event: ReleaseEvent, number: int, key: bytes) -> str:
     return blake2b(text.encode("ascii"), key=key, digest_size=_SIZE, person=b"release fact").hexdigest()
 
 
-def _persons_mac(release: Release, key: bytes) -> str:
+def _persons_mac(release: KnownRelease, key: bytes) -> str:
     """Return the MAC of who was in which class, in no order, each pair once, as the store keeps them."""
     pairs = release.pairs
     mac = blake2b(key=key, digest_size=_SIZE, person=b"release persons")

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sqlalchemy import delete, insert, literal_column, select, update
 
-from checks.classes.counts import CLASS_VALUE, SIGNATURE, PersonPairs, Release
+from checks.classes.counts import CLASS_VALUE, SIGNATURE, KnownRelease, PersonPairs
 from store._class_rows import ReleasedRowRow, ReleasedValueRow, ReleaseRow
 from store._errors import StoreConflict
 from store._release_events import ReleaseEventBook, ReleaseEventView
@@ -24,11 +24,11 @@ class ReleaseView(ReleaseEventView):
         whole = select(_RELEASE.c.subject).where(_RELEASE.c.is_whole == literal_column("1")).distinct()
         return sorted(self._connection.scalars(whole))
 
-    def releases(self, subject: str) -> Sequence[Release]:
+    def releases(self, subject: str) -> Sequence[KnownRelease]:
         """Return the releases that are remembered under a subject, the oldest first."""
         whole = select(_RELEASE).where(_RELEASE.c.subject == subject, _RELEASE.c.is_whole == literal_column("1"))
         found = self._connection.execute(whole.order_by(_RELEASE.c.released_at, _RELEASE.c.id)).all()
-        return [Release(row.name, row.released_at, self._pairs(row)) for row in found]
+        return [KnownRelease(row.name, row.released_at, self._pairs(row)) for row in found]
 
     def _pairs(self, release: Any) -> PersonPairs:
         rows = select(_ROW.c.person, _ROW.c.class_signature).where(_ROW.c.release == release.id)
@@ -44,7 +44,7 @@ class ReleaseView(ReleaseEventView):
 class ReleaseBook(ReleaseEventBook, ReleaseView):
     """What can be written of releases."""
 
-    def begin_release(self, subject: str, release: Release) -> int:
+    def begin_release(self, subject: str, release: KnownRelease) -> int:
         """Begin to remember a release; gives its number.
 
         Raises:

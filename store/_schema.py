@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, column, insert, inspect, table, text
 
 from store._errors import StoreError, StoreForeign, StoreNewer
 
@@ -104,7 +104,7 @@ def upgrade(connection: Connection, name: str, *, to: str) -> None:
     revision = revision_of(connection, name)
     if revision is None:
         create_tables(connection)
-        connection.execute(text(f"INSERT INTO {REVISION_TABLE} VALUES ('{FIRST}')"))  # noqa: S608 - our own constants
+        connection.execute(insert(table(REVISION_TABLE, column("version_num"))).values(version_num=FIRST))
         revision = FIRST
     if revision < FIRST:
         raise StoreError(

@@ -15,7 +15,7 @@ from store._errors import StoreError
 from store._given import any_of, given
 from store._timetable import IS_LOOKED_AT, IS_RUNNING, TimetableBook, TimetableView
 from store._types import UtcTime, Whole
-from store._work import Claim, Lease, Slot, SlotState
+from store._work import Lease, Slot, SlotDecision, SlotState
 from store._work_rows import ScheduleRow, SlotRow
 
 _SCHEDULE: Final = ScheduleRow.__table__
@@ -53,7 +53,9 @@ class SlotView(TimetableView):
 class SlotBook(TimetableBook, SlotView):
     """What can be written about slots."""
 
-    def claim(self, claims: Sequence[Claim], *, holder: str, now: datetime, lease_until: datetime) -> list[Lease]:
+    def claim(
+        self, claims: Sequence[SlotDecision], *, holder: str, now: datetime, lease_until: datetime
+    ) -> list[Lease]:
         """Take what is due: move each table on to its next slot, begin the slot to run, remember what is left out.
 
         A claim counts only if its table is in the schedule as it was seen and, when a slot is to run, nobody runs
@@ -124,7 +126,7 @@ class SlotBook(TimetableBook, SlotView):
             raise StoreError("a slot is finished as done or given-up, not as running")
         return self._set_held(leases, {"state": state, "ended_at": now}, run_ids or {})
 
-    def _move_on(self, claims: Sequence[Claim]) -> set[str]:
+    def _move_on(self, claims: Sequence[SlotDecision]) -> set[str]:
         """Move tables on to their next slot, where the claim still holds; gives their names."""
         seen = given(
             self._connection,

@@ -115,7 +115,7 @@ class Word(TypeDecorator[StrEnum]):
         return None if value is None else self.words(value)
 
 
-class Money(TypeDecorator[Decimal]):
+class MoneyText(TypeDecorator[Decimal]):
     """An amount, kept as text with all its digits: SQLite has no exact decimal."""
 
     impl = Text

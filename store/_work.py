@@ -55,7 +55,7 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class SlotDecision:
     """What to do about a table that is due.
 
     `due` is its row as it was seen: a claim holds only if it is still so. `slot` is the one to run, None to run none;
@@ -109,7 +109,7 @@ class Quarantine:
 
 
 @dataclass(frozen=True, slots=True)
-class Daemon:
+class DaemonRecord:
     """A process that runs checks. `id` is random, of one start; `config_error` is text without secrets."""
 
     id: str

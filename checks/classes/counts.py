@@ -174,7 +174,7 @@ KeptAnswer: TypeAlias = ClassChange | PersonPairs
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class KnownRelease:
     """An earlier release of a table, as it is remembered: its name, when it was given away, and whom it held."""
 
     name: str
@@ -213,5 +213,5 @@ class ClassCounts(Protocol):
     def stage_counts(self, changes: Mapping[str, ClassChange], *, now: datetime) -> Mapping[str, Applied | Unfit]:
         """Write changes, by subject."""
 
-    def releases(self, subject: str) -> Sequence[Release]:
+    def releases(self, subject: str) -> Sequence[KnownRelease]:
         """Return the earlier releases that are remembered under a subject, the oldest first."""

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from checks.classes.counts import PersonPairs, Release
+from checks.classes.counts import KnownRelease, PersonPairs
 
 NAME: Final = "release"
 SIZE: Final = "size"
 PERSONS: Final = "persons"
 
 
-def compared(now: PersonPairs, releases: Sequence[Release]) -> list[Mapping[str, Any]]:
+def compared(now: PersonPairs, releases: Sequence[KnownRelease]) -> list[Mapping[str, Any]]:
     """Return, per release and size of group, how many persons are in groups of that size: `release`, `size`, `persons`.
 
     A release with which the table has nobody in common has one row, of size 0 and no persons. One whose persons are

@@ -57,7 +57,7 @@ class Imported:
 
 
 @dataclass
-class Exported:
+class ExportedSuite:
     """A suite in the form of Great Expectations 1.x; what differs from the checks, and those without a twin."""
 
     suite: dict[str, Any]
@@ -74,12 +74,12 @@ def to_suite(
     *,
     zones: Zones,
     classified: Mapping[str, ColumnClass] = MappingProxyType({}),
-) -> Exported:
+) -> ExportedSuite:
     """Return the suite of a table's checks.
 
     `zones` are those of its naive time columns, `classified` what its columns say of persons.
     """
-    exported = Exported({"name": name, "expectations": [], "meta": {"great_expectations_version": _gx_version()}})
+    exported = ExportedSuite({"name": name, "expectations": [], "meta": {"great_expectations_version": _gx_version()}})
     for check in checks:
         try:
             twins = twins_of(check, zones, classified)

@@ -57,7 +57,7 @@ class GxRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredExpectation:
     """An expectation as configured, and its route: `sql` (SQLite, PostgreSQL), `frame`, or None if not yet known."""
 
     expectation: str
@@ -97,7 +97,7 @@ def evaluate(request: GxRequest, *, deadline: timedelta) -> Mapping[str, Any]:
     return _ask(request, frame, deadline)
 
 
-def validate(declared: Sequence[Declared], *, within: timedelta | None = None) -> Sequence[str | None]:
+def validate(declared: Sequence[DeclaredExpectation], *, within: timedelta | None = None) -> Sequence[str | None]:
     """Format, for each expectation, what is wrong with it before any table is read; None where nothing is.
 
     Wrong are: an unknown name, arguments that do not fit it, no implementation for its route. `within`: the most time
@@ -119,7 +119,7 @@ def validate(declared: Sequence[Declared], *, within: timedelta | None = None) -
     return answers
 
 
-def _problem_of(declared: Declared, within: timedelta) -> str | None:
+def _problem_of(declared: DeclaredExpectation, within: timedelta) -> str | None:
     try:
         kwargs = runnable(declared.kwargs)
     except Misconfigured as error:

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from checks.risk.composition import Composition, intersect
     from checks.risk.hierarchy import Hierarchy
     from checks.risk.l_measures import ColumnDiversity, LDiversity, l_diversity
-    from checks.risk.population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
-    from checks.risk.presence import JournalistRisk, Presence, delta_presence, journalist_risk
+    from checks.risk.population import PopulationEstimate, PopulationModel, PopulationUniqueness, population_uniqueness
+    from checks.risk.presence import JournalistRisk, PresenceBounds, delta_presence, journalist_risk
     from checks.risk.record_linkage import Linkage, linkage
     from checks.risk.sizes import ClassSizes, class_sizes
     from checks.risk.subsets import Separation, separations
@@ -20,15 +20,15 @@ __all__ = [
     "ColumnCloseness",
     "ColumnDiversity",
     "Composition",
-    "Estimate",
     "Hierarchy",
     "JournalistRisk",
     "KAnonymity",
     "LDiversity",
     "Linkage",
+    "PopulationEstimate",
     "PopulationModel",
     "PopulationUniqueness",
-    "Presence",
+    "PresenceBounds",
     "Separation",
     "TCloseness",
     "class_sizes",

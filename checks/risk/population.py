@@ -25,7 +25,7 @@ class PopulationModel(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class PopulationEstimate:
     """What one model says. Every number is finite.
 
     `population_uniques`: rows of the population that are unique in it (U). `fraction_of_population`: U/N.
@@ -57,15 +57,15 @@ class PopulationUniqueness:
     sampling_fraction: float
     sample_uniques: int
     sample_unique_fraction: float
-    zayatz: Estimate
-    pitman: Estimate
-    snb: Estimate
-    poisson_gamma: Estimate
+    zayatz: PopulationEstimate
+    pitman: PopulationEstimate
+    snb: PopulationEstimate
+    poisson_gamma: PopulationEstimate
     dis: float | None
     decision: PopulationModel
     reason: str
 
-    def of(self, model: PopulationModel) -> Estimate:
+    def of(self, model: PopulationModel) -> PopulationEstimate:
         """Return the estimate of a model."""
         return {
             PopulationModel.ZAYATZ: self.zayatz,
@@ -75,7 +75,7 @@ class PopulationUniqueness:
         }[model]
 
     @property
-    def decided(self) -> Estimate:
+    def decided(self) -> PopulationEstimate:
         """Return the estimate to go by."""
         return self.of(self.decision)
 
@@ -157,12 +157,14 @@ def _population_size(rows: int, sampling_fraction: float | None, population_size
     return population_size
 
 
-def _estimate(sample: Sample, fit: Callable[[Sample], Fitted]) -> Estimate:
+def _estimate(sample: Sample, fit: Callable[[Sample], Fitted]) -> PopulationEstimate:
     size, uniques = sample.population_size, sample.uniques
     if sample.rows == size or not uniques:
-        return Estimate(uniques, uniques / size, 1.0 if uniques else 0.0, None)
+        return PopulationEstimate(uniques, uniques / size, 1.0 if uniques else 0.0, None)
     if uniques == sample.rows:
-        return Estimate(size, 1.0, 1.0, None, degenerate=True, problem="every row of the sample is unique in it")
+        return PopulationEstimate(
+            size, 1.0, 1.0, None, degenerate=True, problem="every row of the sample is unique in it"
+        )
     fitted = fit(sample)
     most = uniques / sample.fraction
     value, p = fitted.population_uniques, fitted.p_unique_given_sample_unique
@@ -170,7 +172,7 @@ def _estimate(sample: Sample, fit: Callable[[Sample], Fitted]) -> Estimate:
     divergence: float | None = sample.divergence(fitted.expected)
     if not all(map(math.isfinite, (value, p, divergence or 0.0))):
         value, p, divergence, problem = most, 1.0, None, "the model gives no number: the largest possible one is taken"
-    return Estimate(value, value / size, p, divergence, problem is not None, problem)
+    return PopulationEstimate(value, value / size, p, divergence, problem is not None, problem)
 
 
 def _out_of_range(sample: Sample, uniques: float) -> str | None:
@@ -191,7 +193,7 @@ def _correct_match(sample: Sample) -> float | None:
     return right / (right + wrong) if right + wrong else None
 
 
-def _decide(sample: Sample, estimates: Mapping[PopulationModel, Estimate]) -> tuple[PopulationModel, str]:
+def _decide(sample: Sample, estimates: Mapping[PopulationModel, PopulationEstimate]) -> tuple[PopulationModel, str]:
     """Choose by the rule of Dankar et al.: Pitman for small fractions, else the smaller of SNB and Zayatz."""
     zayatz, pitman, snb = (estimates[PopulationModel(name)] for name in ("zayatz", "pitman", "snb"))
     if sample.rows == sample.population_size:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
+class PresenceBounds:
     """How sure one can be of a person of the population that the table has, or has not, a row of that person.
 
     `delta_min`, `delta_max`: the smallest and largest share f/F of a class of the population that is in the table, 0 to
@@ -69,7 +69,7 @@ class JournalistRisk:
         return cls(rows, 0, smallest, 1 / smallest, average, at_risk)
 
 
-def delta_presence(table: pd.DataFrame, population: pd.DataFrame, quasi_identifiers: Shared) -> Presence:
+def delta_presence(table: pd.DataFrame, population: pd.DataFrame, quasi_identifiers: Shared) -> PresenceBounds:
     """Return the smallest and largest share of a class of the population that is in the table.
 
     Nergiz, Atzori, Clifton, Hiding the Presence of Individuals from Shared Databases, SIGMOD 2007: delta-presence holds
@@ -95,7 +95,7 @@ def delta_presence(table: pd.DataFrame, population: pd.DataFrame, quasi_identifi
     sizes, populations = _class_counts(table, population, quasi_identifiers)
     covered = populations > 0
     shares = sizes[covered] / populations[covered]
-    return Presence(
+    return PresenceBounds(
         rows=len(table),
         population_rows=len(population),
         classes=int((sizes > 0).sum()),

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from checks import Severity
-from incidents import BusinessHours, from_us, to_us
+from incidents import BusinessCalendar, from_us, to_us
 from monitor.config import QuietHours
 
 _AHEAD: Final = timedelta(days=8)
@@ -32,7 +32,7 @@ def lets_through(quiet: QuietHours, severity: Severity) -> bool:
 
 def quiet_until(quiet: QuietHours, now: datetime, *, zone: str) -> datetime | None:
     """Return when the stretch of quiet hours ends that a moment lies in, in UTC; None if it lies in none."""
-    hours = BusinessHours(frozenset(quiet.days), quiet.start, quiet.end, Decimal(0), quiet.timezone or zone)
+    hours = BusinessCalendar(frozenset(quiet.days), quiet.start, quiet.end, Decimal(0), quiet.timezone or zone)
     stretches = hours.between(to_us(now), to_us(now + _AHEAD))
     if stretches.starts.size == 0 or int(stretches.starts[0]) > to_us(now):
         return None

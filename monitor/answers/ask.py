@@ -157,7 +157,7 @@ def check_columns(data_set: DataSet) -> None:
         Misfit: a column is missing, or of another type, or two of its declared values are one in a file.
         SourceError: the source or the table cannot be reached, or the engine cannot ask so.
     """
-    from remedies.differential_privacy.answers import Limits
+    from remedies.differential_privacy.answers import BoundedColumn
     from remedies.differential_privacy.answers.reading import Reader
     from remedies.differential_privacy.answers.rows import meant_rows
 
@@ -168,7 +168,7 @@ def check_columns(data_set: DataSet) -> None:
         none = Reader(table.limit(0), source.dialect, source.types_declared)
         rows = meant_rows(none, data_set.declared, where=(), columns=tuple(domain), key=data_set.key)
         read = {
-            f"read_{place}": (rows.units(name, one) if isinstance(one, Limits) else rows.cell(name, one)).max()
+            f"read_{place}": (rows.units(name, one) if isinstance(one, BoundedColumn) else rows.cell(name, one)).max()
             for place, (name, one) in enumerate(domain.items())
         }
         source.fetch(source.compile(rows.table.aggregate(rows=rows.table.count(), **read)))

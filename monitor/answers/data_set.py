@@ -10,7 +10,7 @@ from monitor.scan.private_question import PrivateQuestion
 from monitor.scan.targets import targets_of
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies.differential_privacy.answers import Declared, Statistic, Terms
-from remedies.differential_privacy.ledger import Budget as LedgerBudget
+from remedies.differential_privacy.ledger import LedgerBudget
 from sources import SourceSpec, did_you_mean
 
 

@@ -21,13 +21,13 @@ from monitor.terminal.spreadsheet import escape_text, originals
 from monitor.terminal.text_cleaning import json_text
 from remedies import Misfit
 from remedies.differential_privacy import Oracle, choose_oracle, oracles
-from remedies.differential_privacy.domain import Domain
+from remedies.differential_privacy.domain import CategoryDomain
 from remedies.differential_privacy.epsilon import Loss
 from remedies.differential_privacy.mechanism import random_order
 from remedies.generalisation import text_of
 
 if TYPE_CHECKING:
-    from remedies.differential_privacy.answers import Range
+    from remedies.differential_privacy.answers import SteppedColumn
     from remedies.differential_privacy.frequency_oracles.choices import Codes
 
 _NAME: Final = "value"
@@ -41,17 +41,17 @@ class Respondents:
     """What a person could have: the values of a domain, or the numbers 0 to `size` - 1 where there is none."""
 
     size: int
-    domain: Domain | None = None
+    domain: CategoryDomain | None = None
 
     @classmethod
-    def of(cls, declared: "Range | Sequence[object]", other: str | None = None) -> "Respondents":
+    def of(cls, declared: "SteppedColumn | Sequence[object]", other: str | None = None) -> "Respondents":
         """Return a declared domain; `other`: the value that all others are taken for.
 
         Raises:
             Misfit: it does not have that value.
         """
         others = {} if other is None else {_NAME: other}
-        domain = Domain.read(_NAME, declared, others)
+        domain = CategoryDomain.read(_NAME, declared, others)
         return cls(domain.size, domain)
 
     def codes(self, texts: Iterable[str | None]) -> "Codes":
@@ -136,7 +136,7 @@ def read_reports(text: str, end: str, people: Respondents, oracle: Oracle) -> An
     return read
 
 
-def _escaped(domain: Domain) -> Mapping[str | None, str]:
+def _escaped(domain: CategoryDomain) -> Mapping[str | None, str]:
     """Return, by text in a CSV file, the value of a domain that it stands for, where they differ."""
     return dict(originals(map(text_of, domain.declared), column=_NAME).items())
 

@@ -123,10 +123,12 @@ def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> Non
     if not asked:
         return
     from checks.gx.suite import Note
-    from checks.gx.worker_door import Declared, validate
+    from checks.gx.worker_door import DeclaredExpectation, validate
 
     try:
-        answers = validate([Declared(check["expectation"], check["kwargs"]) for check in asked], within=_ASK_WITHIN)
+        answers = validate(
+            [DeclaredExpectation(check["expectation"], check["kwargs"]) for check in asked], within=_ASK_WITHIN
+        )
     except (ChildProcessError, TimeoutError) as error:
         invocation.note(f"note: Great Expectations could not be asked about the expectations: {error}")
         return

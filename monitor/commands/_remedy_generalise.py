@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from monitor.releases.treatment.generalise_table import RecodingRequest
     from remedies import Progress, UtilityReport
-    from remedies.generalisation.choices import Choices
+    from remedies.generalisation.choices import LevelChoices
     from remedies.generalise import Generalise
 
 
@@ -203,7 +203,7 @@ def lattice(
     invocation.emit(result, draw)
 
 
-def _look(question: "RecodingRequest", *, every: bool, tell: "Progress") -> "Choices":
+def _look(question: "RecodingRequest", *, every: bool, tell: "Progress") -> "LevelChoices":
     from monitor.releases.treatment.interrupt import stop_on_interrupt
 
     remedy, frequencies = cast("Generalise", question.remedy), question.frequencies()

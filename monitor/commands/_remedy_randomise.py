@@ -136,7 +136,7 @@ def _remedy(
         recipe_of,
         released_columns,
     )
-    from remedies.differential_privacy.answers import Range
+    from remedies.differential_privacy.answers import SteppedColumn
     from remedies.randomise import Randomise
 
     project, recipe = project_of(invocation), recipe_of(release)
@@ -157,7 +157,9 @@ def _remedy(
     with limits_in_words(""):
         return Randomise.model_validate(
             {
-                "domains": {name: cell if isinstance(cell, Range) else labels_of(cell) for name, cell in cells.items()},
+                "domains": {
+                    name: cell if isinstance(cell, SteppedColumn) else labels_of(cell) for name, cell in cells.items()
+                },
                 "others": {name: cell.other for name, cell in cells.items() if cell.other is not None},
                 **{name: said for name, said in words.items() if said is not None},
             }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from monitor.triage.time_parsing import TypedTimes
 
 
-class By(StrEnum):
+class GroupedBy(StrEnum):
     """What downtime is split up by; a test compares it with the groupings there are."""
 
     TABLE = "table"
@@ -46,7 +46,7 @@ def downtime(
     ] = None,
     to: Annotated[str | None, typer.Option(metavar="TIME", help="Where it ends; by default now.")] = None,
     as_of: Annotated[str | None, typer.Option(metavar="TIME", help="As it was known then; by default now.")] = None,
-    by: Annotated[By, typer.Option(help="Split up by this.")] = By.TABLE,
+    by: Annotated[GroupedBy, typer.Option(help="Split up by this.")] = GroupedBy.TABLE,
 ) -> None:
     """Show data downtime, N x (TTD + TTR), and its cost, in a window.
 

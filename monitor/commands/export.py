@@ -14,7 +14,7 @@ from monitor.terminal.text_cleaning import json_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from checks.gx.suite import Exported
+    from checks.gx.suite import ExportedSuite
     from monitor.config import Config, Loaded, Table
     from monitor.terminal.output_file import ProtectedFiles
 
@@ -89,7 +89,7 @@ def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":
     return (found,)
 
 
-def _export(loaded: "Loaded", table: "Table", invocation: Invocation) -> "Exported":
+def _export(loaded: "Loaded", table: "Table", invocation: Invocation) -> "ExportedSuite":
     from checks import Zones
     from checks.gx.suite import to_suite
 

@@ -213,7 +213,7 @@ def suggest(
     """
     from checks import Status
     from monitor.clock import SystemClock
-    from monitor.releases.disclosure.column_suggestions import Columns as Counted
+    from monitor.releases.disclosure.column_suggestions import ColumnProfile as Counted
     from monitor.releases.disclosure.table_ref import table_ref_of
     from monitor.reporting.terminal_views.risk import draw_columns
 

@@ -45,9 +45,9 @@ def run(
     from monitor.config import find
     from monitor.config.answer_series import AnswerSeries
     from monitor.config.project import Project
-    from monitor.daemon.daemon import Daemon
+    from monitor.daemon.daemon import DaemonProcess
     from monitor.daemon.journal import keep_journal
-    from monitor.daemon.metrics import AddressRefused
+    from monitor.daemon.metrics import MetricsAddressRefused
     from store import StoreError, StoreHeld, daemon_lock
 
     invocation: Invocation = ctx.obj
@@ -67,7 +67,7 @@ def run(
     try:
         open_store = partial(project.open_store, alone=True) if once else partial(open_patiently, project)
         with daemon_lock(project.config.storage.url) as lock, open_store() as store:
-            daemon = Daemon(project, path, store, lock=lock, once=once)
+            daemon = DaemonProcess(project, path, store, lock=lock, once=once)
             if not once:
                 daemon.run()
                 return
@@ -77,7 +77,7 @@ def run(
         raise Stop(ExitCode.NOT_EVALUATED, Problem("daemon.held", str(error))) from None
     except StoreError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
-    except AddressRefused as error:
+    except MetricsAddressRefused as error:
         raise Stop(ExitCode.USAGE, Problem("daemon.metrics", str(error))) from None
     _conclude(invocation, project.config.project, counted, statistics)
 

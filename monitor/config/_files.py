@@ -57,7 +57,7 @@ def patterns_of(path: Path) -> Sequence[str]:
     return names + [f"{escape(folder)}{os.sep}**{os.sep}*{end}" for folder in folders for end in sorted(_SUFFIXES)]
 
 
-class Files:
+class ConfigFiles:
     """The files of one configuration: their texts (for quoting a line) and what was wrong with them."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from checks.parameters.numbers import as_json
 from monitor.config._errors import ConfigError
-from monitor.config._files import Files, find
+from monitor.config._files import ConfigFiles, find
 from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hierarchies
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
 from monitor.config._secrets import hide_secrets
@@ -54,7 +54,7 @@ class Loaded:
     digest: str
     notes: tuple[Problem, ...]
     tree: Node
-    texts: Files
+    texts: ConfigFiles
 
     def place(self, *path: str | int) -> Place:
         """Return where a value stands: `loaded.place("tables", 0, "name")`.
@@ -108,7 +108,7 @@ def load_for(invocation: Invocation) -> Loaded:
 
 
 def _load(path: Path | str, environment: Mapping[str, str] | None) -> Loaded:
-    files, substitution = Files(), Substitution(os.environ if environment is None else environment)
+    files, substitution = ConfigFiles(), Substitution(os.environ if environment is None else environment)
     tree = files.read(Path(path), substitution)
     problems = [*files.problems, *substitution.problems]
     if tree is None:
@@ -150,7 +150,7 @@ def load_readable(path: Path, *, environment: Mapping[str, str] | None = None) -
     Each top-level key is read by itself, so that an error in another one, even one of YAML, does not matter. None if
     nothing that can be read names the store.
     """
-    files, substitution = Files(), Substitution(os.environ if environment is None else environment)
+    files, substitution = ConfigFiles(), Substitution(os.environ if environment is None else environment)
     tree = files.read_sections(path, _OF_THE_STORE, substitution)
     if tree is None or not isinstance(tree.value, dict) or "storage" not in tree.value:
         return None
@@ -202,7 +202,7 @@ def _validate(tree: Node, workshop: CheckBuilder, hierarchies: Hierarchies) -> t
         return None, list(word_errors(error.errors(include_url=False, include_input=False), tree, Config))
 
 
-def _error(problems: Iterable[Problem], files: Files, redactor: Redactor) -> ConfigError:
+def _error(problems: Iterable[Problem], files: ConfigFiles, redactor: Redactor) -> ConfigError:
     """Put problems in the order of their places, with the lines they point at.
 
     Where nothing could be filled in, the missing value is the one thing wrong; what follows from it is left out.

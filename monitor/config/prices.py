@@ -9,7 +9,7 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from checks import moment_of_local_time
-from incidents import BusinessHours, Maintenance, Pricing, RateCard, Role, money, role_rate, to_us
+from incidents import BusinessCalendar, MaintenanceSpans, Pricing, RateCard, StaffRole, money, role_rate, to_us
 from monitor.config import Config, Rates
 
 
@@ -24,13 +24,13 @@ def is_priced(config: Config) -> bool:
     return any(rates.tiers or rates.tables or rates.roles for rates in (config.cost, *config.cost.history))
 
 
-def maintenance_of(config: Config, names: Sequence[str]) -> Maintenance | None:
+def maintenance_of(config: Config, names: Sequence[str]) -> MaintenanceSpans | None:
     """Return the planned work on tables, for spans with these names; None where none is configured."""
     if not config.maintenance:
         return None
     domains = {table.name: table.domain for table in config.tables}
     planned = [(work, tuple(map(to_us, work.span(config.timezone)))) for work in config.maintenance]
-    return Maintenance.of(
+    return MaintenanceSpans.of(
         names,
         {
             name: [(start, end) for work, (start, end) in planned if work.concerns(name, domains.get(name))]
@@ -45,10 +45,12 @@ def _card(rates: Rates, zone: str) -> RateCard:
         valid_from_us=None if rates.valid_from is None else to_us(midnight(rates.valid_from, zone)),
         tables={name: rate.per_hour for name, rate in rates.tables.items()},
         tiers={name: rate.per_hour for name, rate in rates.tiers.items()},
-        roles=role_rate(Role(role.headcount, role.hourly, role.share) for role in rates.roles),
+        roles=role_rate(StaffRole(role.headcount, role.hourly, role.share) for role in rates.roles),
         business_hours=None
         if hours is None
-        else BusinessHours(frozenset(hours.days), hours.start, hours.end, hours.outside_factor, hours.timezone or zone),
+        else BusinessCalendar(
+            frozenset(hours.days), hours.start, hours.end, hours.outside_factor, hours.timezone or zone
+        ),
     )
 
 

@@ -16,7 +16,7 @@ from sources import CsvOptions, SourceSpec, is_same_table, table_identity
 from store import ReleaseLedger, Store, StoredLedger, StoreError, anchor_file, open_store, signature_key, store_file
 
 if TYPE_CHECKING:
-    from incidents import Maintenance, Pricing
+    from incidents import MaintenanceSpans, Pricing
     from monitor.config.prices import Currency
 
 _CONFIGURATION: Final = "a file of the configuration"
@@ -65,7 +65,7 @@ class Project:
 
         return Currency.of(self.config.cost.currency)
 
-    def maintenance(self, names: Sequence[str]) -> "Maintenance | None":
+    def maintenance(self, names: Sequence[str]) -> "MaintenanceSpans | None":
         """Return the planned work on tables, for spans with these names; None where none is configured."""
         from monitor.config.prices import maintenance_of
 

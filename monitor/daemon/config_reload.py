@@ -11,7 +11,7 @@ from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.liveness import tell_systemd
 from monitor.daemon.observer import Observer
-from monitor.daemon.presence import Presence
+from monitor.daemon.presence import DaemonPresence
 from monitor.daemon.work_loop import Work
 from monitor.scan.recorder import retire
 from monitor.terminal.output import count
@@ -23,7 +23,7 @@ _Mark: TypeAlias = tuple[tuple[str, int, int, int], ...]
 _FIXED: Final = "'{name}' cannot change while the daemon runs; restart it to use the new one"
 
 
-class Refused(Exception):
+class ReloadRefused(Exception):
     """A changed configuration cannot be used; the text says why, without secrets."""
 
 
@@ -63,7 +63,7 @@ class ConfigWatch:
             first = error.problems[0]
             place = ":".join(str(one) for one in (first.file, first.line, first.column) if one is not None)
             text = sum_up(error.problems)
-            raise Refused(error.redactor(f"{place}: {text}" if place else text)) from None
+            raise ReloadRefused(error.redactor(f"{place}: {text}" if place else text)) from None
         if loaded.digest == self.loaded.digest:
             return None
         old, new = self.loaded.config, loaded.config
@@ -74,7 +74,7 @@ class ConfigWatch:
             ("daemon.metrics", old.daemon.metrics, new.daemon.metrics),
         ):
             if before != after:
-                raise Refused(_FIXED.format(name=name))
+                raise ReloadRefused(_FIXED.format(name=name))
         return loaded
 
     def _look(self) -> _Mark:
@@ -109,7 +109,7 @@ class Reloader:
         *,
         work: Work,
         observer: Observer,
-        presence: Presence,
+        presence: DaemonPresence,
     ) -> None:
         """Begin with a configuration, and take who has to hear of another one."""
         self.project = project
@@ -136,7 +136,7 @@ class Reloader:
             if loaded is not None:
                 self._adopt(loaded)
                 self._retire()
-        except Refused as error:
+        except ReloadRefused as error:
             self._to_reload = False
             self._refuse(str(error))
         except (StoreBusy, StoreUnavailable) as error:

@@ -24,7 +24,7 @@ from monitor.daemon.liveness import ping, tell_systemd
 from monitor.daemon.metrics import serve
 from monitor.daemon.notifier import Notifier
 from monitor.daemon.observer import Observer
-from monitor.daemon.presence import Presence
+from monitor.daemon.presence import DaemonPresence
 from monitor.daemon.work_loop import Me, Work
 from monitor.workers import Pool
 from store import DaemonLock, Store, StoreBusy, StoreError, StoreUnavailable
@@ -43,7 +43,7 @@ _MUTE_S: Final = 120.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-class Daemon:
+class DaemonProcess:
     """One running daemon. `run` works until it is told to stop, `run_once` until nothing is due."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Daemon:
         self._store, self._lock, self._clock = store, lock, clock
         self._watch = ConfigWatch(path, project.loaded)
         self._stop, self._reload_asked = Event(), Event()
-        self._presence = Presence(store, clock)
+        self._presence = DaemonPresence(store, clock)
         self._speaker = Notifier(store, clock, holder=self._presence.id)
         self._observer = Observer(store, clock, lambda happened: self._speaker.tell_operators(self.project, happened))
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock)

@@ -104,7 +104,7 @@ class Metrics(Collector):
         yield counter
 
 
-class AddressRefused(Exception):
+class MetricsAddressRefused(Exception):
     """The address of the metrics cannot be listened on; the text says which and why."""
 
 
@@ -121,7 +121,7 @@ def serve(metrics: Metrics, address: str) -> Callable[[], None]:
         server, thread = start_http_server(int(port), host.strip("[]"), registry)
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or "no such port"
-        raise AddressRefused(
+        raise MetricsAddressRefused(
             f"the metrics address {address} cannot be listened on ({why}); see daemon.metrics"
         ) from None
 

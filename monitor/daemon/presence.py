@@ -8,11 +8,11 @@ from dataclasses import replace
 from monitor.clock import Clock
 from monitor.daemon.work_loop import SIGN_OF_LIFE
 from monitor.terminal.version import version
-from store import Daemon as Row
+from store import DaemonRecord as Row
 from store import Store
 
 
-class Presence:
+class DaemonPresence:
     """A daemon's row in the store, written now and then. Used by one thread."""
 
     def __init__(self, store: Store, clock: Clock) -> None:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Final, Literal, Self
 
 from monitor.config import Schedule, Table
-from store import Claim, Scheduled, Skip, SkipReason
+from store import Scheduled, Skip, SkipReason, SlotDecision
 
 ON_TIME: Final = timedelta(minutes=2)
 """A slot that is run within this time is not late."""
@@ -71,7 +71,7 @@ class Timetable:
         """Return the row of the schedule that waits for a slot."""
         return Scheduled(self.table, str(self.schedule), self.zone, slot, slot + self.delay)
 
-    def claim(self, due: Scheduled, now: datetime, *, busy_until: datetime | None = None) -> Claim:
+    def claim(self, due: Scheduled, now: datetime, *, busy_until: datetime | None = None) -> SlotDecision:
         """Return what becomes of every slot that has come: one is run or none, the others are skipped.
 
         `busy_until`: when the table's last run ended, to tell a run that took longer than its period from a daemon that
@@ -92,7 +92,7 @@ class Timetable:
         skip = None
         if passed:
             skip = Skip(due.table, slot_at(0), slot_at(passed - 1), passed, self._why(due, run, busy_until))
-        return Claim(
+        return SlotDecision(
             due=due,
             slot=None if run is None else slot_at(run),
             next_slot=following,

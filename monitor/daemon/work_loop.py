@@ -28,7 +28,7 @@ from monitor.scan.incremental import with_count_states
 from monitor.scan.recorder import CheckResult, record_slot_results
 from monitor.scan.results import TableResult, Target, run_guarded
 from monitor.scan.targets import targets_of
-from monitor.workers import Died, Ended, Event, Found, Overdue, Pool
+from monitor.workers import Died, Ended, Event, Overdue, Pool, TableScanned
 from store import FailPoint, Lease, Store, StoreBusy, StoreError, StoreUnavailable, View, reached
 
 SIGN_OF_LIFE: Final = timedelta(seconds=10)
@@ -268,7 +268,7 @@ class Work:
 
     def _take(self, event: Event) -> None:
         match event:
-            case Found(job, looked) | Overdue(job, looked=TableResult() as looked):
+            case TableScanned(job, looked) | Overdue(job, looked=TableResult() as looked):
                 self._found(job, looked)
             case Died(job, table, None, cause):
                 self._died(job, table, cause)

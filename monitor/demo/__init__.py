@@ -6,7 +6,18 @@ In: a folder to write to. Out: data, configuration, store and reports there. Rea
 """
 
 from monitor.demo._build import DAYS, Demo, DemoError, build_demo, explained, newest_start
-from monitor.demo._plan import FAULTS, Fault
+from monitor.demo._plan import FAULTS, PlantedFault
 from monitor.demo._story import Story, tell
 
-__all__ = ["DAYS", "FAULTS", "Demo", "DemoError", "Fault", "Story", "build_demo", "explained", "newest_start", "tell"]
+__all__ = [
+    "DAYS",
+    "FAULTS",
+    "Demo",
+    "DemoError",
+    "PlantedFault",
+    "Story",
+    "build_demo",
+    "explained",
+    "newest_start",
+    "tell",
+]

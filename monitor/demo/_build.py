@@ -54,7 +54,7 @@ class Demo:
         return self.start + plan.END
 
     @property
-    def found(self) -> tuple[tuple[plan.Fault, Incident | None], ...]:
+    def found(self) -> tuple[tuple[plan.PlantedFault, Incident | None], ...]:
         """Pair each planted fault with the incident that it led to."""
         by_check = {incident.check_id: incident for incident in self.incidents}
         return tuple((fault, by_check.get(fault.check_id)) for fault in plan.FAULTS)

@@ -18,7 +18,7 @@ def at(week: int, weekday: str, clock: str) -> timedelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class PlantedFault:
     """Something wrong with a table's data between two moments (`ends` None: not repaired before the demo ends).
 
     `check_id` names the check that has to notice, None when only a person can; `interval` is how often it runs. A load
@@ -45,7 +45,7 @@ class Fault:
 
 TWO_HOURLY, SIX_HOURLY, DAILY = timedelta(hours=2), timedelta(hours=6), timedelta(days=1)
 
-LATE_LOAD = Fault(
+LATE_LOAD = PlantedFault(
     name="late-load",
     table="orders",
     check_id="orders.freshness",
@@ -55,7 +55,7 @@ LATE_LOAD = Fault(
     story="the loader hung after 02:50",
     patience=timedelta(hours=2),
 )
-DUPLICATES = Fault(
+DUPLICATES = PlantedFault(
     name="duplicate-orders",
     table="orders",
     check_id="orders.primary-key",
@@ -64,7 +64,7 @@ DUPLICATES = Fault(
     ends=at(2, "thu", "20:30"),
     story="a retried job loaded one batch twice",
 )
-NULLS = Fault(
+NULLS = PlantedFault(
     name="nulls-after-deploy",
     table="orders",
     check_id="orders.not-null",
@@ -73,7 +73,7 @@ NULLS = Fault(
     ends=at(3, "tue", "09:50"),
     story="a deploy lost the customer of every new order",
 )
-STALE_CUSTOMERS = Fault(
+STALE_CUSTOMERS = PlantedFault(
     name="stale-customers",
     table="customers",
     check_id="customers.freshness",
@@ -83,7 +83,7 @@ STALE_CUSTOMERS = Fault(
     story="the sync's password expired on Friday evening",
     patience=timedelta(hours=26),
 )
-HALF_VOLUME = Fault(
+HALF_VOLUME = PlantedFault(
     name="half-volume",
     table="events",
     check_id="events.volume",
@@ -92,7 +92,7 @@ HALF_VOLUME = Fault(
     ends=at(5, "wed", "17:50"),
     story="one of two collectors was down",
 )
-TIMES_HUNDRED = Fault(
+TIMES_HUNDRED = PlantedFault(
     name="amounts-times-100",
     table="orders",
     check_id=None,
@@ -101,7 +101,7 @@ TIMES_HUNDRED = Fault(
     ends=at(5, "fri", "16:28"),
     story="amounts arrived in sen instead of yen; no check looks at them, somebody in finance called",
 )
-TWICE_BUILT = Fault(
+TWICE_BUILT = PlantedFault(
     name="revenue-built-twice",
     table="daily_revenue",
     check_id="daily_revenue.primary-key",

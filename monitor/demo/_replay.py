@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from incidents import Resolution, verbs
-from incidents.verbs import Ending, Report
+from incidents.verbs import Ending, IncidentReport
 from monitor.clock import SimulatedClock
 from monitor.config.project import Project
 from monitor.demo import _plan as plan
@@ -100,7 +100,7 @@ class Replay:
         self.runs += sum(len(target.subject.checks) for target in targets)
 
     def _report(self, now: datetime) -> None:
-        report = Report("orders", "amounts are a hundred times too large")
+        report = IncidentReport("orders", "amounts are a hundred times too large")
         opened = verbs.report(report, detected_at=now, now=now, occurred_at=self.shop.start + plan.TIMES_HUNDRED.begins)
         with self.store.writing() as book:
             self._reported = book.open_incident(opened, recorded_at=now, actor=PERSON).id

@@ -123,7 +123,7 @@ def tell(demo: Demo) -> Story:
     return Story(demo, figures, tuple(written), held)
 
 
-def _row(demo: Demo, fault: plan.Fault, incident: Incident | None) -> Sequence[str | None]:
+def _row(demo: Demo, fault: plan.PlantedFault, incident: Incident | None) -> Sequence[str | None]:
     began = f"{demo.start + fault.begins:%a %d %b %H:%M}"
     if incident is None:
         return (fault.name, fault.table, began, "not found", None, None, None)
@@ -139,7 +139,7 @@ def _row(demo: Demo, fault: plan.Fault, incident: Incident | None) -> Sequence[s
     )
 
 
-def _fault_as_json(demo: Demo, fault: plan.Fault, incident: Incident | None) -> dict[str, Any]:
+def _fault_as_json(demo: Demo, fault: plan.PlantedFault, incident: Incident | None) -> dict[str, Any]:
     times = dict(_times(incident)) if incident is not None else {}
     return {
         "name": fault.name,

@@ -38,10 +38,10 @@ def expectations_exist(loaded: Loaded) -> Iterator[Problem]:
     ]
     if not places:
         return
-    from checks.gx.worker_door import Declared, validate
+    from checks.gx.worker_door import DeclaredExpectation, validate
 
     declared = [
-        Declared(check.expectation, check.kwargs, "sql" if _has_sql_engine(source) else "frame")
+        DeclaredExpectation(check.expectation, check.kwargs, "sql" if _has_sql_engine(source) else "frame")
         for _, check, source in places
     ]
     try:

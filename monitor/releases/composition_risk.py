@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final
 
 from checks import ColumnClass, Json
+from checks.classes.counts import KnownRelease as Earlier
 from checks.classes.counts import PersonPairs
-from checks.classes.counts import Release as Earlier
 from checks.risk.t_distances import T_SLACK
 from monitor.config.release_model import Limits
 from monitor.releases.columns import ReleaseColumns

@@ -56,7 +56,7 @@ COLUMN_GONE: Final = "release.column_gone"
 
 
 @dataclass(frozen=True, slots=True)
-class TableState:
+class TableDigest:
     """The state of a table. `fingerprint`: keyed for one release, what an approval is of.
 
     `content`: the same under the project's key, by which a copy of the table is known; None of a table without rows,
@@ -67,7 +67,7 @@ class TableState:
     content: str | None
 
 
-def state_of(case: ReleaseColumns, columns: Sequence[str]) -> TableState:
+def state_of(case: ReleaseColumns, columns: Sequence[str]) -> TableDigest:
     """Compute a keyed fingerprint of some columns of a table: their names and types, and the rows in any order.
 
     The engine hashes and adds up; nothing but two sums and a count comes. The same table has another fingerprint after
@@ -96,4 +96,4 @@ def state_of(case: ReleaseColumns, columns: Sequence[str]) -> TableState:
     content = json.dumps([types, *(int(sums[name] or 0) for name in ("rows", "low", "high"))])
     key = case.secret(b"state")
     fingerprint = blake2b(content.encode(), key=key, digest_size=16, person=b"release state").hexdigest()
-    return TableState(fingerprint, content_mark(content, key=case.key) if sums["rows"] else None)
+    return TableDigest(fingerprint, content_mark(content, key=case.key) if sums["rows"] else None)

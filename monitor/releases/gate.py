@@ -6,7 +6,7 @@ from typing import Any
 
 from monitor.releases.charge import check_spent
 from monitor.releases.decisions import ReleaseDecisions, check_one_classification
-from monitor.releases.digests import COLUMN_GONE, TableState, declared_digest, state_of
+from monitor.releases.digests import COLUMN_GONE, TableDigest, declared_digest, state_of
 from monitor.releases.person_registry import PersonRegistry
 from monitor.releases.plan import RemedyKind, TreatmentPlan, find_plan, kinds_of
 from monitor.releases.state import ReleaseDecision, ReleaseStanding
@@ -55,7 +55,7 @@ class ExportPermission:
             raise _held("release.not_approved", message, "")
 
 
-def check_same_table(decisions: ReleaseDecisions) -> TableState:
+def check_same_table(decisions: ReleaseDecisions) -> TableDigest:
     """Check that the table is the one that was approved, and return its state; else put the release on hold.
 
     Raises:

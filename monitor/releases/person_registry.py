@@ -6,8 +6,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from checks import Json
+from checks.classes.counts import KnownRelease as Earlier
 from checks.classes.counts import PersonPairs
-from checks.classes.counts import Release as Earlier
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.composition_risk import (
     ExportComparison,
@@ -20,7 +20,7 @@ from monitor.releases.composition_risk import (
     reclassified,
 )
 from monitor.releases.decisions import ReleaseDecisions
-from monitor.releases.digests import TableState
+from monitor.releases.digests import TableDigest
 from monitor.releases.linkage import classes_of, farthest_from_input, pseudonyms_in
 from monitor.releases.person_level_k import linked_classes
 from monitor.releases.plan import RemedyKind
@@ -116,7 +116,7 @@ class PersonRegistry:
     table: SameTable
 
     @classmethod
-    def of(cls, decisions: ReleaseDecisions, state: TableState) -> "PersonRegistry":
+    def of(cls, decisions: ReleaseDecisions, state: TableDigest) -> "PersonRegistry":
         """Read it. Randomised tables and noisy answers are no records of anybody: epsilon is the measure of these."""
         with decisions.store.reading() as view:
             table = SameTable.of(decisions.case, view, content=state.content)

@@ -12,7 +12,7 @@ from monitor.config import Recipe
 from monitor.releases.columns import ReleaseColumns
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies import Misfit, Remedy
-from remedies.differential_privacy.answers import STATISTICS, Statistic, Values
+from remedies.differential_privacy.answers import STATISTICS, CategoryColumn, Statistic
 
 AS_IT_IS: Final = "as-it-is"
 
@@ -96,7 +96,9 @@ def _default(case: ReleaseColumns) -> Sequence[Recipe]:
         Recipe(remedy="suppress"),
     ]
     budget = case.project.config.budgets.get(case.release.table)
-    if budget is not None and (cells := [name for name in case.quasi if isinstance(budget.domain.get(name), Values)]):
+    if budget is not None and (
+        cells := [name for name in case.quasi if isinstance(budget.domain.get(name), CategoryColumn)]
+    ):
         recipes += [
             Recipe.model_validate({"remedy": "randomise", "columns": cells, "drop": "rest", "epsilon": 1}),
             Recipe.model_validate({"remedy": "answers", "statistic": "histogram", "by": cells, "epsilon": 1}),
@@ -163,7 +165,7 @@ def _code(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> Tre
 def _randomise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
     from pydantic import TypeAdapter
 
-    from remedies.differential_privacy.answers import Domain, Limits
+    from remedies.differential_privacy.answers import BoundedColumn, Domain
     from remedies.randomise import Randomise
 
     words = dict(recipe.words)
@@ -171,10 +173,10 @@ def _randomise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -
     parts = words.pop("domain", None) or ({} if budget is None else budget.domain)
     named = words.pop("columns", None) or list(parts)
     read = {name: TypeAdapter(Domain).validate_python(parts[name]) for name in named if name in parts}
-    lacking = [name for name in named if name not in read or isinstance(read[name], Limits)]
+    lacking = [name for name in named if name not in read or isinstance(read[name], BoundedColumn)]
     if lacking:
         raise Misfit(f"'domain' does not say which values {', '.join(lacking)} can have")
-    domains = {name: one.values if isinstance(one, Values) else one for name, one in read.items()}
+    domains = {name: one.values if isinstance(one, CategoryColumn) else one for name, one in read.items()}
     others = {name: other for name, one in read.items() if (other := getattr(one, "other", None)) is not None}
     remedy = Randomise.model_validate({"others": others, **words, "domains": domains})
     columns = _leaving(case, recipe, kinds)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from checks import Measurement, Outcome
-from checks.classes.counts import PersonPairs, Release
+from checks.classes.counts import KnownRelease, PersonPairs
 from monitor.config.project import Project
 from monitor.scan.incremental import with_count_states
 from monitor.scan.scanner import scan_source
@@ -63,7 +63,7 @@ def remember_release(
         if isinstance(pairs, str):
             remembered.append(RememberedRelease(check_id, name, looked.started_at, problem=pairs))
             continue
-        _remember(project, store, RememberedPersons(check_id, Release(name, looked.started_at, pairs)), actor)
+        _remember(project, store, RememberedPersons(check_id, KnownRelease(name, looked.started_at, pairs)), actor)
         remembered.append(RememberedRelease(check_id, name, looked.started_at, pairs.rows, pairs.unnamed))
     return remembered
 

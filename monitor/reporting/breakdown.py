@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from checks.classes.arrays import np
-from incidents import Cost, Downtime, Window
+from incidents import Downtime, DowntimeCost, Window
 from incidents.spans import Ints
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.model import DayBar, Share
@@ -13,14 +13,14 @@ from monitor.reporting.week import Day, Week
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class BarScale:
     """What things weigh: their cost, or their downtime where nothing costs anything; the week weighs `total`."""
 
     by_cost: bool
     total: Fraction
 
     @classmethod
-    def of(cls, downtime: Downtime, cost: Cost | None) -> "Scale":
+    def of(cls, downtime: Downtime, cost: DowntimeCost | None) -> "BarScale":
         """Return the scale of a week."""
         if cost is not None and cost.amount:
             return cls(by_cost=True, total=cost.amount)
@@ -49,7 +49,7 @@ def day_bar(evidence: Evidence, week: Week, day: Day, *, reports_only: bool) -> 
     return DayBar(day.date, found.undetected, found.repair)
 
 
-def by_table(evidence: Evidence, window: Window, scale: Scale, *, most: int) -> tuple[Share, ...]:
+def by_table(evidence: Evidence, window: Window, scale: BarScale, *, most: int) -> tuple[Share, ...]:
     """Return what falls to the heaviest tables, at most so many."""
     costs = evidence.price_by(window, evidence.spans.table)
     if scale.by_cost and costs is not None and len(costs) > most:  # a large house: measure the few that are shown
@@ -61,7 +61,7 @@ def by_table(evidence: Evidence, window: Window, scale: Scale, *, most: int) -> 
     return _shares(evidence, window, scale, group=evidence.spans.table, costs=costs, names=names)[:most]
 
 
-def by_owner(evidence: Evidence, window: Window, scale: Scale) -> tuple[Share, ...]:
+def by_owner(evidence: Evidence, window: Window, scale: BarScale) -> tuple[Share, ...]:
     """Return what falls to the owner of each root cause: who must repair. Tables without an owner come under None."""
     spans = evidence.spans
     codes: dict[str | None, int] = {}
@@ -75,17 +75,17 @@ def by_owner(evidence: Evidence, window: Window, scale: Scale) -> tuple[Share, .
 def _shares(
     evidence: Evidence,
     window: Window,
-    scale: Scale,
+    scale: BarScale,
     *,
     group: Ints,
-    costs: Mapping[int, Cost] | None,
+    costs: Mapping[int, DowntimeCost] | None,
     names: Mapping[int, str | None],
 ) -> tuple[Share, ...]:
     shares = []
     for key, downtime in evidence.measure_by(window, group).items():
         if not downtime.n:
             continue
-        cost = None if costs is None else costs.get(key, Cost()).amount
+        cost = None if costs is None else costs.get(key, DowntimeCost()).amount
         share = Share(
             name=names[key],
             owner=evidence.owners.get(names[key] or ""),

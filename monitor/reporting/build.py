@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Final
 
 from checks import Message
-from incidents import MAINTENANCE, Cost, Downtime, Incident, Resolution, Window, changes, lever, to_us
+from incidents import MAINTENANCE, Downtime, DowntimeCost, Incident, Resolution, Window, changes, lever, to_us
 from monitor.config import Config, Rates
 from monitor.config.project import Project
 from monitor.releases.record import states_now
-from monitor.reporting.breakdown import Scale, by_owner, by_table, day_bar
+from monitor.reporting.breakdown import BarScale, by_owner, by_table, day_bar
 from monitor.reporting.coverage import coverage_of, why_unknown
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.figures import median_of, weekly_figures
@@ -23,7 +23,7 @@ from monitor.reporting.model import (
     Diagnosis,
     ExcludedIncidents,
     Maintained,
-    Method,
+    MethodNotes,
     WeekBar,
     WeeklyReport,
 )
@@ -55,7 +55,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         evidence = replace(evidence, blind_weeks=evidence.blind_weeks | {week.monday})
     unknown = [why_unknown(evidence, week, found) for week, found in zip(weeks, measured, strict=True)]
     complete = evidence.as_of >= week.end
-    scale = Scale.of(measured[0], prices[0])
+    scale = BarScale.of(measured[0], prices[0])
     comparison = _comparison(measured, prices, [message is None for message in unknown])
     reports_only = evidence.watching.first is None and measured[0].n > 0
     ranking = rank(
@@ -85,7 +85,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         tables_more=(ranking.tables if ranking else 0) - len(tables),
         incidents=listed(ranking, evidence, window),
         timeline=timeline(ranking, week, as_of_us=evidence.as_of_us),
-        method=_method(evidence, week, measured[0], prices[0] or Cost()),
+        method=_method(evidence, week, measured[0], prices[0] or DowntimeCost()),
         releases=releases_in(evidence, window),
     )
 
@@ -108,7 +108,9 @@ def _differ(figures: ComparedFigure) -> bool:
     return figures.week is not None and figures.before is not None and bool(figures.week.n or figures.before.n)
 
 
-def _comparison(measured: Sequence[Downtime], prices: Sequence[Cost | None], entries: Sequence[bool]) -> ComparedFigure:
+def _comparison(
+    measured: Sequence[Downtime], prices: Sequence[DowntimeCost | None], entries: Sequence[bool]
+) -> ComparedFigure:
     weeks = zip(measured, prices, entries, strict=False)  # only as many as have a price
     figures = [weekly_figures(found, cost) if is_known else None for found, cost, is_known in weeks]
     earlier = [figure for figure in figures[1:] if figure is not None]
@@ -136,7 +138,7 @@ def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> D
     )
 
 
-def _method(evidence: Evidence, week: Week, this: Downtime, cost: Cost) -> Method:
+def _method(evidence: Evidence, week: Week, this: Downtime, cost: DowntimeCost) -> MethodNotes:
     config = evidence.config
     excluded = [
         ExcludedIncidents(one, this.excluded[one.value].n, this.excluded[one.value].time)
@@ -144,7 +146,7 @@ def _method(evidence: Evidence, week: Week, this: Downtime, cost: Cost) -> Metho
         if one.value in this.excluded
     ]
     planned = this.excluded.get(MAINTENANCE)
-    return Method(
+    return MethodNotes(
         excluded=tuple(excluded),
         maintenance=tuple(_maintained(config, week)),
         maintenance_us=planned.time if planned else 0,

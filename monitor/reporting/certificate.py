@@ -51,7 +51,7 @@ class CertificateColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierExport:
     """What an earlier export and this one give away together: how many persons; None where nobody can say."""
 
     name: str
@@ -105,13 +105,13 @@ class Certificate:
         return [(name, text) for name, text in response.items() if text]
 
     @property
-    def earlier(self) -> Sequence[Earlier] | None:
+    def earlier(self) -> Sequence[EarlierExport] | None:
         """Return the earlier exports that it was compared with; None where it could not be."""
         found = self.body["earlier"]
         if found is None:
             return None
         words = ("persons_in_both", "persons_exposed", "persons_left_over")
-        return [Earlier(str(one["export"]), *(one.get(word) for word in words)) for one in found]
+        return [EarlierExport(str(one["export"]), *(one.get(word) for word in words)) for one in found]
 
     @property
     def exposed_by_all(self) -> int | None:

@@ -6,11 +6,11 @@ from datetime import date, datetime
 
 from checks import Status
 from incidents import (
-    Cost,
     Downtime,
+    DowntimeCost,
     Gap,
     Incident,
-    Maintenance,
+    MaintenanceSpans,
     Pricing,
     Spans,
     Watch,
@@ -44,7 +44,7 @@ class Evidence:
     config: Config
     as_of: datetime
     spans: Spans
-    maintenance: Maintenance | None
+    maintenance: MaintenanceSpans | None
     pricing: Pricing | None
     gaps: Sequence[Gap]
     watches: Mapping[str, Watch]
@@ -80,13 +80,13 @@ class Evidence:
         """Return the downtime of a window by group of the spans' rows."""
         return measure_by(self.spans, window, as_of_us=self.as_of_us, group=group, maintenance=self.maintenance)
 
-    def price(self, window: Window) -> Cost | None:
+    def price(self, window: Window) -> DowntimeCost | None:
         """Return the cost of a window, None where nothing has a price."""
         if self.pricing is None:
             return None
         return price(self.spans, window, pricing=self.pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
 
-    def price_by(self, window: Window, group: Ints) -> dict[int, Cost] | None:
+    def price_by(self, window: Window, group: Ints) -> dict[int, DowntimeCost] | None:
         """Return the cost of a window by group of the spans' rows, None where nothing has a price."""
         if self.pricing is None:
             return None

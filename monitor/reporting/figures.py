@@ -5,14 +5,14 @@ from fractions import Fraction
 from statistics import median
 
 from checks import Severity
-from incidents import Cost, Downtime, Statistics
+from incidents import Downtime, DowntimeCost, Statistics
 from monitor.reporting.model import Figures, Spread
 
 _SUMS = ("n", "n_occurred", "undetected_us", "repair_us", "downtime_us", "low_us", "high_us", "table_us")
 _PARTS = ("min", "mean", "median", "p90", "max")
 
 
-def weekly_figures(downtime: Downtime, cost: Cost | None) -> Figures:
+def weekly_figures(downtime: Downtime, cost: DowntimeCost | None) -> Figures:
     """Return the figures of a measured week; `cost` is None where nothing has a price."""
     return Figures(
         n=Fraction(downtime.n),

@@ -8,7 +8,7 @@ from typing import Final
 from checks import Message
 from incidents import Incident, Window, from_us
 from monitor.reporting.evidence import Evidence
-from monitor.reporting.model import IncidentList, IncidentRow, Standout
+from monitor.reporting.model import IncidentLine, IncidentList, Standout
 from monitor.summaries.ranking import Ranking, advise
 
 _ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -42,14 +42,14 @@ def standout(ranking: Ranking) -> Standout | None:
 class IncidentGroup:
     """Incidents that differ in nothing that the list shows but number and time: the first, and the others' numbers."""
 
-    row: IncidentRow
+    row: IncidentLine
     others: tuple[int, ...]
     last: datetime
 
 
-def collapsed(rows: Sequence[IncidentRow]) -> Sequence[IncidentGroup]:
+def collapsed(rows: Sequence[IncidentLine]) -> Sequence[IncidentGroup]:
     """Return rows that are shown alike as one, in the place of the first."""
-    groups: dict[object, list[IncidentRow]] = {}
+    groups: dict[object, list[IncidentLine]] = {}
     for row in rows:
         untimed = replace(row, id=0, occurred_at=_ANY_TIME, earliest=_ANY_TIME, latest=_ANY_TIME)
         uncertain = (row.earliest < row.occurred_at, row.occurred_at < row.latest)
@@ -60,10 +60,10 @@ def collapsed(rows: Sequence[IncidentRow]) -> Sequence[IncidentGroup]:
     ]
 
 
-def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence, window: Window) -> IncidentRow:
+def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence, window: Window) -> IncidentLine:
     per_incident, part = ranking.each, ranking.part
     occurred, resolved = int(part.occurred[per_incident.first[place]]), int(part.resolved[per_incident.last[place]])
-    return IncidentRow(
+    return IncidentLine(
         id=incident.id,
         table=incident.table,
         title=Message(incident.title, incident.title_values),

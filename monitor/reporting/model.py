@@ -177,7 +177,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class IncidentRow:
+class IncidentLine:
     """One incident in the list.
 
     `undetected_us`, `repair_us` and `cost` are what falls into the week; `ttd_us` and `ttr_us` are unclipped, over all
@@ -212,7 +212,7 @@ class IncidentRow:
 class IncidentList:
     """The week's incidents, open ones first, then by cost; `more` counts those left out."""
 
-    rows: tuple[IncidentRow, ...]
+    rows: tuple[IncidentLine, ...]
     more: int
 
 
@@ -282,7 +282,7 @@ class Maintained:
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class MethodNotes:
     """What one must know to read the figures.
 
     `unpriced_us` is downtime for which no rate was valid. `disclosure` counts incidents about a release at risk.
@@ -298,7 +298,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseRow:
+class ReleaseLine:
     """How a release stands, and why; `since` is None if it never was otherwise, `until` if an approval has no end."""
 
     name: str
@@ -328,7 +328,7 @@ class ExportRow:
 class Releases:
     """The releases, those at risk first, and what was given out in the week; `more` counts those left out."""
 
-    rows: tuple[ReleaseRow, ...] = ()
+    rows: tuple[ReleaseLine, ...] = ()
     more: int = 0
     at_risk: int = 0
     exports: tuple[ExportRow, ...] = ()
@@ -360,7 +360,7 @@ class WeeklyReport:
     tables_more: int
     incidents: IncidentList
     timeline: Timeline
-    method: Method
+    method: MethodNotes
     releases: Releases = Releases()
 
     @property

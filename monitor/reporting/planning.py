@@ -12,8 +12,8 @@ from rich.text import Text
 
 from checks import say_duration
 from checks.parameters.scalars import parse_duration
-from incidents import Lever, Role
-from incidents.estimate import Estimate, Expected, estimate
+from incidents import Lever, StaffRole
+from incidents.estimate import Estimate, ExpectedIncidents, estimate
 from monitor.config.prices import Currency
 from monitor.reporting.model import Diagnosis
 from monitor.reporting.sentences import diagnosis_sentences
@@ -43,7 +43,7 @@ class Typed:
 class PlanningFigure:
     """An estimate with what it was made of."""
 
-    expected: Expected
+    expected: ExpectedIncidents
     found: Estimate
     improve: Fraction | None
     currency: Currency
@@ -55,7 +55,7 @@ class PlanningFigure:
         Raises:
             Stop: something cannot be read, or cannot be.
         """
-        expected = Expected(
+        expected = ExpectedIncidents(
             tables=typed.tables,
             incidents_per_table_year=_number("--incidents-per-table-year", typed.incidents_per_table_year),
             ttd=_length("--ttd", typed.ttd),
@@ -108,7 +108,7 @@ class PlanningFigure:
                 yield _line(label, str(said))
 
 
-def _role(text: str) -> Role:
+def _role(text: str) -> StaffRole:
     parts = text.split(":")
     if len(parts) != 4 or not parts[0].strip():
         example = "engineer:2:4000:0.25"
@@ -116,7 +116,7 @@ def _role(text: str) -> Role:
     headcount, hourly, share = (_number(f"--role {parts[0]}", part) for part in parts[1:])
     if share > 1:
         raise _refused(f"--role {parts[0]}", f"a share of the downtime from 0 to 1, not {parts[3]}")
-    return Role(headcount, hourly, share)
+    return StaffRole(headcount, hourly, share)
 
 
 def _number(option: str, text: str) -> Fraction:

@@ -23,7 +23,7 @@ SHAPES: Final[Mapping[str, str]] = {HOLDS: "●", REFUSED: "○", NOT_TRIED: "\N
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ComparisonLine:
     """A way, by its number on the page."""
 
     number: int
@@ -80,7 +80,7 @@ def comparison_html(
 ) -> str:
     """Return one self-contained page: no script, nothing fetched."""
     lines = [
-        Line(number, one, one.name == release_comparison.recommended)
+        ComparisonLine(number, one, one.name == release_comparison.recommended)
         for number, one in enumerate(release_comparison.tried, start=1)
     ]
     tables = [line for line in lines if line.tried.kind == RemedyKind.TABLE.value]
@@ -105,7 +105,7 @@ def comparison_html(
     )
 
 
-def plot_of(tables: Sequence[Line], least_k: int | None) -> RiskPlot | None:
+def plot_of(tables: Sequence[ComparisonLine], least_k: int | None) -> RiskPlot | None:
     """Place the ways whose risk and loss are known; None where there is none. Randomised tables have no such risk."""
     ways = [
         PlottedRemedy(table.number, table.tried.name, float(risk), table.lost, table.tried.status == HOLDS, table.best)
@@ -117,7 +117,7 @@ def plot_of(tables: Sequence[Line], least_k: int | None) -> RiskPlot | None:
     return risk_plot(ways, None if least_k is None else 1 / least_k) if ways else None
 
 
-def _changes(lines: Sequence[Line]) -> Iterator[Change]:
+def _changes(lines: Sequence[ComparisonLine]) -> Iterator[Change]:
     for line in lines:
         for analysis, said in line.tried.changes.items():
             told: Any = said

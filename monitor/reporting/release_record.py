@@ -25,7 +25,7 @@ EVENTS: Final[Mapping[ReleaseEventKind, Message]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecordLine:
     """A line of the list. `export`: its certificate, where the line is an export."""
 
     event: ReleaseEvent
@@ -57,7 +57,7 @@ def record_html(record: ReleaseRecord, voice: Localizer, *, project: str, redact
         record=record,
         row=None if record.state is None else release_row(record.state),
         release=None if record.state is None else record.state.release,
-        entries=[Entry(event, EVENTS[event.kind], by_id.get(event.id)) for event in record.events],
+        entries=[RecordLine(event, EVENTS[event.kind], by_id.get(event.id)) for event in record.events],
         certificates=current_certificates[:SHOWN],
         more=max(0, len(current_certificates) - SHOWN),
         says=tuple(says(current_certificates)),

@@ -16,7 +16,7 @@ from monitor.releases.overview import (
 )
 from monitor.releases.state import ReleaseDecision, ReleaseStanding
 from monitor.reporting.evidence import Evidence
-from monitor.reporting.model import ExportRow, ReleaseRow, Releases
+from monitor.reporting.model import ExportRow, ReleaseLine, Releases
 from monitor.reporting.words import REASONS
 from store import ReleaseEvent
 
@@ -42,9 +42,9 @@ def releases_in(evidence: Evidence, window: Window) -> Releases:
     )
 
 
-def release_row(state: ReleaseState) -> ReleaseRow:
+def release_row(state: ReleaseState) -> ReleaseLine:
     """Return a release as a report lists it."""
-    return ReleaseRow(
+    return ReleaseLine(
         name=state.name,
         table=state.release.table,
         audience=state.release.audience,

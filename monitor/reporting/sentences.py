@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from checks import Message
 from incidents import FoundBy, Incident, Lever
-from monitor.reporting.model import Coverage, DayBar, Diagnosis, IncidentRow, Method, WeekBar
+from monitor.reporting.model import Coverage, DayBar, Diagnosis, IncidentLine, MethodNotes, WeekBar
 from monitor.reporting.words import FOUND_BY, NOT_WATCHED, RESOLUTIONS
 from monitor.summaries.ranking import Advice, AdviceStep
 
@@ -212,7 +212,7 @@ def _advice(advice: Advice, title: Message | None) -> Iterator[Message]:
         yield _UNSURE.given(low=advice.low, high=advice.high)
 
 
-def onset_range(row: IncidentRow) -> Message | None:
+def onset_range(row: IncidentLine) -> Message | None:
     """Return between which moments the data went bad, None where the moment is known."""
     values = {"earliest": row.earliest, "latest": row.latest}
     if row.earliest >= row.latest:
@@ -224,7 +224,7 @@ def onset_range(row: IncidentRow) -> Message | None:
     return Message("between {earliest:time} and {latest:time}", values)
 
 
-def notes(row: IncidentRow, *, complete: bool) -> tuple[Message, ...]:
+def notes(row: IncidentLine, *, complete: bool) -> tuple[Message, ...]:
     """Describe what is worth knowing of an incident beside its figures; `complete` says that the week is over."""
     parts = []
     if row.found_by is FoundBy.PERSON:
@@ -257,12 +257,12 @@ _DEFINITIONS: Final = (
 )
 
 
-def method_sentences(method: Method, currency: str) -> tuple[Message, ...]:
+def method_sentences(method: MethodNotes, currency: str) -> tuple[Message, ...]:
     """Describe how the figures come about and what they leave out."""
     return (*_DEFINITIONS, *_prices(method, currency), *_not_counted(method))
 
 
-def _prices(method: Method, currency: str) -> Iterator[Message]:
+def _prices(method: MethodNotes, currency: str) -> Iterator[Message]:
     if not method.priced:
         yield Message("No hourly rate is configured, so downtime has no price here.")
         return
@@ -276,7 +276,7 @@ def _prices(method: Method, currency: str) -> Iterator[Message]:
         yield Message("For {hours:hours} no rate was valid; they are in no cost.", values)
 
 
-def _not_counted(method: Method) -> Iterator[Message]:
+def _not_counted(method: MethodNotes) -> Iterator[Message]:
     for left in method.excluded:
         yield Message(
             "Not counted: {n:count} incidents that ended as {resolution}, {hours:hours}.",

@@ -18,8 +18,8 @@ from monitor.reporting.model import (
     DayBar,
     Diagnosis,
     Figures,
-    IncidentRow,
-    Method,
+    IncidentLine,
+    MethodNotes,
     Releases,
     Share,
     Spread,
@@ -194,7 +194,7 @@ def _share(share: Share, currency: Currency) -> dict[str, Any]:
     }
 
 
-def _incident(row: IncidentRow, currency: Currency, voice: MessageFormatter) -> dict[str, Any]:
+def _incident(row: IncidentLine, currency: Currency, voice: MessageFormatter) -> dict[str, Any]:
     return {
         "id": row.id,
         "table": row.table,
@@ -219,7 +219,7 @@ def _incident(row: IncidentRow, currency: Currency, voice: MessageFormatter) -> 
     }
 
 
-def _method(method: Method) -> dict[str, Any]:
+def _method(method: MethodNotes) -> dict[str, Any]:
     return {
         "excluded": {
             str(left.resolution): {"n": left.n, "hours": _hours(left.downtime_us)} for left in method.excluded

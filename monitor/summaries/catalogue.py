@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checks import Status
-from incidents import Cost, Downtime, Spans, Window, hours, measure_by, price_by, to_us
+from incidents import Downtime, DowntimeCost, Spans, Window, hours, measure_by, price_by, to_us
 from monitor.config import Config, Table
 from monitor.config.project import Project
 from monitor.summaries.health import TableHealth, TableState
@@ -17,7 +17,7 @@ RECENT: Final = timedelta(days=28)
 
 
 @dataclass(frozen=True, slots=True)
-class Lineage:
+class TableLineage:
     """What feeds a table and what it feeds: `near` directly, `far` through others. Names, in the order of discovery."""
 
     upstream: tuple[str, ...]
@@ -26,7 +26,7 @@ class Lineage:
     downstream_all: tuple[str, ...]
 
 
-def lineage_of(table: Table, config: Config) -> Lineage:
+def lineage_of(table: Table, config: Config) -> TableLineage:
     """Return the lineage of a table, as the configuration says; a circle ends where it began."""
     up = {table.name: table.upstream for table in config.tables}
     down: dict[str, tuple[str, ...]] = {}
@@ -34,7 +34,7 @@ def lineage_of(table: Table, config: Config) -> Lineage:
         for fed_by in one.upstream:
             down[fed_by] = (*down.get(fed_by, ()), one.name)
     name = table.name
-    return Lineage(up[name], _reach(name, up), down.get(name, ()), _reach(name, down))
+    return TableLineage(up[name], _reach(name, up), down.get(name, ()), _reach(name, down))
 
 
 def _reach(name: str, following: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -53,9 +53,9 @@ class Loss:
     """The downtime of a table in the last 28 days and to date; the costs are None where no rate is configured."""
 
     recent: Downtime
-    recent_cost: Cost | None
+    recent_cost: DowntimeCost | None
     whole: Downtime
-    whole_cost: Cost | None
+    whole_cost: DowntimeCost | None
 
 
 def losses_of(project: Project, spans: Spans, *, now: datetime) -> Mapping[str, Loss]:
@@ -66,7 +66,7 @@ def losses_of(project: Project, spans: Spans, *, now: datetime) -> Mapping[str, 
     measured, priced = [], []
     for window in windows:
         downtimes = measure_by(spans, window, as_of_us=as_of_us, group=spans.table, maintenance=maintenance)
-        cost: Mapping[int, Cost] = {}
+        cost: Mapping[int, DowntimeCost] = {}
         if project.priced:
             cost = price_by(
                 spans,
@@ -78,7 +78,7 @@ def losses_of(project: Project, spans: Spans, *, now: datetime) -> Mapping[str, 
             )
         measured.append(downtimes)
         priced.append(cost)
-    nothing = Cost() if project.priced else None
+    nothing = DowntimeCost() if project.priced else None
     return {
         spans.names[code]: Loss(
             measured[0].get(code, Downtime(windows[0], as_of_us)),
@@ -93,7 +93,7 @@ def losses_of(project: Project, spans: Spans, *, now: datetime) -> Mapping[str, 
 def no_loss(project: Project, *, now: datetime) -> Loss:
     """Return the loss of a table that never had an incident."""
     nothing = Downtime(Window.of(now - RECENT, now), to_us(now))
-    cost = Cost() if project.priced else None
+    cost = DowntimeCost() if project.priced else None
     return Loss(nothing, cost, nothing, cost)
 
 
@@ -166,7 +166,7 @@ def _check(table: Table, check: Any, results: Mapping[str, Result]) -> dict[str,
 
 
 def _loss_as_json(project: Project, loss: Loss) -> dict[str, Any]:
-    def part(downtime: Downtime, cost: Cost | None) -> dict[str, Any]:
+    def part(downtime: Downtime, cost: DowntimeCost | None) -> dict[str, Any]:
         return {
             "n": downtime.n,
             "downtime_h": float(hours(downtime.downtime)),

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checks import say_duration
-from store import Daemon, Quarantine, StoreHeld, View
+from store import DaemonRecord, Quarantine, StoreHeld, View
 
 SILENT: Final = timedelta(minutes=1)
 """A daemon gives a sign of life every 10 s; after this time without one it is not counted on."""
@@ -21,7 +21,7 @@ class Watchfulness:
     """What the store knows of its daemons at a time (its own clock)."""
 
     as_of: datetime
-    daemons: Sequence[Daemon]
+    daemons: Sequence[DaemonRecord]
     waits_since: datetime | None
     quarantines: Sequence[Quarantine]
     holder: StoreHeld | None = None
@@ -42,7 +42,7 @@ class Watchfulness:
         )
         return cls(as_of, daemons, view.lag(as_of), view.quarantines(), holder)
 
-    def word(self, daemon: Daemon) -> str:
+    def word(self, daemon: DaemonRecord) -> str:
         """Return `running`, `silent` or `stopped`."""
         if daemon.stopped_at is not None:
             return "stopped"

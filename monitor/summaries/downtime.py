@@ -8,11 +8,11 @@ from typing import Final
 
 from checks.classes.arrays import np
 from incidents import (
-    Cost,
     Downtime,
+    DowntimeCost,
     Gap,
     Incident,
-    Maintenance,
+    MaintenanceSpans,
     Spans,
     Watch,
     Window,
@@ -43,7 +43,7 @@ class DowntimePart:
 
     key: str | None
     downtime: Downtime
-    cost: Cost | None
+    cost: DowntimeCost | None
     known: bool = True
 
 
@@ -60,7 +60,7 @@ class DowntimeFigures:
     """
 
     whole: Downtime
-    cost: Cost | None
+    cost: DowntimeCost | None
     by: str
     parts: tuple[DowntimePart, ...]
     tables: tuple[DowntimePart, ...]
@@ -118,7 +118,7 @@ class _Survey:
     project: Project
     spans: Spans
     as_of_us: int
-    maintenance: Maintenance | None
+    maintenance: MaintenanceSpans | None
     watching: Watching
     observed: Observed
 
@@ -138,14 +138,14 @@ class _Survey:
     def measured_by(self, window: Window, group: Ints) -> Mapping[int, Downtime]:
         return measure_by(self.spans, window, as_of_us=self.as_of_us, group=group, maintenance=self.maintenance)
 
-    def priced(self, window: Window) -> Cost | None:
+    def priced(self, window: Window) -> DowntimeCost | None:
         if not self.project.priced:
             return None
         pricing = self.project.pricing
         return price(self.spans, window, pricing=pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
 
     def ranked(self, window: Window) -> Ranking | None:
-        costs: dict[int, Cost] | None = None
+        costs: dict[int, DowntimeCost] | None = None
         if self.project.priced:
             costs = price_by(
                 self.spans,
@@ -161,7 +161,7 @@ class _Survey:
         """Return the groups that have any downtime, the costliest first."""
         labels, group = GROUPINGS[by](self.spans, self.project.config)
         downtimes = self.measured_by(window, group)
-        costs: Mapping[int, Cost] = {}
+        costs: Mapping[int, DowntimeCost] = {}
         if self.project.priced:
             pricing = self.project.pricing
             costs = price_by(
@@ -172,7 +172,7 @@ class _Survey:
                 group=group,
                 maintenance=self.maintenance,
             )
-        nothing = Cost() if self.project.priced else None
+        nothing = DowntimeCost() if self.project.priced else None
         parts = [
             DowntimePart(labels[code], downtime, costs.get(code, nothing))
             for code, downtime in downtimes.items()

@@ -9,12 +9,12 @@ from typing import Any
 from checks import Kind, Message, PlainEnglish
 from checks.classes.arrays import np
 from incidents import (
-    Cost,
+    DowntimeCost,
     Durations,
     Episode,
     Event,
     Incident,
-    Maintenance,
+    MaintenanceSpans,
     Spans,
     State,
     Window,
@@ -74,7 +74,7 @@ def incident_figures(
     figures: dict[int, IncidentFigures] = {}
     for incident in incidents:
         rows = np.flatnonzero(spans.incident == incident.id).tolist()
-        costs = tuple(None if prices is None else prices.get(row, Cost()).amount for row in rows)
+        costs = tuple(None if prices is None else prices.get(row, DowntimeCost()).amount for row in rows)
         figures[incident.id] = IncidentFigures(
             whole=whole[incident.id],
             episodes=tuple(current_durations[row] for row in rows),
@@ -91,8 +91,8 @@ def is_downtime(incident: Incident) -> bool:
 
 
 def _prices(
-    project: Project, spans: Spans, as_of_us: int, maintenance: Maintenance | None
-) -> Mapping[int, Cost] | None:
+    project: Project, spans: Spans, as_of_us: int, maintenance: MaintenanceSpans | None
+) -> Mapping[int, DowntimeCost] | None:
     """Price each episode, by row of the spans; None where no rate is configured."""
     if not project.priced:
         return None

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from checks.classes.arrays import np, npt
-from incidents import Cost, Maintenance, Spans, Window
+from incidents import DowntimeCost, MaintenanceSpans, Spans, Window
 from incidents.known_episodes import Ruler, known_episodes
 from incidents.per_incident import PerIncident, per_incident
 from incidents.spans import Ints
@@ -30,7 +30,7 @@ class Ranking:
     each: PerIncident
     places: Ints
     weights: npt.NDArray[np.float64]
-    costs: dict[int, Cost] | None
+    costs: dict[int, DowntimeCost] | None
 
     def __len__(self) -> int:
         """Count them."""
@@ -66,7 +66,7 @@ class Ranking:
 
     def cost_at(self, place: int) -> Fraction | None:
         """Return what an incident cost, None where nothing has a price."""
-        return None if self.costs is None else self.costs.get(self.id_at(place), Cost()).amount
+        return None if self.costs is None else self.costs.get(self.id_at(place), DowntimeCost()).amount
 
     def down_at(self, place: int) -> int:
         """Return the downtime of an incident in the window, microseconds."""
@@ -80,7 +80,12 @@ class Ranking:
 
 
 def rank(
-    spans: Spans, window: Window, *, as_of_us: int, maintenance: Maintenance | None, costs: dict[int, Cost] | None
+    spans: Spans,
+    window: Window,
+    *,
+    as_of_us: int,
+    maintenance: MaintenanceSpans | None,
+    costs: dict[int, DowntimeCost] | None,
 ) -> Ranking | None:
     """Put the incidents of a window in order; None when there are none. `costs` by incident, None without rates."""
     rows = known_episodes(spans, window, as_of_us)

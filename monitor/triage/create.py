@@ -9,7 +9,7 @@ from typing import Final
 
 from checks import Severity, did_you_mean
 from incidents import Change, FoundBy, Incident, Resolution
-from incidents.verbs import Ending, Report, end_reported, report
+from incidents.verbs import Ending, IncidentReport, end_reported, report
 from monitor.config import Config
 from monitor.terminal.problem import Problem
 
@@ -43,7 +43,7 @@ class ReportedIncident:
             incidents.ImpossibleOrder: its times cannot follow one another, or lie in the future.
         """
         opened = report(
-            Report(self.table, self.title, self.severity),
+            IncidentReport(self.table, self.title, self.severity),
             detected_at=self.detected_at,
             now=now,
             occurred_at=self.occurred_at,

@@ -3,7 +3,7 @@
 They stay in memory and never go through a file: what people wrote in tickets is nobody else's business.
 """
 
-import marshal
+import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class TicketBatches:
         self._last.append(_pack(ticket, self._fields.setdefault(ticket.said, len(self._fields))))
         self._count += 1
         if len(self._last) == BATCH:
-            self._packed.append(zlib.compress(marshal.dumps(self._last), _LEVEL))
+            self._packed.append(zlib.compress(json.dumps(self._last).encode(), _LEVEL))
             self._last = []
 
     def __len__(self) -> int:
@@ -70,7 +70,7 @@ class TicketBatches:
         """Yield the tickets in batches of at most `BATCH`."""
         fields = list(self._fields)
         for packed in self._packed:
-            yield [_unpack(cells, fields) for cells in marshal.loads(zlib.decompress(packed))]  # noqa: S302 - our own bytes
+            yield [_unpack(cells, fields) for cells in json.loads(zlib.decompress(packed))]
         if self._last:
             yield [_unpack(cells, fields) for cells in self._last]
 

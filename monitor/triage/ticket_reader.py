@@ -25,7 +25,7 @@ _FOUND_BY: Final = word_of(FoundBy)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedRow:
     """A row that is no incident: its first line in the file, and why."""
 
     line: int
@@ -37,7 +37,7 @@ class Tickets:
     """What a file holds: good rows, bad rows with their reason, and the lines of rows whose end is not known."""
 
     good: TicketBatches = field(default_factory=TicketBatches)
-    bad: list[Refusal] = field(default_factory=list)
+    bad: list[RefusedRow] = field(default_factory=list)
     endless: list[int] = field(default_factory=list)
     assumed_zone: int = 0
     """How many times of good rows had no offset."""
@@ -86,7 +86,7 @@ class TicketReader:
                 ticket = self._ticket(row, line)
                 self._only_once(ticket)
             except _Bad as refusal:
-                tickets.bad.append(Refusal(line, str(refusal)))
+                tickets.bad.append(RefusedRow(line, str(refusal)))
             else:
                 if self.open_as_unknown and ticket.told.resolved_at is None:
                     tickets.endless.append(line)

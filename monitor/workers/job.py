@@ -44,7 +44,7 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TableScanned:
     """A table was looked at, all checks of it."""
 
     job: int
@@ -87,4 +87,4 @@ class Overdue:
     looked: TableResult | None = None
 
 
-Event: TypeAlias = Began | Found | Ended | Died | Overdue
+Event: TypeAlias = Began | TableScanned | Ended | Died | Overdue

@@ -11,7 +11,7 @@ from typing import Final
 
 from checks import Message, Outcome, UnknownReason, unknown
 from monitor.scan.results import CheckMeasurement, TableResult, Target, timed_out, unscanned
-from monitor.workers.job import Began, Died, Ended, Event, Found, Job, Overdue
+from monitor.workers.job import Began, Died, Ended, Event, Job, Overdue, TableScanned
 from monitor.workers.messages import TableProgress
 
 _MOST_TRIES: Final = 3
@@ -133,4 +133,4 @@ class Task:
         self._parts, self._check = [], 0
         self.table += 1
         over = [Ended(self.job.id)] if self.is_over else []
-        return [Found(self.job.id, whole), *over]
+        return [TableScanned(self.job.id, whole), *over]

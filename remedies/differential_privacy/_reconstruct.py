@@ -21,7 +21,7 @@ _TINY: Final = 1e-280
 """Smaller numbers are 0: arithmetic with denormal ones is a hundred times slower, and they hold nobody."""
 
 
-class Method(StrEnum):
+class EstimationMethod(StrEnum):
     """How counts are estimated."""
 
     BAYES = "bayes"
@@ -50,7 +50,7 @@ class Reconstruction:
     """
 
     counts: Floats
-    method: Method
+    method: EstimationMethod
     iterations: int
     stopped: Stopped
     chi2: float | None
@@ -60,7 +60,7 @@ def reconstruct(
     counts: npt.ArrayLike,
     matrix: Matrix | Sequence[Matrix],
     *,
-    method: Method | Literal["bayes", "inverse", "inverse-projected"] = Method.BAYES,
+    method: EstimationMethod | Literal["bayes", "inverse", "inverse-projected"] = EstimationMethod.BAYES,
     stop: int | Literal["discrepancy"] = "discrepancy",
 ) -> Reconstruction:
     """Estimate the counts of a table from those of its randomised copy.
@@ -83,21 +83,21 @@ def reconstruct(
         Misfit: counts are not finite, negative with `bayes` or `inverse-projected`, or do not fit the matrix; the
             matrix is not one of probabilities, or cannot be inverted or have led to such counts.
     """
-    given, how = np.asarray(counts, dtype=np.float64), Method(method)
+    given, how = np.asarray(counts, dtype=np.float64), EstimationMethod(method)
     if not given.size or not np.isfinite(given).all():
         raise Misfit("counts have to be finite numbers, at least one")
     factors, shaped = read_factors(matrix, given)
     if not (stop == "discrepancy" or (type(stop) is int and stop >= 0)):
         raise Misfit("expected stop='discrepancy' or a number of iterations, 0 or more")
-    if how is not Method.INVERSE and (shaped < 0).any():
+    if how is not EstimationMethod.INVERSE and (shaped < 0).any():
         raise Misfit(f"{int((shaped < 0).sum())} counts are below 0; method 'inverse' takes them, no other does")
     iterations, stopped = 0, Stopped.NONE
-    if how is Method.BAYES:
+    if how is EstimationMethod.BAYES:
         course = bayes(shaped[np.newaxis], factors, stop=stop)
         values, iterations, stopped = course.estimates[0], int(course.iterations[0]), course.stopped[0]
     else:
         values = inverse(shaped, factors)
-        if how is Method.INVERSE_PROJECTED:
+        if how is EstimationMethod.INVERSE_PROJECTED:
             values = project(values, float(shaped.sum()))
     chi2 = float(_chi2(shaped[np.newaxis], forward(values, factors)[np.newaxis])[0])
     return Reconstruction(values.reshape(given.shape), how, iterations, stopped, chi2 if np.isfinite(chi2) else None)
@@ -116,7 +116,7 @@ def project(counts: Floats, total: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Course:
+class IterationResult:
     """What iterative Bayes came to, of several tables at once: `estimates` (tables, V1, ..., Vd), and how, of each."""
 
     estimates: Floats
@@ -126,7 +126,7 @@ class Course:
 
 def bayes(
     values: Floats, factors: Sequence[Factor], *, stop: int | Literal["discrepancy"], most: int = _MOST
-) -> Course:
+) -> IterationResult:
     """Do what `reconstruct` says of `bayes`, of several tables at once: (tables, V1, ..., Vd).
 
     Raises:
@@ -156,7 +156,7 @@ def bayes(
         following = _step(values, estimate, expected, factors)
         moved = _totals(np.abs(following - estimate)).ravel()
         estimate = following
-    return Course(found, iterations, tuple(stopped))
+    return IterationResult(found, iterations, tuple(stopped))
 
 
 def _totals(tables: Floats) -> Floats:

@@ -41,7 +41,7 @@ _RUNS: Final = range(10, 101)
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchRelease:
     """A randomised table: what its counts are worth as they are, and reconstructed.
 
     `retention`: the probability with which a value is kept, or a combination if `joint`. `as_is` and `inverse` have
@@ -94,8 +94,8 @@ class AtEpsilon:
 
     epsilon: Decimal
     pk: float
-    attribute_wise: Batch
-    joint: Batch | None
+    attribute_wise: BatchRelease
+    joint: BatchRelease | None
     interactive: tuple[Interactive, ...]
     crossovers: dict[str, Crossover]
 
@@ -187,7 +187,7 @@ class _Asked:
             },
         )
 
-    def _batch(self, factors: Sequence[Replacement], *, joint: bool) -> Batch:
+    def _batch(self, factors: Sequence[Replacement], *, joint: bool) -> BatchRelease:
         truth = self.table.astype(np.float64)
         laid_out = truth.reshape([factor.size for factor in factors])
         simulated = self._simulated(factors)
@@ -197,7 +197,7 @@ class _Asked:
             for moments in (randomised_moments, inverted_moments)
         )
         margins = [_margin(truth, axis, factors[0 if joint else axis].retention) for axis in range(truth.ndim)]
-        return Batch(
+        return BatchRelease(
             joint=joint,
             retention=factors[0].retention,
             as_is=Error.of(*kept, spearman=_spearman(truth, simulated)),
@@ -279,7 +279,7 @@ def _spearman(truth: Floats, estimates: Floats) -> float | None:
     return spearman(truth, estimates) if len(estimates) else None
 
 
-def _errors(single: Batch, joint: Batch | None) -> Iterator[tuple[str, float]]:
+def _errors(single: BatchRelease, joint: BatchRelease | None) -> Iterator[tuple[str, float]]:
     """Name the ways of reading a batch, with their errors."""
     for before, batch in (("", single), ("joint-", joint)):
         if batch is None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from remedies._errors import Misfit
 from remedies.differential_privacy.answers.canonical import Canonical, canonical
-from remedies.differential_privacy.answers.domain import Range
+from remedies.differential_privacy.answers.domain import SteppedColumn
 from remedies.generalisation import text_of, texts_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Coded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Domain:
+class CategoryDomain:
     """All values a column could have had. `other`: the place of what all else is taken for.
 
     `range`: where it is one of numbers that are put into cells first, whose smallest numbers are what is declared.
@@ -52,18 +52,18 @@ class Domain:
     declared: tuple[object, ...]
     places: Mapping[str, int]
     other: int | None
-    range: Range | None = None
+    range: SteppedColumn | None = None
     alike: Mapping[Canonical, int] = field(default_factory=dict)
     """The place of each value that no other one equals but for its spelling."""
 
     @classmethod
-    def read(cls, name: str, values: Sequence[object] | Range, others: Mapping[str, object]) -> Domain:
+    def read(cls, name: str, values: Sequence[object] | SteppedColumn, others: Mapping[str, object]) -> CategoryDomain:
         """Look a declared domain through.
 
         Raises:
             Misfit: it is empty, holds NULL or a value twice, or does not have the value all others are taken for.
         """
-        if isinstance(values, Range):
+        if isinstance(values, SteppedColumn):
             return cls._of_range(name, values, others.get(name, values.other))
         current_text = f"the domain of column '{name}'"
         if isinstance(values, str | bytes) or not len(values):
@@ -80,7 +80,7 @@ class Domain:
         return cls(name, tuple(values), places, None if other is None else places[other], alike=_alike(places))
 
     @classmethod
-    def _of_range(cls, name: str, values: Range, other: object) -> Domain:
+    def _of_range(cls, name: str, values: SteppedColumn, other: object) -> CategoryDomain:
         labels = tuple(values.label(cell) for cell in range(values.size))
         places = {str(label): place for place, label in enumerate(labels)}
         text = text_of(other)
@@ -138,7 +138,7 @@ def _alike(places: Mapping[str, int]) -> Mapping[Canonical, int]:
     return {found: place for text, place in places.items() if times[found := canonical(text)] == 1}
 
 
-def _cell(text: str, values: Range) -> int | None:
+def _cell(text: str, values: SteppedColumn) -> int | None:
     """Find the cell that a number is in; None where it is none, or outside."""
     if not _NUMBER.fullmatch(text.strip()):
         return None

@@ -33,7 +33,7 @@ _LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class LedgerBudget:
     """The most that all answers about a data set may cost one privacy unit (a row, a person).
 
     `accounting` and `adjacency` are for life: costs in two units, or for two kinds of neighbours, do not add up. Pure
@@ -64,7 +64,7 @@ class Budget:
 class Standing:
     """A budget and what was charged to it: in all, and by the costliest answer; both in its nano units."""
 
-    budget: Budget
+    budget: LedgerBudget
     spent: int
     largest: int
 

@@ -24,8 +24,8 @@ from remedies.differential_privacy._retention import (
     largest_retention,
     stated_epsilon,
 )
-from remedies.differential_privacy.answers.domain import Range
-from remedies.differential_privacy.domain import Codes, Domain
+from remedies.differential_privacy.answers.domain import SteppedColumn
+from remedies.differential_privacy.domain import CategoryDomain, Codes
 from remedies.differential_privacy.epsilon import NANO, Loss, nano
 from remedies.differential_privacy.random_bytes import ONE, flags, many_below
 
@@ -56,7 +56,7 @@ class Randomised:
 
 def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which one is taken
     table: pd.DataFrame,
-    domains: Mapping[str, Sequence[object] | Range],
+    domains: Mapping[str, Sequence[object] | SteppedColumn],
     *,
     epsilon: Loss | None = None,
     pk: float | None = None,
@@ -81,7 +81,7 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
     Args:
         table: any frame.
         domains: by column to randomise, all values it could have had. Declared, never taken from the table. Numbers of
-            a `Range` are put into its cells first, each of which is its smallest number.
+            a `SteppedColumn` are put into its cells first, each of which is its smallest number.
         epsilon: what the whole table may cost a unit, above 0, a decimal of at most nine places; or else:
         pk: the k of Pk-anonymity each row shall have at least; or else:
         retention: the probability of keeping a value, for all columns or by column.
@@ -95,7 +95,7 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
             or values outside its domain (counted, never shown). Nothing is drawn then.
     """
     asked = _Asked(table, epsilon, pk, retention, joint=joint, rows_per_unit=rows_per_unit, keep_order=keep_order)
-    read = [Domain.read(name, values, others or {}) for name, values in domains.items()]
+    read = [CategoryDomain.read(name, values, others or {}) for name, values in domains.items()]
     _check(asked, read, others or {})
     cells = (
         [math.prod(current_coded.size for current_coded in read)]
@@ -146,7 +146,7 @@ class _Asked:
     keep_order: bool = field(kw_only=True)
 
 
-def _check(asked: _Asked, domains: Sequence[Domain], others: Mapping[str, object]) -> None:
+def _check(asked: _Asked, domains: Sequence[CategoryDomain], others: Mapping[str, object]) -> None:
     """See that the declarations fit one another and the table's columns; its values are not looked at.
 
     Raises:
@@ -197,7 +197,7 @@ def _retentions(asked: _Asked, names: Sequence[str], cells: Sequence[int]) -> tu
 
 
 def _mechanism(
-    asked: _Asked, domains: Sequence[Domain], retentions: tuple[Fraction, ...], cells: Sequence[int]
+    asked: _Asked, domains: Sequence[CategoryDomain], retentions: tuple[Fraction, ...], cells: Sequence[int]
 ) -> Mechanism:
     spent = exact_epsilon(retentions, cells)
     if spent is None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from remedies.generalisation._coding import coding
     from remedies.generalisation._comparison import FigureChange, ResultChange, compare_results
     from remedies.generalisation._dates import DateLevel, dates
-    from remedies.generalisation._fault import Fault, FaultKind
+    from remedies.generalisation._fault import FaultKind, HierarchyFault
     from remedies.generalisation._faults import hierarchy_faults, row_faults
     from remedies.generalisation._files import read_hierarchy, write_hierarchy
     from remedies.generalisation._flat import flat
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remedies.generalisation._masks import masks
     from remedies.generalisation._tree import tree
     from remedies.generalisation.by import By
-    from remedies.generalisation.criteria import LDiversity, TCloseness
+    from remedies.generalisation.criteria import LDiversityLimit, TClosenessLimit
     from remedies.generalisation.datafly_search import Datafly, datafly
     from remedies.generalisation.folder import hierarchies_in
     from remedies.generalisation.incognito_search import Generalisations, incognito
@@ -34,18 +34,18 @@ __all__ = [
     "CellUtilities",
     "Datafly",
     "DateLevel",
-    "Fault",
     "FaultKind",
     "FigureChange",
     "Generalisations",
     "Hierarchy",
+    "HierarchyFault",
     "HierarchySpec",
-    "LDiversity",
+    "LDiversityLimit",
     "Optimum",
     "RecodedColumn",
     "Recoding",
     "ResultChange",
-    "TCloseness",
+    "TClosenessLimit",
     "Utilities",
     "bins",
     "breaks",

@@ -11,7 +11,7 @@ from checks.classes.arrays import np
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation._cover import gaps_and_overlaps
-from remedies.generalisation._fault import Fault, FaultKind, refuse
+from remedies.generalisation._fault import FaultKind, HierarchyFault, refuse
 from remedies.generalisation._intervals import Pair
 from remedies.generalisation._levels import ROOT, with_root
 from remedies.generalisation.units import Ends, Number, Numbers, Scale, as_decimal
@@ -36,12 +36,12 @@ def bins(values: Iterable[object], *, levels: Sequence[Listed], root: str | None
     return with_root(numbers.texts, made, root)
 
 
-def bin_faults(levels: Sequence[Listed]) -> tuple[Fault, ...]:
+def bin_faults(levels: Sequence[Listed]) -> tuple[HierarchyFault, ...]:
     """Return all that is wrong with lists of intervals."""
     if not levels or not all(levels):
-        return (Fault(FaultKind.EMPTY, None, "a level without an interval", 0),)
+        return (HierarchyFault(FaultKind.EMPTY, None, "a level without an interval", 0),)
     wrong = [
-        Fault(
+        HierarchyFault(
             FaultKind.EMPTY,
             number,
             f"level {number} has an interval from {low} to {high}; nothing is in it",
@@ -52,7 +52,9 @@ def bin_faults(levels: Sequence[Listed]) -> tuple[Fault, ...]:
         if low is not None and high is not None and as_decimal(low) >= as_decimal(high)
     ]
     wrong += [
-        Fault(FaultKind.EMPTY, number, f"level {number} has an interval without a name, which would be NULL", 1)
+        HierarchyFault(
+            FaultKind.EMPTY, number, f"level {number} has an interval without a name, which would be NULL", 1
+        )
         for number, level in enumerate(levels, 1)
         if isinstance(level, Mapping) and "" in level
     ]
@@ -104,21 +106,21 @@ def _placed(numbers: Numbers, number: int, level: Sequence[_Bin]) -> Sequence[st
     return [ordered[place].name for place in np.searchsorted(starts, numbers.units, side="right")]
 
 
-def _of_level(number: int, level: Sequence[_Bin], scale: Scale) -> Iterator[Fault]:
+def _of_level(number: int, level: Sequence[_Bin], scale: Scale) -> Iterator[HierarchyFault]:
     gaps, overlaps = gaps_and_overlaps([current_bin.ends for current_bin in level])
     for gap in gaps:
         where = scale.interval(*gap)
-        yield Fault(FaultKind.GAP, number, f"level {number} leaves out {where}", where)
+        yield HierarchyFault(FaultKind.GAP, number, f"level {number} leaves out {where}", where)
     for overlap in overlaps:
         where = scale.interval(*overlap)
-        yield Fault(FaultKind.OVERLAP, number, f"level {number} covers {where} twice", where)
+        yield HierarchyFault(FaultKind.OVERLAP, number, f"level {number} covers {where} twice", where)
 
 
-def _of_pair(number: int, lower: Sequence[_Bin], upper: Sequence[_Bin]) -> Iterator[Fault]:
+def _of_pair(number: int, lower: Sequence[_Bin], upper: Sequence[_Bin]) -> Iterator[HierarchyFault]:
     edges = {edge for current_bin in lower for edge in current_bin.ends}
     for current_bin in upper:
         strange = [edge for edge in current_bin.ends if edge not in edges]
         if strange:
             begins = f"'{current_bin.name}' begins or ends inside of it"
             text = f"level {number} splits what level {number - 1} has together: {begins}"
-            yield Fault(FaultKind.SPLIT, number, text, current_bin.name)
+            yield HierarchyFault(FaultKind.SPLIT, number, text, current_bin.name)

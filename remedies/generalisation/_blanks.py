@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from checks.risk.pairs import ClassPairs
 from remedies.generalisation.criteria import Breaks, Criterion
-from remedies.generalisation.frequencies import Domain, Frequencies, number_rows
+from remedies.generalisation.frequencies import ColumnFrequencies, Frequencies, number_rows
 from remedies.generalisation.recoding import EVERYTHING, Labels, RecodedColumn, Recoding, column_at, labels_of
 
 Whole = npt.NDArray[np.int64]
@@ -78,13 +78,13 @@ class Blanks:
         return broken
 
 
-def _null_of(domain: Domain) -> int:
+def _null_of(domain: ColumnFrequencies) -> int:
     """Return the number of NULL among the leaves, or the next number."""
     results = [place for place, value in enumerate(domain.values) if value is None]
     return results[0] if results else len(domain.values)
 
 
-def _blanked(domain: Domain, before: Whole, codes: Whole) -> RecodedColumn:
+def _blanked(domain: ColumnFrequencies, before: Whole, codes: Whole) -> RecodedColumn:
     """Return a column some of whose cells are blanked; all that is NULL could then be any value."""
     if (before == codes).all():
         return column_at(domain, codes, 0)

@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class ReleasedCells:
     """A column's cells. `leaf`, `label`, `rows` int64 (pairs,): released cells, each pair of leaf and label once.
 
     `lost`, `total` int64 (leaves,): the suppressed rows of each leaf, and all of its rows.
@@ -49,7 +49,7 @@ class Cells:
         return float(np.dot(of_label[self.label], self.rows) + of_lost * self.lost.sum())
 
 
-def cells_of(recoding: Recoding, place: int) -> Cells:
+def cells_of(recoding: Recoding, place: int) -> ReleasedCells:
     """Put together the cells of the column at a place."""
     frequencies, column = recoding.frequencies, recoding.columns[place]
     codes, leaves = frequencies.codes[:, place], len(column.domain.values)
@@ -65,7 +65,7 @@ def cells_of(recoding: Recoding, place: int) -> Cells:
     held = np.flatnonzero(rows)
     leaf, label, rows = known[held] % leaves, known[held] // leaves, rows[held]
     lost = _counted(codes[gone], frequencies.counts[gone], leaves)
-    return Cells(column, leaf, label, rows, lost, lost + _counted(leaf, rows, leaves))
+    return ReleasedCells(column, leaf, label, rows, lost, lost + _counted(leaf, rows, leaves))
 
 
 def is_everything(labels: Labels) -> npt.NDArray[np.bool_]:

@@ -5,7 +5,7 @@ from time import perf_counter
 from remedies._contract import Progress, StopRequest
 
 
-class Course:
+class SearchProgress:
     """Reports to the caller of one part of a search after the other, as shares of the whole that never fall."""
 
     def __init__(self, budget: float | None = None, progress: Progress | None = None) -> None:

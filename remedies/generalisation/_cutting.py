@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 
-class Columns(NamedTuple):
+class CutColumns(NamedTuple):
     """The columns of a table, as they are cut.
 
     `codes` (combinations, columns): leaves, or of numbers their rank. `numeric` (columns,). `null` (columns,): the rank
@@ -33,7 +33,7 @@ class Columns(NamedTuple):
 
 
 @inner
-def span(columns: Columns, order: Whole, column: int) -> tuple[int, int]:
+def span(columns: CutColumns, order: Whole, column: int) -> tuple[int, int]:
     """Return what a part holds of a column: the lowest and highest rank.
 
     Or level and node of the lowest common label.
@@ -54,7 +54,7 @@ def span(columns: Columns, order: Whole, column: int) -> tuple[int, int]:
 
 
 @inner
-def _width(columns: Columns, column: int, low: int, high: int) -> float:
+def _width(columns: CutColumns, column: int, low: int, high: int) -> float:
     """Return how wide a span is, 0 to 1; 0 if there is nothing to cut."""
     start = columns.start[column, 0]
     if not columns.numeric[column]:
@@ -65,7 +65,7 @@ def _width(columns: Columns, column: int, low: int, high: int) -> float:
 
 
 @inner
-def _rows_below(columns: Columns, counts: Whole, order: Whole, column: int, rank: int) -> int:
+def _rows_below(columns: CutColumns, counts: Whole, order: Whole, column: int, rank: int) -> int:
     below = 0
     for place in order:
         if columns.codes[place, column] < rank:
@@ -74,7 +74,7 @@ def _rows_below(columns: Columns, counts: Whole, order: Whole, column: int, rank
 
 
 @inner
-def _cut_numbers(columns: Columns, counts: Whole, order: Whole, k: int, column: int, low: int, high: int) -> int:
+def _cut_numbers(columns: CutColumns, counts: Whole, order: Whole, k: int, column: int, low: int, high: int) -> int:
     """Return the first rank of the upper side: NULL if it can be cut off, or of the most even cut.
 
     -1 if none can be.
@@ -103,7 +103,7 @@ def _cut_numbers(columns: Columns, counts: Whole, order: Whole, k: int, column: 
 
 @inner
 def _cut(
-    columns: Columns, counts: Whole, order: Whole, k: int, column: int, low: int, high: int, part: Whole, room: Whole
+    columns: CutColumns, counts: Whole, order: Whole, k: int, column: int, low: int, high: int, part: Whole, room: Whole
 ) -> int:
     """Cut along a column: write the side of each combination, and give how many sides there are; 0 if it cannot be."""
     if columns.numeric[column]:
@@ -134,7 +134,7 @@ def _cut(
 
 @compiled
 def propose(
-    columns: Columns, counts: Whole, order: Whole, starts: Whole, ends: Whole, tried: Mask, k: int, part: Whole
+    columns: CutColumns, counts: Whole, order: Whole, starts: Whole, ends: Whole, tried: Mask, k: int, part: Whole
 ) -> Whole:
     """Find for each part the widest column along which it can be cut, all sides at least k: give how many sides.
 
@@ -186,7 +186,7 @@ def cut_up(order: Whole, starts: Whole, ends: Whole, sides: Whole, part: Whole) 
 
 
 @compiled
-def spans(columns: Columns, order: Whole, starts: Whole, ends: Whole) -> Whole:
+def spans(columns: CutColumns, order: Whole, starts: Whole, ends: Whole) -> Whole:
     """Return the span of each part in each column: int64 (parts, columns, 2)."""
     found = np.empty((len(starts), columns.codes.shape[1], 2), np.int64)
     for number in range(len(starts)):

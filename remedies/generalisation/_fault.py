@@ -26,7 +26,7 @@ class FaultKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class HierarchyFault:
     """One thing that is wrong. `what`: the interval that is meant, or how many values, lines or labels.
 
     `level`: where, counted from the values, which are level 0; None if it is about no single level. `fatal`: whether
@@ -40,7 +40,7 @@ class Fault:
     fatal: bool = True
 
 
-def refuse(faults: Iterable[Fault], *, about: str = "the hierarchy") -> None:
+def refuse(faults: Iterable[HierarchyFault], *, about: str = "the hierarchy") -> None:
     """Refuse what has fatal faults, naming them all.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from checks.risk import Hierarchy
 from remedies.generalisation._cover import gaps_and_overlaps, holds
-from remedies.generalisation._fault import Fault, FaultKind
+from remedies.generalisation._fault import FaultKind, HierarchyFault
 from remedies.generalisation._files import Rows
 from remedies.generalisation._labels import Intervals, read_intervals
 from remedies.generalisation.spelling import distinct_texts
@@ -26,12 +26,14 @@ _NAMED: Final = 3
 _LONGEST_NAME: Final = 40
 
 
-def hierarchy_faults(hierarchy: Hierarchy, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
+def hierarchy_faults(hierarchy: Hierarchy, values: Iterable[object] | None = None) -> tuple[HierarchyFault, ...]:
     """Return what is wrong with a hierarchy, as `row_faults`."""
     return row_faults(list(zip(*hierarchy.levels, strict=True)), values)
 
 
-def row_faults(rows: Rows, values: Iterable[object] | None = None, *, written: bool = False) -> tuple[Fault, ...]:
+def row_faults(
+    rows: Rows, values: Iterable[object] | None = None, *, written: bool = False
+) -> tuple[HierarchyFault, ...]:
     """Return what is wrong with the lines of a hierarchy: each a value, then its ancestors, nearest first.
 
     Fatal: no line, lines of another length than most, values with several lines, empty labels, values of the table
@@ -50,7 +52,7 @@ def row_faults(rows: Rows, values: Iterable[object] | None = None, *, written: b
     usual = _usual(rows)
     if usual < 2:
         text = "no line" if not rows else "no line with an ancestor"
-        return (Fault(FaultKind.EMPTY, None, f"{text}; expected value;ancestor;...", len(rows)),)
+        return (HierarchyFault(FaultKind.EMPTY, None, f"{text}; expected value;ancestor;...", len(rows)),)
     even = [row for row in rows if len(row) == usual]
     levels = list(zip(*dict.fromkeys(map(tuple, even)), strict=True))
     return (
@@ -90,30 +92,30 @@ def _usual(rows: Rows) -> int:
     return max(lengths, key=lambda cells: (lengths[cells], cells), default=0)
 
 
-def _ragged(count: int, usual: int) -> Iterator[Fault]:
+def _ragged(count: int, usual: int) -> Iterator[HierarchyFault]:
     if count:
         hint = "repeat a label where a branch is shorter"
         text = f"{_counted(count, 'line')} without {usual} cells, as the others have; {hint}"
-        yield Fault(FaultKind.RAGGED, None, text, count)
+        yield HierarchyFault(FaultKind.RAGGED, None, text, count)
 
 
-def _repeated(rows: Rows, names: _Names) -> Iterator[Fault]:
+def _repeated(rows: Rows, names: _Names) -> Iterator[HierarchyFault]:
     lines = Counter(row[0] for row in rows)
     twice = [value for value, number in lines.items() if number > 1]
     if twice:
         text = f"{_counted(len(twice), 'value')} with more than one line{names(twice)}; keep one"
-        yield Fault(FaultKind.DUPLICATE, 0, text, len(twice))
+        yield HierarchyFault(FaultKind.DUPLICATE, 0, text, len(twice))
 
 
-def _without_path(rows: Rows, values: Iterable[object] | None) -> Iterator[Fault]:
+def _without_path(rows: Rows, values: Iterable[object] | None) -> Iterator[HierarchyFault]:
     entries = {row[0] for row in rows if row}
     count = 0 if values is None else sum(text not in entries for text in distinct_texts(values))
     if count:
         current_text = f"{_counted(count, 'value')} of the table without a line; add one for each, or mend the values"
-        yield Fault(FaultKind.MISSING_VALUE, 0, current_text, count)
+        yield HierarchyFault(FaultKind.MISSING_VALUE, 0, current_text, count)
 
 
-def _of_level(number: int, levels: Levels, names: _Names) -> Iterator[Fault]:
+def _of_level(number: int, levels: Levels, names: _Names) -> Iterator[HierarchyFault]:
     lower, upper = levels[number - 1], levels[number]
     empty = list(dict.fromkeys(below for below, label in zip(lower, upper, strict=True) if not label))
     if empty:
@@ -121,7 +123,7 @@ def _of_level(number: int, levels: Levels, names: _Names) -> Iterator[Fault]:
             f"level {number} is empty for {_counted(len(empty), 'label')} of the level below{names(empty)}; an empty "
             "label would be NULL: write one"
         )
-        yield Fault(FaultKind.EMPTY, number, text, len(empty))
+        yield HierarchyFault(FaultKind.EMPTY, number, text, len(empty))
     parents: dict[str, set[str]] = {}
     for below, label in zip(lower, upper, strict=True):
         parents.setdefault(below, set()).add(label)
@@ -131,21 +133,21 @@ def _of_level(number: int, levels: Levels, names: _Names) -> Iterator[Fault]:
             f"level {number} splits {_counted(len(parted), 'label')} that level {number - 1} has together"
             f"{names(parted)}; give each one label on level {number}"
         )
-        yield Fault(FaultKind.SPLIT, number, text, len(parted))
+        yield HierarchyFault(FaultKind.SPLIT, number, text, len(parted))
     nodes = len(set(upper))
     if nodes > len(parents):
         text = f"level {number} has {nodes} labels, more than the {len(parents)} of level {number - 1}"
-        yield Fault(FaultKind.NOT_MONOTONE, number, text, nodes)
+        yield HierarchyFault(FaultKind.NOT_MONOTONE, number, text, nodes)
     if nodes == len(parents) and not parted:
         text = (
             f"level {number} joins nothing that level {number - 1} has apart: each of its {_counted(nodes, 'label')}"
             f"{names(upper)} stands for one below; leave the level out, or give several one label"
         )
-        yield Fault(FaultKind.UNCHANGED, number, text, nodes, fatal=False)
+        yield HierarchyFault(FaultKind.UNCHANGED, number, text, nodes, fatal=False)
     yield from _as_intervals(number, levels[0], upper, names)
 
 
-def _as_intervals(number: int, values: Sequence[str], labels: Sequence[str], names: _Names) -> Iterator[Fault]:
+def _as_intervals(number: int, values: Sequence[str], labels: Sequence[str], names: _Names) -> Iterator[HierarchyFault]:
     members: dict[str, list[str]] = {}
     for value, label in zip(values, labels, strict=True):
         if value:  # the line of NULL may have any label
@@ -158,18 +160,20 @@ def _as_intervals(number: int, values: Sequence[str], labels: Sequence[str], nam
     for gap in gaps:
         if not _fills(gap, ends):
             where = read.scale.interval(*gap)
-            yield Fault(FaultKind.GAP, number, f"level {number} leaves out {where}; {_FILL}", where, fatal=False)
+            yield HierarchyFault(
+                FaultKind.GAP, number, f"level {number} leaves out {where}; {_FILL}", where, fatal=False
+            )
     for overlap in overlaps:
         where = read.scale.interval(*overlap)
         text = f"level {number} covers {where} twice; end one interval where the next begins"
-        yield Fault(FaultKind.OVERLAP, number, text, where, fatal=False)
+        yield HierarchyFault(FaultKind.OVERLAP, number, text, where, fatal=False)
     strange = [value for label, held in members.items() for value in held if _outside(value, label, read)]
     if strange:
         text = (
             f"level {number} puts {_counted(len(strange), 'value')}{names(strange)} into an interval that does not "
             "hold it; write the interval that does"
         )
-        yield Fault(FaultKind.MISPLACED, number, text, len(strange), fatal=False)
+        yield HierarchyFault(FaultKind.MISPLACED, number, text, len(strange), fatal=False)
 
 
 def _fills(gap: Ends, ends: Sequence[Ends]) -> bool:
@@ -185,14 +189,14 @@ def _outside(value: str, label: str, read: Intervals) -> bool:
     return number is None or not holds(read.ends[label], number.scaleb(read.scale.digits))
 
 
-def _without_root(levels: Levels, names: _Names) -> Iterator[Fault]:
+def _without_root(levels: Levels, names: _Names) -> Iterator[HierarchyFault]:
     tops = len(set(levels[-1]))
     if tops > 1:
         text = (
             f"the last level, {len(levels) - 1}, has {tops} labels{names(levels[-1])}; without a common one a record "
             "cannot be fully suppressed: add a level that is '*' on every line"
         )
-        yield Fault(FaultKind.NO_ROOT, len(levels) - 1, text, tops, fatal=False)
+        yield HierarchyFault(FaultKind.NO_ROOT, len(levels) - 1, text, tops, fatal=False)
 
 
 def _counted(count: int, what: str) -> str:

@@ -55,7 +55,7 @@ def intervals(
     numbers = Numbers.read(values, *widths, origin, *(bound for bound in (*snap, *codes) if bound is not None))
     levels = [] if codes == NO_PAIR else [coded(numbers, bottom=codes[0], top=codes[1])]
     for width in widths:
-        grid = Grid.of(numbers.scale, width=width, origin=origin)
+        grid = EqualIntervals.of(numbers.scale, width=width, origin=origin)
         levels.append(_on_grid(numbers, grid, *grid.ends(numbers.scale, snap=snap, codes=codes)))
     return with_root(numbers.texts, levels, root)
 
@@ -134,14 +134,14 @@ def check_breaks(levels: Sequence[Sequence[Number]]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class EqualIntervals:
     """Equally wide intervals, in units."""
 
     width: int
     origin: int
 
     @classmethod
-    def of(cls, scale: Scale, *, width: Number, origin: Number) -> Grid:
+    def of(cls, scale: Scale, *, width: Number, origin: Number) -> EqualIntervals:
         """Take numbers."""
         return cls(scale.units(width), scale.units(origin))
 
@@ -169,7 +169,7 @@ class Grid:
         return low, high
 
 
-def _on_grid(numbers: Numbers, grid: Grid, first: int | None, last: int | None) -> tuple[str, ...]:
+def _on_grid(numbers: Numbers, grid: EqualIntervals, first: int | None, last: int | None) -> tuple[str, ...]:
     """Write the interval of each value on a grid of which no cut below `first` or above `last` is left."""
     lows = grid.origin + (numbers.units - grid.origin) // grid.width * grid.width
     if first is not None:

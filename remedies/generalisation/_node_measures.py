@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from remedies.generalisation._cells import Cells
+from remedies.generalisation._cells import ReleasedCells
 from remedies.generalisation._walks import Ground, pack_rows
 from remedies.generalisation.frequencies import Frequencies
 from remedies.generalisation.limits_of_classes import Seen
@@ -36,7 +36,7 @@ class NodeMeasures:
         levels = [int(level) for level in seen.levels]
         return measured(every, levels, seen.sizes[~seen.broken], k=self._k, numeric=self._numeric)
 
-    def _cells(self, place: int, level: int, whole: Whole) -> Cells:
+    def _cells(self, place: int, level: int, whole: Whole) -> ReleasedCells:
         """Put together the cells of a column. `whole`: the combinations that are suppressed."""
         frequencies, total = self._frequencies, self._margins[place]
         if (place, level) not in self._columns:
@@ -47,7 +47,7 @@ class NodeMeasures:
         rows = total - lost
         leaf = np.lexsort((column.numbers,))
         leaf = leaf[rows[leaf] > 0]
-        return Cells(column, leaf, column.numbers[leaf], rows[leaf], lost, total)
+        return ReleasedCells(column, leaf, column.numbers[leaf], rows[leaf], lost, total)
 
     def _suppressed(self, seen: Seen) -> Whole:
         """Find the combinations of the classes that are suppressed: int64."""

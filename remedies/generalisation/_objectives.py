@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from remedies.generalisation._kernels import BY_CLASSES, BY_SQUARES, NO_BOUND
 from remedies.generalisation.by import By
-from remedies.generalisation.frequencies import Domain, Frequencies
+from remedies.generalisation.frequencies import ColumnFrequencies, Frequencies
 from remedies.generalisation.limits_of_classes import Seen
 
 Whole = npt.NDArray[np.int64]
@@ -113,7 +113,7 @@ def _loss(frequencies: Frequencies) -> Objective:
     """Return the Loss of Iyengar 2002, with the geometric mean over columns."""
     rows = frequencies.rows
 
-    def costs(domain: Domain, level: int) -> Floats:
+    def costs(domain: ColumnFrequencies, level: int) -> Floats:
         return (domain.widths(level) - 1) / max(len(domain.hierarchy.values) - 1, 1)
 
     cells = _cells(frequencies, lambda domain, level, _: (costs(domain, level), 1 - costs(domain, level)))
@@ -129,7 +129,7 @@ def _loss(frequencies: Frequencies) -> Objective:
 def _precision(frequencies: Frequencies) -> Objective:
     """Return what is missing to the precision of Sweeney 2002: the mean of level by height over the cells."""
 
-    def costs(domain: Domain, level: int, _: Whole) -> tuple[Floats, Floats]:
+    def costs(domain: ColumnFrequencies, level: int, _: Whole) -> tuple[Floats, Floats]:
         cost = np.full(len(domain.values), level / max(domain.height, 1))
         return cost, 1 - cost
 
@@ -141,7 +141,7 @@ def _entropy(frequencies: Frequencies) -> Objective:
     """Return the non-uniform entropy in bits: of each cell how surprising its value is to who sees its label."""
     rows = frequencies.rows
 
-    def costs(domain: Domain, level: int, margin: Whole) -> tuple[Floats, Floats]:
+    def costs(domain: ColumnFrequencies, level: int, margin: Whole) -> tuple[Floats, Floats]:
         nodes = domain.nodes[level]
         of_label = np.bincount(nodes, weights=margin, minlength=len(nodes))[nodes]
         return np.log2(of_label / margin), np.log2(rows / of_label)
@@ -149,7 +149,9 @@ def _entropy(frequencies: Frequencies) -> Objective:
     return _by_cells(_cells(frequencies, costs), _total)
 
 
-def _cells(frequencies: Frequencies, costs: Callable[[Domain, int, Whole], tuple[Floats, Floats]]) -> Sequence[_Cells]:
+def _cells(
+    frequencies: Frequencies, costs: Callable[[ColumnFrequencies, int, Whole], tuple[Floats, Floats]]
+) -> Sequence[_Cells]:
     """Gather the costs of each column: `costs` gives, for each leaf at a level, that of a cell and what is more."""
     results = []
     for domain, margin in zip(frequencies.domains, frequencies.margins(), strict=True):

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
-from remedies.generalisation._cutting import Columns
+from remedies.generalisation._cutting import CutColumns
 from remedies.generalisation._levels import ROOT
-from remedies.generalisation.frequencies import Domain
+from remedies.generalisation.frequencies import ColumnFrequencies
 from remedies.generalisation.recoding import EVERYTHING, INTERVAL, Labels, labels_of
 from remedies.generalisation.spelling import texts_of
 from remedies.generalisation.units import Numbers, Scale, number_in
@@ -27,9 +27,9 @@ _NARROW = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpannedColumn:
-    """A column as it is cut. `codes` (combinations,), `nodes` and `widths` (levels, leaves or ranks): see `Columns`."""
+    """A cut column. `codes` (combinations,), `nodes` and `widths` (levels, leaves or ranks): see `CutColumns`."""
 
-    domain: Domain
+    domain: ColumnFrequencies
     codes: Whole
     nodes: Whole
     widths: Floats
@@ -59,7 +59,7 @@ class _Ranks:
     units: Sequence[int]
     scale: Scale
 
-    def labels(self, domain: Domain, pairs: Whole) -> Labels:
+    def labels(self, domain: ColumnFrequencies, pairs: Whole) -> Labels:
         """Return the labels of spans from a rank to a rank, both in it: int64 (labels, 2)."""
         order = np.argsort(self.of_leaf, kind="stable")
         ascending = self.of_leaf[order]
@@ -79,7 +79,7 @@ class _Ranks:
                 texts[place] = self.scale.interval(self.units[low], self.units[high] + 1)
         return Labels(texts, levels, widths, order, first, last)
 
-    def _widths(self, domain: Domain, pairs: Whole) -> Whole:
+    def _widths(self, domain: ColumnFrequencies, pairs: Whole) -> Whole:
         """Count the lines of the hierarchy in each span; at least 1."""
         numbers = map(number_in, domain.hierarchy.values)
         lines = sorted(number for number in numbers if number is not None)
@@ -88,7 +88,7 @@ class _Ranks:
         return np.maximum(np.array(counted, dtype=np.int64), 1)
 
 
-def spanned(domain: Domain, codes: Whole, *, numeric: bool) -> SpannedColumn:
+def spanned(domain: ColumnFrequencies, codes: Whole, *, numeric: bool) -> SpannedColumn:
     """Prepare a column. `codes` (combinations,): its leaves.
 
     Raises:
@@ -108,7 +108,7 @@ def spanned(domain: Domain, codes: Whole, *, numeric: bool) -> SpannedColumn:
     )
 
 
-def packed(columns: Sequence[SpannedColumn]) -> Columns:
+def packed(columns: Sequence[SpannedColumn]) -> CutColumns:
     """Put columns into the arrays that kernels read."""
     most = max(len(column.nodes) for column in columns)
     start = np.zeros((len(columns), most), dtype=np.int64)
@@ -117,7 +117,7 @@ def packed(columns: Sequence[SpannedColumn]) -> Columns:
         for level in range(most):
             start[place, level] = at + min(level, len(column.nodes) - 1) * column.nodes.shape[1]
         at += column.nodes.size
-    return Columns(
+    return CutColumns(
         codes=np.ascontiguousarray(np.stack([column.codes for column in columns], axis=1)),
         numeric=np.array([column.ranks is not None for column in columns]),
         null=np.array([-1 if column.ranks is None else len(column.ranks.units) for column in columns], dtype=np.int64),
@@ -127,7 +127,7 @@ def packed(columns: Sequence[SpannedColumn]) -> Columns:
     )
 
 
-def root_of(domain: Domain) -> str:
+def root_of(domain: ColumnFrequencies) -> str:
     """Return the label of everything: the hierarchy's.
 
     Or `*` if its last level has several or is that of the values.
@@ -136,7 +136,7 @@ def root_of(domain: Domain) -> str:
     return top.pop() if len(top) == 1 and domain.height else ROOT
 
 
-def _shares(domain: Domain, level: int, nodes: Whole) -> Floats:
+def _shares(domain: ColumnFrequencies, level: int, nodes: Whole) -> Floats:
     """Return the share of the column that each leaf's label covers at a level, 0 to 1."""
     if level > domain.height:
         return np.ones(len(nodes))
@@ -145,7 +145,7 @@ def _shares(domain: Domain, level: int, nodes: Whole) -> Floats:
     return np.where(several, np.maximum(shares, _NARROW), shares)
 
 
-def _ranks(domain: Domain) -> _Ranks:
+def _ranks(domain: ColumnFrequencies) -> _Ranks:
     texts = texts_of(domain.values)
     names = [text for text in texts if text is not None]
     try:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
-from remedies.generalisation._fault import Fault, FaultKind, refuse
+from remedies.generalisation._fault import FaultKind, HierarchyFault, refuse
 from remedies.generalisation._levels import ROOT, with_root
 from remedies.generalisation.spelling import distinct_texts, text_of
 
@@ -48,7 +48,7 @@ def tree(values: Iterable[object] | None, *, groups: Tree, root: str | None = RO
     return hierarchy
 
 
-def tree_faults(groups: Tree) -> tuple[Fault, ...]:
+def tree_faults(groups: Tree) -> tuple[HierarchyFault, ...]:
     """Return all that is wrong with a tree.
 
     Raises:
@@ -58,11 +58,11 @@ def tree_faults(groups: Tree) -> tuple[Fault, ...]:
     results = []
     if hollow or not paths:
         text = _groups(hollow, "a member") if hollow else "there is no group"
-        results.append(Fault(FaultKind.EMPTY, None, text, hollow))
+        results.append(HierarchyFault(FaultKind.EMPTY, None, text, hollow))
     nameless = len({path[:depth] for path in paths for depth in range(1, len(path)) if not path[depth - 1]})
     if nameless:
         text = f"{_groups(nameless, 'a name')}, which would be NULL"
-        results.append(Fault(FaultKind.EMPTY, None, text, nameless))
+        results.append(HierarchyFault(FaultKind.EMPTY, None, text, nameless))
     twice = [name for name, count in Counter(path[-1] for path in paths).items() if count > 1]
     results += _duplicate(0, "value", twice)
     depth = max(map(len, paths), default=0)
@@ -77,13 +77,13 @@ def _groups(count: int, without: str) -> str:
     return f"1 group without {without}" if count == 1 else f"{count} groups without {without}"
 
 
-def _duplicate(level: int, what: str, names: Sequence[str]) -> Sequence[Fault]:
+def _duplicate(level: int, what: str, names: Sequence[str]) -> Sequence[HierarchyFault]:
     if not names:
         return ()
     listed = ", ".join(f"'{name}'" for name in names[:5]) + (" ..." if len(names) > 5 else "")
     more = f"1 {what} is in several places" if len(names) == 1 else f"{len(names)} {what}s are in several places"
     message = f"{more}: {listed}; expected each in one, under a name of its own"
-    return (Fault(FaultKind.DUPLICATE, level, message, len(names)),)
+    return (HierarchyFault(FaultKind.DUPLICATE, level, message, len(names)),)
 
 
 def _text(name: object) -> str:

@@ -17,7 +17,7 @@ from remedies.generalisation._walks import Ground, order_of
 from remedies.generalisation.by import By
 from remedies.generalisation.criteria import Criterion
 from remedies.generalisation.frequencies import Frequencies
-from remedies.generalisation.incognito_search import Generalisations, Search
+from remedies.generalisation.incognito_search import Generalisations, LatticeWalk
 from remedies.generalisation.limits_of_classes import Judge
 from remedies.generalisation.utility import Utilities
 
@@ -45,7 +45,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class LevelChoices:
     """Nodes that hold, the best by a measure first.
 
     `holding`: how many there are; `minimal`: how many of them are minimal; `nodes`: how many the lattice has.
@@ -87,7 +87,7 @@ def choices(
     every: bool,
     criteria: Sequence[Criterion],
     progress: Progress | None = None,
-) -> Choices:
+) -> LevelChoices:
     """Measure nodes that a search found: the minimal ones, or every one.
 
     Args:
@@ -110,7 +110,7 @@ def choices(
         pass
     minimal = {tuple(levels.tolist()) for levels in generalisations.minimal}
     listed = [replace(choice, is_minimal=choice.levels in minimal) for choice in listed]
-    return Choices(
+    return LevelChoices(
         columns=generalisations.columns,
         by=by,
         nodes=generalisations.lattice,
@@ -131,7 +131,7 @@ def _measured(frequencies: Frequencies, nodes: Whole, k: int, criteria: Sequence
     wanted[tuple(nodes[:, order].T)] = True
     ground = Ground.of(frequencies, order)
     judge = Judge(frequencies, k, criteria)
-    search = Search(frequencies, order, ground, wanted, judge, k, most=frequencies.rows)  # all of them hold
+    search = LatticeWalk(frequencies, order, ground, wanted, judge, k, most=frequencies.rows)  # all of them hold
     walker, measures = search.walker(), NodeMeasures(frequencies, ground, order, k)
     node = walker.go_on(stop=True, every=True)
     while node != ENDED:

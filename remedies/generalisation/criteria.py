@@ -42,7 +42,7 @@ class Criterion(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LDiversity:
+class LDiversityLimit:
     """Each class has at least `l` values of a column (Machanavajjhala et al. 2007; see `checks.risk.l_diversity`).
 
     `kind`: `distinct` counts them; `entropy` asks for an entropy of log l; `recursive` that r_1 < c (r_l + ... + r_m).
@@ -79,7 +79,7 @@ class LDiversity:
 
 
 @dataclass(frozen=True, slots=True)
-class TCloseness:
+class TClosenessLimit:
     """In each class a column is distributed as in the table that was given, up to a distance of `t`, 0 to 1.
 
     Li, Li & Venkatasubramanian 2007 (see `checks.risk.t_closeness`). `distance`: `equal`, or `ordered` for numbers and

@@ -26,7 +26,7 @@ _NOBODY: Final = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Domain:
+class ColumnFrequencies:
     """The values that a column has, and what becomes of them.
 
     `values`: the distinct values, object array of shape (leaves,), None for NULL. `places` (leaves,): the line of each
@@ -77,7 +77,7 @@ class Frequencies:
     least 1. `sensitive_values`: what the numbers stand for; NULL is None and comes last.
     """
 
-    domains: tuple[Domain, ...]
+    domains: tuple[ColumnFrequencies, ...]
     codes: Whole
     counts: Whole
     sensitive: Mapping[str, Whole]
@@ -194,7 +194,7 @@ def number_rows(columns: Sequence[Whole]) -> Whole:
     return np.asarray(pd.factorize(numbers)[0], dtype=np.int64)
 
 
-def _domain(column: pd.Series[Any], name: str, hierarchy: Hierarchy) -> tuple[Domain, Whole]:
+def _domain(column: pd.Series[Any], name: str, hierarchy: Hierarchy) -> tuple[ColumnFrequencies, Whole]:
     """Find the values of a column in its hierarchy.
 
     Raises:
@@ -217,7 +217,7 @@ def _domain(column: pd.Series[Any], name: str, hierarchy: Hierarchy) -> tuple[Do
         raise Misfit(f"column '{name}': {is_are} no path in the hierarchy; add a line for each, or mend the values")
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
-    return Domain(name, hierarchy, objects, places, _nodes(hierarchy, places)), codes
+    return ColumnFrequencies(name, hierarchy, objects, places, _nodes(hierarchy, places)), codes
 
 
 def _nodes(hierarchy: Hierarchy, places: Whole) -> Whole:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from remedies._contract import Progress
 from remedies._errors import Misfit
 from remedies.generalisation._candidates import find_candidates
-from remedies.generalisation._course import Course
+from remedies.generalisation._course import SearchProgress
 from remedies.generalisation._kernels import ENDED, FAILS, HOLDS, Keys
 from remedies.generalisation._lattice import Lattice, minimal
 from remedies.generalisation._walks import Ground, Walker, order_of
@@ -119,8 +119,8 @@ def generalisations(
     progress: Progress | None = None,
 ) -> Generalisations:
     """Do as `incognito` does, with a frequency table that was read already."""
-    course = Course(budget, progress)
-    search = Search.of(frequencies, k, suppression_limit, criteria, course)
+    course = SearchProgress(budget, progress)
+    search = LatticeWalk.of(frequencies, k, suppression_limit, criteria, course)
     walker, asks = search.walker(), search.judge.asks
     holds, ended = np.zeros(walker.lattice.size, dtype=np.bool_), False
     course.begin(1)
@@ -138,7 +138,7 @@ def generalisations(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Search:
+class LatticeWalk:
     """What a walk through the whole lattice begins with, once parts of the columns have ruled out what they can.
 
     `order`: the table's columns as the walk has them. `most`: rows that may be suppressed.
@@ -159,8 +159,8 @@ class Search:
         k: int,
         suppression_limit: float,
         criteria: Sequence[Criterion],
-        course: Course,
-    ) -> Search:
+        course: SearchProgress,
+    ) -> LatticeWalk:
         """Prepare it.
 
         Raises:
@@ -212,7 +212,7 @@ def _check_question(frequencies: Frequencies, k: int, suppression_limit: float) 
 
 
 def _found(
-    search: Search, walker: Walker, holds: npt.NDArray[np.bool_], *, complete: bool, seconds: float
+    search: LatticeWalk, walker: Walker, holds: npt.NDArray[np.bool_], *, complete: bool, seconds: float
 ) -> Generalisations:
     """Put nodes into the order of the table's columns."""
     grid = np.ascontiguousarray(holds.reshape(walker.lattice.shape).transpose(np.argsort(search.order)))

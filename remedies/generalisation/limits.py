@@ -80,9 +80,9 @@ class Diversity(_Limit):
 
     @model_validator(mode="after")
     def _c_is_of_recursive(self) -> Self:
-        from remedies.generalisation import LDiversity
+        from remedies.generalisation import LDiversityLimit
 
-        LDiversity("any", self.l, self.kind, self.c)  # says what is wrong with them together
+        LDiversityLimit("any", self.l, self.kind, self.c)  # says what is wrong with them together
         return self
 
 
@@ -152,11 +152,13 @@ class Limited(RemedyParameters):
         Raises:
             Misfit: values of a sensitive column have no place in its hierarchy.
         """
-        from remedies.generalisation import LDiversity, TCloseness
+        from remedies.generalisation import LDiversityLimit, TClosenessLimit
 
-        diverse = [LDiversity(name, one.l, one.kind, one.c) for name, one in self.l.items()]
+        diverse = [LDiversityLimit(name, one.l, one.kind, one.c) for name, one in self.l.items()]
         values = frequencies.sensitive_values
-        close = [TCloseness(name, one.t, one.distance, one.built(name, values[name])) for name, one in self.t.items()]
+        close = [
+            TClosenessLimit(name, one.t, one.distance, one.built(name, values[name])) for name, one in self.t.items()
+        ]
         return [*diverse, *close]
 
     @property

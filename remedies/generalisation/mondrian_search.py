@@ -11,7 +11,7 @@ import numpy.typing as npt
 from checks.risk.pairs import ClassPairs
 from remedies._contract import Progress
 from remedies._errors import Misfit
-from remedies.generalisation._cutting import Columns, cut_up, propose, spans
+from remedies.generalisation._cutting import CutColumns, cut_up, propose, spans
 from remedies.generalisation._spans import SpannedColumn, packed, spanned
 from remedies.generalisation.criteria import Breaks, Criterion, check_k
 from remedies.generalisation.frequencies import Frequencies, number_rows, read_counts
@@ -128,7 +128,7 @@ class _Limits:
         return found
 
 
-def _cut(counts: Whole, columns: Columns, k: int, limits: _Limits, progress: Progress | None) -> tuple[Whole, Whole]:
+def _cut(counts: Whole, columns: CutColumns, k: int, limits: _Limits, progress: Progress | None) -> tuple[Whole, Whole]:
     """Cut in rounds, until no part can be cut: the part of each combination, and the spans of the parts."""
     size = len(counts)
     order, side = np.arange(size), np.zeros(size, dtype=np.int64)

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._contract import Progress
-from remedies.generalisation._course import Course
+from remedies.generalisation._course import SearchProgress
 from remedies.generalisation._kernels import ENDED
 from remedies.generalisation._objectives import Objective, objective
 from remedies.generalisation.by import By
 from remedies.generalisation.criteria import Criterion
 from remedies.generalisation.frequencies import Frequencies, read_counts
-from remedies.generalisation.incognito_search import Search, sensitive_of
+from remedies.generalisation.incognito_search import LatticeWalk, sensitive_of
 from remedies.generalisation.limits_of_classes import Seen
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def optimum(
     progress: Progress | None = None,
 ) -> Optimum:
     """Do as `optimal` does, with a frequency table that was read already."""
-    course = Course(budget, progress)
-    search = Search.of(frequencies, k, suppression_limit, criteria, course)
+    course = SearchProgress(budget, progress)
+    search = LatticeWalk.of(frequencies, k, suppression_limit, criteria, course)
     goal = objective(frequencies, by, only_small_broken=not (search.judge.asks and search.most))
     best = _descend(search, goal)
     bounds = goal.lattice_bounds(search.order)
@@ -137,7 +137,7 @@ class _Best:
         return int(self.seen.levels.sum())
 
 
-def _better(best: _Best | None, search: Search, goal: Objective, seen: Seen) -> _Best | None:
+def _better(best: _Best | None, search: LatticeWalk, goal: Objective, seen: Seen) -> _Best | None:
     """Return the better of the best so far and a node that was looked at."""
     if seen.suppressed > search.most:
         return best
@@ -145,7 +145,7 @@ def _better(best: _Best | None, search: Search, goal: Objective, seen: Seen) -> 
     return current_best if best is None or (current_best.value, current_best.steps) < (best.value, best.steps) else best
 
 
-def _descend(search: Search, goal: Objective) -> _Best | None:
+def _descend(search: LatticeWalk, goal: Objective) -> _Best | None:
     """Go down from the top, each time to the best node one step below, until none is better."""
     at = np.array(search.candidates.shape, dtype=np.int64) - 1
     best = _look(search, goal, at, None) if search.candidates[tuple(at)] else None
@@ -159,7 +159,7 @@ def _descend(search: Search, goal: Objective) -> _Best | None:
     return best
 
 
-def _look(search: Search, goal: Objective, levels: Whole, best: _Best | None) -> _Best | None:
+def _look(search: LatticeWalk, goal: Objective, levels: Whole, best: _Best | None) -> _Best | None:
     classes = search.ground.set_of(range(len(levels)), levels)
     return _better(best, search, goal, search.look_at(levels, classes))
 

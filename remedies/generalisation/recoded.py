@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from checks.risk import Hierarchy
-    from remedies.generalisation import Fault, Recoding
+    from remedies.generalisation import HierarchyFault, Recoding
     from remedies.generalisation.frequencies import Frequencies
 
 
@@ -35,7 +35,7 @@ class Recodes(Limited, ABC):
     `bill`, and writes the rows himself.
     """
 
-    def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, Fault]]:
+    def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, HierarchyFault]]:
         """Return what is fatally wrong with each column's hierarchy, for the values that a table has in it.
 
         Raises:

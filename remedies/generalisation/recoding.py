@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
-from remedies.generalisation.frequencies import Domain, Frequencies, number_rows
+from remedies.generalisation.frequencies import ColumnFrequencies, Frequencies, number_rows
 from remedies.generalisation.spelling import text_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Labels:
 class RecodedColumn:
     """What became of a column. `numbers` int64 (combinations,): the label of each combination."""
 
-    domain: Domain
+    domain: ColumnFrequencies
     labels: Labels
     numbers: Whole
 
@@ -163,7 +163,7 @@ class Recoding:
         return found
 
 
-def column_at(domain: Domain, codes: Whole, level: int) -> RecodedColumn:
+def column_at(domain: ColumnFrequencies, codes: Whole, level: int) -> RecodedColumn:
     """Generalise a column to one level. `codes` int64 (combinations,): the leaf of each."""
     nodes = domain.nodes[level]
     leaves, numbers = np.unique(nodes, return_inverse=True)
@@ -172,7 +172,7 @@ def column_at(domain: Domain, codes: Whole, level: int) -> RecodedColumn:
     )
 
 
-def labels_of(domain: Domain, levels: Whole, leaves: Whole) -> Labels:
+def labels_of(domain: ColumnFrequencies, levels: Whole, leaves: Whole) -> Labels:
     """Return the labels of some nodes of a hierarchy: `levels`, and `leaves` below each, of shape (labels,)."""
     order = leaf_order(domain)
     texts = np.empty(len(levels), dtype=object)
@@ -191,7 +191,7 @@ def labels_of(domain: Domain, levels: Whole, leaves: Whole) -> Labels:
     return Labels(texts, levels, widths, order, first, last)
 
 
-def leaf_order(domain: Domain) -> Whole:
+def leaf_order(domain: ColumnFrequencies) -> Whole:
     """Order the leaves so that those under one label are together, at every level: int64 (leaves,)."""
     return np.lexsort(domain.nodes).astype(np.int64)
 

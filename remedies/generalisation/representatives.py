@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
-from remedies.generalisation._cells import Cells
-from remedies.generalisation.frequencies import Domain
+from remedies.generalisation._cells import ReleasedCells
+from remedies.generalisation.frequencies import ColumnFrequencies
 from remedies.generalisation.recoding import EVERYTHING
 from remedies.generalisation.spelling import text_of
 from remedies.generalisation.units import number_in
@@ -27,7 +27,7 @@ _Span: TypeAlias = tuple[float, float]
 _NO_SPAN: Final = (np.nan, np.nan)
 
 
-def squared_differences(cells: Cells, representative: Representative) -> float:
+def squared_differences(cells: ReleasedCells, representative: Representative) -> float:
     """Sum the squared differences between numbers and what stands for their labels (U_Euclid; no root is taken).
 
     A suppressed row and a blanked cell count as a label above everything. NULL is no number and adds nothing.
@@ -46,14 +46,14 @@ def squared_differences(cells: Cells, representative: Representative) -> float:
     return math.inf if math.isnan(found) else found
 
 
-def is_numeric(domain: Domain) -> bool:
+def is_numeric(domain: ColumnFrequencies) -> bool:
     """Check whether a column holds numbers, by the type of its values: a postcode that is a text is none."""
     kinds = (int, float, Decimal, np.integer, np.floating)
     values = [value for value in domain.values if text_of(value) is not None]
     return bool(values) and all(isinstance(value, kinds) and not isinstance(value, bool) for value in values)
 
 
-def numbers_of(domain: Domain) -> Floats:
+def numbers_of(domain: ColumnFrequencies) -> Floats:
     """Read the leaves as numbers: float64 (leaves,), NaN of NULL.
 
     Raises:
@@ -72,7 +72,7 @@ def _number(text: str | None) -> float:
     return np.nan if found is None else float(found)
 
 
-def _midpoints(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
+def _midpoints(cells: ReleasedCells, numbers: Floats) -> tuple[Floats, float]:
     labels, domain = cells.labels, cells.column.domain
     lines = np.array([_number(text) for text in domain.hierarchy.values])
     everything = _middle(_span(lines) or (float(np.nanmin(numbers)), float(np.nanmax(numbers))))
@@ -95,7 +95,7 @@ def _span(numbers: Floats) -> _Span | None:
     return (float(known.min()), float(known.max())) if len(known) else None
 
 
-def _spans(domain: Domain, level: int, lines: Floats) -> Mapping[str | None, _Span]:
+def _spans(domain: ColumnFrequencies, level: int, lines: Floats) -> Mapping[str | None, _Span]:
     """Return the smallest and the largest number among the lines under each label of a level."""
     spans: dict[str | None, _Span] = {}
     for label, number in zip(domain.hierarchy.levels[level], lines, strict=True):
@@ -105,7 +105,7 @@ def _spans(domain: Domain, level: int, lines: Floats) -> Mapping[str | None, _Sp
     return spans
 
 
-def _means(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
+def _means(cells: ReleasedCells, numbers: Floats) -> tuple[Floats, float]:
     order, known = cells.labels.order, ~np.isnan(numbers)
     rows = np.where(known, cells.total, 0)
     mean = float(np.average(numbers[known], weights=rows[known]))
@@ -114,13 +114,13 @@ def _means(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
     return mean + values, mean
 
 
-def _under(cells: Cells, of_leaves: Floats) -> Floats:
+def _under(cells: ReleasedCells, of_leaves: Floats) -> Floats:
     up_to = np.append(0.0, np.cumsum(of_leaves))
     values: Floats = up_to[cells.labels.last] - up_to[cells.labels.first]
     return values
 
 
-def _medians(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
+def _medians(cells: ReleasedCells, numbers: Floats) -> tuple[Floats, float]:
     labels = cells.labels
     stretches = [labels.order[first:last] for first, last in zip(labels.first, labels.last, strict=True)]
     found = np.array([_median(numbers[leaves], cells.total[leaves]) for leaves in [*stretches, labels.order]])
@@ -138,7 +138,7 @@ def _median(numbers: Floats, rows: npt.NDArray[np.int64]) -> float:
     return float(low + (high - low) / 2)
 
 
-_STANDING: Final[Mapping[Representative, Callable[[Cells, Floats], tuple[Floats, float]]]] = {
+_STANDING: Final[Mapping[Representative, Callable[[ReleasedCells, Floats], tuple[Floats, float]]]] = {
     "midpoint": _midpoints,
     "mean": _means,
     "median": _medians,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from remedies.generalisation.frequencies import Domain, Frequencies
+from remedies.generalisation.frequencies import ColumnFrequencies, Frequencies
 from remedies.generalisation.spelling import text_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Rows:
 class _Leaves:
     """Names the leaf of a value of one column. NaN and NULL are two values, if the table has them as such."""
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: ColumnFrequencies) -> None:
         self.column, self.count = domain.column, len(domain.values)
         self._null = next((leaf for leaf, value in enumerate(domain.values) if value is None), UNKNOWN)
         self._leaves = {text_of(value): leaf for leaf, value in enumerate(domain.values) if value is not None}

@@ -17,7 +17,7 @@ from remedies._errors import Misfit
 from remedies.generalisation._bins import bin_faults, bins
 from remedies.generalisation._coding import check_coding, coding
 from remedies.generalisation._dates import DateLevel, check_date_levels, dates
-from remedies.generalisation._fault import Fault, FaultKind, refuse
+from remedies.generalisation._fault import FaultKind, HierarchyFault, refuse
 from remedies.generalisation._faults import hierarchy_faults, row_faults
 from remedies.generalisation._files import read_rows
 from remedies.generalisation._flat import flat
@@ -46,7 +46,7 @@ class HierarchySpec(BaseModel, ABC):
             Misfit: values have no place in it, or the declaration has fatal faults: all of them are named.
         """
 
-    def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
+    def faults(self, values: Iterable[object] | None = None) -> tuple[HierarchyFault, ...]:
         """Return all that is wrong, for the values of a column or without them.
 
         What a builder makes cannot have a fault but that it joins nothing at a level, or has no root.
@@ -117,7 +117,7 @@ class BinsSpec(HierarchySpec):
         """Return the hierarchy of the values, as `bins`."""
         return bins(values, levels=self.levels, root=self.root)
 
-    def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
+    def faults(self, values: Iterable[object] | None = None) -> tuple[HierarchyFault, ...]:
         """Return all that is wrong with the list; if nothing is, with what it makes of the values."""
         return bin_faults(self.levels) or super().faults(values)
 
@@ -186,7 +186,7 @@ class TreeSpec(HierarchySpec):
         """Return the hierarchy of the tree, which must know the values."""
         return tree(values, groups=self.groups, root=self.root)
 
-    def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
+    def faults(self, values: Iterable[object] | None = None) -> tuple[HierarchyFault, ...]:
         """Return all that is wrong with the tree; if nothing is, of the values in it."""
         return tree_faults(self.groups) or hierarchy_faults(tree(None, groups=self.groups, root=self.root), values)
 
@@ -237,7 +237,7 @@ class FileSpec(HierarchySpec):
         refuse(row_faults(rows, values, written=True), about=self.path)
         return Hierarchy.of({row[0]: row[1:] for row in rows})
 
-    def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
+    def faults(self, values: Iterable[object] | None = None) -> tuple[HierarchyFault, ...]:
         """Return all that is wrong with the file, and which values it does not know.
 
         Raises:

@@ -17,7 +17,7 @@ from remedies._contract import Progress
 from remedies._errors import Misfit, Refused
 from remedies.differential_privacy.mechanism import random_order
 from remedies.generalisation._blanks import Blanks, Pattern
-from remedies.generalisation.criteria import Criterion, LDiversity, check_k
+from remedies.generalisation.criteria import Criterion, LDiversityLimit, check_k
 from remedies.generalisation.frequencies import Frequencies, number_rows, read_counts
 from remedies.generalisation.incognito_search import sensitive_of
 from remedies.generalisation.limits_of_classes import broken_combinations
@@ -181,7 +181,7 @@ def _mixed_enough(frequencies: Frequencies, suppressed: Mask, k: int, criteria: 
             ClassPairs.of(one_class, frequencies.sensitive[criterion.column][suppressed], counts)
         ).any()
         for criterion in criteria
-        if isinstance(criterion, LDiversity)
+        if isinstance(criterion, LDiversityLimit)
     )
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from checks import Json
 from remedies._errors import Misfit
-from remedies.generalisation._cells import Cells, cells_of, is_everything
+from remedies.generalisation._cells import ReleasedCells, cells_of, is_everything
 from remedies.generalisation.recoding import INTERVAL, Recoding
 from remedies.generalisation.representatives import Representative, is_numeric, squared_differences
 
@@ -105,7 +105,7 @@ def utilities(
 
 
 def measured(
-    every: Sequence[Cells],
+    every: Sequence[ReleasedCells],
     levels: Sequence[int] | None,
     sizes: npt.NDArray[np.int64],
     *,
@@ -144,7 +144,7 @@ def total_loss(losses: Sequence[float]) -> float:
     return math.prod(1 + loss for loss in losses) ** (1 / len(losses)) - 1
 
 
-def _of_column(cells: Cells, steps: int | None, representative: Representative | None) -> CellUtilities:
+def _of_column(cells: ReleasedCells, steps: int | None, representative: Representative | None) -> CellUtilities:
     bits, most = _entropy_bits(cells), _most_bits(cells)
     return CellUtilities(
         steps=steps,
@@ -173,7 +173,7 @@ def _together(columns: Sequence[CellUtilities], most_bits: float) -> CellUtiliti
     )
 
 
-def _precision(cells: Cells) -> float | None:
+def _precision(cells: ReleasedCells) -> float | None:
     levels, height = cells.labels.levels, cells.column.domain.height
     if (levels == INTERVAL).any():
         return None
@@ -181,30 +181,30 @@ def _precision(cells: Cells) -> float | None:
     return 1 - cells.summed(gone_up, 1.0) / int(cells.total.sum())
 
 
-def _loss(cells: Cells) -> float:
+def _loss(cells: ReleasedCells) -> float:
     others = cells.lines - 1
     lost = (cells.labels.widths - 1) / others if others else np.zeros(len(cells.labels.widths))
     lost = np.where(is_everything(cells.labels), 1.0, lost)
     return cells.summed(lost, 1.0) / int(cells.total.sum())
 
 
-def _entropy_bits(cells: Cells) -> float:
+def _entropy_bits(cells: ReleasedCells) -> float:
     of_label, of_leaf = np.log2(np.maximum(cells.covered, 1)), np.log2(cells.total)
     released = np.dot(of_label[cells.label] - of_leaf[cells.leaf], cells.rows)
     return float(released + np.dot(_bits(cells), cells.lost))
 
 
-def _most_bits(cells: Cells) -> float:
+def _most_bits(cells: ReleasedCells) -> float:
     """Return the entropy of a table of which nothing is left."""
     return float(np.dot(_bits(cells), cells.total))
 
 
-def _bits(cells: Cells) -> npt.NDArray[np.float64]:
+def _bits(cells: ReleasedCells) -> npt.NDArray[np.float64]:
     values: npt.NDArray[np.float64] = np.log2(cells.total.sum()) - np.log2(cells.total)
     return values
 
 
-def _divergence(cells: Cells) -> float:
+def _divergence(cells: ReleasedCells) -> float:
     """Compare the column with its labels, the rows of each spread evenly over its leaves."""
     labels, released = cells.labels, int(cells.rows.sum())
     if not released:

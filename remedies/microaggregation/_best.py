@@ -13,7 +13,7 @@ from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._loss import loss_of
 from remedies.microaggregation._mdav import exact_mdav
 from remedies.microaggregation._mhm import mhm_labels
-from remedies.microaggregation._search import Search
+from remedies.microaggregation._search import GroupSearch
 from remedies.microaggregation._starts import cut_untangled_path, start_large
 from remedies.microaggregation._vmdav import exact_vmdav
 from remedies.microaggregation.result import Attempt
@@ -36,7 +36,7 @@ _GAMMAS: Final = (0.2, 0.8)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SearchLimits:
     """When to stop. `sweeps`: after exactly so many. `late`: says after each sweep whether time is over."""
 
     sweeps: int | None
@@ -45,7 +45,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What the search found."""
 
     labels: Labels
@@ -54,7 +54,7 @@ class Found:
     loss: float  # per cent
 
 
-def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> Found:
+def best(scores: Scores, k: int, *, seed: int, threads: int, limits: SearchLimits) -> SearchResult:
     """Search; `scores` (n, d) z-scores with k <= n, contiguous."""
     if len(scores) < 2 * k or not scores.any():
         return _trivial(scores, k)
@@ -62,9 +62,9 @@ def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> 
     small = len(scores) <= SMALL
     starts = _small_starts(scores, points, k) if small else [start_large(scores, points, k)]
     tried: list[Attempt] = []
-    searches: list[tuple[float, int, Search]] = []
+    searches: list[tuple[float, int, GroupSearch]] = []
     for name, labels in starts:
-        search = Search(points, labels, k, seed=seed, threads=threads, many=_neighbours(k, small=small))
+        search = GroupSearch(points, labels, k, seed=seed, threads=threads, many=_neighbours(k, small=small))
         if small:
             _polish(search)
         tried.append(Attempt(name, loss_of(scores, canonical(labels))))
@@ -82,15 +82,15 @@ def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> 
     results = [(name, canonical(labels)) for name, labels in outcomes]
     tried += [Attempt(name, loss_of(scores, labels)) for name, labels in results]
     losses = [attempt.information_loss for attempt in tried[-len(results) :]]
-    return Found(results[losses.index(min(losses))][1], tuple(tried), sweeps, min(losses))
+    return SearchResult(results[losses.index(min(losses))][1], tuple(tried), sweeps, min(losses))
 
 
-def _trivial(scores: Scores, k: int) -> Found:
+def _trivial(scores: Scores, k: int) -> SearchResult:
     """Group what has one grouping only, or loses nothing however it is grouped."""
     n = len(scores)
     labels = np.arange(n, dtype=np.int64) * (n // k) // n
     loss = loss_of(scores, labels)
-    return Found(labels, (Attempt("any", loss),), 0, loss)
+    return SearchResult(labels, (Attempt("any", loss),), 0, loss)
 
 
 def _small_starts(scores: Scores, points: npt.NDArray[np.float32], k: int) -> Iterator[tuple[str, Labels]]:
@@ -109,13 +109,13 @@ def _neighbours(k: int, *, small: bool) -> int:
     return 8 if small or k > 20 else 6
 
 
-def _polish(search: Search) -> None:
+def _polish(search: GroupSearch) -> None:
     for _ in range(_POLISH):
         if search.sweep(rebuild=False) == 0.0:
             break
 
 
-def _anneal(search: Search, scores: Scores, limits: Limits) -> tuple[int, Labels, npt.NDArray[np.int64]]:
+def _anneal(search: GroupSearch, scores: Scores, limits: SearchLimits) -> tuple[int, Labels, npt.NDArray[np.int64]]:
     """Sweep a small table until a limit is reached; return the sweeps, and labels and path of the best groups seen.
 
     Sweeps that only gain end where no group can be improved by its neighbours. Rebuilding groups that may be worse for
@@ -137,7 +137,7 @@ def _anneal(search: Search, scores: Scores, limits: Limits) -> tuple[int, Labels
     return done, labels, path
 
 
-def _sweeps(search: Search, k: int, *, within: float, limits: Limits) -> int:
+def _sweeps(search: GroupSearch, k: int, *, within: float, limits: SearchLimits) -> int:
     """Sweep a large table until a limit is reached; return the sweeps. `within`: sum of squares before, about."""
     done, rebuild = 0, False
     while limits.sweeps is None or done < limits.sweeps:

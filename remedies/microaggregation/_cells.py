@@ -18,7 +18,7 @@ Cell = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class CellTree:
     """A balanced k-d tree of 2**depth cells, in the order of a heap: the children of node i are 2 i + 1 and 2 i + 2.
 
     `directions` (d, a): the axes to cut along. `axis` and `cut`, (2**depth - 1,): a point whose coordinate on the axis

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
-from remedies.microaggregation._best import Found, Limits, best
+from remedies.microaggregation._best import SearchLimits, SearchResult, best
 from remedies.microaggregation._bound import lower_bound
 from remedies.microaggregation._fdh import fdh_path
 from remedies.microaggregation._input import group_size, whole
@@ -81,7 +81,7 @@ def microaggregate(
     else:
         labels = _published(X, smallest, method, seed=seed, anchors=anchors, divisor=divisor, gamma=gamma)
         loss = loss_of(scores, labels)
-        found = Found(labels, (Attempt(method, loss),), 0, loss)
+        found = SearchResult(labels, (Attempt(method, loss),), 0, loss)
     labels = canonical(found.labels)
     seconds = clock() - begun
     least = lower_bound(X, smallest) if bound else None
@@ -119,13 +119,13 @@ def _limits(
     begun: float,
     clock: Callable[[], float],
     tell: Callable[[float], None],
-) -> Limits:
+) -> SearchLimits:
     if budget is not None and not 0 <= budget < float("inf"):
         raise Misfit("the budget is negative or not finite; expected seconds")
     exact = None if sweeps is None else whole(sweeps, name="sweeps")
     if exact is not None and exact < 0:
         raise Misfit(f"sweeps is {exact}; expected 0 or more")
-    return Limits(exact, None if budget is None else _lateness(begun + budget, clock), tell)
+    return SearchLimits(exact, None if budget is None else _lateness(begun + budget, clock), tell)
 
 
 def _lateness(end: float, clock: Callable[[], float]) -> Callable[[], bool]:

@@ -15,7 +15,7 @@ _DIRECTIONS = 8  # that the centroids are projected on
 _TASKS = 8  # a thread
 
 
-class Search:
+class GroupSearch:
     """Groups of k to 2k-1 records, improved sweep by sweep.
 
     The same labels, seed and number of sweeps give the same groups, whatever the number of threads: blocks share no

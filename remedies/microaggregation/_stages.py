@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies.microaggregation._axes import padded
-from remedies.microaggregation._cells import Cell, Cells, along
+from remedies.microaggregation._cells import Cell, CellTree, along
 from remedies.microaggregation._kernels import npn_order
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._mhm import mhm_labels
-from remedies.microaggregation._search import Search
+from remedies.microaggregation._search import GroupSearch
 from remedies.microaggregation._starts import start_large
 from remedies.microaggregation.numbers import Floats, rounded
 
@@ -44,7 +44,7 @@ class Scheme:
     middle: Floats
     scale: Floats
     axes: Floats
-    trees: tuple[Cells, ...]
+    trees: tuple[CellTree, ...]
 
     @classmethod
     def fit(cls, sample: Floats, mean: Floats, deviation: Floats, *, depth: int, sweeps: int, seed: int) -> Self:
@@ -61,7 +61,7 @@ class Scheme:
         axes = np.ascontiguousarray(np.linalg.eigh(centred.T @ centred)[1][:, ::-1])
         points = along(scores, axes)
         cuts = (_directions(len(axes), None if stage == 0 else seed + stage) for stage in range(sweeps + 1))
-        return cls(middle, scale, axes, tuple(Cells.fit(points, depth, turned) for turned in cuts))
+        return cls(middle, scale, axes, tuple(CellTree.fit(points, depth, turned) for turned in cuts))
 
     def points(self, values: Floats) -> Floats:
         """Return values (n, d) as coordinates (n, d) in which every column that varies counts alike.
@@ -88,7 +88,7 @@ def again(points: Floats, labels: Labels, k: int, seed: int) -> Labels:
     return _swept(padded(centred.astype(np.float32)), labels, k, seed)
 
 
-def travel(points: Floats, labels: Labels, cells: Cells) -> Cell:
+def travel(points: Floats, labels: Labels, cells: CellTree) -> Cell:
     """Return the cell (n,) to which each record goes with its whole group: the one of the group's centroid."""
     return cells.of(means(points, labels))[labels]
 
@@ -135,7 +135,7 @@ def _start(centred: Floats, Z: npt.NDArray[np.float32], k: int) -> Labels:
 
 
 def _swept(Z: npt.NDArray[np.float32], labels: Labels, k: int, seed: int) -> Labels:
-    search = Search(Z, labels, k, seed=seed, threads=1)
+    search = GroupSearch(Z, labels, k, seed=seed, threads=1)
     total = float(np.einsum("ij,ij->", Z, Z))
     for _ in range(_SWEEPS):
         if search.sweep(rebuild=False) < _STALLED * total:

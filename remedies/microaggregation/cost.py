@@ -10,7 +10,7 @@ from remedies.microaggregation.numbers import Floats, Mask
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class TableLoss:
     """What a table lost. By column: `lost` in per cent, cells `changed`, of these `blanked` and `filled`.
 
     `by_kind`: the loss of all columns of a kind together, weighted by their cells; losses of different kinds are
@@ -25,7 +25,7 @@ class Cost:
     rows_changed: int
 
 
-def cost(attributes: Sequence[Attribute], codes: Floats, missing: Mask) -> Cost:
+def cost(attributes: Sequence[Attribute], codes: Floats, missing: Mask) -> TableLoss:
     """Compare what was read with what is given out: codes and what is missing, (n, d) each."""
     lost, changed, blanked, filled = {}, {}, {}, {}
     other_rows = np.zeros(len(codes), dtype=np.bool_)
@@ -45,7 +45,7 @@ def cost(attributes: Sequence[Attribute], codes: Floats, missing: Mask) -> Cost:
         for kind in ColumnKind
         if any(attribute.kind is kind for attribute in attributes)
     }
-    return Cost(lost, by_kind, changed, blanked, filled, int(other_rows.sum()))
+    return TableLoss(lost, by_kind, changed, blanked, filled, int(other_rows.sum()))
 
 
 def _mean(names: Sequence[str], lost: Mapping[str, float], weights: Mapping[str, int]) -> float:

@@ -36,7 +36,7 @@ _LARGEST: Final = float(np.nextafter(2.0**64, 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class NumberColumn:
     """A column as numbers. `values`: float64 (n,), 0 where `missing` (n,); `write` is the way back."""
 
     values: Floats
@@ -47,7 +47,7 @@ class Numbers:
     """Makes a column of the same type, name and index of n numbers and the mask of what is missing."""
 
 
-def read_numbers(column: pd.Series[Any]) -> Numbers:
+def read_numbers(column: pd.Series[Any]) -> NumberColumn:
     """Read a column of whole numbers, floats, decimals, dates or times.
 
     Raises:
@@ -63,7 +63,7 @@ def read_numbers(column: pd.Series[Any]) -> Numbers:
         array = array.combine_chunks()
     missing: Mask = np.asarray(array.is_null(nan_is_null=True))
     values, cast, back = _read(column, array, missing)
-    return Numbers(values, missing, cast, lambda new, gone: _like(column, back(cast(new), gone)))
+    return NumberColumn(values, missing, cast, lambda new, gone: _like(column, back(cast(new), gone)))
 
 
 def decimals(values: npt.NDArray[np.floating[Any]], *, least: int = 0) -> int | None:

@@ -27,7 +27,7 @@ _HEAD: Final = 2  # columns before the values: the row's number, its group
 
 
 @dataclass(slots=True)
-class Found:
+class GroupingResult:
     """What was found while grouping. By column, (d,): `lost` and `total` sums of squares, cells `changed`."""
 
     lost: Floats
@@ -67,7 +67,7 @@ class OutOfCore:
         self, folder: Path, kinds: Sequence[npt.DTypeLike], k: int, *, most: int, seed: int = 1, sweeps: int = 3
     ) -> None:
         wide = len(kinds)
-        self.found = Found(np.zeros(wide), np.zeros(wide), np.zeros(wide, dtype=np.int64))
+        self.found = GroupingResult(np.zeros(wide), np.zeros(wide), np.zeros(wide, dtype=np.int64))
         self._folder, self._kinds, self._k, self._most = folder, tuple(kinds), k, most
         self._seed, self._sweeps = seed, sweeps
         self._group = 0

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from checks import Context, Frame, Measurement, Misconfigured, Status, UnknownReason
 from checks._judge import judge
 from checks.expectation import Expectation
-from checks.gx.worker_door import Declared, GxRequest, close, evaluate, validate
+from checks.gx.worker_door import DeclaredExpectation, GxRequest, close, evaluate, validate
 from checks.not_null import NotNull
 from sources import SourceSpec, open_source
 from tests.checks.gx.tables import NOW, Tables, no_clock, sqlite_tables
@@ -324,22 +324,32 @@ def test_files_hand_over_columns_of_every_type(tmp_path):
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        (Declared("ExpectColumnValuesToMatchRegex", _EMAIL, "sql"), None),
-        (Declared("ExpectColumnValuesToMatchRegex", _EMAIL, "frame"), None),
-        (Declared("ExpectColumnValuesToMatchRegx", _EMAIL, "frame"), "did you mean 'ExpectColumnValuesToMatchRegex'?"),
-        (Declared("ExpectTableRowCountToEqual", {}, "sql"), "value: field required"),
+        (DeclaredExpectation("ExpectColumnValuesToMatchRegex", _EMAIL, "sql"), None),
+        (DeclaredExpectation("ExpectColumnValuesToMatchRegex", _EMAIL, "frame"), None),
         (
-            Declared("ExpectColumnValuesToMatchLikePattern", {"column": "email", "like_pattern": "%"}, "frame"),
+            DeclaredExpectation("ExpectColumnValuesToMatchRegx", _EMAIL, "frame"),
+            "did you mean 'ExpectColumnValuesToMatchRegex'?",
+        ),
+        (DeclaredExpectation("ExpectTableRowCountToEqual", {}, "sql"), "value: field required"),
+        (
+            DeclaredExpectation(
+                "ExpectColumnValuesToMatchLikePattern", {"column": "email", "like_pattern": "%"}, "frame"
+            ),
             "works on SQLite and PostgreSQL only",
         ),
         (
-            Declared("UnexpectedRowsExpectation", {"unexpected_rows_query": "select 1 from {batch}"}, "frame"),
+            DeclaredExpectation(
+                "UnexpectedRowsExpectation", {"unexpected_rows_query": "select 1 from {batch}"}, "frame"
+            ),
             "works on SQLite and PostgreSQL only",
         ),
-        (Declared("ExpectColumnValuesToBeJsonParseable", {"column": "email"}, "sql"), "works on files and DuckDB only"),
-        (Declared("ExpectColumnValuesToBeOfType", {"column": "email", "type_": "str"}, "frame"), None),
+        (
+            DeclaredExpectation("ExpectColumnValuesToBeJsonParseable", {"column": "email"}, "sql"),
+            "works on files and DuckDB only",
+        ),
+        (DeclaredExpectation("ExpectColumnValuesToBeOfType", {"column": "email", "type_": "str"}, "frame"), None),
     ],
-    ids=lambda value: f"{value.expectation}-{value.route}" if isinstance(value, Declared) else None,
+    ids=lambda value: f"{value.expectation}-{value.route}" if isinstance(value, DeclaredExpectation) else None,
 )
 def test_validate(declared, said):
     """What is wrong with an expectation is told before any table is read, also that its route has no implementation."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Context, Measurement, Misconfigured, Outcome, UnknownReason, Zones
-from checks._instants import Clock, moment_of, placed, reading_of, time_column, zoned_column
+from checks._instants import ZonedReading, moment_of, placed, reading_of, time_column, zoned_column
 from tests.checks.ask import NOW
 
 TABLE = ibis.table(
@@ -26,11 +26,11 @@ def context(dialect="duckdb", zone=None):
 @pytest.mark.parametrize(
     ("column", "dialect", "zone", "clocks"),
     [
-        ("naive", "duckdb", "Asia/Tokyo", [Clock("wall", "Asia/Tokyo")]),
-        ("day", "duckdb", None, [Clock("wall", None)]),
-        ("aware", "duckdb", "Asia/Tokyo", [Clock("utc", None)]),
-        ("text", "duckdb", "Asia/Tokyo", [Clock("utc", "UTC"), Clock("wall", "Asia/Tokyo")]),
-        ("aware", "sqlite", None, [Clock("utc", "UTC"), Clock("wall", None)]),
+        ("naive", "duckdb", "Asia/Tokyo", [ZonedReading("wall", "Asia/Tokyo")]),
+        ("day", "duckdb", None, [ZonedReading("wall", None)]),
+        ("aware", "duckdb", "Asia/Tokyo", [ZonedReading("utc", None)]),
+        ("text", "duckdb", "Asia/Tokyo", [ZonedReading("utc", "UTC"), ZonedReading("wall", "Asia/Tokyo")]),
+        ("aware", "sqlite", None, [ZonedReading("utc", "UTC"), ZonedReading("wall", None)]),
     ],
 )
 def test_clocks(column, dialect, zone, clocks):
@@ -40,8 +40,8 @@ def test_clocks(column, dialect, zone, clocks):
 
 def test_clocks_with_a_zone():
     """Where a zone is needed, wall clocks without one are left out, and refused if nothing is left."""
-    assert list(zoned_column(context("sqlite"), "aware").clocks) == [Clock("utc", "UTC")]
-    assert list(zoned_column(context(), "naive", "Asia/Tokyo").clocks) == [Clock("wall", "Asia/Tokyo")]
+    assert list(zoned_column(context("sqlite"), "aware").clocks) == [ZonedReading("utc", "UTC")]
+    assert list(zoned_column(context(), "naive", "Asia/Tokyo").clocks) == [ZonedReading("wall", "Asia/Tokyo")]
     with pytest.raises(Misconfigured, match="naive holds wall clocks; declare their time zone"):
         zoned_column(context(), "naive")
 
@@ -102,16 +102,16 @@ def test_moment_of(seen, moment):
     assert moment_of(seen, "Asia/Tokyo", not_after=NOW) == moment
 
 
-TOKYO, UTC_TYPED, UTC_TEXT = Clock("wall", "Asia/Tokyo"), Clock("utc", None), Clock("utc", "UTC")
+TOKYO, UTC_TYPED, UTC_TEXT = ZonedReading("wall", "Asia/Tokyo"), ZonedReading("utc", None), ZonedReading("utc", "UTC")
 
 
 @pytest.mark.parametrize(
     ("limit", "clock", "zone", "expected"),
     [
         (date(2026, 11, 20), TOKYO, "Asia/Tokyo", datetime(2026, 11, 20)),  # noqa: DTZ001 - a wall clock
-        (WALL, Clock("wall", None), None, WALL),
+        (WALL, ZonedReading("wall", None), None, WALL),
         (WALL.replace(tzinfo=JST), TOKYO, "Asia/Tokyo", WALL),
-        (WALL.replace(tzinfo=JST), Clock("wall", None), None, None),
+        (WALL.replace(tzinfo=JST), ZonedReading("wall", None), None, None),
         (WALL, UTC_TYPED, "Asia/Tokyo", datetime(2026, 11, 20, 0, 0, tzinfo=UTC)),
         (WALL, UTC_TEXT, "Asia/Tokyo", datetime(2026, 11, 20)),  # noqa: DTZ001 - a wall clock
         (WALL, UTC_TYPED, None, None),

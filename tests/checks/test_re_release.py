@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from checks import ColumnClass, Measurement, Misconfigured, Status, UnknownReason
 from checks._judge import judge
-from checks.classes.counts import PersonPairs, PersonRequest, Release
+from checks.classes.counts import KnownRelease, PersonPairs, PersonRequest
 from checks.classes.releases import compared
 from checks.re_release import ReReleaseCheck
 from checks.risk.signatures import Signer
@@ -26,7 +26,7 @@ def pairs(classes, people=range(9), digest=b"same"):
 
 def judged(now, *releases, check=CHECK, rows=9, unnamed=0):
     """Judge a table beside releases: (name, pairs)."""
-    earlier = [Release(name, NOW, one) for name, one in releases]
+    earlier = [KnownRelease(name, NOW, one) for name, one in releases]
     values = {"rows": rows, "unnamed": unnamed}
     return judge(check, Measurement(NOW, values, {"releases": compared(now, earlier)}))
 

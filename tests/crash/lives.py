@@ -23,7 +23,7 @@ from monitor.config import load
 from monitor.config.project import Project
 from monitor.daemon import daemon as daemon_module
 from monitor.daemon.background_jobs import BackgroundJobs, PeriodicJob
-from monitor.daemon.daemon import Daemon
+from monitor.daemon.daemon import DaemonProcess
 from monitor.daemon.journal import keep_journal
 from monitor.daemon.observer import Observer
 from monitor.daemon.weekly_report import report_if_due
@@ -117,7 +117,7 @@ def watch(folder: Path, *, shift_s: float = 0.0, workers: bool = False, patience
     url, patience = project.config.storage.url, timedelta(seconds=patience_s)
     with daemon_lock(url), open_store(url, checkpoints=True, thorough=True, patience=patience) as store:
         pool: Any = None if workers else WaitingPool(ShiftedClock(shift_s))
-        Daemon(project, path, store, pool=pool).run()
+        DaemonProcess(project, path, store, pool=pool).run()
 
 
 def allow_tracing() -> None:

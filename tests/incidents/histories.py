@@ -79,7 +79,7 @@ def found_by_person(draw, now):
     detected = draw(st.integers(max(0, now - 30), now))
     occurred = draw(st.none() | st.integers(max(0, detected - 50), detected))
     return verbs.report(
-        verbs.Report(draw(st.sampled_from(TABLES)), "the board report is wrong"),
+        verbs.IncidentReport(draw(st.sampled_from(TABLES)), "the board report is wrong"),
         detected_at=at(detected),
         occurred_at=None if occurred is None else at(occurred),
         now=at(now),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incidents import BusinessHours, from_us, to_us
+from incidents import BusinessCalendar, from_us, to_us
 
 HALF_HOUR = 1_800_000_000
 ZONES = ["UTC", "Asia/Tokyo", "America/New_York", "Europe/London", "Asia/Kolkata", "Australia/Lord_Howe"]
@@ -35,7 +35,7 @@ def is_business(hours, moment):
 )
 def test_business_hours_are_what_the_wall_clock_shows(days, start, end, zone, begin, length):
     """Half hour by half hour, through weekends on which clocks change: inside when the wall clock says so."""
-    hours = BusinessHours(days, start, end, Decimal("0.5"), zone)
+    hours = BusinessCalendar(days, start, end, Decimal("0.5"), zone)
     first = to_us(datetime(begin.year, begin.month, begin.day, tzinfo=UTC))
     moments = first + HALF_HOUR * np.arange(length)
     measure = hours.between(first, first + HALF_HOUR * length)
@@ -46,7 +46,7 @@ def test_business_hours_are_what_the_wall_clock_shows(days, start, end, zone, be
 @pytest.mark.parametrize(("day", "length"), [("2026-03-08", 3), ("2026-11-01", 5), ("2026-06-07", 4)])
 def test_a_day_of_changing_clocks_is_as_long_as_it_is(day, length):
     """In New York, midnight to four on the wall clock lasts three hours in spring, five in autumn, else four."""
-    hours = BusinessHours(frozenset(range(7)), time(0), time(4), Decimal(0), "America/New_York")
+    hours = BusinessCalendar(frozenset(range(7)), time(0), time(4), Decimal(0), "America/New_York")
     midnight = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo("America/New_York")).astimezone(UTC)
     measure = hours.between(to_us(midnight), to_us(midnight + timedelta(hours=12)))
     assert int((measure.ends - measure.starts).sum()) == length * 2 * HALF_HOUR
@@ -54,7 +54,7 @@ def test_a_day_of_changing_clocks_is_as_long_as_it_is(day, length):
 
 def test_a_whole_day_ends_at_midnight():
     """From 00:00 to 00:00 is the whole day, and days side by side are one stretch."""
-    hours = BusinessHours(frozenset(range(5)), time(0), time(0), Decimal(0), "UTC")
+    hours = BusinessCalendar(frozenset(range(5)), time(0), time(0), Decimal(0), "UTC")
     monday = to_us(datetime(2026, 1, 5, tzinfo=UTC))
     week = hours.between(monday, monday + 7 * 48 * HALF_HOUR)
     assert week.starts.tolist() == [monday]

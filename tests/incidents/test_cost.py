@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incidents import (
-    BusinessHours,
-    Cost,
-    Maintenance,
+    BusinessCalendar,
+    DowntimeCost,
+    MaintenanceSpans,
     Pricing,
     RateCard,
-    Role,
     Spans,
+    StaffRole,
     Window,
     from_us,
     money,
@@ -32,9 +32,9 @@ from tests.incidents.test_calendar import ZONES, half_hours, is_business
 from tests.incidents.test_downtime import logged
 from tests.incidents.test_downtime_laws import scenes
 
-OFFICE = BusinessHours(frozenset(range(5)), time(9), time(19), Decimal("0.2"), "Asia/Tokyo")
-ENGINEERS = Role(Decimal(2), Decimal(4000), Decimal("0.25"))
-ANALYSTS = Role(Decimal(10), Decimal(5000), Decimal("0.2"))
+OFFICE = BusinessCalendar(frozenset(range(5)), time(9), time(19), Decimal("0.2"), "Asia/Tokyo")
+ENGINEERS = StaffRole(Decimal(2), Decimal(4000), Decimal("0.25"))
+ANALYSTS = StaffRole(Decimal(10), Decimal(5000), Decimal("0.2"))
 
 
 def tokyo(text):
@@ -73,8 +73,8 @@ def test_a_weekend_costs_less_outside_of_business_hours():
 def test_roles_are_added_to_the_business_loss():
     """Two engineers at a quarter and ten analysts at a fifth: 12,000 an hour on top of every table's own loss."""
     assert role_rate([ENGINEERS, ANALYSTS]) == 12_000
-    assert role_rate([Role(Decimal(1), Decimal(4000), Decimal("0.25"))]) == 1_000
-    assert role_rate([Role(Decimal(10), Decimal(5000), Decimal(1))]) == 50_000
+    assert role_rate([StaffRole(Decimal(1), Decimal(4000), Decimal("0.25"))]) == 1_000
+    assert role_rate([StaffRole(Decimal(10), Decimal(5000), Decimal(1))]) == 50_000
     tiers = {"gold": Decimal(100_000), "silver": Decimal(12_000), "bronze": Decimal(0)}
     card = RateCard(None, {}, tiers, role_rate([ENGINEERS, ANALYSTS]))
     pricing = Pricing.of([card], {"weather": "gold", "Customer": "silver", "Track": "bronze"})
@@ -96,12 +96,12 @@ def test_rates_hold_from_their_day_on():
     pricing = Pricing.of(reversed(cards), {})
     assert [pricing.per_hour("orders", at * hour) for at in (9, 10, 19, 20)] == [None, 100, 100, 7]
     cost = cost_of(down((8 * hour, 25 * hour)), pricing)
-    assert cost == Cost(Fraction(10 * 100 + 5 * 7), Fraction(10 * 100 + 5 * 7), 2 * hour)
+    assert cost == DowntimeCost(Fraction(10 * 100 + 5 * 7), Fraction(10 * 100 + 5 * 7), 2 * hour)
 
 
 def test_without_rates_nothing_has_a_price():
     """No rate card: the amount is nothing, and every hour is said to be unpriced."""
-    assert cost_of(down((0, 5 * HOUR_US)), Pricing.of([], {})) == Cost(unpriced=5 * HOUR_US)
+    assert cost_of(down((0, 5 * HOUR_US)), Pricing.of([], {})) == DowntimeCost(unpriced=5 * HOUR_US)
 
 
 def test_two_rates_of_one_day_are_refused():
@@ -122,7 +122,7 @@ def test_planned_maintenance_costs_nothing():
     """Planned hours are taken out of business hours and of the others alike."""
     spans = down((tokyo("2026-11-13T18:00"), tokyo("2026-11-16T10:00")))
     planned = [(tokyo("2026-11-13T17:00"), tokyo("2026-11-13T20:00"))]
-    maintenance = Maintenance.of(spans.names, {"orders": planned})
+    maintenance = MaintenanceSpans.of(spans.names, {"orders": planned})
     cost = cost_of(spans, flat(12_000, business_hours=OFFICE), maintenance=maintenance)
     assert cost.amount == 172_800 - 12_000 - 2_400
 
@@ -141,7 +141,7 @@ def test_what_does_not_count_costs_nothing():
     """An expected incident is no downtime and has no cost."""
     spans = Spans.of([logged(1, "orders", "01-05 00:00", "01-05 04:00", "01-05 13:00")])
     spans.resolution[:] = 2
-    assert cost_of(spans, flat(1000)) == Cost()
+    assert cost_of(spans, flat(1000)) == DowntimeCost()
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ bases = st.sampled_from(["2026-03-05", "2026-03-26", "2026-04-02", "2026-10-01",
     lambda day: to_us(datetime.fromisoformat(day).replace(tzinfo=UTC))
 )
 calendars = st.builds(
-    BusinessHours,
+    BusinessCalendar,
     st.frozensets(st.integers(0, 6)),
     half_hours,
     half_hours,
@@ -227,7 +227,7 @@ def test_cost_is_the_integral_of_rate_and_factor(scene, drawn, base):
         Window(base + view.start * SCALE, base + view.end * SCALE),
         pricing=pricing,
         as_of_us=base + view.as_of * SCALE,
-        maintenance=Maintenance.of(spans.names, work),
+        maintenance=MaintenanceSpans.of(spans.names, work),
         disclosure=view.disclosure,
     )
     facts = [Facts(incident, view) for incident in history.incidents.values() if incident.counts]
@@ -238,7 +238,7 @@ def test_cost_is_the_integral_of_rate_and_factor(scene, drawn, base):
         for table in {fact.incident.table for fact in facts}
     }
     of_tables, _ = cost_by_definition(tables.items(), pricing, base)
-    assert cost == Cost(amount, of_tables, unpriced * SCALE)
+    assert cost == DowntimeCost(amount, of_tables, unpriced * SCALE)
 
 
 def scaled(spans, base):

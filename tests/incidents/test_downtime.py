@@ -13,7 +13,7 @@ from incidents import (
     ExcludedCount,
     Incident,
     Lever,
-    Maintenance,
+    MaintenanceSpans,
     OpenIncident,
     Part,
     Resolution,
@@ -45,7 +45,9 @@ def utc(text):
 def logged(number, table, occurred, detected, resolved=None, resolution=Resolution.FIXED):
     """Log an incident by hand, as a person does."""
     now = utc("12-31 00:00")
-    seen = verbs.report(verbs.Report(table, "wrong"), detected_at=utc(detected), occurred_at=utc(occurred), now=now)
+    seen = verbs.report(
+        verbs.IncidentReport(table, "wrong"), detected_at=utc(detected), occurred_at=utc(occurred), now=now
+    )
     incident = apply(None, Event(number, now, "somebody", seen))
     if resolved is None:
         return incident
@@ -198,7 +200,7 @@ def test_planned_maintenance_is_taken_out_and_printed():
         "one": [(to_us(utc("01-05 03:00")), to_us(utc("01-05 06:00")))],
         "two": [(to_us(utc("01-05 00:00")), to_us(utc("01-06 00:00")))],
     }
-    found = january(A1, B, maintenance=Maintenance.of(spans.names, work))
+    found = january(A1, B, maintenance=MaintenanceSpans.of(spans.names, work))
     assert found.n == found.n_occurred == 1
     assert (hours(found.undetected), hours(found.repair)) == (3, 7)
     assert found.ttd is not None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from checks import Severity
 from incidents import (
     Corrected,
-    Maintenance,
+    MaintenanceSpans,
     Spans,
     Window,
     changes,
@@ -71,7 +71,7 @@ def measured(incidents, view, **others):
 def arguments(spans, view):
     """Return the arguments of a view."""
     work = {table: [(BASE_US + begin, BASE_US + end) for begin, end in some] for table, some in view.planned.items()}
-    maintenance = Maintenance.of(spans.names, work) if work else None
+    maintenance = MaintenanceSpans.of(spans.names, work) if work else None
     return {"as_of_us": BASE_US + view.as_of, "maintenance": maintenance, "disclosure": view.disclosure}
 
 

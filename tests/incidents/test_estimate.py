@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import pytest
 
-from incidents import Expected, Lever, Role, money
+from incidents import ExpectedIncidents, Lever, StaffRole, money
 from incidents.estimate import estimate
 
 ROLES = (
-    Role(Decimal(2), Decimal(4000), Decimal("0.25")),
-    Role(Decimal(10), Decimal(5000), Decimal("0.2")),
+    StaffRole(Decimal(2), Decimal(4000), Decimal("0.25")),
+    StaffRole(Decimal(10), Decimal(5000), Decimal("0.2")),
 )
-ARTICLE = Expected(1000, Fraction(1, 15), timedelta(hours=4), timedelta(hours=9))
+ARTICLE = ExpectedIncidents(1000, Fraction(1, 15), timedelta(hours=4), timedelta(hours=9))
 
 
 def test_the_figure_of_the_article():

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incidents import Maintenance
+from incidents import MaintenanceSpans
 from incidents._measure import TimeMeasure
 
 intervals = st.lists(st.tuples(st.integers(-30, 60), st.integers(-5, 20)), max_size=6).map(
@@ -45,7 +45,7 @@ def test_no_interval_is_no_time():
 @given(st.dictionaries(st.sampled_from("abcd"), intervals, max_size=3), st.lists(st.integers(0, 2), max_size=20))
 def test_maintenance_is_by_table(planned, tables):
     """Each row is measured by its own table's intervals; names that are not watched here are left alone."""
-    maintenance = Maintenance.of(("a", "b", "c"), planned)
+    maintenance = MaintenanceSpans.of(("a", "b", "c"), planned)
     codes = np.array(tables, dtype=np.int64)
     for moment in (-10, 0, 25, 70):
         expected = [sum(1 for tick in ticks(planned.get("abc"[code], ())) if tick < moment) for code in tables]

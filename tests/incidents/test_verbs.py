@@ -14,7 +14,7 @@ from incidents import (
     Event,
     FoundBy,
     ImpossibleOrder,
-    Maintenance,
+    MaintenanceSpans,
     Merged,
     NotAllowed,
     Reopened,
@@ -47,7 +47,9 @@ RESOLVED = incident(Resolved(at(20), Resolution.FIXED))
 
 def test_a_report_opens_an_incident():
     """A person who noticed says when, and when it began; the interval is that word."""
-    change = verbs.report(verbs.Report("orders", "totals are wrong"), detected_at=at(50), occurred_at=at(7), now=NOW)
+    change = verbs.report(
+        verbs.IncidentReport("orders", "totals are wrong"), detected_at=at(50), occurred_at=at(7), now=NOW
+    )
     assert change.found_by is FoundBy.PERSON
     assert change.check_id is None
     assert change.episode.onset.at == change.episode.onset.earliest == change.episode.onset.latest == at(7)
@@ -58,18 +60,18 @@ def test_a_report_opens_an_incident():
 
 def test_a_report_without_a_beginning_begins_when_it_was_noticed():
     """Nobody guesses: it is then a first observation without undetected time."""
-    onset = verbs.report(verbs.Report("orders", "wrong"), detected_at=at(50), now=NOW).episode.onset
+    onset = verbs.report(verbs.IncidentReport("orders", "wrong"), detected_at=at(50), now=NOW).episode.onset
     assert (onset.at, onset.method) == (at(50), OccurrenceMethod.FIRST_OBSERVATION)
 
 
 def test_the_same_report_twice_is_one_thing():
     """The fingerprint of a report is made of what it says, so that a request sent again can be recognised."""
-    seen = verbs.Report("orders", "wrong")
+    seen = verbs.IncidentReport("orders", "wrong")
     first, again = (verbs.report(seen, detected_at=at(50), now=NOW).fingerprint for _ in range(2))
     assert first == again
     others = {
-        verbs.report(verbs.Report("orders", "late"), detected_at=at(50), now=NOW).fingerprint,
-        verbs.report(verbs.Report("users", "wrong"), detected_at=at(50), now=NOW).fingerprint,
+        verbs.report(verbs.IncidentReport("orders", "late"), detected_at=at(50), now=NOW).fingerprint,
+        verbs.report(verbs.IncidentReport("users", "wrong"), detected_at=at(50), now=NOW).fingerprint,
         verbs.report(seen, detected_at=at(51), now=NOW).fingerprint,
     }
     assert len(others | {first}) == 4
@@ -87,7 +89,7 @@ def test_an_impossible_report_is_refused_by_name(occurred, detected, message):
     """It cannot have occurred after it was detected, nor be detected in the future; the message names both times."""
     when = None if occurred is None else at(occurred)
     with pytest.raises(ImpossibleOrder, match=re.escape(message)):
-        verbs.report(verbs.Report("orders", "wrong"), detected_at=at(detected), occurred_at=when, now=NOW)
+        verbs.report(verbs.IncidentReport("orders", "wrong"), detected_at=at(detected), occurred_at=when, now=NOW)
 
 
 def test_verbs_depend_on_the_state():
@@ -348,7 +350,7 @@ def test_kinds_are_counted_apart():
 def test_a_merge_takes_no_planned_maintenance_out():
     """Planned maintenance was never counted, so a merge does not take it out of the downtime."""
     names = Spans.of([OPEN]).names
-    planned = Maintenance.of(names, {"orders": [(to_us(at(30)), to_us(at(45)))]})
+    planned = MaintenanceSpans.of(names, {"orders": [(to_us(at(30)), to_us(at(45)))]})
     assert uncovered(OPEN, RESOLVED, as_of_us=to_us(at(50)), maintenance=planned) == 50 - 20 - 15
 
 

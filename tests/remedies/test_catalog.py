@@ -13,7 +13,7 @@ from checks._catalog import load_catalog as load_checks
 from checks.risk import class_sizes
 from remedies import Disposition, Misfit, Remedy, RemedyParameters
 from remedies._catalog import load_catalog
-from remedies._errors import CatalogError
+from remedies._errors import RemedyCatalogError
 from remedies.generalisation import text_of
 from tests.remedies.people import EXAMPLES, people
 
@@ -38,7 +38,7 @@ def test_file_without_a_remedy_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     """A file that does not end in REMEDY is an error that names it."""
     (tmp_path / "half_done.py").write_text("", encoding="utf-8")
     monkeypatch.setattr("remedies.__path__", [str(tmp_path)])
-    with pytest.raises(CatalogError, match=r"remedies/half_done\.py has no REMEDY"):
+    with pytest.raises(RemedyCatalogError, match=r"remedies/half_done\.py has no REMEDY"):
         load_catalog.__wrapped__()
 
 

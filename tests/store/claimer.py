@@ -6,7 +6,7 @@ It works through simulated hours: what a table is due after a slot is an hour la
 import sys
 from datetime import timedelta
 
-from store import Claim, open_store
+from store import SlotDecision, open_store
 from tests.store.made import AT, HOUR
 
 SECOND = timedelta(seconds=1)
@@ -21,7 +21,7 @@ def main(url: str, name: str, hours: int, batch: int) -> None:
                 due = view.due(end - SECOND, batch)  # seen before the claim, as another may have moved it by then
                 if not due and not view.running():
                     return
-            claims = [Claim(one, one.next_slot, one.next_slot + HOUR, one.next_slot + HOUR) for one in due]
+            claims = [SlotDecision(one, one.next_slot, one.next_slot + HOUR, one.next_slot + HOUR) for one in due]
             with store.writing() as book:
                 leases = book.claim(claims, holder=name, now=end, lease_until=end + HOUR)
             _say(f"claimed {len(leases)}")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checks.classes.counts import ClassChange, Mode, PartCounts, PersonPairs, Release, Unfit
+from checks.classes.counts import ClassChange, KnownRelease, Mode, PartCounts, PersonPairs, Unfit
 from checks.classes.pairs import SignaturePairs
 from store import Staged, Store, StoreConflict, StoredCounts, StoreUnavailable, signature_key
 from store._class_counts import Draft
@@ -138,7 +138,7 @@ def _rows(store: Store) -> int:
 
 def test_a_release_is_seen_once_it_is_whole(store):
     """Rows of a release that was left half written are not compared, and its name is free."""
-    release = Release("spring", AT, PersonPairs(b"digest", signature(1) + signature(2), signature(9) * 2, 3))
+    release = KnownRelease("spring", AT, PersonPairs(b"digest", signature(1) + signature(2), signature(9) * 2, 3))
     with store.writing() as book:
         number = book.begin_release("t.r", release)
         book.add_released(number, [(signature(7), signature(7))])

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from store import Claim, Lease, Scheduled, SlotState, Store, StoreUnavailable, _engines, open_store
+from store import Lease, Scheduled, SlotDecision, SlotState, Store, StoreUnavailable, _engines, open_store
 from tests.store.made import AT, HOUR
 from tests.store.processes import start
 
@@ -78,7 +78,7 @@ def test_what_a_dead_daemon_left_goes_to_one_heir(url: str) -> None:
     with open_store(url) as one, open_store(url) as two, ThreadPoolExecutor(2) as pool:
         _plan(one)
         with one.writing() as book:
-            claims = [Claim(due, due.next_slot, AT + HOUR, AT + HOUR) for due in book.due(AT, TABLES)]
+            claims = [SlotDecision(due, due.next_slot, AT + HOUR, AT + HOUR) for due in book.due(AT, TABLES)]
             dead = book.claim(claims, holder="dead", now=AT, lease_until=AT + minute)
         assert len(dead) == TABLES
         first, second = pool.map(inherit, [one, two], ["one", "two"])

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from store import Daemon, Quarantine, Store
+from store import DaemonRecord, Quarantine, Store
 from tests.store.made import AT, HOUR
 
 DAY = timedelta(days=1)
-DAEMON = Daemon("d1", "host", 42, "0.1.0", AT, AT, AT)
+DAEMON = DaemonRecord("d1", "host", 42, "0.1.0", AT, AT, AT)
 
 
 def test_a_daemon_is_as_it_said_last(store: Store) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from checks import Severity
 from incidents import BrokenHistory, Change, Commented, FoundBy, Resolution
-from incidents.verbs import Ending, Report, end_reported, report
+from incidents.verbs import Ending, IncidentReport, end_reported, report
 from store import History, Store, StoreConflict, open_store
 from store._past_rows import past_rows
 from tests.tiers import examples
@@ -34,7 +34,7 @@ def _histories(draw: st.DrawFn) -> History:
     resolved = NOW.astimezone(zone) - draw(LENGTHS)
     detected = resolved - draw(LENGTHS)
     opened = report(
-        Report(draw(TEXTS), draw(TEXTS), draw(st.sampled_from(Severity))),
+        IncidentReport(draw(TEXTS), draw(TEXTS), draw(st.sampled_from(Severity))),
         detected_at=detected,
         now=NOW,
         occurred_at=draw(st.none() | LENGTHS.map(lambda length: detected - length)),
@@ -79,7 +79,7 @@ def test_what_is_written_fast_is_what_the_ordinary_way_writes(histories: list[Hi
 
 
 def _reported(fingerprint: str = "import:1", *, over: bool = False) -> History:
-    opened = report(Report("orders", "late"), detected_at=NOW, now=NOW, fingerprint=fingerprint)
+    opened = report(IncidentReport("orders", "late"), detected_at=NOW, now=NOW, fingerprint=fingerprint)
     return History(
         [opened, end_reported(opened, Ending(NOW, Resolution.FIXED), now=NOW)] if over else [opened], NOW, "a"
     )

@@ -11,7 +11,6 @@ from sqlalchemy import event
 from checks import Severity
 from store import (
     Book,
-    Claim,
     Delivery,
     LastNotification,
     Lease,
@@ -19,6 +18,7 @@ from store import (
     Scheduled,
     Skip,
     SkipReason,
+    SlotDecision,
     Store,
     open_store,
 )
@@ -61,9 +61,9 @@ BOUNDED = (
 """What may be read whole: it is short, or left as soon as there is enough."""
 
 
-def _claims(book: Book) -> list[Claim]:
+def _claims(book: Book) -> list[SlotDecision]:
     skip = Skip("t", AT, AT, 1, SkipReason.LATE)
-    return [Claim(due, due.next_slot, AT + HOUR, AT + HOUR, skip) for due in book.due(AT, 5)]
+    return [SlotDecision(due, due.next_slot, AT + HOUR, AT + HOUR, skip) for due in book.due(AT, 5)]
 
 
 def _leases() -> list[Lease]:
@@ -89,7 +89,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
                 [Delivery(f"msg_{table}", "ops", MessageSubject.INCIDENTS, {}, AT, AT, about=table) for table in tables]
             )
         with store.writing() as book:
-            claims = [Claim(due, AT, AT + HOUR, AT + HOUR) for due in book.due(AT, ROWS // 2)]
+            claims = [SlotDecision(due, AT, AT + HOUR, AT + HOUR) for due in book.due(AT, ROWS // 2)]
             book.claim(claims, holder="one", now=AT, lease_until=AT + HOUR)
         yield store
 

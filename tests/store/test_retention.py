@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from checks import Earlier, Severity, Status
 from incidents import Commented, Escalated, Gap, Incident, Resolution, Resolved, RootNamed
-from store import Book, Claim, Pruned, Scheduled, Skip, SkipReason, Store
+from store import Book, Pruned, Scheduled, Skip, SkipReason, SlotDecision, Store
 from tests.store.made import AT, HOUR, episode, measure, opened
 
 DAY = timedelta(days=1)
@@ -91,7 +91,7 @@ def test_old_slots_and_skips_go(store: Store) -> None:
     with store.writing() as book:
         book.set_schedule([Scheduled(table, "every 1h", "UTC", long_ago, long_ago) for table in "abc"])
         skips = {"a": Skip("a", long_ago, long_ago, 1, SkipReason.LATE), "b": Skip("b", NOW, NOW, 1, SkipReason.LATE)}
-        claims = [Claim(due, long_ago, NOW, NOW, skips.get(due.table)) for due in book.due(long_ago, 9)]
+        claims = [SlotDecision(due, long_ago, NOW, NOW, skips.get(due.table)) for due in book.due(long_ago, 9)]
         first, second, _ = book.claim(claims, holder="one", now=long_ago, lease_until=long_ago)
         book.finish([first], now=long_ago)
         book.finish([second], now=NOW)

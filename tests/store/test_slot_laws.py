@@ -17,7 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from store import Claim, Lease, Scheduled, Skip, SkipReason, SlotState, open_store
+from store import Lease, Scheduled, Skip, SkipReason, SlotDecision, SlotState, open_store
 from tests.store.made import AT, HOUR
 from tests.tiers import examples
 
@@ -83,12 +83,12 @@ class Slots(RuleBasedStateMachine):
             self._hold(lease)
         return multiple(*got)
 
-    def _claim_of(self, due: Scheduled, *, run: bool) -> Claim:
+    def _claim_of(self, due: Scheduled, *, run: bool) -> SlotDecision:
         newest = max(due.next_slot, _hour_of(self.now))
         last_out = newest - HOUR if run else newest
         missed = (last_out - due.next_slot) // HOUR + 1
         skip = Skip(due.table, due.next_slot, last_out, missed, SkipReason.LATE) if missed > 0 else None
-        return Claim(due, newest if run else None, newest + HOUR, newest + HOUR, skip)
+        return SlotDecision(due, newest if run else None, newest + HOUR, newest + HOUR, skip)
 
     def _hold(self, lease: Lease) -> None:
         self.newest[lease.id] = lease.attempt

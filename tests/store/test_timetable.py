@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from store import Claim, Lease, Scheduled, Skip, SkipReason, SlotState, Store, StoreError
+from store import Lease, Scheduled, Skip, SkipReason, SlotDecision, SlotState, Store, StoreError
 from tests.store.made import AT, HOUR
 
 MINUTE = timedelta(minutes=1)
@@ -16,10 +16,10 @@ def scheduled(table: str = "crm.customers", slot: datetime = AT, *, jitter: time
     return Scheduled(table, "every 1h", "UTC", slot, slot + jitter)
 
 
-def claim(due: Scheduled, *, skip: Skip | None = None, run: bool = True) -> Claim:
+def claim(due: Scheduled, *, skip: Skip | None = None, run: bool = True) -> SlotDecision:
     """Return the claim that runs the slot which is due and waits for the next hour."""
     following = due.next_slot + HOUR
-    return Claim(due, due.next_slot if run else None, following, following, skip)
+    return SlotDecision(due, due.next_slot if run else None, following, following, skip)
 
 
 def take(store: Store, *tables: str, holder: str = "one", now: datetime = AT) -> list[Lease]:

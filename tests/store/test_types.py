@@ -16,7 +16,7 @@ from checks import Severity
 from store._columns import Row
 from store._errors import RowRefused
 from store._json import from_text, to_text
-from store._types import Blob, Flag, Json, Line, Money, UtcTime, Whole, Word
+from store._types import Blob, Flag, Json, Line, MoneyText, UtcTime, Whole, Word
 from tests.store.made import AT
 
 TIMES = [column for table in Row.metadata.sorted_tables for column in table.c if isinstance(column.type, UtcTime)]
@@ -57,9 +57,9 @@ def test_no_column_holds_a_time_in_another_way() -> None:
         (Line(), "nul \0"),
         (Line(), "half \ud800"),
         (Word(Severity), "fatal"),
-        (Money(), 1.5),
-        (Money(), Decimal("NaN")),
-        (Money(), Decimal("Infinity")),
+        (MoneyText(), 1.5),
+        (MoneyText(), Decimal("NaN")),
+        (MoneyText(), Decimal("Infinity")),
         (Json(), b"bytes"),
     ],
     ids=repr,
@@ -72,7 +72,7 @@ def test_what_a_column_cannot_keep_is_refused(kind: UtcTime, odd: object) -> Non
         write(odd)
 
 
-_COLUMNS = {"line": Line, "whole": Whole, "at": UtcTime, "flag": Flag, "money": Money, "json": Json}
+_COLUMNS = {"line": Line, "whole": Whole, "at": UtcTime, "flag": Flag, "money": MoneyText, "json": Json}
 
 
 @given(

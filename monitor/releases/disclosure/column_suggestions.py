@@ -44,7 +44,7 @@ _NEARLY_EACH: Final = 0.95
 _TELLS_APART: Final = 0.3
 
 
-class Columns(CheckParameters):
+class ColumnProfile(CheckParameters):
     """Count, for each column, its values and how many rows are alike in it. No check of the catalogue."""
 
     summary: ClassVar[str] = "How well each column tells rows apart."

@@ -33,7 +33,7 @@ _FENCE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Unique:
+class UniqueRecords:
     """Columns that together identify records: in `records` of them their values are found nowhere else."""
 
     columns: tuple[str, ...]
@@ -53,8 +53,8 @@ class Uniqueness:
     """
 
     rows: int
-    alone: Sequence[Unique] = ()
-    pairs: Sequence[Unique] = ()
+    alone: Sequence[UniqueRecords] = ()
+    pairs: Sequence[UniqueRecords] = ()
     outliers: dict[str, int] = field(default_factory=dict)
     not_looked_at: Sequence[str] = ()
 
@@ -153,8 +153,10 @@ class _Looked:
     def found(self) -> Uniqueness:
         """Return what is worth a warning."""
         by_records = sorted(self._unique.items(), key=lambda one: -one[1])
-        alone = [Unique(names, many) for names, many in by_records if len(names) == 1 and many]
-        pairs = [Unique(names, many) for names, many in by_records if len(names) > 1 and self._tells_more(names, many)]
+        alone = [UniqueRecords(names, many) for names, many in by_records if len(names) == 1 and many]
+        pairs = [
+            UniqueRecords(names, many) for names, many in by_records if len(names) > 1 and self._tells_more(names, many)
+        ]
         outliers = {name: many for name, many in self._outliers.items() if many}
         return Uniqueness(self.rows, alone, pairs, outliers, self.left_out)
 

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from checks import did_you_mean
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from remedies.differential_privacy.answers import Domain, Limits, Range, Values
+from remedies.differential_privacy.answers import BoundedColumn, CategoryColumn, Domain, SteppedColumn
 from remedies.generalisation import text_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def domains_for(
     *,
     inline: Iterable[str],
     others: Iterable[str],
-    declared: "Mapping[str, Cells | Limits]",
+    declared: "Mapping[str, Cells | BoundedColumn]",
     released: Iterable[str] = (),
 ) -> "dict[str, Cells]":
     """Return the domain of each column: what is said `inline`, else what is declared; `others` as `sex=F`.
@@ -41,28 +41,32 @@ def domains_for(
     columns = columns or tuple(dict.fromkeys((*released, *said)))
     if not columns and not problems:
         problems.append(Problem("remedy.no_columns", "no column is named", hint=f"--domain {_FORMS}"))
-    results: dict[str, Cells | Limits] = {**declared, **said}
+    results: dict[str, Cells | BoundedColumn] = {**declared, **said}
     taken, faults = _others(others, results)
     problems += faults
     problems += [_strange("--domain", name, columns) for name in said if name not in columns]
     problems += [_strange("--other", name, columns) for name in taken if name not in columns]
     problems += [
-        _missing(name, results.get(name)) for name in columns if not isinstance(results.get(name), Values | Range)
+        _missing(name, results.get(name))
+        for name in columns
+        if not isinstance(results.get(name), CategoryColumn | SteppedColumn)
     ]
     if problems:
         raise Stop(ExitCode.USAGE, *problems)
     cells = {name: taken.get(name, results[name]) for name in columns}
-    return {name: cell for name, cell in cells.items() if isinstance(cell, Values | Range)}
+    return {name: cell for name, cell in cells.items() if isinstance(cell, CategoryColumn | SteppedColumn)}
 
 
-def declared_in(config: "Config | None", table: str, release: "Release | None") -> "Mapping[str, Cells | Limits]":
+def declared_in(
+    config: "Config | None", table: str, release: "Release | None"
+) -> "Mapping[str, Cells | BoundedColumn]":
     """Return what the configuration declares of a table's columns: as of the release's randomisation, else its budget.
 
     Raises:
         Stop: a domain of the release makes no sense.
     """
     budget = None if config is None else config.budgets.get(table)
-    results: dict[str, Cells | Limits] = {} if budget is None else dict(budget.domain)
+    results: dict[str, Cells | BoundedColumn] = {} if budget is None else dict(budget.domain)
     recipe = recipe_of(release)
     for name, declared in ((recipe and recipe.words.get("domain")) or {}).items():
         try:
@@ -92,26 +96,26 @@ def read_cells(words: str) -> "Cells":
     """
     match = _RANGE.fullmatch(words.strip())
     if match:
-        return Range(range=(int(match["low"]), int(match["high"])), width=int(match["width"] or 1))
+        return SteppedColumn(range=(int(match["low"]), int(match["high"])), width=int(match["width"] or 1))
     values = [value.strip() for value in next(csv.reader([words], skipinitialspace=True), [])]
     if not values or "" in values:
         raise ValueError("an empty value; values are separated by one comma, and those with a comma stand in quotes")
-    return Values(values=tuple(map(int, values)) if all(map(_WHOLE.fullmatch, values)) else tuple(values))
+    return CategoryColumn(values=tuple(map(int, values)) if all(map(_WHOLE.fullmatch, values)) else tuple(values))
 
 
-def declared_words(words: str) -> "Range | tuple[object, ...]":
+def declared_words(words: str) -> "SteppedColumn | tuple[object, ...]":
     """Return what is said as a remedy takes it: a range, or all values.
 
     Raises:
         ValueError: it is of no known form.
     """
     cells = read_cells(words)
-    return cells if isinstance(cells, Range) else cells.values
+    return cells if isinstance(cells, SteppedColumn) else cells.values
 
 
 def labels_of(cells: "Cells") -> "tuple[bool | int | float | str, ...]":
     """Return all values that a column comes out with."""
-    if isinstance(cells, Values):
+    if isinstance(cells, CategoryColumn):
         return cells.values
     return tuple(range(cells.range[0], cells.range[1] + 1, cells.width))
 
@@ -138,13 +142,15 @@ def _inline(inline: Iterable[str]) -> "tuple[dict[str, Cells], list[Problem]]":
     return cells, problems
 
 
-def _others(parts: Iterable[str], results: "Mapping[str, Cells | Limits]") -> "tuple[dict[str, Cells], list[Problem]]":
+def _others(
+    parts: Iterable[str], results: "Mapping[str, Cells | BoundedColumn]"
+) -> "tuple[dict[str, Cells], list[Problem]]":
     current_cells: dict[str, Cells] = {}
     problems = []
     for current_name in parts:
         name, sign, text = (part.strip() for part in current_name.partition("="))
         cells = results.get(name)
-        if not sign or not isinstance(cells, Values | Range) or name in current_cells:
+        if not sign or not isinstance(cells, CategoryColumn | SteppedColumn) or name in current_cells:
             message = f"--other '{current_name}': expected a column with a domain, once, '=' and one of its values"
             problems.append(Problem("remedy.domain", message))
             continue
@@ -160,13 +166,13 @@ def _others(parts: Iterable[str], results: "Mapping[str, Cells | Limits]") -> "t
 
 def _value(cells: "Cells", text: str) -> Any:
     """Find a value by its text; None where there is none."""
-    if isinstance(cells, Values):
+    if isinstance(cells, CategoryColumn):
         return next((value for value in cells.values if text_of(value) == text), None)
     low, high = cells.range
     return int(text) if _WHOLE.fullmatch(text) and low <= int(text) <= high else None
 
 
-def _missing(name: str, found: "Limits | Cells | None") -> Problem:
+def _missing(name: str, found: "BoundedColumn | Cells | None") -> Problem:
     if found is None:
         message = f"column '{name}' has no declared domain; it is never taken from the table"
     else:

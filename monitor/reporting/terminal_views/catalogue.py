@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from checks import say_duration
-from incidents import Cost, Downtime, to_us
+from incidents import Downtime, DowntimeCost, to_us
 from monitor.config.project import Project
 from monitor.reporting.terminal_views.incident import incident_headline
-from monitor.summaries.catalogue import Lineage, Loss, lineage_of, worst_first
+from monitor.summaries.catalogue import Loss, TableLineage, lineage_of, worst_first
 from monitor.summaries.health import TableHealth, TableState
 from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
@@ -59,7 +59,7 @@ def draw_sheet(
         )
 
 
-def _facts(project: Project, state: TableState, lineage: Lineage) -> Iterator[tuple[str, str]]:
+def _facts(project: Project, state: TableState, lineage: TableLineage) -> Iterator[tuple[str, str]]:
     table, config = state.table, project.config
     domain = config.domains.get(table.domain or "")
     title = f" ({domain.title})" if domain is not None and domain.title else ""
@@ -85,7 +85,7 @@ def _rate(project: Project, table: str) -> str:
     return "" if rate is None else f", {project.currency.text(rate)} an hour of downtime"
 
 
-def _loss(project: Project, downtime: Downtime, cost: Cost | None) -> str:
+def _loss(project: Project, downtime: Downtime, cost: DowntimeCost | None) -> str:
     text = f"{format_hours(downtime.downtime)} of downtime in {count(downtime.n, 'incident')}"
     return text if cost is None else f"{text}, {project.currency.text(cost.amount)}"
 

@@ -15,7 +15,7 @@ from monitor.terminal.text_cleaning import visible
 if TYPE_CHECKING:
     from remedies.differential_privacy import Comparison
     from remedies.differential_privacy.answers.domain import Cells
-    from remedies.differential_privacy.comparison import AtEpsilon, Batch
+    from remedies.differential_privacy.comparison import AtEpsilon, BatchRelease
     from remedies.differential_privacy.expected_error import Error
 
 _WAYS: Final = {"as_is": "as it is", "inverse": "inverted", "projected": "inverted, >= 0*", "bayes": "by Bayes*"}
@@ -81,7 +81,10 @@ def _draw_errors(console: Console, at_epsilon: "AtEpsilon", domains: "Mapping[st
 
 
 def _errors(at_epsilon: "AtEpsilon") -> "Iterator[tuple[str, Error]]":
-    batches: Sequence[tuple[str, Batch | None]] = (("", at_epsilon.attribute_wise), ("joint, ", at_epsilon.joint))
+    batches: Sequence[tuple[str, BatchRelease | None]] = (
+        ("", at_epsilon.attribute_wise),
+        ("joint, ", at_epsilon.joint),
+    )
     for before, batch in batches:
         for name, way in _WAYS.items():
             error = None if batch is None else getattr(batch, name)

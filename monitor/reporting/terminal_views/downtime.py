@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from checks import PlainEnglish
-from incidents import MAINTENANCE, Cost, Downtime, ExcludedCount, Lever, Resolution, Statistics, from_us, hours, lever
+from incidents import (
+    MAINTENANCE,
+    Downtime,
+    DowntimeCost,
+    ExcludedCount,
+    Lever,
+    Resolution,
+    Statistics,
+    from_us,
+    hours,
+    lever,
+)
 from monitor.config.prices import Currency
 from monitor.config.project import Project
 from monitor.reporting.model import Diagnosis
@@ -103,7 +114,7 @@ def _part(part: DowntimePart, currency: Currency) -> dict[str, Any]:
     return {"key": part.key, **(figures if part.known else _none_of(figures))}
 
 
-def _amounts(cost: Cost | None, currency: Currency) -> dict[str, Any]:
+def _amounts(cost: DowntimeCost | None, currency: Currency) -> dict[str, Any]:
     return {
         "amount": currency.number(None if cost is None else cost.amount),
         "table_hours_amount": currency.number(None if cost is None else cost.table_hours_amount),

@@ -13,7 +13,7 @@ from remedies import UtilityReport
 
 if TYPE_CHECKING:
     from monitor.releases.treatment.analysis import AnalysisComparison
-    from remedies.generalisation.choices import Choice, Choices
+    from remedies.generalisation.choices import Choice, LevelChoices
 
 
 READ_AGAIN: Final = "READ AGAIN"
@@ -230,7 +230,7 @@ def _search(figures: Mapping[str, Any]) -> str:
 _HINT: Final = "Choose by what your analysis needs, and give the levels to `remedy generalise`."
 
 
-def draw_lattice(console: Console, choices: "Choices", *, most: int) -> None:
+def draw_lattice(console: Console, choices: "LevelChoices", *, most: int) -> None:
     """Print the best of the nodes that hold, with what each loses."""
     held = f"{choices.holding:,} of {choices.nodes:,} combinations of levels hold, {choices.minimal:,} of them minimal"
     console.print(Text(held if choices.complete else f"{held}, so far: the search was ended"))

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from remedies.differential_privacy.answers._contract import Statistic, Terms
 from remedies.differential_privacy.answers._declared import ROW, Declared
-from remedies.differential_privacy.answers._where import Comparison
+from remedies.differential_privacy.answers._where import WhereComparison
 from remedies.differential_privacy.answers.count import Count
-from remedies.differential_privacy.answers.domain import Domain, Limits, Range, Values
+from remedies.differential_privacy.answers.domain import BoundedColumn, CategoryColumn, Domain, SteppedColumn
 from remedies.differential_privacy.answers.histogram import Histogram
 from remedies.differential_privacy.answers.mean import Mean
 from remedies.differential_privacy.answers.quantile import Quantile
@@ -30,17 +30,17 @@ __all__ = [
     "ROW",
     "STATISTICS",
     "AnyStatistic",
-    "Comparison",
+    "BoundedColumn",
+    "CategoryColumn",
     "Count",
     "Declared",
     "Domain",
     "Histogram",
-    "Limits",
     "Mean",
     "Quantile",
-    "Range",
     "Statistic",
+    "SteppedColumn",
     "Sum",
     "Terms",
-    "Values",
+    "WhereComparison",
 ]

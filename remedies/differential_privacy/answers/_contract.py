@@ -20,7 +20,7 @@ from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers._coverage import not_covered
 from remedies.differential_privacy.answers._declared import Declared
 from remedies.differential_privacy.answers._noise import Noise
-from remedies.differential_privacy.answers._where import Comparison
+from remedies.differential_privacy.answers._where import WhereComparison
 from remedies.differential_privacy.answers.domain import Declaration
 from remedies.differential_privacy.answers.reading import Reader, with_columns
 from remedies.differential_privacy.answers.rows import meant_rows
@@ -44,7 +44,7 @@ class Statistic(Declaration, ABC):
 
     summary: ClassVar[str]
 
-    where: tuple[Comparison, ...] = Field((), description="Which rows are meant: comparisons of declared columns.")
+    where: tuple[WhereComparison, ...] = Field((), description="Which rows are meant: comparisons of declared columns.")
     epsilon: WrittenLoss | None = Field(None, description="What it costs, of a budget in epsilon.")
     rho: WrittenLoss | None = Field(None, description="What it costs, of a budget in rho (zcdp).")
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from checks import Json
 from remedies.differential_privacy.answers._declared import Declared
-from remedies.differential_privacy.answers.domain import Cells, Limits, Values
+from remedies.differential_privacy.answers.domain import BoundedColumn, CategoryColumn, Cells
 
 if TYPE_CHECKING:
-    from remedies.differential_privacy.answers._where import Comparison
+    from remedies.differential_privacy.answers._where import WhereComparison
 
 
 def not_covered(
-    declared: Declared, *, numbers: Sequence[str], cells: Sequence[str], where: Sequence[Comparison]
+    declared: Declared, *, numbers: Sequence[str], cells: Sequence[str], where: Sequence[WhereComparison]
 ) -> Sequence[Mapping[str, Json]]:
     """Return what the accuracy does not cover, as plain data: `of`, a word for programs, and `text`, a sentence.
 
@@ -57,7 +57,7 @@ def _of_unit(declared: Declared) -> Iterable[tuple[str, str]]:
     )
 
 
-def _of_numbers(name: str, limits: Limits) -> str:
+def _of_numbers(name: str, limits: BoundedColumn) -> str:
     missing = limits.number(limits.missing_units)
     exact = str(missing) if missing.denominator == 1 else f"{float(missing):g}"
     return (
@@ -68,14 +68,14 @@ def _of_numbers(name: str, limits: Limits) -> str:
 
 def _of_cells(name: str, cells: Cells) -> str:
     outside = "values that are not declared"
-    if not isinstance(cells, Values):
+    if not isinstance(cells, CategoryColumn):
         outside = f"numbers outside {cells.range[0]} to {cells.range[1]}"
     counted = "in '(other)'" if cells.other is None else f"as {cells.label(cells.rest)}"
     return f"in {name}, NULL and {outside} are counted {counted}."
 
 
-def _of_comparison(comparison: Comparison, declared: Declared) -> str:
+def _of_comparison(comparison: WhereComparison, declared: Declared) -> str:
     cells = declared.column(comparison.column)
-    if isinstance(cells, Values) and comparison.sign in {"=", "!="} and cells.other is not None:
+    if isinstance(cells, CategoryColumn) and comparison.sign in {"=", "!="} and cells.other is not None:
         return f"{comparison.column} is compared with NULL and values that are not declared taken for {cells.other}."
     return f"rows in which {comparison.column} is NULL are not meant by '{comparison}'."

@@ -10,7 +10,14 @@ from pydantic import Field, WithJsonSchema, model_validator
 from checks import did_you_mean
 from checks.parameters.columns import ColumnName
 from remedies._errors import Misfit
-from remedies.differential_privacy.answers.domain import Cells, Declaration, Domain, Limits, Range, Values
+from remedies.differential_privacy.answers.domain import (
+    BoundedColumn,
+    CategoryColumn,
+    Cells,
+    Declaration,
+    Domain,
+    SteppedColumn,
+)
 from remedies.differential_privacy.sensitivity import Adjacency
 
 ROW: Final = "row"
@@ -78,22 +85,22 @@ class Declared(Declaration):
             Misfit: nothing is declared of it, or only the limits of its numbers.
         """
         found = self.column(column)
-        if isinstance(found, Values | Range):
+        if isinstance(found, CategoryColumn | SteppedColumn):
             return found
         raise Misfit(f"'{column}' is declared with limits, not cells; declare its values or its range to count by it")
 
-    def limits(self, column: str) -> Limits:
+    def limits(self, column: str) -> BoundedColumn:
         """Return the limits of a column's numbers.
 
         Raises:
             Misfit: nothing is declared of it, or it has categories.
         """
         found = getattr(self.column(column), "limits", None)
-        if isinstance(found, Limits):
+        if isinstance(found, BoundedColumn):
             return found
         raise Misfit(f"'{column}' is declared with categories, not limits; declare 'low' and 'high' to add it up")
 
-    def column(self, name: str) -> Cells | Limits:
+    def column(self, name: str) -> Cells | BoundedColumn:
         """Return what is declared of a column.
 
         Raises:

@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from remedies._errors import Misfit
 from remedies.differential_privacy.answers._declared import Declared
-from remedies.differential_privacy.answers.domain import Cells, Limits, Value, Values
+from remedies.differential_privacy.answers.domain import BoundedColumn, CategoryColumn, Cells, Value
 from remedies.differential_privacy.answers.reading import Reader
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _TRUTHS: Final = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class WhereComparison:
     """`age >= 18`, `sex = F`: of a declared column.
 
     Of categories, rows are compared by their cell: what is taken for `other` is, here too; without one, a value that is
@@ -47,13 +47,13 @@ class Comparison:
     value: str
 
     @classmethod
-    def parse(cls, said: object) -> Comparison:
+    def parse(cls, said: object) -> WhereComparison:
         """Read a comparison.
 
         Raises:
             ValueError: it has another form.
         """
-        if isinstance(said, Comparison):
+        if isinstance(said, WhereComparison):
             return said
         match = _FORM.fullmatch(said) if isinstance(said, str) else None
         if match is None or not match["value"]:
@@ -76,14 +76,14 @@ class Comparison:
         found = declared.column(self.column)
         value = self._meant(found)
         sign = _SIGNS[self.sign]
-        if isinstance(found, Values) and self.sign in {"=", "!="}:
+        if isinstance(found, CategoryColumn) and self.sign in {"=", "!="}:
             condition: ir.BooleanValue = sign(reader.cell(self.column, found), found.values.index(value))
             return condition if found.other is not None else condition & reader.is_there(self.column)
         condition = sign(reader.number(self.column), value)
         return condition.fill_null(_NOT_MEANT)
 
-    def _meant(self, column: Cells | Limits) -> Value:
-        if not isinstance(column, Values):
+    def _meant(self, column: Cells | BoundedColumn) -> Value:
+        if not isinstance(column, CategoryColumn):
             return self._number()
         if self.sign not in {"=", "!="} and column.kind != "number":
             raise Misfit(f"'{self}': '{self.column}' has categories, which are equal (=) or not (!=)")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from remedies._errors import Misfit
 
 if TYPE_CHECKING:
-    from remedies.differential_privacy.answers.domain import Cells, Limits
+    from remedies.differential_privacy.answers.domain import BoundedColumn, Cells
 
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _MOMENT: Final = re.compile(
@@ -29,7 +29,7 @@ _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = 1_000_000
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """What a value is, whatever its type and its spelling."""
 
     NUMBER = "number"
@@ -40,23 +40,23 @@ class Kind(StrEnum):
 class Canonical(NamedTuple):
     """A value: a float, whole microseconds since 1970 in UTC, or a text."""
 
-    kind: Kind
+    kind: ValueKind
     value: float | int | str
 
 
 def canonical(value: str | float) -> Canonical:
     """Return what a declared value is, whatever its spelling. Moments without an offset are taken for UTC."""
     if not isinstance(value, str):
-        return Canonical(Kind.NUMBER, float(value))
+        return Canonical(ValueKind.NUMBER, float(value))
     if _NUMBER.fullmatch(value) and math.isfinite(float(value)):
-        return Canonical(Kind.NUMBER, float(value))
+        return Canonical(ValueKind.NUMBER, float(value))
     if value.lower() in _TRUTHS:
-        return Canonical(Kind.NUMBER, _TRUTHS[value.lower()])
+        return Canonical(ValueKind.NUMBER, _TRUTHS[value.lower()])
     moment = _microseconds(value) if _MOMENT.fullmatch(value) else None
-    return Canonical(Kind.TEXT, value) if moment is None else Canonical(Kind.MOMENT, moment)
+    return Canonical(ValueKind.TEXT, value) if moment is None else Canonical(ValueKind.MOMENT, moment)
 
 
-def refuse_alike(domain: Mapping[str, Cells | Limits]) -> None:
+def refuse_alike(domain: Mapping[str, Cells | BoundedColumn]) -> None:
     """Check that the declared values of each column differ in more than their spelling, as tables of files need it.
 
     Raises:

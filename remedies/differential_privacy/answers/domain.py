@@ -51,7 +51,7 @@ def _or_a_list(schema: dict[str, Any]) -> None:
     schema.update(anyOf=[whole["properties"]["values"], whole])
 
 
-class Values(Declaration):
+class CategoryColumn(Declaration):
     """A column of categories: all values it can have. What else comes is counted in one cell more, or as `other`."""
 
     model_config = ConfigDict(json_schema_extra=_or_a_list)
@@ -106,7 +106,7 @@ class Values(Declaration):
         return self.values[cell] if cell < self.size else None
 
 
-class Range(Declaration):
+class SteppedColumn(Declaration):
     """A column of whole numbers, counted in cells of the same width: [1930, 2009] by 10 has 1930, 1940, ... 2000."""
 
     range: tuple[int, int] = Field(description="The smallest and the largest number that it can have.")
@@ -147,14 +147,14 @@ class Range(Declaration):
         return self.range[0] + cell * self.width if cell < self.size else None
 
     @cached_property
-    def limits(self) -> Limits:
+    def limits(self) -> BoundedColumn:
         """Return it as numbers to add up; NULL is taken for `other`, or for the number nearest to 0."""
         low, high = self.range
         missing = None if self.other is None else Decimal(self.other)
-        return Limits(low=Decimal(low), high=Decimal(high), grid=Decimal(1), missing=missing)
+        return BoundedColumn(low=Decimal(low), high=Decimal(high), grid=Decimal(1), missing=missing)
 
 
-class Limits(Declaration):
+class BoundedColumn(Declaration):
     """A column of numbers: those outside are taken for the nearest limit, and all are rounded to the grid."""
 
     low: Number = Field(description="Smaller numbers are taken for this one.")
@@ -180,7 +180,7 @@ class Limits(Declaration):
         return self
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> BoundedColumn:
         """Return itself."""
         return self
 
@@ -225,10 +225,12 @@ def _form(given: Any) -> str | None:
     return next((form for form, keys in _FORMS.items() if keys & set(given)), None)
 
 
-Cells: TypeAlias = Values | Range
+Cells: TypeAlias = CategoryColumn | SteppedColumn
 """A column by which rows can be counted."""
 Domain: TypeAlias = Annotated[
-    Annotated[Values, Tag("values")] | Annotated[Range, Tag("range")] | Annotated[Limits, Tag("limits")],
+    Annotated[CategoryColumn, Tag("values")]
+    | Annotated[SteppedColumn, Tag("range")]
+    | Annotated[BoundedColumn, Tag("limits")],
     Discriminator(
         _form,
         custom_error_type="domain",

@@ -20,7 +20,7 @@ from remedies._errors import Misfit
 from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers._contract import Statistic, Terms
 from remedies.differential_privacy.answers._noise import Noise, plain
-from remedies.differential_privacy.answers.domain import Limits, Number
+from remedies.differential_privacy.answers.domain import BoundedColumn, Number
 from remedies.differential_privacy.answers.grid import CELL
 from remedies.differential_privacy.answers.reading import Reader
 from remedies.differential_privacy.epsilon import NANO
@@ -116,7 +116,7 @@ class Quantile(Statistic):
         declared = terms.declared
         return quantile_sensitivity(declared.adjacency, share=Fraction(self.share), rows=declared.rows_per_unit)
 
-    def _candidates(self, terms: Terms) -> tuple[Limits, int, int]:
+    def _candidates(self, terms: Terms) -> tuple[BoundedColumn, int, int]:
         """Return the limits, how far candidates lie apart in units of the grid, and how many there are.
 
         Raises:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from checks import did_you_mean
 from remedies._errors import Misfit
-from remedies.differential_privacy.answers.canonical import Kind, canonical
-from remedies.differential_privacy.answers.domain import Cells, Limits, Range, Values
+from remedies.differential_privacy.answers.canonical import ValueKind, canonical
+from remedies.differential_privacy.answers.domain import BoundedColumn, CategoryColumn, Cells, SteppedColumn
 from sources import as_moment, engine_function
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Reader:
         text = self._plain_text(column)
         return self._canonical_text(text) if kind.is_string() else text
 
-    def units(self, name: str, limits: Limits) -> ir.IntegerValue:
+    def units(self, name: str, limits: BoundedColumn) -> ir.IntegerValue:
         """Return the numbers of a column in units of the grid, within the limits; NULL and NaN are what is declared."""
         import ibis
 
@@ -156,7 +156,7 @@ class Reader:
 
         if (place := self.held.get(("cell", name))) is not None:
             return self.table[place]
-        if isinstance(cells, Range):
+        if isinstance(cells, SteppedColumn):
             low, high = cells.range
             read = self.number(name)
             is_in = ((read >= low) & (read < high + 1)).fill_null(_OUTSIDE)
@@ -167,7 +167,7 @@ class Reader:
         number = ibis.cases(*branches, else_=cells.rest) if branches else ibis.literal(cells.rest)
         return number.cast("int64")
 
-    def _matches(self, name: str, cells: Values) -> Iterator[tuple[ir.BooleanValue, int]]:
+    def _matches(self, name: str, cells: CategoryColumn) -> Iterator[tuple[ir.BooleanValue, int]]:
         """Yield, of each declared value, where the column holds it, and its cell; of several the first holds.
 
         Raises:
@@ -175,7 +175,7 @@ class Reader:
         """
         column = self.column(name)
         kind = column.type()
-        numbers = [(value, place) for value, place in _of_kind(cells, Kind.NUMBER)]
+        numbers = [(value, place) for value, place in _of_kind(cells, ValueKind.NUMBER)]
         if cells.kind != "text":
             read = self._truth(name) if cells.kind == "truth value" else self.number(name)
             yield from ((read == value, place) for value, place in numbers)
@@ -188,7 +188,7 @@ class Reader:
         if numbers and self._has_numbers(kind):
             number = self.number(name)
             yield from ((number == value, place) for value, place in numbers)
-        moments = list(_of_kind(cells, Kind.MOMENT))
+        moments = list(_of_kind(cells, ValueKind.MOMENT))
         if moments and not self.types_declared and (kind.is_string() or kind.is_date() or kind.is_timestamp()):
             moment = self._moment(column)
             yield from ((moment == value, place) for value, place in moments)
@@ -304,7 +304,7 @@ def _has_safe_texts(kind: dt.DataType) -> bool:
     return bool(kind.is_string() or kind.is_uuid() or kind.is_binary() or kind.is_time() or kind.is_json())
 
 
-def _of_kind(cells: Values, kind: Kind) -> Iterator[tuple[float | int | str, int]]:
+def _of_kind(cells: CategoryColumn, kind: ValueKind) -> Iterator[tuple[float | int | str, int]]:
     """Yield the declared values of a kind, each with its cell."""
     for place, value in enumerate(cells.values):
         found = canonical(value)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from remedies.differential_privacy.answers._declared import Declared
-from remedies.differential_privacy.answers._where import Comparison
-from remedies.differential_privacy.answers.domain import Limits, Range
+from remedies.differential_privacy.answers._where import WhereComparison
+from remedies.differential_privacy.answers.domain import BoundedColumn, SteppedColumn
 from remedies.differential_privacy.answers.reading import Held, Reader
 from sources import engine_function
 
@@ -29,7 +29,7 @@ def meant_rows(
     reader: Reader,
     declared: Declared,
     *,
-    where: Sequence[Comparison],
+    where: Sequence[WhereComparison],
     columns: Sequence[str],
     numbers: Sequence[str] = (),
     key: str,
@@ -54,9 +54,9 @@ def _canonical(
     read: dict[Held, ir.IntegerValue] = {}
     for name in dict.fromkeys(columns):
         found = declared.column(name)
-        if isinstance(found, Limits) or (name in numbers and isinstance(found, Range)):
+        if isinstance(found, BoundedColumn) or (name in numbers and isinstance(found, SteppedColumn)):
             read["units", name] = reader.units(name, found.limits)
-        if not isinstance(found, Limits) and (name not in numbers or list(columns).count(name) > 1):
+        if not isinstance(found, BoundedColumn) and (name not in numbers or list(columns).count(name) > 1):
             read["cell", name] = reader.cell(name, found)
     return read
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk import JournalistRisk, Presence, class_sizes, delta_presence, journalist_risk
+from checks.risk import JournalistRisk, PresenceBounds, class_sizes, delta_presence, journalist_risk
 
 
 def ages(**counts):
@@ -19,7 +19,7 @@ POPULATION = ages(_10_19=5, _20_29=5, _30_39=10, _40_49=10, _50_59=20)
 def test_all_of_a_class_are_in():
     """Five people of an age live there and five are in the table: it is certain that each of them is."""
     found = delta_presence(ages(_10_19=5, _40_49=1), POPULATION, ["age"])
-    assert found == Presence(
+    assert found == PresenceBounds(
         rows=6, population_rows=50, classes=2, population_classes=5, outside=0, delta_min=0.0, delta_max=1.0
     )
 

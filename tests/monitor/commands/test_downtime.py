@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from monitor.cli import run
-from monitor.commands.downtime import By
+from monitor.commands.downtime import GroupedBy
 from monitor.summaries.grouping import GROUPINGS
 from monitor.terminal.output import Invocation
 from tests.monitor.commands.terminal import NOW, Terminal
@@ -130,7 +130,7 @@ def test_downtime_is_split_up(january: Terminal, by: str, expected: dict[str | N
 
 def test_the_options_know_every_grouping() -> None:
     """`--by` takes each grouping there is, and days."""
-    assert [one.value for one in By if one is not By.DAY] == [
+    assert [one.value for one in GroupedBy if one is not GroupedBy.DAY] == [
         "table",
         "domain",
         "owner",
@@ -138,7 +138,7 @@ def test_the_options_know_every_grouping() -> None:
         "severity",
         "root-owner",
     ]
-    assert {one.value for one in By} == {*GROUPINGS, "day"}
+    assert {one.value for one in GroupedBy} == {*GROUPINGS, "day"}
 
 
 def test_downtime_goes_to_who_must_repair_the_cause(january: Terminal) -> None:

@@ -18,7 +18,7 @@ from checks.risk import t_closeness
 from monitor.cli import run
 from monitor.terminal.output import Invocation
 from remedies.generalisation import read_hierarchy
-from remedies.generalisation._course import Course
+from remedies.generalisation._course import SearchProgress
 
 COLUMNS = ("-q", "age,zip,sex")
 HIERARCHIES = ("--hierarchy", "age=5,10,20", "--hierarchy", "zip=mask:1,2,3,4,5", "--hierarchy", "sex=flat")
@@ -407,14 +407,14 @@ def test_ctrl_c_gives_the_best_so_far_to_who_has_set_a_budget(
 ) -> None:
     """With a budget, the first one ends the search, and the output is proved as always; the second one ends it all."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs this in the background has none
-    told = Course.tell
+    told = SearchProgress.tell
 
-    def pressed(course: Course, done: float) -> None:
+    def pressed(course: SearchProgress, done: float) -> None:
         for _ in range(times):
             signal.raise_signal(signal.SIGINT)
         told(course, done)
 
-    monkeypatch.setattr(Course, "tell", pressed)
+    monkeypatch.setattr(SearchProgress, "tell", pressed)
     code, out = _said("people.csv", "safe.csv", *COMMON, "--budget", "1h", "--format", "json", capsys=capsys)
     assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
     if times == 1:

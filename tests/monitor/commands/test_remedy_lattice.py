@@ -13,7 +13,7 @@ import pytest
 
 from monitor.cli import run
 from monitor.terminal.output import Invocation
-from remedies.generalisation._course import Course
+from remedies.generalisation._course import SearchProgress
 from remedies.generalisation._node_measures import NodeMeasures
 from tests.monitor.commands.test_remedy_generalise import COLUMNS, HIERARCHIES, people
 
@@ -116,7 +116,7 @@ def test_ctrl_c_shows_what_was_found_to_who_has_set_a_budget(
     measured = NodeMeasures.of
     seen: list[Any] = []
 
-    def pressed(course: Course, done: float) -> None:
+    def pressed(course: SearchProgress, done: float) -> None:
         if not after:
             signal.raise_signal(signal.SIGINT)
         told(course, done)
@@ -127,8 +127,8 @@ def test_ctrl_c_shows_what_was_found_to_who_has_set_a_budget(
             signal.raise_signal(signal.SIGINT)
         return measured(measures, one)
 
-    told = Course.tell
-    monkeypatch.setattr(Course, "tell", pressed)
+    told = SearchProgress.tell
+    monkeypatch.setattr(SearchProgress, "tell", pressed)
     monkeypatch.setattr(NodeMeasures, "of", measure)
     value = _value("--k", "4", "--all", "--budget", "1h", capsys=capsys)
     assert signal.signal(signal.SIGINT, before) is signal.default_int_handler

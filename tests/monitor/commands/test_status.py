@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from checks import Kind, Severity
-from incidents.verbs import Report, report
+from incidents.verbs import IncidentReport, report
 from monitor.config import load
 from monitor.config.project import Project
-from store import Daemon, History
+from store import DaemonRecord, History
 from tests.monitor.commands.terminal import NOW, Terminal
 
 SCHEDULED = {"    domain: sales\n": "    domain: sales\n    schedule: every 1h\n"}
@@ -100,7 +100,7 @@ def test_a_release_at_risk_does_not_make_a_table_unhealthy(terminal: Terminal) -
     """A disclosure incident gates a release; the table's data may be as good as ever."""
     terminal("check")
     project = Project(load(terminal.folder / "tablewatch.yaml"))
-    seen = Report("refunds", "k below 5", Severity.CRITICAL, Kind.DISCLOSURE)
+    seen = IncidentReport("refunds", "k below 5", Severity.CRITICAL, Kind.DISCLOSURE)
     with project.open_store() as store, store.writing() as book:
         book.add_histories([History([report(seen, detected_at=NOW, now=NOW)], NOW, "tablewatch")])
     value = terminal.json("status")
@@ -182,7 +182,7 @@ def test_a_disclosure_that_a_person_reports_holds_every_release_of_the_table(ter
     terminal.sql("UPDATE orders SET customer = 'ann'; INSERT INTO orders VALUES (3, 'ann')")
     terminal("check")
     project = Project(load(terminal.folder / "tablewatch.yaml"))
-    seen = Report("orders", "a name in a note", Severity.CRITICAL, Kind.DISCLOSURE)
+    seen = IncidentReport("orders", "a name in a note", Severity.CRITICAL, Kind.DISCLOSURE)
     with project.open_store() as store, store.writing() as book:
         book.add_histories([History([report(seen, detected_at=NOW, now=NOW)], NOW, "tablewatch")])
     found = _releases(terminal)
@@ -292,7 +292,7 @@ def test_what_the_daemon_goes_on_with_is_shown(terminal: Terminal) -> None:
         terminal("check", "orders")
         project = Project(load(terminal.folder / "tablewatch.yaml"))
         moment = NOW + timedelta(minutes=30)
-        alive = Daemon("1", "host", 7, "1.0", moment, terminal.now, moment, config_error="'teir' is unknown")
+        alive = DaemonRecord("1", "host", 7, "1.0", moment, terminal.now, moment, config_error="'teir' is unknown")
         with project.open_store() as store, store.writing() as book:
             book.daemon_is(alive)
         terminal.configure(**{"    tier: gold\n": "    teir: gold\n"})

@@ -16,7 +16,7 @@ from monitor.daemon.work_loop import Me, Work
 from monitor.scan.recorder import CheckResult
 from monitor.scan.results import unscanned
 from monitor.scan.scanner import scan_source
-from monitor.workers import Died, Ended, Event, Found, Job, Overdue, PoolState
+from monitor.workers import Died, Ended, Event, Job, Overdue, PoolState, TableScanned
 from store import open_store
 from tests.monitor.shop import NOW
 
@@ -75,7 +75,7 @@ class PlacedPool:
                 self._events.append(Died(job.id, name, deadly, "signal SIGABRT"))
             for found in scan_source([target], clock=self.clock, plans={}):
                 answers = [replace(one, answer=_ENDED) if one.check_id == deadly else one for one in found.measured]
-                self._events.append(Found(job.id, replace(found, measured=answers)))
+                self._events.append(TableScanned(job.id, replace(found, measured=answers)))
         self._events.append(Ended(job.id))
 
     def overdue(self, table: str) -> None:

@@ -10,7 +10,7 @@ from monitor.alerts.operational import Operation
 from monitor.daemon import config_reload as module
 from monitor.daemon.config_reload import ConfigWatch, Reloader, unwatched
 from monitor.daemon.observer import Observer
-from monitor.daemon.presence import Presence
+from monitor.daemon.presence import DaemonPresence
 from store import IncidentFilter, StoreBusy
 from tests.monitor.daemon.plant import Plant
 
@@ -28,7 +28,7 @@ def _reloader(plant):
     plant.turn(work)
     watch = ConfigWatch(Path(plant.folder / "tablewatch.yaml"), project.loaded)
     observer = Observer(plant.store, plant.clock, plant.on_happened)
-    presence = Presence(plant.store, plant.clock)
+    presence = DaemonPresence(plant.store, plant.clock)
     found = Reloader(project, watch, plant.store, work=work, observer=observer, presence=presence)
     found.begin()
     return found

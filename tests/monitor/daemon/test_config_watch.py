@@ -3,7 +3,7 @@
 import pytest
 
 from monitor.config import load
-from monitor.daemon.config_reload import ConfigWatch, Refused
+from monitor.daemon.config_reload import ConfigWatch, ReloadRefused
 
 _HEAD = "version: 1\nproject: watched\nsources: {shop: {url: 'sqlite:///shop.sqlite'}}\ntables:\n"
 _TABLE = "  - {name: NAME, source: shop, schedule: every 1h, checks: [{type: not_null, columns: [id]}]}\n"
@@ -70,7 +70,7 @@ def test_the_files_of_a_folder_are_watched_those_of_a_refused_configuration_too(
     new.parent.mkdir()
     new.write_text("tables: 7\n", encoding="utf-8")
     assert [watch.has_changed() for _ in range(2)] == [False, True]
-    with pytest.raises(Refused, match=r"new\.yaml"):
+    with pytest.raises(ReloadRefused, match=r"new\.yaml"):
         watch.reload()
     new.write_text("tables:\n" + _MORE, encoding="utf-8")
     assert [watch.has_changed() for _ in range(2)] == [False, True]
@@ -83,7 +83,7 @@ def test_a_configuration_that_is_taken_away_is_refused(file):
     text = file.read_text(encoding="utf-8")
     file.unlink()
     assert [watch.has_changed() for _ in range(2)] == [False, True]
-    with pytest.raises(Refused, match="does not exist"):
+    with pytest.raises(ReloadRefused, match="does not exist"):
         watch.reload()
     file.write_text(text, encoding="utf-8")
     assert [watch.has_changed() for _ in range(2)] == [False, True]

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.daemon.background_jobs import BackgroundJobs
-from monitor.daemon.daemon import Daemon
+from monitor.daemon.daemon import DaemonProcess
 from monitor.workers import PoolState
 from tests.monitor.daemon.plant import PlacedPool, Plant
 
@@ -22,7 +22,7 @@ def plant(tmp_path):
 @pytest.fixture
 def daemon(plant):
     """Return a daemon that has just been made."""
-    return Daemon(plant.project(), plant.folder / "tablewatch.yaml", plant.store, pool=plant.pool)
+    return DaemonProcess(plant.project(), plant.folder / "tablewatch.yaml", plant.store, pool=plant.pool)
 
 
 def test_a_loop_that_stands_still_for_a_minute_is_not_well(plant, daemon):

@@ -16,7 +16,7 @@ from monitor.doctor.finding import FindingStatus
 from monitor.releases import export as export_module
 from monitor.releases.export import write_treated
 from monitor.terminal.problem import Stop
-from store._ledger_chain import EntryKind, Fact, follow
+from store._ledger_chain import EntryKind, LedgerFact, follow
 from store._ledger_chain import Head as LedgerHead
 
 from .desk import NOW, Desk, people
@@ -58,7 +58,7 @@ def _forged_entry(desk: Desk) -> str:
     (body,) = connection.execute("SELECT body FROM ledger_entry WHERE kind = 'release' ORDER BY number").fetchone()
     connection.close()
     text = json.dumps({**json.loads(body), "event": last + 1}, sort_keys=True, separators=(",", ":"))
-    entry = follow(LedgerHead(number, head), Fact(EntryKind.RELEASE, text, "desk", NOW + timedelta(hours=1)))
+    entry = follow(LedgerHead(number, head), LedgerFact(EntryKind.RELEASE, text, "desk", NOW + timedelta(hours=1)))
     us = int(entry.fact.recorded_at.timestamp() * 1_000_000)
     return (
         "INSERT INTO ledger_entry (number, kind, body, actor, recorded_us, previous, hash) VALUES "

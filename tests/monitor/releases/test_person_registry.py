@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.classes.counts import Release as Earlier
+from checks.classes.counts import KnownRelease as Earlier
 from checks.risk.composition import intersect_all_signed, intersect_signed, left_over_signed
 from monitor.releases.person_level_k import person_level_k
 from monitor.releases.same_table import names_of

@@ -16,10 +16,10 @@ from monitor.reporting.model import (
     Diagnosis,
     ExcludedIncidents,
     Figures,
+    IncidentLine,
     IncidentList,
-    IncidentRow,
     Maintained,
-    Method,
+    MethodNotes,
     Share,
     Spread,
     Standout,
@@ -86,7 +86,7 @@ def figures(n: int, undetected: int, repair: int, cost: int | None, **more: Any)
     return Figures(**{**values, **more})
 
 
-def row(number: int, table: str, title: Message, **more: Any) -> IncidentRow:
+def row(number: int, table: str, title: Message, **more: Any) -> IncidentLine:
     """Return an incident of the list."""
     values: dict[str, Any] = {
         "id": number,
@@ -110,10 +110,10 @@ def row(number: int, table: str, title: Message, **more: Any) -> IncidentRow:
         "began_before": False,
         "goes_on": False,
     }
-    return IncidentRow(**{**values, **more})
+    return IncidentLine(**{**values, **more})
 
 
-def rows() -> tuple[IncidentRow, ...]:
+def rows() -> tuple[IncidentLine, ...]:
     """Return five incidents, one of each sort."""
     nulls = Message(
         "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})",
@@ -320,7 +320,7 @@ def report(**more: Any) -> WeeklyReport:
         "tables_more": 0,
         "incidents": IncidentList(some, 23),
         "timeline": timeline(),
-        "method": Method(
+        "method": MethodNotes(
             excluded=(
                 ExcludedIncidents(Resolution.FALSE_POSITIVE, 2, 75 * MINUTE),
                 ExcludedIncidents(Resolution.EXPECTED, 1, 600 * MINUTE),

@@ -300,7 +300,9 @@ def test_ways_stand_side_by_side():
 
 def test_what_was_randomised_is_not_on_the_axis_of_k():
     """Randomised tables and answers have no groups that count, so the plot shows tables alone."""
-    lines = [release_comparison.Line(number, one, best=False) for number, one in enumerate(comparison().tried, 1)]
+    lines = [
+        release_comparison.ComparisonLine(number, one, best=False) for number, one in enumerate(comparison().tried, 1)
+    ]
     tables = [line for line in lines if line.tried.kind == RemedyKind.TABLE.value]
     plot = release_comparison.plot_of(tables, 5)
     assert plot is not None

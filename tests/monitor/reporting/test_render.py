@@ -10,7 +10,7 @@ import pytest
 
 from checks import Message, PlainEnglish
 from incidents import Lever
-from monitor.reporting.model import BlindSpot, ComparedFigure, Diagnosis, IncidentList, Method
+from monitor.reporting.model import BlindSpot, ComparedFigure, Diagnosis, IncidentList, MethodNotes
 from monitor.reporting.render import SECTIONS, as_html, as_markdown, escape_markdown
 from monitor.reporting.sentences import diagnosis_sentences, onset_range
 from monitor.terminal.localizer import Localizer
@@ -228,7 +228,7 @@ def test_secrets_are_masked(voice):
 def test_no_price_no_column(voice):
     """Where nothing has a price there is no column of costs, and the page says so."""
     report = sample.report()
-    bare = Method(
+    bare = MethodNotes(
         excluded=(), maintenance=(), maintenance_us=0, rate_notes=(), priced=False, unpriced_us=0, disclosure=0
     )
     unpriced = replace(

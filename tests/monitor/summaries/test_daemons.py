@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 from monitor.summaries.daemons import Watchfulness
-from store import Daemon, Quarantine, StoreHeld
+from store import DaemonRecord, Quarantine, StoreHeld
 from tests.monitor.shop import NOW
 
 
 def _daemon(**given):
     known = {"id": "a", "host": "vm", "pid": 7, "version": "1", "started_at": NOW - timedelta(days=2)}
-    return Daemon(**known | {"heartbeat_at": NOW - timedelta(seconds=5), "config_loaded_at": NOW} | given)
+    return DaemonRecord(**known | {"heartbeat_at": NOW - timedelta(seconds=5), "config_loaded_at": NOW} | given)
 
 
 def _said(*daemons, waits_since=None, quarantines=(), holder=None):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Kind, OccurrenceMethod, Severity
-from incidents import Cost, Episode, FoundBy, Incident, Lever, Onset, Resolution, Spans, State, Window
+from incidents import DowntimeCost, Episode, FoundBy, Incident, Lever, Onset, Resolution, Spans, State, Window
 from monitor.reporting.model import Diagnosis
 from monitor.reporting.sentences import diagnosis_sentences, title_of
 from monitor.summaries.ranking import Advice, AdviceStep, advise, rank
@@ -45,7 +45,7 @@ def incident(
 
 def advice_on(*incidents: Incident, costs: dict[int, int] | None = None) -> Advice:
     """Return the advice on some incidents."""
-    prices = None if costs is None else {number: Cost(Fraction(amount)) for number, amount in costs.items()}
+    prices = None if costs is None else {number: DowntimeCost(Fraction(amount)) for number, amount in costs.items()}
     ranking = rank(Spans.of(incidents), WINDOW, as_of_us=WINDOW.end_us, maintenance=None, costs=prices)
     assert ranking is not None
     return advise(ranking)

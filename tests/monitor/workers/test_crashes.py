@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from checks import Measurement, Outcome
-from monitor.workers import Began, Died, Ended, Found, Overdue
+from monitor.workers import Began, Died, Ended, Overdue, TableScanned
 from tests.monitor.workers.conftest import CHECKS, MINUTE, job, target, wait_for_the_end_of
 from tests.monitor.workers.deadly import Deadly, Odd
 
@@ -31,7 +31,7 @@ def test_a_worker_that_ends_is_told_with_the_table_in_hand(ear, shop, how, cause
     crashing = job(target(shop, "a"), target(shop, "b", (("x", Deadly(how=how)),)), target(shop, "c"))
     ear.pool.submit(crashing)
     ear.until(lambda _: _of(ear, Died, crashing))
-    assert [event.looked.target.subject.name for event in _of(ear, Found, crashing)] == ["a"]
+    assert [event.looked.target.subject.name for event in _of(ear, TableScanned, crashing)] == ["a"]
     assert _of(ear, Died, crashing) == [Died(crashing.id, "b", None, cause)]
     after = job(target(shop, "a"))
     ear.run(after)
@@ -49,7 +49,7 @@ def test_check_by_check_the_guilty_one_is_found_out(ear, shop, how):
     ]  # fmt: skip
     (died,) = _of(ear, Died, alone)
     assert died.check_id == "a.x"
-    looked = {event.looked.target.subject.name: event.looked for event in _of(ear, Found, alone)}
+    looked = {event.looked.target.subject.name: event.looked for event in _of(ear, TableScanned, alone)}
     assert [one.check_id for one in looked["a"].measured] == ["a.not-null", "a.x", "a.volume"]
     first, guilty, last = (one.answer for one in looked["a"].measured)
     assert isinstance(first, Measurement)
@@ -71,7 +71,7 @@ def test_a_check_that_hangs_alone_is_given_up_and_the_job_goes_on(ear, shop, tmp
     ear.pass_time(MINUTE)
     ear.until(lambda _: _of(ear, Ended, alone))
     assert [event.check_id for event in _of(ear, Overdue, alone)] == ["a.x"]
-    (found,) = _of(ear, Found, alone)
+    (found,) = _of(ear, TableScanned, alone)
     hung, counted = (one.answer for one in found.looked.measured)
     assert hung.reason == "timeout"
     assert isinstance(counted, Measurement)
@@ -82,7 +82,7 @@ def test_an_error_of_any_class_costs_no_worker(ear, shop, how):
     """An exit or an interrupt that a check asks for makes its table unknown; its text stays behind."""
     stumbling = job(target(shop, "a", (("x", Deadly(how=how)),)), target(shop, "b"))
     ear.run(stumbling)
-    first, second = (event.looked.measured for event in _of(ear, Found, stumbling))
+    first, second = (event.looked.measured for event in _of(ear, TableScanned, stumbling))
     assert first[0].answer.reason == "bug"
     assert "canary" not in str(first[0].answer.message)
     assert isinstance(second[0].answer, Measurement)
@@ -144,10 +144,10 @@ def test_a_worker_that_takes_too_much_memory_is_killed_and_its_check_blamed(ear,
     ear.until(lambda _: _of(ear, Died, greedy))
     cause = "it took more than 0.8 GB of memory"
     assert _of(ear, Died, greedy) == [Died(greedy.id, "b", None, cause)]
-    assert [event.looked.target.subject.name for event in _of(ear, Found, greedy)] == ["a"]
+    assert [event.looked.target.subject.name for event in _of(ear, TableScanned, greedy)] == ["a"]
     alone = job(target(shop, "b", (CHECKS[0], ("x", Deadly(how="gorge")), CHECKS[1])), alone=True)
     ear.run(alone)
-    (found,) = _of(ear, Found, alone)
+    (found,) = _of(ear, TableScanned, alone)
     first, guilty, last = (one.answer for one in found.looked.measured)
     assert isinstance(first, Measurement)
     assert isinstance(last, Measurement)
@@ -180,7 +180,7 @@ def test_an_answer_that_cannot_leave_the_worker_is_a_bug_of_its_check_alone(ear,
     """What is no plain value, or too large, is not sent; the other checks of the table are."""
     odd = job(target(shop, "a", (CHECKS[0], ("odd", Odd(large=large)), CHECKS[1])))
     ear.run(odd)
-    (found,) = _of(ear, Found, odd)
+    (found,) = _of(ear, TableScanned, odd)
     first, refused, last = (one.answer for one in found.looked.measured)
     assert isinstance(first, Measurement)
     assert isinstance(last, Measurement)

@@ -8,7 +8,7 @@ from checks import Measurement
 from checks.classes.counts import ClassChange
 from checks.k_anonymity import KAnonymityCheck
 from monitor.scan.incremental import stage_counts, with_count_states
-from monitor.workers import Found
+from monitor.workers import TableScanned
 from store import open_store
 from tests.monitor.workers.conftest import job, target
 
@@ -24,7 +24,9 @@ def test_a_worker_counts_what_changed_since_the_store_knows(ear, shop, tmp_path)
         for number, counted in ((1, "all"), (2, "changes"), (3, "changes")):
             (known,) = with_count_states([asked], store=store, key=lambda: KEY)
             job_ = job(known, alone=number == 3)
-            looked = next(event.looked for event in ear.run(job_) if isinstance(event, Found) and event.job == job_.id)
+            looked = next(
+                event.looked for event in ear.run(job_) if isinstance(event, TableScanned) and event.job == job_.id
+            )
             answer = looked.measured[0].answer
             assert isinstance(answer, Measurement)
             assert isinstance(answer.kept, ClassChange)

@@ -16,7 +16,7 @@ import pytest
 from checks import Measurement, Status
 from checks._judge import judge
 from monitor.clock import SystemClock
-from monitor.workers import Began, Ended, Found, Overdue, Pool
+from monitor.workers import Began, Ended, Overdue, Pool, TableScanned
 from monitor.workers.spawner import Spawner
 from sources import SourceSpec
 from tests.monitor.workers.conftest import (
@@ -62,7 +62,7 @@ def test_a_job_is_told_in_order(ear, shop):
     job_ = job(target(shop, "a"), target(shop, "b"))
     heard = ear.run(job_)
     assert [(type(event), getattr(event, "table", None)) for event in heard] == [
-        (Began, "a"), (Found, None), (Began, "b"), (Found, None), (Ended, None),
+        (Began, "a"), (TableScanned, None), (Began, "b"), (TableScanned, None), (Ended, None),
     ]  # fmt: skip
     looked = heard[1].looked
     assert looked.target is job_.targets[0]
@@ -78,7 +78,7 @@ def test_a_table_without_checks_is_found_with_nothing(ear, shop):
     for alone in (False, True):
         ear.heard.clear()
         ear.run(job(target(shop, "a", ()), target(shop, "b"), alone=alone))
-        assert [len(event.looked.measured) for event in ear.of(Found)] == [0, 2]
+        assert [len(event.looked.measured) for event in ear.of(TableScanned)] == [0, 2]
 
 
 def test_a_source_that_is_away_is_told_at_once(ear, tmp_path):
@@ -86,7 +86,7 @@ def test_a_source_that_is_away_is_told_at_once(ear, tmp_path):
     nowhere = SourceSpec("nowhere", tmp_path, url="sqlite:///nowhere.sqlite")
     ear.run(job(target(nowhere, "a"), target(nowhere, "b")))
     assert [event.table for event in ear.of(Began)] == ["a"]
-    assert {one.answer.reason for event in ear.of(Found) for one in event.looked.measured} == {"unreachable"}
+    assert {one.answer.reason for event in ear.of(TableScanned) for one in event.looked.measured} == {"unreachable"}
 
 
 def test_a_plan_is_made_once_and_travels(ear, shop):
@@ -101,7 +101,7 @@ def test_a_plan_is_made_once_and_travels(ear, shop):
         connection.execute("ALTER TABLE a RENAME COLUMN id TO key")
     ear.heard.clear()
     ear.run(job(target(shop, "a")))
-    (found,) = ear.of(Found)
+    (found,) = ear.of(TableScanned)
     assert found.looked.measured[0].answer.reason == "misconfigured"
     assert isinstance(found.looked.measured[1].answer, Measurement)
     with closing(sqlite3.connect(shop.base / "shop.sqlite")) as connection, connection:
@@ -199,7 +199,7 @@ def test_an_overdue_table_leaves_the_rest_to_the_caller(ear, shop):
     ear.until(lambda _: [event for event in ear.of(Began) if event.table == "endless"])
     ear.pass_time(MINUTE)
     ear.until(lambda _: ear.of(Overdue))
-    assert [event.looked.target.subject.name for event in ear.of(Found)] == ["a"]
+    assert [event.looked.target.subject.name for event in ear.of(TableScanned)] == ["a"]
     assert ear.of(Ended) == []
     ear.run(job(target(shop, "b")))
 
@@ -282,7 +282,7 @@ def test_a_forkserver_that_is_killed_is_replaced_and_jobs_go_on(make_pool, shop)
     ear.until(lambda _: len([event for event in ear.of(Began) if event.table == "endless"]) == 2)
     wait_for_the_end_of(*workers)
     assert _pids(ear.pool).isdisjoint(workers)
-    assert [type(event) for event in ear.heard].count(Found) == 1
+    assert [type(event) for event in ear.heard].count(TableScanned) == 1
     ear.run(job(target(shop, "b")))
     assert ear.pool.state.trouble is None
 
@@ -369,7 +369,7 @@ def test_checks_are_compared_by_what_they_are(ear, shop):
     fewer = target(shop, "a", CHECKS[:1])
     ear.heard.clear()
     ear.run(job(fewer))
-    (found,) = ear.of(Found)
+    (found,) = ear.of(TableScanned)
     assert [one.check_id for one in found.looked.measured] == ["a.not-null"]
     assert found.looked.target == replace(fewer)
 

@@ -19,8 +19,8 @@ from remedies import Misfit
 from remedies.differential_privacy import mechanism as _randomise
 from remedies.differential_privacy._reconstruct import reconstruct
 from remedies.differential_privacy._retention import epsilon_of, pk_of, retention
-from remedies.differential_privacy.answers import Range
-from remedies.differential_privacy.domain import Domain
+from remedies.differential_privacy.answers import SteppedColumn
+from remedies.differential_privacy.domain import CategoryDomain
 from remedies.differential_privacy.mechanism import INDEX, Mechanism, random_order, randomise, redrawn
 from remedies.differential_privacy.random_bytes import ONE
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM
@@ -311,7 +311,7 @@ def test_columns_too_wide_to_be_joint_are_refused() -> None:
 @pytest.mark.parametrize("joint", [False, True])
 def test_a_record_is_read_again(joint: bool) -> None:
     """As it was written, but for the types of values, which it does not have."""
-    domains: dict[str, Any] = {"gender": ("F", "M"), "age": Range(range=(0, 99), width=10)}
+    domains: dict[str, Any] = {"gender": ("F", "M"), "age": SteppedColumn(range=(0, 99), width=10)}
     frame = pd.DataFrame({"gender": ["F", "M"], "age": [17, 99]})
     written = randomise(frame, domains, epsilon=1, joint=joint, rows_per_unit=2).mechanism
     read = Mechanism.read(json.loads(json.dumps(written.as_json())))
@@ -348,7 +348,7 @@ def test_a_record_that_contradicts_itself_is_refused(changed: dict[str, Any], sa
 def test_numbers_of_a_range_are_put_into_cells() -> None:
     """Each is its cell's smallest number, however it is spelled; what is none is what is declared for it."""
     column = pd.Series(["1930", "1939.9", " 1940", "2009", "2.009e3", "2010", "no", None], name="born")
-    declared = Range(range=(1930, 2009), width=10, other=1975)
+    declared = SteppedColumn(range=(1930, 2009), width=10, other=1975)
     found = randomise(column.to_frame(), {"born": declared}, epsilon=100)
     assert sorted(found.frame["born"]) == [1930, 1930, 1940, 1970, 1970, 1970, 2000, 2000]
     assert found.frame["born"].dtype == np.dtype("int64")
@@ -362,10 +362,10 @@ def test_numbers_outside_a_range_are_counted() -> None:
     """Unless one is named that they are taken for; it has to be in the range."""
     frame = pd.DataFrame({"age": [-1, 0, 120, 121]})
     with pytest.raises(Misfit, match="column 'age' has 2 cells outside its declared domain"):
-        randomise(frame, {"age": Range(range=(0, 120))}, epsilon=1)
+        randomise(frame, {"age": SteppedColumn(range=(0, 120))}, epsilon=1)
     with pytest.raises(Misfit, match="the range of column 'age' does not have the number"):
-        randomise(frame, {"age": Range(range=(0, 120))}, epsilon=1, others={"age": 121})
-    found = randomise(frame, {"age": Range(range=(0, 120))}, epsilon=100, others={"age": "7"})
+        randomise(frame, {"age": SteppedColumn(range=(0, 120))}, epsilon=1, others={"age": 121})
+    found = randomise(frame, {"age": SteppedColumn(range=(0, 120))}, epsilon=100, others={"age": "7"})
     assert sorted(found.frame["age"]) == [0, 7, 7, 120]
 
 
@@ -391,7 +391,7 @@ def test_a_value_has_its_place_in_whatever_type_its_column_came(
     domain: tuple[Any, ...], written: list[list[Any]]
 ) -> None:
     """One NULL or one text may have decided the type of a whole column: each value is still the same of the domain."""
-    read = Domain.read("x", domain, {})
+    read = CategoryDomain.read("x", domain, {})
     for values in written:
         for column in (pd.Series(values), pd.Series(values, dtype=object)):
             assert read.read_column(column).places.tolist() == list(range(len(domain)))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
-from remedies.generalisation import LDiversity, datafly, optimal, utilities
+from remedies.generalisation import LDiversityLimit, datafly, optimal, utilities
 from remedies.generalisation.datafly_search import raise_until
 from tests.remedies.generalisation.lattices import PATIENTS, PATIENTS_HIERARCHIES, cases, label_of
 from tests.remedies.generalisation.losses import classes_of, read
@@ -61,7 +61,7 @@ def test_criteria_hold(case, k):
     assume(case.rows >= k)
     known = read(case)
     try:
-        found = raise_until(known.frequencies, k, 0.4, criteria=[LDiversity("secret", 2)])
+        found = raise_until(known.frequencies, k, 0.4, criteria=[LDiversityLimit("secret", 2)])
     except Misfit:
         return
     classes = classes_of(known.rows(found.recoding)).values()

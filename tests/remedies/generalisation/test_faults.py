@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.risk import Hierarchy
-from remedies.generalisation import Fault, FaultKind, hierarchy_faults, read_hierarchy, row_faults
+from remedies.generalisation import FaultKind, HierarchyFault, hierarchy_faults, read_hierarchy, row_faults
 
 
 def _rows(text: str) -> list[list[str]]:
     return [line.split(";") for line in text.split()]
 
 
-def _told(faults: tuple[Fault, ...]) -> list[tuple[FaultKind, int | None, str | int]]:
+def _told(faults: tuple[HierarchyFault, ...]) -> list[tuple[FaultKind, int | None, str | int]]:
     return [(fault.kind, fault.level, fault.what) for fault in faults]
 
 

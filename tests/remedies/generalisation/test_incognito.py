@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checks.risk import Hierarchy
 from remedies import Misfit
-from remedies.generalisation import LDiversity, TCloseness, incognito
+from remedies.generalisation import LDiversityLimit, TClosenessLimit, incognito
 from remedies.generalisation import _candidates as candidates
 from tests.remedies.generalisation.lattices import PATIENTS, PATIENTS_HIERARCHIES, Case, cases, entropy_l
 from tests.tiers import examples
@@ -112,11 +112,11 @@ def _far_along_a_line(case: Case):
 
 
 CRITERIA = [
-    (LDiversity("secret", 2), lambda _: _distinct),
-    (LDiversity("secret", 1.8, "entropy"), lambda _: _entropy),
-    (LDiversity("secret", 2, "recursive", c=1.5), lambda _: _recursive),
-    (TCloseness("secret", 0.3), _far),
-    (TCloseness("secret", 0.25, "ordered"), _far_along_a_line),
+    (LDiversityLimit("secret", 2), lambda _: _distinct),
+    (LDiversityLimit("secret", 1.8, "entropy"), lambda _: _entropy),
+    (LDiversityLimit("secret", 2, "recursive", c=1.5), lambda _: _recursive),
+    (TClosenessLimit("secret", 0.3), _far),
+    (TClosenessLimit("secret", 0.25, "ordered"), _far_along_a_line),
 ]
 
 
@@ -237,17 +237,17 @@ def test_progress_never_falls():
 @pytest.mark.parametrize(
     ("rows", "reached", "missed"),
     [
-        ([("x", 1, 2), ("y", 1, 1), ("y", 2, 1)], TCloseness("s", 0.25), TCloseness("s", 0.2499)),
-        ([("x", 1, 2), ("x", 2, 2), ("y", 1, 1), ("y", 2, 1)], LDiversity("s", 2), LDiversity("s", 3)),
+        ([("x", 1, 2), ("y", 1, 1), ("y", 2, 1)], TClosenessLimit("s", 0.25), TClosenessLimit("s", 0.2499)),
+        ([("x", 1, 2), ("x", 2, 2), ("y", 1, 1), ("y", 2, 1)], LDiversityLimit("s", 2), LDiversityLimit("s", 3)),
         (
             [("x", 1, 1), ("x", 2, 1), ("y", 1, 1), ("y", 2, 1)],
-            LDiversity("s", 2, "entropy"),
-            LDiversity("s", 2.01, "entropy"),
+            LDiversityLimit("s", 2, "entropy"),
+            LDiversityLimit("s", 2.01, "entropy"),
         ),
         (
             [("x", 1, 1), ("x", 2, 1), ("y", 1, 1), ("y", 2, 1)],
-            LDiversity("s", 2, "recursive", 1.01),
-            LDiversity("s", 2, "recursive", 1.0),
+            LDiversityLimit("s", 2, "recursive", 1.01),
+            LDiversityLimit("s", 2, "recursive", 1.0),
         ),
     ],
 )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from checks.risk import Hierarchy, k_anonymity
 from remedies._errors import Misfit
-from remedies.generalisation import LDiversity, TCloseness, mondrian, utilities
+from remedies.generalisation import LDiversityLimit, TClosenessLimit, mondrian, utilities
 from remedies.generalisation.frequencies import read_table
 from remedies.generalisation.mondrian_search import cut_apart
 from remedies.generalisation.plain_values import plain
@@ -127,7 +127,7 @@ def test_rows_with_the_same_values_stay_together(case, k):
     known = read(case)
     assume(len(set(known.table["secret"])) > 1)
     labels: dict[tuple[str | None, ...], set[tuple[str | None, ...]]] = {}
-    for row in known.rows(cut_apart(known.frequencies, k, criteria=[LDiversity("secret", 2)])):
+    for row in known.rows(cut_apart(known.frequencies, k, criteria=[LDiversityLimit("secret", 2)])):
         labels.setdefault(row.held, set()).add(row.labels)
     assert all(len(label) == 1 for label in labels.values())
 
@@ -181,11 +181,11 @@ def test_criteria_hold_in_each_part(kind, case, k):
     known = read(case)
     whole = list(known.table["secret"])
     criterion = {
-        "distinct": LDiversity("secret", 2),
-        "entropy": LDiversity("secret", 1.5, "entropy"),
-        "recursive": LDiversity("secret", 2, "recursive", c=2),
-        "equal": TCloseness("secret", 0.4),
-        "ordered": TCloseness("secret", 0.3, "ordered"),
+        "distinct": LDiversityLimit("secret", 2),
+        "entropy": LDiversityLimit("secret", 1.5, "entropy"),
+        "recursive": LDiversityLimit("secret", 2, "recursive", c=2),
+        "equal": TClosenessLimit("secret", 0.4),
+        "ordered": TClosenessLimit("secret", 0.3, "ordered"),
     }[kind]
 
     def fine(values):
@@ -240,7 +240,7 @@ def test_progress_never_falls(adult):
         ({"k": 9}, "4 rows cannot hide among 9"),
         ({"numeric": ["s"]}, "column 's': 2 of 2 values are no finite numbers"),
         ({"numeric": ["z"]}, "column 'z' not found"),
-        ({"criteria": [LDiversity("d", 3)]}, "as a whole breaks a limit"),
+        ({"criteria": [LDiversityLimit("d", 3)]}, "as a whole breaks a limit"),
     ],
 )
 def test_what_does_not_fit(arguments, said):

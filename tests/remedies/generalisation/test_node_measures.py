@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from checks.risk import Hierarchy
 from remedies import StopRequest
-from remedies.generalisation import By, LDiversity, Recoding, utilities
+from remedies.generalisation import By, LDiversityLimit, Recoding, utilities
 from remedies.generalisation.choices import choices
 from remedies.generalisation.frequencies import read_counts
 from remedies.generalisation.incognito_search import generalisations
@@ -20,7 +20,7 @@ def test_each_node_is_measured_as_it_is_alone(case: Case, k: int, limit: float, 
     """All that holds is listed once, and its measures are those of `utilities` on its recoding."""
     if case.rows < k:
         return
-    criteria = [LDiversity("secret", 2)] if sensitive else []
+    criteria = [LDiversityLimit("secret", 2)] if sensitive else []
     frequencies = read_counts(case.counts, case.hierarchies, sensitive=["secret"])
     found = generalisations(frequencies, k, limit, criteria=criteria)
     listed = choices(frequencies, found, k, by=By.STEPS, every=True, criteria=criteria).listed

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checks.risk import Hierarchy
 from remedies import StopRequest
-from remedies.generalisation import By, LDiversity, optimal
+from remedies.generalisation import By, LDiversityLimit, optimal
 from tests.remedies.generalisation.lattices import PATIENTS, PATIENTS_HIERARCHIES, Case, cases, label_of
 from tests.tiers import examples
 
@@ -88,7 +88,7 @@ def test_no_node_is_better(by, case, k, limit, sensitive):
     def broken(values) -> bool:
         return sensitive and len(values) < 2
 
-    criteria = [LDiversity("secret", 2)] if sensitive else []
+    criteria = [LDiversityLimit("secret", 2)] if sensitive else []
     counts = case.counts if sensitive else case.counts.drop(columns="secret")
     looked = {node: _values(case, node, k, broken) for node in case.nodes}
     holding = {node: values[by] for node, (values, suppressed) in looked.items() if suppressed <= most}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from checks.risk import k_anonymity
 from remedies._errors import Misfit
-from remedies.generalisation import LDiversity, TCloseness, suppress_cells, suppress_records
+from remedies.generalisation import LDiversityLimit, TClosenessLimit, suppress_cells, suppress_records
 from remedies.generalisation.frequencies import read_table
 from remedies.generalisation.plain_values import plain
 from remedies.generalisation.suppression import MOST_PATTERNS, _patterns, blank_cells, without_broken
@@ -36,7 +36,7 @@ def test_classes_that_tell_too_much_go(case, k):
     """Rows in classes that break a criterion are suppressed too."""
     assume(case.rows >= k)
     known = read(case)
-    rows = known.rows(without_broken(known.frequencies, k, criteria=[LDiversity("secret", 2)]))
+    rows = known.rows(without_broken(known.frequencies, k, criteria=[LDiversityLimit("secret", 2)]))
     node = [0] * len(case.hierarchies)
     classes = case.classes(node, "secret")
     assert all(row.gone == (classes[row.held].total() < k or len(classes[row.held]) < 2) for row in rows)
@@ -126,7 +126,7 @@ def test_numbers_stay_numbers():
     assert found[["n", "c"]].isna().all(axis=None)
 
 
-@pytest.mark.parametrize("criterion", [LDiversity("secret", 2), TCloseness("secret", 0.4)])
+@pytest.mark.parametrize("criterion", [LDiversityLimit("secret", 2), TClosenessLimit("secret", 0.4)])
 @given(case=cases(columns=3), k=st.integers(2, 3))
 def test_criteria_hold(criterion, case, k):
     """Each class that leaves is diverse, or close to the whole table; equal rows are treated alike."""
@@ -137,7 +137,7 @@ def test_criteria_hold(criterion, case, k):
     assert len({(row.held, row.labels, row.gone) for row in rows}) == len({row.held for row in rows})
     for values in classes_of(rows).values():
         assert values.total() >= k
-        if isinstance(criterion, LDiversity):
+        if isinstance(criterion, LDiversityLimit):
             assert len(values) >= 2
         else:
             far = (abs(whole.count(one) / len(whole) - values[one] / values.total()) for one in set(whole))
@@ -199,13 +199,13 @@ def test_weights_have_to_fit(weights, error, said):
 def test_all_columns_but_the_count_are_quasi_identifiers():
     """No hierarchies are asked for, sensitive columns are those of the criteria, and counts weigh."""
     counts = pd.DataFrame({"p": ["a", "b", None], "s": ["x", "y", "x"], "count": [3, 1, 2]})
-    found = suppress_records(counts, 2, criteria=[TCloseness("s", 1)])
+    found = suppress_records(counts, 2, criteria=[TClosenessLimit("s", 1)])
     assert found.frequencies.columns == ("p",)
     assert found.suppressed.tolist() == [False, True, False]
-    blanked = suppress_cells(counts, 2, criteria=[TCloseness("s", 1)])
+    blanked = suppress_cells(counts, 2, criteria=[TClosenessLimit("s", 1)])
     assert blanked.class_sizes().tolist() == [3, 3]
     with pytest.raises(Misfit, match="6 rows cannot hide among 7"):
-        suppress_records(counts, 7, criteria=[TCloseness("s", 1)])
+        suppress_records(counts, 7, criteria=[TClosenessLimit("s", 1)])
 
 
 def test_a_column_without_a_value():

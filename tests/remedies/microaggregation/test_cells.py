@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remedies.microaggregation._cells import Cells, directions, joined
+from remedies.microaggregation._cells import CellTree, directions, joined
 
 
 def test_cells_of_a_sample_are_balanced() -> None:
     """Each of 16 cells of other records of the same kind has about its share."""
     dice = np.random.default_rng(1)
-    cells = Cells.fit(dice.normal(size=(4000, 5)), 4, directions(5, 3, seed=1))
+    cells = CellTree.fit(dice.normal(size=(4000, 5)), 4, directions(5, 3, seed=1))
     counts = np.bincount(cells.of(dice.normal(size=(16_000, 5))), minlength=16)
     assert len(counts) == 16
     assert counts.min() > 700
@@ -20,20 +20,20 @@ def test_cells_of_a_sample_are_balanced() -> None:
 
 def test_a_point_is_where_the_tree_says() -> None:
     """Cells are numbered from the left; a value equal to the cut goes left."""
-    cells = Cells.fit(np.array([[1.0], [2.0], [3.0], [4.0]]), 2, np.eye(1))
+    cells = CellTree.fit(np.array([[1.0], [2.0], [3.0], [4.0]]), 2, np.eye(1))
     assert cells.of(np.array([[0.0], [1.5], [1.6], [2.5], [2.6], [3.5], [9.0]])).tolist() == [0, 0, 1, 1, 2, 2, 3]
 
 
 @pytest.mark.parametrize("sample", [np.zeros((10, 2)), np.zeros((0, 2))])
 def test_equal_records_are_in_one_cell(sample: np.ndarray) -> None:
     """What cannot be told apart stays together, and a sample without records cuts somewhere."""
-    cells = Cells.fit(sample, 3, np.eye(2))
+    cells = CellTree.fit(sample, 3, np.eye(2))
     assert len(set(cells.of(np.zeros((5, 2))).tolist())) == 1
 
 
 def test_no_depth_is_one_cell() -> None:
     """A table that fits is one cell."""
-    cells = Cells.fit(np.ones((3, 2)), 0, np.eye(2))
+    cells = CellTree.fit(np.ones((3, 2)), 0, np.eye(2))
     assert cells.of(np.ones((4, 2))).tolist() == [0, 0, 0, 0]
 
 

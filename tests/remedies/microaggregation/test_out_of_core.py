@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks._donors import donors
 from remedies import Misfit
 from remedies.microaggregation import information_loss, microaggregate
-from remedies.microaggregation.out_of_core import Found, OutOfCore, _whole_groups, fewest
+from remedies.microaggregation.out_of_core import GroupingResult, OutOfCore, _whole_groups, fewest
 from tests.tiers import examples
 
 MEASURE = """
@@ -38,7 +38,7 @@ print((peak(200_000) - few) / 1024)
 
 def _run(
     table: np.ndarray, folder: Path, k: int, kinds: Sequence[str] | None = None, **said: int
-) -> tuple[np.ndarray, Found]:
+) -> tuple[np.ndarray, GroupingResult]:
     work = OutOfCore(folder, kinds or ["f8"] * table.shape[1], k, most=said.pop("most", 2_000), **said)
     work.group(np.array_split(table, 7))
     before, after = (np.concatenate(part) for part in zip(*work.rows(), strict=True))

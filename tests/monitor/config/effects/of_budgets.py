@@ -7,7 +7,7 @@ import ibis
 
 from monitor.config import Budget
 from remedies import Misfit
-from remedies.differential_privacy.answers.domain import Limits, Range
+from remedies.differential_privacy.answers.domain import BoundedColumn, SteppedColumn
 from tests.monitor.config.effects.effect import ABSENT, Effect
 from tests.monitor.config.effects.folder import nested
 
@@ -117,8 +117,12 @@ def entries() -> Iterator[Effect]:
     ):
         yield Effect(f"Budget.{key}", base, (first, second), observe)
     for section, column, keys in (
-        (Range.__name__, "age", {"range": ([0, 99], [0, 49]), "width": (20, 10), "other": (ABSENT, 0)}),
-        (Limits.__name__, "amount", {"low": (0, -100), "high": (100, 10), "grid": (1, "0.1"), "missing": (ABSENT, 50)}),
+        (SteppedColumn.__name__, "age", {"range": ([0, 99], [0, 49]), "width": (20, 10), "other": (ABSENT, 0)}),
+        (
+            BoundedColumn.__name__,
+            "amount",
+            {"low": (0, -100), "high": (100, 10), "grid": (1, "0.1"), "missing": (ABSENT, 50)},
+        ),
         ("Values", "sex", {"values": (["F", "M"], ["F", "M", "X"]), "other": (ABSENT, "F")}),
     ):
         by = (

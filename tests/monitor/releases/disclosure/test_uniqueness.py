@@ -9,7 +9,7 @@ import pytest
 
 from monitor.releases.disclosure import uniqueness
 from monitor.releases.disclosure.table_ref import TableRef
-from monitor.releases.disclosure.uniqueness import Unique, find_uniqueness
+from monitor.releases.disclosure.uniqueness import UniqueRecords, find_uniqueness
 from monitor.scan.results import Subject, Target
 from sources import SourceSpec
 
@@ -44,8 +44,8 @@ def test_columns_that_identify_records_are_named_with_how_many(tmp_path: Path, k
     """Alone and in pairs, on every engine alike."""
     found = find_uniqueness(_place(tmp_path, kind), ["ticket", "row", "seat", "ward", "pay", "none", "gone"])
     assert found.rows == 100
-    assert found.alone == [Unique(("ticket",), 100), Unique(("ward",), 1)]
-    assert found.pairs[0] == Unique(("row", "seat"), 100)
+    assert found.alone == [UniqueRecords(("ticket",), 100), UniqueRecords(("ward",), 1)]
+    assert found.pairs[0] == UniqueRecords(("row", "seat"), 100)
     assert found.share(["ticket"]) == 1
     assert found.share(["ward", "seat"]) == 0.01
     assert "'ticket' identifies 100 of 100 records uniquely, and nothing treated it" in found.warnings()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from monitor.releases.treatment.declared_domains import declared_words, domains_for, labels_of, read_cells
 from monitor.terminal.problem import Stop
-from remedies.differential_privacy.answers import Limits, Range, Values
+from remedies.differential_privacy.answers import BoundedColumn, CategoryColumn, SteppedColumn
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_what_is_written_is_what_can_come_out(words: str, labels: tuple[object, 
     """Texts, unless all are whole numbers as they are usually written; cells by their smallest number."""
     assert labels_of(read_cells(words)) == labels
     declared = declared_words(words)
-    assert labels_of(declared) == labels if isinstance(declared, Range) else declared == labels
+    assert labels_of(declared) == labels if isinstance(declared, SteppedColumn) else declared == labels
 
 
 @pytest.mark.parametrize("words", ["", ",", "F,", "F,,M", "F,F", "1,1", "3..1", "1..1", "0..9999999", "1..9:0"])
@@ -46,7 +46,7 @@ def test_what_is_no_domain_is_refused(words: str) -> None:
 def test_cells_of_a_range_cover_it(low: int, length: int, width: int) -> None:
     """Each number is in the cell of the largest label that is not above it."""
     cells = read_cells(f"{low}..{low + length}:{width}")
-    assert isinstance(cells, Range)
+    assert isinstance(cells, SteppedColumn)
     labels = labels_of(cells)
     assert len(labels) == cells.size
     assert [cells.label(place) for place in range(cells.size)] == list(labels)
@@ -56,7 +56,11 @@ def test_cells_of_a_range_cover_it(low: int, length: int, width: int) -> None:
 
 def test_what_is_said_goes_before_what_is_declared() -> None:
     """Of each column by itself; without columns, those that are said and those that a release randomises."""
-    declared = {"a": Values(values=("x", "y")), "b": Values(values=("x", "y")), "c": Values(values=("x",))}
+    declared = {
+        "a": CategoryColumn(values=("x", "y")),
+        "b": CategoryColumn(values=("x", "y")),
+        "c": CategoryColumn(values=("x",)),
+    }
     found = domains_for((), inline=["b=1..2"], others=["a=y", "b=2"], declared=declared, released=["a"])
     assert {name: (labels_of(one), one.other) for name, one in found.items()} == {
         "a": (("x", "y"), "y"),
@@ -71,7 +75,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
             ("a", "b"),
             inline=["c=1,2", "d", "a=1,1"],
             others=["b=3"],
-            declared={"b": Limits.model_validate({"low": 0, "high": 1})},
+            declared={"b": BoundedColumn.model_validate({"low": 0, "high": 1})},
         )
     assert [problem.message.split(";")[0] for problem in caught.value.problems] == [
         "--domain 'd': expected column=values",

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from remedies import Misfit
 from remedies.differential_privacy.accounting import Accounting
-from remedies.differential_privacy.answers import STATISTICS, AnyStatistic, Comparison, Declared, Statistic, Terms
+from remedies.differential_privacy.answers import STATISTICS, AnyStatistic, Declared, Statistic, Terms, WhereComparison
 from remedies.differential_privacy.answers.grid import Grid
 from tests.remedies.differential_privacy.answers.exact import terms_of
 
@@ -40,17 +40,17 @@ def statistic(**words: Any) -> Statistic:
 )
 def test_a_comparison_is_read(said: str, parts: tuple[str, str, str]) -> None:
     """A column, a sign and a value; written again, it is read as the same."""
-    found = Comparison.parse(said)
+    found = WhereComparison.parse(said)
     assert (found.column, found.sign, found.value) == parts
-    assert Comparison.parse(str(found)) == found
-    assert Comparison.parse(found) is found
+    assert WhereComparison.parse(str(found)) == found
+    assert WhereComparison.parse(found) is found
 
 
 @pytest.mark.parametrize("said", ["", "age", ">= 18", "age >=", "= =", 3, None, ["age >= 18"]])
 def test_what_is_no_comparison_is_refused(said: object) -> None:
     """Without a column, a sign or a value it is none."""
     with pytest.raises(ValueError, match="a comparison such as"):
-        Comparison.parse(said)
+        WhereComparison.parse(said)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from remedies.differential_privacy.answers import STATISTICS, Limits, Statistic, Terms
+from remedies.differential_privacy.answers import STATISTICS, BoundedColumn, Statistic, Terms
 from remedies.differential_privacy.answers import rows as _rows
 from remedies.differential_privacy.answers import sum as sum_statistic
 from remedies.differential_privacy.answers.reading import Reader
@@ -155,7 +155,7 @@ FAULTS: Final = {
     "no clamp": lambda patch: patch.setattr(
         Reader, "units", lambda reader, name, _: reader.number(name).fill_null(7).clip(-999, 999).cast("int64")
     ),
-    "NULL is nothing": lambda patch: patch.setattr(Limits, "missing_units", property(lambda _: 0)),
+    "NULL is nothing": lambda patch: patch.setattr(BoundedColumn, "missing_units", property(lambda _: 0)),
     "a pair has two sides": lambda patch: patch.setattr(
         _rows, "_units", lambda reader, declared: [reader.unit(name) for name in declared.unit]
     ),
