@@ -5,14 +5,14 @@ checksums are written here from templates; a property test holds them to what `f
 has another shape is left to these.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
 from json.encoder import encode_basestring
 from typing import Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, Dialect, Table, insert
+from sqlalchemy import Connection, Table, insert
 
 from incidents import Episode, Opened, Resolved, State, to_us
 from store._histories import History, checksum_of
@@ -77,17 +77,16 @@ def insert_past(connection: Connection, rows: Sequence[PastRows]) -> None:
         for start in range(0, len(values), _ROWS_AT_ONCE):
             part = values[start : start + _ROWS_AT_ONCE]
             parameters = tuple(chain.from_iterable(part))
-            connection.exec_driver_sql(_statement(type(connection.dialect), table, len(part)), parameters)
+            connection.exec_driver_sql(_statement(connection.dialect.name, table, len(part)), parameters)
 
 
 @cache
-def _statement(make: Callable[..., Dialect], table: Table, rows: int) -> str:
+def _statement(dialect: str, table: Table, rows: int) -> str:
     """Return an INSERT of so many rows with positional parameters, in the order of the table's columns."""
     keys = [column.key for column in table.c if table is not _EVENT or column.key != "id"]
-    style = "qmark" if make().name == "sqlite" else "format"
-    one = str(insert(table).compile(dialect=make(paramstyle=style), column_keys=keys))
-    head, values = one.split(" VALUES ")
-    return f"{head} VALUES {', '.join([values] * rows)}"
+    head, _ = str(insert(table).compile(column_keys=keys)).split(" VALUES ")
+    row = ", ".join(["?" if dialect == "sqlite" else "%s"] * len(keys))
+    return f"{head} VALUES {', '.join([f'({row})'] * rows)}"
 
 
 def _is_plain(opened: Opened) -> bool:
