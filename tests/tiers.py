@@ -19,9 +19,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-QUICK_S: Final = 1.0
+QUICK_S: Final = 0.75
 """Seconds that a function of the quick tier takes at most, all its cases together, with two processes on two cores."""
-_FIRST_CASE_S: Final = 0.8
+_FIRST_CASE_S: Final = 0.4
 """Of a slower function the first case runs, if no case takes longer than this."""
 _ROOM: Final = Path(__file__).parent
 _LIST: Final = _ROOM / "slow.txt"
