@@ -25,18 +25,14 @@ from store import Store
 
 USUAL = ((10_000_000, 160_000), (10_000_000, 2_000_000))
 """Rows and classes."""
-MOST_WITH_PARTITIONS = 200_000
-"""With 20 partitions, more classes have more counts than are kept."""
 FEW = 1_600
 RUNS = 3
-ALL, APPEND, PARTITION = "everything each time", "append", "partition"
+ALL, APPEND = "everything each time", "append"
 MODES = {ALL: "", APPEND: ", incremental: {mode: append, watermark: id}"}
-MODES |= {PARTITION: ", incremental: {mode: partition, column: day}"}
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
 MAKE = """
 INSERT INTO people
-SELECT id, 1900 + (h % 100) AS born, 'P' || ((h // 100) % {postcodes}) AS postcode, ['f', 'm'][1 + (h // 7) % 2] AS sex,
-       'day ' || (id // {a_day}) AS day
+SELECT id, 1900 + (h % 100) AS born, 'P' || ((h // 100) % {postcodes}) AS postcode, ['f', 'm'][1 + (h // 7) % 2] AS sex
 FROM (SELECT range AS id, (hash(range) >> 1)::BIGINT % {of} AS h FROM range({first}, {last}))
 """
 CONFIG = """
@@ -64,7 +60,7 @@ class Table:
     def make(self) -> None:
         """Write its first rows."""
         with self._connect() as connection:
-            connection.execute("CREATE TABLE people (id BIGINT, born BIGINT, postcode TEXT, sex TEXT, day TEXT)")
+            connection.execute("CREATE TABLE people (id BIGINT, born BIGINT, postcode TEXT, sex TEXT)")
         self.grow(self.planned)
 
     def copy(self, folder: Path) -> "Table":
@@ -75,7 +71,7 @@ class Table:
     def grow(self, more: int, of: int = 2**62) -> None:
         """Append rows, of any of `of` combinations."""
         first, self.rows = self.rows, self.rows + more
-        made = {"postcodes": self.classes // 200, "a_day": self.planned // 20, "of": of}
+        made = {"postcodes": self.classes // 200, "of": of}
         with self._connect() as connection:
             connection.execute(MAKE.format(**made, first=first, last=self.rows))
 
@@ -88,13 +84,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks incremental_risk")
     parser.add_argument("--rows", type=int)
     parser.add_argument("--classes", type=int)
-    parser.add_argument("--modes", default="all", help="append, or partition, or all")
     given = parser.parse_args([one for one in sys.argv[1:] if one != "incremental_risk"])
     if given.rows:
         classes = given.classes or USUAL[0][1]
-        wanted = {given.modes, ALL} if given.modes != "all" else set(MODES)
-        wanted -= {PARTITION} if classes > MOST_WITH_PARTITIONS else set()
-        _print(given.rows, classes, [mode for mode in MODES if mode in wanted])
+        _print(given.rows, classes, list(MODES))
         return
     for rows, classes in USUAL:
         command = [sys.executable, "-m", "benchmarks.incremental_risk", "--rows", str(rows), "--classes", str(classes)]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Select, delete, insert, literal_column, select, update
 
-from checks.classes.counts import ClassChange, KnownCounts, KnownPart, Unfit
+from checks.classes.counts import ClassChange, KnownCounts, Unfit
 from checks.classes.pairs import SignaturePairs
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._connected import Connected
@@ -87,7 +87,7 @@ class ClassCountView(Connected):
 
     def _known(self, row: Any) -> KnownCounts:
         found = self._connection.execute(select(_PART).where(_PART.c.state == row.id))
-        parts = {part.name: KnownPart(part.rows, part.fingerprint) for part in found}
+        parts = {part.name: part.rows for part in found}
         return KnownCounts(row.id, row.version, row.digest, row.token, row.rows, parts)
 
 
@@ -163,11 +163,11 @@ class ClassCountBook(ClassCountView):
             )
 
     def add_parts(self, draft: Draft, parts: Iterable[Mapping[str, Any]]) -> None:
-        """Write what is known of parts: `name`, `rows`, `fingerprint`; in place of what was known."""
+        """Write what is known of parts: `name`, `rows`; in place of what was known."""
         rows = [{"state": draft.state, **part} for part in parts]
         if rows:
             upsert = self._upsert(_PART)
-            new = {"rows": upsert.excluded.rows, "fingerprint": upsert.excluded.fingerprint}
+            new = {"rows": upsert.excluded.rows}
             self._connection.execute(
                 upsert.on_conflict_do_update(index_elements=list(_PART.primary_key), set_=new), rows
             )
@@ -221,9 +221,7 @@ class ClassCountBook(ClassCountView):
 
 def part_rows(change: ClassChange) -> list[dict[str, Any]]:
     """Return what is known of the parts that a change replaces, but for those that have gone."""
-    return [
-        {"name": part.name, "rows": part.rows, "fingerprint": part.fingerprint} for part in change.parts if part.rows
-    ]
+    return [{"name": part.name, "rows": part.rows} for part in change.parts if part.rows]
 
 
 def _facts(change: ClassChange, now: datetime) -> dict[str, Any]:

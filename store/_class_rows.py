@@ -61,7 +61,6 @@ class ClassPartRow(Row, table=True):
     state: int = Field(default=None, sa_column=_of())
     name: bytes = blob(key=True)
     rows: int = whole()
-    fingerprint: bytes = blob()
 
 
 class ClassSizeRow(Row, table=True):

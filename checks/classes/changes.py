@@ -11,13 +11,11 @@ from typing import Any, Final
 
 from checks._contract import Context, Misconfigured
 from checks._names import did_you_mean
-from checks.classes.row_hash import hash_sums, row_hash
 from checks.parameters.columns import say_type
 from sources.expressions import ibis, ir
 
 ROWS: Final = "rows"
 PART: Final = "part"
-PRINT_LOW, PRINT_HIGH = "print_low", "print_high"
 NEWEST, BELOW, NULLS = "newest", "below", "nulls"
 ADDED, REMOVED = "added", "removed"
 OP: Final = "op"
@@ -104,64 +102,6 @@ def written(value: Any, column: ir.Column) -> ir.Value:
     if isinstance(value, str) != kind.is_string():
         raise Misconfigured(f"column '{column.get_name()}' is of type {say_type(kind)} and holds other values")
     return ibis.literal(value, type=kind.copy(nullable=True))
-
-
-# --- partitions -------------------------------------------------------------------------------------------------------
-
-
-def partitions(context: Context, quasi_identifiers: Sequence[str], column: str) -> ir.Table | None:
-    """Ask how many rows each partition has, and for a fingerprint of what counts in them: `part`, `rows`, the prints.
-
-    None where the engine has no way to give a fingerprint: then every partition has to be counted.
-
-    Raises:
-        Misconfigured: there is no such column, or it is of floating point numbers.
-    """
-    part = _partition(context, column)
-    hashed = _hash(context, keys(quasi_identifiers).values())
-    if hashed is None:
-        return None
-    rows = context.filtered.select(part=part, hashed=hashed)
-    return rows.group_by(PART).aggregate(rows=rows.count(), **_prints(context, rows["hashed"]))
-
-
-def of_partitions(
-    context: Context, quasi_identifiers: Sequence[str], column: str, *, chosen: Sequence[Any] | None
-) -> ir.Table:
-    """Count the classes of partitions, of all where none are chosen: `part`, `q0`, ..., `rows`, and the prints."""
-    part = _partition(context, column)
-    names = keys(quasi_identifiers)
-    rows = context.filtered
-    if chosen is not None:
-        is_one = part.isin([written(value, part) for value in chosen if value is not None])
-        rows = rows.filter((is_one | part.isnull()) if None in chosen else is_one)
-    hashed = _hash(context, names.values())
-    if hashed is None:
-        return _counted(rows, names, **{PART: part})
-    narrow = rows.select(**{PART: part}, **{key: rows[name] for key, name in names.items()}, hashed=hashed)
-    return narrow.group_by([PART, *names]).aggregate(rows=narrow.count(), **_prints(context, narrow["hashed"]))
-
-
-def _partition(context: Context, name: str) -> ir.Column:
-    column = context.column(name)
-    kind = column.type()
-    if kind.is_floating():
-        raise Misconfigured(f"partition column '{name}' is of type {say_type(kind)}; expected values that are written")
-    if context.dialect == "sqlite" and not kind.is_numeric():
-        return column.cast("string")
-    if kind.is_timestamp() or kind.is_date() or kind.is_integer() or kind.is_decimal():
-        return column
-    return column.cast("string")
-
-
-def _prints(context: Context, hashed: ir.IntegerColumn) -> dict[str, ir.Value]:
-    low, high = hash_sums(hashed, context.dialect)
-    return {PRINT_LOW: low, PRINT_HIGH: high}
-
-
-def _hash(context: Context, names: Any) -> ir.IntegerColumn | None:
-    """Hash the quasi-identifiers of each row inside the engine; None where it is not known how."""
-    return row_hash([context.column(name) for name in names], context.dialect)
 
 
 # --- changes ----------------------------------------------------------------------------------------------------------

@@ -3,12 +3,11 @@
     check ──wants──> KeptClasses ──look (knows KnownCounts)──> ClassChange ──store applies──> sizes ──> judge
 
 A look groups and hashes what changed since the counts were made, and hands on signatures with counts. Nothing here
-holds a value of a table: parts of a table and classes are named by signatures, and how far a look came is sealed.
+holds a value of a table: parts of counts and classes are named by signatures, and how far a look came is sealed.
 
 Counts lie in parts. The counts of a part can be replaced; what belongs to no part can only be added to:
 
     append      a part of the rows that have the newest value of the watermark, since more of these may come
-    partition   a part for each value of the column
     changes     no part: differences are added
 """
 
@@ -39,13 +38,12 @@ class Mode(StrEnum):
     """By what a look knows what changed."""
 
     APPEND = "append"
-    PARTITION = "partition"
     CHANGES = "changes"
 
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """How counts are kept: by `column` (the watermark, the partition, or the sequence of the table of changes)."""
+    """How counts are kept: by `column` (the watermark, or the sequence of the table of changes)."""
 
     mode: Mode
     column: str
@@ -91,22 +89,12 @@ class Recount(StrEnum):
 class PartCounts:
     """The counts of a part, in place of what was kept of it; no pairs: it has gone.
 
-    `name`: a signature. `fingerprint`: keyed, changes with every change of its rows that counts; empty where nobody
-    can tell.
+    `name`: a signature.
     """
 
     name: bytes
     rows: int
-    fingerprint: bytes
     pairs: SignaturePairs
-
-
-@dataclass(frozen=True, slots=True)
-class KnownPart:
-    """What is kept of a part beside its counts."""
-
-    rows: int
-    fingerprint: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +102,7 @@ class KnownCounts:
     """What a look must know of the counts that are kept.
 
     `state` and `version` say which counts these are. `digest`: of all that was asked. `token`: sealed, how far the look
-    came. `rows`: of the table, as far as it came.
+    came. `rows`: of the table, as far as it came. `parts`: rows by the name of the part.
     """
 
     state: int
@@ -122,7 +110,7 @@ class KnownCounts:
     digest: bytes
     token: bytes
     rows: int
-    parts: Mapping[bytes, KnownPart]
+    parts: Mapping[bytes, int]
 
 
 @dataclass(frozen=True, slots=True)

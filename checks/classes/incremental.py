@@ -29,18 +29,6 @@ class ByAppend(_Incremental):
         return Keeping(Mode.APPEND, self.watermark)
 
 
-class ByPartition(_Incremental):
-    """Partitions change or go as a whole: the counts of those that changed are replaced."""
-
-    mode: Literal["partition"]
-    column: str = Field(description="The column whose value says to which partition a row belongs.")
-
-    @property
-    def keeping(self) -> Keeping:
-        """Return it as it is asked for."""
-        return Keeping(Mode.PARTITION, self.column)
-
-
 class ByChanges(_Incremental):
     """Another table of the source tells each change: `op`, and `before_` and `after_` each quasi-identifier."""
 
@@ -54,14 +42,14 @@ class ByChanges(_Incremental):
         return Keeping(Mode.CHANGES, self.sequence, self.table)
 
 
-Incremental: TypeAlias = Annotated[ByAppend | ByPartition | ByChanges, Field(discriminator="mode")]
+Incremental: TypeAlias = Annotated[ByAppend | ByChanges, Field(discriminator="mode")]
 
 
 class SizesParameters(CheckParameters):
     """The parameters of checks that follow from the sizes of classes alone, which can be kept from run to run."""
 
     incremental: Incremental | None = Field(
-        None, description="Keep the counts, and count only what changed: by append, partition or changes."
+        None, description="Keep the counts, and count only what changed: by append or changes."
     )
 
     @property

@@ -344,7 +344,7 @@ CREATE TABLE class_state (
     is_current ${whole} NOT NULL,
     updated_us ${whole} NOT NULL,
     CONSTRAINT pk_class_state PRIMARY KEY (id),
-    CONSTRAINT ck_class_state_mode CHECK (mode = 'append' OR mode = 'partition' OR mode = 'changes'),
+    CONSTRAINT ck_class_state_mode CHECK (mode = 'append' OR mode = 'changes'),
     CONSTRAINT ck_class_state_is_current CHECK (is_current IN (0, 1))
 )${strict}
 
@@ -354,7 +354,6 @@ CREATE TABLE class_part (
     state ${whole} NOT NULL,
     name ${bytes} NOT NULL,
     rows ${whole} NOT NULL,
-    fingerprint ${bytes} NOT NULL,
     CONSTRAINT pk_class_part PRIMARY KEY (state, name)
 )${clustered}
 

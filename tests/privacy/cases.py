@@ -42,7 +42,6 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"quasi_identifiers": ["code"], "k": 2, "where": "CAST(code AS INTEGER) > 5"},
         {"quasi_identifiers": ["name", "email"], "k": 2, "incremental": {"mode": "append", "watermark": "loaded_at"}},
         {"quasi_identifiers": ["name", "born"], "k": 2, "incremental": {"mode": "append", "watermark": "age"}},
-        {"quasi_identifiers": ["name", "fee"], "k": 2, "incremental": {"mode": "partition", "column": "name"}},
         {"quasi_identifiers": ["name"], "k": 2, "incremental": {"mode": "append", "watermark": "code"}},
         {"quasi_identifiers": ["name", "born"], "k": 2, "population": "{relation}"},
         {"quasi_identifiers": ["name"], "k": 2, "population": "{other}", "population_columns": {"name": "age"}},

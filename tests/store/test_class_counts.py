@@ -41,7 +41,7 @@ def apply(store: Store, change: ClassChange, *, settle: bool = True) -> Staged |
 def change(store: Store, added: dict[int, int], *parts: PartCounts, anew: bool = False) -> ClassChange:
     """Return a change of what is kept, or all counts."""
     base = None if anew else StoredCounts(store).known_counts(["t.k"]).get("t.k")
-    return ClassChange(base, b"digest", Mode.PARTITION, b"token", 0, pairs(added), parts)
+    return ClassChange(base, b"digest", Mode.APPEND, b"token", 0, pairs(added), parts)
 
 
 def counts(store: Store) -> Counter[int]:
@@ -77,7 +77,7 @@ def test_what_is_kept_is_what_was_settled(store, monkeypatch, runs, events):
             loose.update(given_ if what == "add" else {})
         elif what == "part":
             parts[part] = given_
-            apply(store, change(store, {}, PartCounts(signature(part), sum(given_.values()), b"f", pairs(given_))))
+            apply(store, change(store, {}, PartCounts(signature(part), sum(given_.values()), pairs(given_))))
         else:
             parts, loose = {}, Counter(given_)
             apply(store, change(store, given_, anew=True))

@@ -23,7 +23,6 @@ from checks.classes.counts import (
     ClassCountRequest,
     KeptAnswer,
     KnownCounts,
-    KnownPart,
     Mode,
     PartCounts,
     PersonPairs,
@@ -34,7 +33,7 @@ from checks.classes.pairs import SignaturePairs
 from checks.classes.tables import ClassTables, sizes_of
 from checks.risk.class_signatures import SCHEME, ClassSigner
 from checks.risk.signatures import LEAST_KEY, NotSignable, Signer
-from monitor.scan.incremental.signatures import SignatureCounts, SignedRows, alike
+from monitor.scan.incremental.signatures import SignatureCounts, SignedRows
 from sources import Column, Source
 from sources.expressions import ir
 
@@ -42,9 +41,6 @@ _FORM: Final = f"2, {SCHEME}"
 """Changes whenever signatures, or what is counted, are made or kept otherwise: then everything is counted anew."""
 _PERSONS_FORM: Final = 1
 """The same of the signatures that releases are remembered by."""
-_MOST_CHOSEN: Final = 1_000
-"""With more changed partitions than this all are asked for, and the others are passed over."""
-_NOTHING: Final[Mapping[bytes, KnownPart]] = {}
 
 
 class SqlRunner:
@@ -102,7 +98,7 @@ def count_classes(
     try:
         return _Count(class_count_request, context, asking, key, known, tuple(about)).count()
     except NotSignable as error:
-        raise Misconfigured(f"{error}; leave its column out of the quasi-identifiers and partitions") from None
+        raise Misconfigured(f"{error}; leave its column out of the quasi-identifiers") from None
 
 
 def sizes_at_once(
@@ -165,9 +161,8 @@ class _Count:
         self.found = 0
 
     def count(self) -> CountResult:
-        count = {Mode.APPEND: self._append, Mode.PARTITION: self._partition, Mode.CHANGES: self._changes}[self.mode]
         try:
-            return count()
+            return self._append() if self.mode is Mode.APPEND else self._changes()
         except _TooMany:
             return sizes_at_once(self.wanted, self.context, self.asking, Recount.MANY_CLASSES)
 
@@ -192,7 +187,7 @@ class _Count:
             return sizes_at_once(self.wanted, self.context, self.asking, why)
         settled = 0
         if self.known is not None:
-            settled = self.known.rows - sum(part.rows for part in self.known.parts.values())
+            settled = self.known.rows - sum(self.known.parts.values())
             if seen[ask.BELOW] != settled or newest < last:
                 self._recount(Recount.ROWS_DIFFER)
                 last, settled = None, 0
@@ -203,67 +198,8 @@ class _Count:
             before.add(signed.of(~is_newest))
             tail.add(signed.of(is_newest))
         name = Signer(self.key, "part").signature(("newest",))
-        parts = [PartCounts(name, tail.rows, b"", tail.pairs())]
+        parts = [PartCounts(name, tail.rows, tail.pairs())]
         return self._change(newest, settled + before.rows + tail.rows, added=before.pairs(), parts=parts)
-
-    # --- partition ----------------------------------------------------------------------------------------------------
-
-    def _partition(self) -> CountResult:
-        known = self.known.parts if self.known is not None else _NOTHING
-        seen = self._prints()
-        changed, gone = None, set(known)
-        if seen is not None:
-            changed = {name: part.value for name, part in seen.items() if part.known != known.get(name)}
-            gone = known.keys() - seen.keys()
-        parts = self._count_partitions(changed)
-        parts += [PartCounts(name, 0, b"", SignaturePairs()) for name in sorted(gone - {part.name for part in parts})]
-        changes = {part.name: part.rows for part in parts}
-        rows = sum(part.rows for name, part in known.items() if name not in changes) + sum(changes.values())
-        return self._change(None, rows, parts=parts)
-
-    def _prints(self) -> dict[bytes, _Seen] | None:
-        if self.known is None:  # all are counted anyway
-            return None
-        table = ask.partitions(self.context, self.names, self.column)
-        if table is None:
-            return None
-        results, signer = {}, Signer(self.key, "part")
-        for row in self.asking.rows(table):
-            name, rows = signer.signature((row[ask.PART],)), row[ask.ROWS]
-            known = KnownPart(rows, self._fingerprint(rows, row[ask.PRINT_LOW], row[ask.PRINT_HIGH]))
-            results[name] = _Seen(row[ask.PART], known)
-        return results
-
-    def _count_partitions(self, changed: Mapping[bytes, Any] | None) -> list[PartCounts]:
-        """Count the classes of partitions that changed, by name; of all of them where nobody knows which did."""
-        if changed is not None and not changed:
-            return []
-        few = None if changed is None or len(changed) > _MOST_CHOSEN else list(changed.values())
-        rows = ask.of_partitions(self.context, self.names, self.column, chosen=few)
-        has_print = ask.PRINT_LOW in rows.columns
-        tallies, signer = dict[bytes, SignatureCounts](), Signer(self.key, "part")
-        for signed, columns in self._signed(rows, first=1):
-            values, places = columns[0].coded()
-            prints = [column.numbers() for column in columns[-2:]] if has_print else []
-            for value, mine in alike(values, places):
-                name = signer.signature((value,))
-                if changed is not None and name not in changed:
-                    continue
-                tally = tallies.setdefault(name, SignatureCounts())
-                tally.add(signed.of(mine))
-                if has_print:
-                    tally.low += int(prints[0][mine].sum())
-                    tally.high += int(prints[1][mine].sum())
-        return [
-            PartCounts(
-                name, tally.rows, self._fingerprint(tally.rows, tally.low, tally.high) if has_print else b"", pairs
-            )
-            for name, tally in sorted(tallies.items())
-            if (pairs := tally.pairs())
-        ]
-
-    def _fingerprint(self, rows: int, low: int, high: int) -> bytes:
-        return Signer(self.key, "fingerprint").signature((rows, int(low), int(high)))
 
     # --- changes ------------------------------------------------------------------------------------------------------
 
@@ -338,14 +274,6 @@ class _Count:
             why=self.why,
         )
         return CountResult(change, rows, why=self.why)
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A partition as it is now."""
-
-    value: Any
-    known: KnownPart
 
 
 def _to_text(value: Any) -> str:

@@ -1,6 +1,5 @@
 """Add up counts of signatures as they come, piece by piece, as arrays."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,11 +28,9 @@ class SignedRows:
 
 @dataclass
 class SignatureCounts:
-    """Signatures with counts, as they come; `low` and `high` are the sums of the prints of their rows."""
+    """Signatures with counts, as they come."""
 
     rows: int = 0
-    low: int = 0
-    high: int = 0
     signed: list[SignedRows] = field(default_factory=list)
 
     def add(self, signed: SignedRows) -> None:
@@ -50,10 +47,3 @@ class SignatureCounts:
             np.concatenate([signed_rows.second for signed_rows in self.signed]),
             np.concatenate([signed_rows.counts for signed_rows in self.signed]),
         )
-
-
-def alike(values: Sequence[Any], places: npt.NDArray[np.int64]) -> Iterator[tuple[Any, npt.NDArray[np.int64]]]:
-    """Return each value with the rows that have it."""
-    order = np.argsort(places, kind="stable")
-    ends = np.cumsum(np.bincount(places, minlength=len(values)))
-    return zip(values, np.split(order, ends[:-1]), strict=True)

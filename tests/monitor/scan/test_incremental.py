@@ -33,7 +33,6 @@ from tests.tiers import examples
 KEY = b"a key for tests, 32 bytes long.."
 QUASI = ("born", "city")
 APPEND = {"mode": "append", "watermark": "seen"}
-PARTITION = {"mode": "partition", "column": "day"}
 CHANGES = {"mode": "changes", "table": "log"}
 START = datetime(2026, 11, 1, 8)  # noqa: DTZ001 - the watermark is a wall clock
 COLUMNS = {"id": "BIGINT", "born": "BIGINT", "city": "TEXT", "day": "TEXT", "seen": "TIMESTAMP"}
@@ -186,20 +185,18 @@ def _play(people: People, steps: Sequence[Any]) -> None:
 
 
 @ENGINES
-@pytest.mark.parametrize("incremental", [PARTITION, CHANGES], ids=["partition", "changes"])
 @EXAMPLES
 @given(steps=st.lists(STEP, min_size=1, max_size=5))
-def test_kept_counts_are_those_of_a_full_recomputation(store, engine, incremental, steps):
+def test_kept_counts_are_those_of_a_full_recomputation(store, engine, steps):
     """After every batch of inserts, changes and deletes, the numbers are those of counting everything anew."""
     with TemporaryDirectory() as folder:
-        people = People(Path(folder), engine, store, incremental)
+        people = People(Path(folder), engine, store, CHANGES)
         _forget(store)
         _play(people, steps)
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("incremental", [PARTITION, CHANGES], ids=["partition", "changes"])
-def test_kept_counts_are_those_of_a_full_recomputation_on_each_database(url, tmp_path, incremental):  # noqa: F811 - the fixture
+def test_kept_counts_are_those_of_a_full_recomputation_on_each_database(url, tmp_path):  # noqa: F811 - the fixture
     """A store on SQLite and one on PostgreSQL keep the same counts, through drafts, deletes to zero and new states."""
     mon, tue = (1980, "a", "mon"), (1981, None, "tue")
     steps = [
@@ -210,7 +207,7 @@ def test_kept_counts_are_those_of_a_full_recomputation_on_each_database(url, tmp
         ([], [], [(0, tue)]),
     ]
     with open_store(url) as opened:
-        _play(People(tmp_path, "sqlite", opened, incremental), steps)
+        _play(People(tmp_path, "sqlite", opened, CHANGES), steps)
         opened.prune(keep_measurements=timedelta(days=90), keep_incidents=timedelta(days=900), now=NOW)
 
 
@@ -285,7 +282,7 @@ def test_a_null_watermark_makes_it_count_all(tmp_path, store):
         {"quasi": ("born",)},
         {"where": "born > 0"},
         {"key": b"another key, as long as a key is"},
-        {"incremental": PARTITION},
+        {"incremental": CHANGES},
         {"incremental": {"mode": "append", "watermark": "id"}},
     ],
     ids=["columns", "where", "key", "mode", "watermark"],
@@ -363,7 +360,6 @@ def test_a_log_with_other_operations_is_refused(tmp_path, store, said, problem):
     [
         ({"mode": "append", "watermark": "sene"}, "column 'sene' not found; did you mean 'seen'?"),
         ({"mode": "append", "watermark": "city"}, "watermark 'city' is of type string; expected times"),
-        ({"mode": "partition", "column": "dya"}, "column 'dya' not found; did you mean 'day'?"),
         ({"mode": "changes", "table": "log", "sequence": "op"}, "sequence 'log.op' is of type string"),
         ({"mode": "changes", "table": "people"}, "column 'op' not found in people"),
     ],
@@ -377,16 +373,9 @@ def test_columns_that_do_not_fit_are_named(tmp_path, store, incremental, problem
     assert problem in str(outcome.message)
 
 
-def test_a_float_is_no_partition(tmp_path, store):
-    """Floating point values are not written as they are, so partitions are not named by them."""
-    people = People(tmp_path, "sqlite", store, {"mode": "partition", "column": "share"})
-    people.run("ALTER TABLE people ADD COLUMN share DOUBLE")
-    assert "partition column 'share' is of type float64" in str(people.look().outcome.message)
-
-
 def test_without_a_store_all_is_counted(tmp_path, store):
     """`--no-store` gives the same numbers, and leaves nothing behind."""
-    people = People(tmp_path, "sqlite", store, PARTITION)
+    people = People(tmp_path, "sqlite", store, CHANGES)
     people.insert([(1980, "a", "mon", START)] * 3)
     (result,) = Engine(people.clock, None, key=lambda: KEY).run([people.target])
     assert (result.outcome.observed["rows"], result.outcome.observed["counted"]) == (3, "all")
@@ -399,7 +388,7 @@ def test_without_a_key_nothing_is_counted_and_the_reason_is_told(tmp_path, store
     def no_key() -> bytes:
         raise StoreError("needs 'signature_key' of the storage")
 
-    people = People(tmp_path, "sqlite", store, PARTITION)
+    people = People(tmp_path, "sqlite", store, CHANGES)
     people.insert([(1980, "a", "mon", START)])
     (result,) = Engine(people.clock, store, key=no_key).run([people.target])
     assert result.outcome.reason is UnknownReason.MISCONFIGURED
@@ -413,7 +402,7 @@ def _look(people: People) -> Any:
     return list(scan_source(targets, clock=people.clock, plans={}))
 
 
-@pytest.mark.parametrize("incremental", [APPEND, PARTITION, CHANGES], ids=["append", "partition", "changes"])
+@pytest.mark.parametrize("incremental", [APPEND, CHANGES], ids=["append", "changes"])
 def test_a_crash_before_the_result_leaves_the_old_counts(tmp_path, store, incremental):
     """A change that was written and never settled is read as what held before, and the next run applies it once."""
     people = People(tmp_path, "sqlite", store, incremental)
@@ -432,7 +421,7 @@ def test_a_crash_before_the_result_leaves_the_old_counts(tmp_path, store, increm
 
 def test_a_crash_while_all_is_counted_leaves_nothing(tmp_path, store):
     """Half a set of counts is never read, and retention takes it after a day."""
-    people = People(tmp_path, "sqlite", store, PARTITION)
+    people = People(tmp_path, "sqlite", store, CHANGES)
     people.insert([(1980, "a", "mon", START)] * 3)
     assert stage_counts(_look(people), store).staged
     assert people.kept() is None
@@ -445,7 +434,7 @@ def test_a_crash_while_all_is_counted_leaves_nothing(tmp_path, store):
 
 def test_of_two_runs_at_once_one_is_kept(tmp_path, store):
     """A run whose counts were overtaken is unknown, changes nothing, and the next one is right."""
-    people = People(tmp_path, "sqlite", store, PARTITION)
+    people = People(tmp_path, "sqlite", store, CHANGES)
     people.insert([(1980, "a", "mon", START)] * 3)
     people.agrees()
     people.insert([(1981, "b", "mon", START)])
@@ -459,7 +448,7 @@ def test_of_two_runs_at_once_one_is_kept(tmp_path, store):
 
 def test_a_draft_that_was_overtaken_never_holds(tmp_path, store):
     """A change that is settled after another one began on the same counts is dropped."""
-    people = People(tmp_path, "sqlite", store, PARTITION)
+    people = People(tmp_path, "sqlite", store, CHANGES)
     people.insert([(1980, "a", "mon", START)] * 3)
     people.agrees()
     people.insert([(1981, "b", "mon", START)])
@@ -491,16 +480,16 @@ def test_a_store_that_is_older_than_the_table_is_brought_up(tmp_path, store):
 
 
 def test_the_store_holds_signatures_and_no_values(tmp_path, store):
-    """Neither values, nor names of partitions, nor watermarks can be found in the file of the store."""
-    for number, incremental in enumerate((APPEND, PARTITION, CHANGES, {"mode": "append", "watermark": "id"})):
+    """Neither values nor watermarks can be found in the file of the store."""
+    for number, incremental in enumerate((APPEND, CHANGES, {"mode": "append", "watermark": "id"})):
         folder = tmp_path / f"{number}"
         folder.mkdir()
         people = People(folder, "sqlite", store, incremental, number=77_123_400)
-        people.insert([(1_234_567, "Springfield", "partition-of-may", datetime(2026, 5, 4, 3, 2, 1))])  # noqa: DTZ001 - a wall clock
+        people.insert([(1_234_567, "Springfield", "batch-of-may", datetime(2026, 5, 4, 3, 2, 1))])  # noqa: DTZ001 - a wall clock
         people.look()
     store.close()
     written = b"".join(path.read_bytes() for path in tmp_path.glob("store.db*"))
-    for token in (b"Springfield", b"partition-of-may", b"2026-05-04", b"1234567", b"77123401"):
+    for token in (b"Springfield", b"batch-of-may", b"2026-05-04", b"1234567", b"77123401"):
         assert token not in written
 
 

@@ -11,7 +11,7 @@ import pytest
 from monitor.scan.results import Subject, Target
 from sources import SourceSpec
 from store import Store, open_store
-from tests.monitor.scan.test_incremental import APPEND, CHANGES, PARTITION, START, People
+from tests.monitor.scan.test_incremental import APPEND, CHANGES, START, People
 
 pytestmark = pytest.mark.postgres
 
@@ -47,7 +47,7 @@ class PostgresqlPeople(People):
         return Target(Subject("people", "people", (("people.k", self.check),)), source)
 
 
-@pytest.mark.parametrize("incremental", [APPEND, PARTITION, CHANGES], ids=["append", "partition", "changes"])
+@pytest.mark.parametrize("incremental", [APPEND, CHANGES], ids=["append", "changes"])
 def test_kept_counts_are_those_of_a_full_recomputation(
     postgres_url: str, tmp_path: Path, store: Store, incremental: Any
 ) -> None:

@@ -17,7 +17,7 @@ from monitor.scan.results import Subject, Target
 from monitor.scan.run import Engine
 from sources import SourceSpec
 from store import Store, open_store
-from tests.monitor.scan.test_incremental import APPEND, CHANGES, KEY, LOG, PARTITION, START, People
+from tests.monitor.scan.test_incremental import APPEND, CHANGES, KEY, LOG, START, People
 from tests.monitor.shop import NOW
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::ResourceWarning")]  # Spark's bridge to Java
@@ -61,7 +61,7 @@ class SparkPeople(People):
         return Target(Subject("people", "people", (("people.k", self.check),)), source)
 
 
-@pytest.mark.parametrize("incremental", [APPEND, PARTITION, CHANGES], ids=["append", "partition", "changes"])
+@pytest.mark.parametrize("incremental", [APPEND, CHANGES], ids=["append", "changes"])
 def test_kept_counts_are_those_of_a_full_recomputation(
     spark_session: Any, tmp_path: Path, store: Store, incremental: Any
 ) -> None:

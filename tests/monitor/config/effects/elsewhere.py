@@ -30,7 +30,6 @@ ELSEWHERE: Final = tuple(
             f"{_SCAN}test_incremental.py::test_appended_rows_are_counted_once_whenever_they_come",
             _KEPT,
         ),
-        ("ByPartition.column", f"{_SCAN}test_incremental.py::test_a_float_is_no_partition", _KEPT),
         ("ByChanges.table", f"{_SCAN}test_incremental.py::test_columns_that_do_not_fit_are_named", _KEPT),
         ("ByChanges.sequence", f"{_SCAN}test_incremental.py::test_columns_that_do_not_fit_are_named", _KEPT),
         (
