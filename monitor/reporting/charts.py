@@ -21,11 +21,8 @@ _GAP: Final = 2
 _SMALLEST: Final = 1.5
 """Pixels below which a part that is not nothing could not be seen."""
 
-_NAME: Final = 20
-"""Pixels of the line with a table's name."""
 _ROW: Final = 16
 _BAR: Final = 12
-_BETWEEN: Final = 10
 _APART: Final = 0.004
 """Share of the week that bars in one row are apart at least."""
 _NARROWEST: Final = 0.004
@@ -130,29 +127,26 @@ class LaneBar:
 
 @dataclass(frozen=True, slots=True)
 class LaneChart:
-    """A lane of the timeline: where its name stands, and its bars; pixels from the top, percent across."""
+    """The bars of a lane of the timeline, and its height; pixels from the top, percent across."""
 
     lane: TimelineLane
-    name_y: float
     bars: tuple[LaneBar, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineChart:
-    """The whole timeline: its lanes, and its height in pixels."""
-
-    lanes: tuple[LaneChart, ...]
     height: float
 
 
-def timeline_chart(timeline: Timeline) -> TimelineChart:
-    """Place lanes below each other: the name of the table above its bars, so that both have the whole width."""
-    lanes, y = [], 0.0
-    for lane in timeline.lanes:
-        top = y + _NAME
-        lanes.append(LaneChart(lane, y + _NAME - 6, tuple(_lane_bar(bar, top + row * _ROW) for bar, row in lane.bars)))
-        y = top + (1 + max((row for _, row in lane.bars), default=0)) * _ROW + _BETWEEN
-    return TimelineChart(tuple(lanes), y)
+def timeline_lanes(timeline: Timeline) -> Sequence[LaneChart]:
+    """Place the bars of each lane in a chart of its own.
+
+    The name of the table stands above it as text of the page: it wraps on a telephone, and paper breaks between lanes.
+    """
+    return [
+        LaneChart(
+            lane,
+            tuple(_lane_bar(bar, float(row * _ROW)) for bar, row in lane.bars),
+            float((1 + max((row for _, row in lane.bars), default=0)) * _ROW),
+        )
+        for lane in timeline.lanes
+    ]
 
 
 def _lane_bar(bar: TimelineBar, y: float) -> LaneBar:

@@ -72,7 +72,7 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "days_label": lambda days: say(sentences.days_label(days)),
         "trend_label": lambda trend: say(sentences.trend_label(trend)),
         "columns": _columns,
-        "timeline_chart": charts.timeline_chart,
+        "timeline_lanes": charts.timeline_lanes,
         "collapsed": collapsed,
         "signed_bar": charts.signed_bar,
         "percent": charts.percent,

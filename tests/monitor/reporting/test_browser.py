@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from monitor.reporting import release_record
+from monitor.reporting.model import TimelineLane
 from monitor.reporting.render import as_html
 from monitor.terminal.localizer import Localizer
 from tests.monitor.reporting import sample
@@ -51,6 +53,21 @@ CONTRASTS = """
     found.push([walker.currentNode.textContent.trim(), (light + 0.05) / (dark + 0.05)]);
   }
   return found;
+}
+"""
+
+FILL_CONTRASTS = """
+() => {
+  const luminance = (text) => {
+    const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+      .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const fill = (part) => luminance(getComputedStyle(document.querySelector('.timeline svg rect.' + part)).fill);
+  const page = luminance(getComputedStyle(document.body).backgroundColor);
+  const ratio = (one, other) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+  const [undetected, repair] = ['undetected', 'repair'].map(fill);
+  return {parts: ratio(undetected, repair), undetected: ratio(undetected, page), repair: ratio(repair, page)};
 }
 """
 
@@ -162,7 +179,7 @@ def test_without_scripts(see, page_file):
     assert not details.locator("table").is_visible()
     details.locator("summary").click()
     assert details.locator("table").is_visible()
-    assert seen.page.locator("svg[role=img]").count() == 3
+    assert seen.page.locator("svg[role=img]").count() == 4
 
 
 def test_keyboard(see, page_file):
@@ -217,6 +234,56 @@ def test_print_keeps_together(see, page_file):
     for selector in ("table:not(.incidents)", ".spread tbody", ".chart", "section.method", ".incidents tr"):
         assert set(seen.page.evaluate(inside, selector)) == {"avoid"}, selector
     assert set(seen.page.evaluate(inside, ".incidents, .incidents tbody")) == {"auto"}
+
+
+@pytest.fixture
+def lanes_file(page_file, tmp_path) -> Path:
+    """Write a report whose timeline has long names of tables, in Latin and in Japanese letters."""
+    timeline = sample.timeline()
+    names = (LONG * 2)[:120], "販売管理" + "受注明細履歴" * 10, "sales.orders"
+    lanes = tuple(TimelineLane(names[at % 3], timeline.lanes[0].bars, at) for at in range(12))
+    path = tmp_path / page_file.name
+    page = as_html(sample.report(timeline=replace(timeline, lanes=lanes)), Localizer(page_file.stem, "Asia/Tokyo"))
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("media", "width"), [("screen", 390), ("screen", 680), ("print", 680)])
+def test_names_of_a_timeline_fit(see, lanes_file, width, media):
+    """Names of tables wrap within the page, and stand above their bars."""
+    seen = see(lanes_file, width=width)
+    seen.page.emulate_media(media=media)
+    assert seen.overflow == 0
+    lanes = seen.page.evaluate("""
+      () => [...document.querySelectorAll('.lane')].map(lane => {
+        const range = document.createRange();
+        range.selectNodeContents(lane.querySelector('p'));
+        const name = range.getBoundingClientRect();
+        return [name.left, name.right, lane.querySelector('svg').getBoundingClientRect().top - name.bottom];
+      })
+    """)
+    assert len(lanes) == 12
+    assert [lane for lane in lanes if lane[0] < 0 or lane[1] > width or lane[2] < 0] == []
+
+
+def test_a_timeline_on_paper_breaks_between_lanes(see, lanes_file):
+    """A lane stays in one piece, with its name; the weekdays stay with the last lane, the foot with the page."""
+    seen = see(lanes_file, width=680)
+    seen.page.emulate_media(media="print")
+    style = "([what, rule]) => [...new Set([...document.querySelectorAll(what)].map(e => getComputedStyle(e)[rule]))]"
+    assert seen.page.evaluate(style, [".lane", "breakInside"]) == ["avoid"]
+    assert seen.page.evaluate(style, [".lane p", "breakAfter"]) == ["avoid"]
+    assert seen.page.evaluate(style, [".weekdays, .timeline .legend, footer", "breakBefore"]) == ["avoid"]
+
+
+@pytest.mark.parametrize("media", ["screen", "print"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_parts_of_downtime_differ_in_grey(see, page_file, scheme, media):
+    """The two parts of a bar stand out from each other and from the page by lightness alone, 3 to 1 (WCAG 1.4.11)."""
+    seen = see(page_file, scheme=scheme)
+    seen.page.emulate_media(media=media, color_scheme=scheme)
+    ratios = seen.page.evaluate(FILL_CONTRASTS)
+    assert {pair: round(ratio, 2) for pair, ratio in ratios.items() if ratio < 3} == {}
 
 
 def test_accessible_names(see, page_file):

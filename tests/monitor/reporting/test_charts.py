@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.reporting.charts import HEIGHT, percent, signed_bar, stacked_columns
+from monitor.reporting.charts import HEIGHT, percent, signed_bar, stacked_columns, timeline_lanes
+from tests.monitor.reporting import sample
 
 PARTS = st.none() | st.tuples(st.integers(0, 10**12), st.integers(0, 10**12))
 
@@ -58,3 +59,13 @@ def test_signed_bars(value, largest, bar):
 def test_cells(part, width):
     """A share that is not nothing fills at least one percent of its cell."""
     assert percent(part) == width
+
+
+def test_lanes_hold_their_bars():
+    """Each lane is a chart of its own, as high as its rows, with every bar inside."""
+    orders, events = timeline_lanes(sample.timeline())
+    assert orders.height == 2 * events.height
+    for lane in (orders, events):
+        boxes = [box for bar in lane.bars for box in (bar.uncertain, bar.undetected, bar.repair) if box is not None]
+        assert all(0 <= box.y < box.y + box.height <= lane.height for box in boxes)
+        assert all(0 <= box.x < box.x + box.width <= 100.001 for box in boxes)
