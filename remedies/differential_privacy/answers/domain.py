@@ -216,13 +216,12 @@ _FORMS: Final = {"values": {"values"}, "range": {"range"}, "limits": {"low", "hi
 
 def _form(given: Any) -> str | None:
     """Return which of the three forms is meant; None if no key tells."""
-    if isinstance(given, Declaration):
-        return type(given).__name__.lower()
     if isinstance(given, list | tuple):
         return "values"
-    if not isinstance(given, Mapping):
+    names = type(given).model_fields if isinstance(given, Declaration) else given
+    if not isinstance(names, Mapping):
         return None
-    return next((form for form, keys in _FORMS.items() if keys & set(given)), None)
+    return next((form for form, keys in _FORMS.items() if keys & set(names)), None)
 
 
 Cells: TypeAlias = CategoryColumn | SteppedColumn
