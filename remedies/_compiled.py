@@ -62,10 +62,13 @@ def kept(kernel: Kernel, **options: Any) -> Kernel:
 
     numba would take the kept code for as long as the kernel's own file is unchanged, though kernels of other files are
     compiled into it. Here a change in any file of this room that it imports, directly or not, makes it compile again.
+    So does one that numba could not read: it looks at the version first, before classes that may have other names now.
     """
     try:
         dispatcher: Any = numba.njit(cache=True, **options)(kernel)
-        dispatcher._cache._cache_file._source_stamp = _sources(kernel.__module__)  # noqa: SLF001 - numba has no public way; tested
+        cache_file, sources = dispatcher._cache._cache_file, _sources(kernel.__module__)  # noqa: SLF001 - numba has no public way; tested
+        for name in ("_source_stamp", "_version"):
+            setattr(cache_file, name, f"numba {numba.__version__}, {sources}")
     except (RuntimeError, AttributeError, OSError):
         dispatcher = numba.njit(**options)(kernel)
     return cast("Kernel", dispatcher)

@@ -1,6 +1,7 @@
 """Compiled kernels are kept, and never outlive their sources."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -45,6 +46,16 @@ def test_a_second_process_does_not_compile_again(house: Path):
     needed = folder / "_extremes.py"  # by _leaves, which _walk needs
     needed.write_text(needed.read_text(encoding="utf-8") + "# another\n", encoding="utf-8")
     assert _hits_and_misses(house) == "0 1"
+
+
+def test_what_an_earlier_build_kept_of_classes_with_other_names_is_left(house: Path):
+    """The index of kept code names classes; when they were renamed since, the kernel is compiled again."""
+    assert _hits_and_misses(house) == "0 1"
+    (index,) = (house / "kept").rglob("*outermost*.nbi")
+    version, rest = pickle.dumps("an earlier build"), b"cremedies.microaggregation._walk\nNoSuchClass\n."
+    index.write_bytes(version + rest)
+    assert _hits_and_misses(house) == "0 1"
+    assert _hits_and_misses(house) == "1 0"
 
 
 def test_what_is_no_kernel_is_not_kept():
