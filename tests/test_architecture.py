@@ -1,6 +1,7 @@
 """The shape of the product: where names live, and in which words it describes itself."""
 
 import ast
+import importlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -70,3 +71,15 @@ def test_public_class_names_are_defined_once() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path.relative_to(HOUSE)))
     assert {name for name, paths in places.items() if len(paths) > 1} == set(TWICE)
+
+
+def test_packages_export_what_they_name() -> None:
+    """Every name of `__all__` is there, also where a package loads its modules when they are first used."""
+    missing = []
+    for path in MODULES:
+        if path.name == "__init__.py" and "migrations" not in path.parts:
+            package = importlib.import_module(".".join(path.relative_to(HOUSE).parent.parts))
+            missing += [
+                f"{package.__name__}.{name}" for name in getattr(package, "__all__", ()) if not hasattr(package, name)
+            ]
+    assert missing == []
