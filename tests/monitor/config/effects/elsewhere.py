@@ -79,12 +79,12 @@ ELSEWHERE: Final = tuple(
             _STATE,
         ),
         (
-            "monitor__config__release_model__Limits.unclassified_uniqueness",
+            "Limits.unclassified_uniqueness",
             f"{_RELEASES}test_export.py::test_a_column_that_identifies_records_does_not_leave_without_a_word",
             _STATE,
         ),
         (
-            "monitor__config__release_model__Limits.epsilon",
+            "Limits.epsilon",
             f"{_RELEASES}test_charge.py::test_without_a_budget_the_exports_of_a_table_add_up",
             _STATE,
         ),

@@ -7,7 +7,6 @@ import ibis
 
 from monitor.config import Budget
 from remedies import Misfit
-from remedies.differential_privacy.answers.domain import BoundedColumn, SteppedColumn
 from tests.monitor.config.effects.effect import ABSENT, Effect
 from tests.monitor.config.effects.folder import nested
 
@@ -117,18 +116,17 @@ def entries() -> Iterator[Effect]:
     ):
         yield Effect(f"Budget.{key}", base, (first, second), observe)
     for section, column, keys in (
-        (SteppedColumn.__name__, "age", {"range": ([0, 99], [0, 49]), "width": (20, 10), "other": (ABSENT, 0)}),
+        ("SteppedColumn", "age", {"range": ([0, 99], [0, 49]), "width": (20, 10), "other": (ABSENT, 0)}),
         (
-            BoundedColumn.__name__,
+            "BoundedColumn",
             "amount",
             {"low": (0, -100), "high": (100, 10), "grid": (1, "0.1"), "missing": (ABSENT, 50)},
         ),
-        ("Values", "sex", {"values": (["F", "M"], ["F", "M", "X"]), "other": (ABSENT, "F")}),
+        ("CategoryColumn", "sex", {"values": (["F", "M"], ["F", "M", "X"]), "other": (ABSENT, "F")}),
     ):
         by = (
             _with(statistic="sum", column="amount") if column == "amount" else _with(statistic="histogram", by=[column])
         )
-        name = section if section == "Values" else f"remedies__differential_privacy__answers__domain__{section}"
         for key, values in keys.items():
-            yield Effect(f"{name}.{key}", by, values, answered, ("domain", column, key))
+            yield Effect(f"{section}.{key}", by, values, answered, ("domain", column, key))
     yield from _of_statistics()

@@ -107,7 +107,7 @@ def entries() -> Iterator[Effect]:
     ):
         base = populated if key == "sampling_fraction" else released
         path = ("releases", "extract", "limits", key)
-        yield Effect(f"monitor__config__release_model__Limits.{key}", base, (first, second), asked, path)
+        yield Effect(f"Limits.{key}", base, (first, second), asked, path)
     treated = {"remedies": [{"remedy": "suppress"}]}
     for key, first, second in (("remedy", "suppress", "generalise"), ("id", ABSENT, "other"), ("drop", [], ["sex"])):
         yield Effect(f"Recipe.{key}", treated, (first, second), plans, ("remedies", 0, key))
