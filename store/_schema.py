@@ -12,9 +12,11 @@ from sqlalchemy import Connection, column, insert, inspect, table, text
 
 from store._errors import StoreError, StoreForeign, StoreNewer
 
-FIRST: Final = "0007"
+OLDEST: Final = "0007"
+"""The revision from which stores are upgraded."""
+NEW: Final = "0008"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
-HEAD: Final = FIRST
+HEAD: Final = NEW
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset(
     {
@@ -104,19 +106,19 @@ def upgrade(connection: Connection, name: str, *, to: str) -> None:
     revision = revision_of(connection, name)
     if revision is None:
         create_tables(connection)
-        connection.execute(insert(table(REVISION_TABLE, column("version_num"))).values(version_num=FIRST))
-        revision = FIRST
-    if revision < FIRST:
+        connection.execute(insert(table(REVISION_TABLE, column("version_num"))).values(version_num=NEW))
+        revision = NEW
+    if revision < OLDEST:
         raise StoreError(
-            f"{name} was written by a build before the first release (revision {revision}; upgrades begin at {FIRST}); "
-            "start a new store"
+            f"{name} was written by a build before the first release (revision {revision}; upgrades begin at {OLDEST})"
+            "; start a new store"
         )
     if revision != to:
         _migrate(connection, name, to=to)
 
 
 def create_tables(connection: Connection) -> None:
-    """Create the tables of the first revision with their indexes and triggers in an empty database."""
+    """Create the tables of a new store with their indexes and triggers in an empty database."""
     dialect = connection.dialect.name
     tables = Template(_paragraphs_of("tables.sql")).substitute(_WORDS[dialect])
     for statements in (tables, _paragraphs_of(f"guards_{dialect}.sql")):

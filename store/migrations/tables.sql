@@ -1,4 +1,4 @@
--- The tables of revision 0007, in the order of their references: SQLite, and PostgreSQL where it differs by these words
+-- The tables of revision 0008, in the order of their references: SQLite, and PostgreSQL where it differs by these words
 -- (`store._schema`): serial, numbered (never given twice), whole, bytes, strict, clustered (rows in the order of the key).
 -- One statement a paragraph. A list of words is no IN: `store._columns.one_of` says why.
 

@@ -150,6 +150,40 @@ def test_an_upgraded_store_is_used_like_a_new_one(older_store: str, request: pyt
         assert store.rebuild_check() == []
 
 
+def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
+    """Counts by partition go with their state; all else stays, and class counts are kept as before."""
+    url = f"sqlite:///{file}"
+    make_store_with_rows(url)
+    before = _hashes(url)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(
+            """
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema
+            SET sql = replace(sql, 'mode = ''append''', 'mode = ''partition'' OR mode = ''append''');
+            PRAGMA writable_schema = RESET;
+            ALTER TABLE class_part ADD COLUMN fingerprint BLOB NOT NULL DEFAULT x'';
+            DROP INDEX ix_incident_check_id;
+            CREATE INDEX ix_incident_check_id ON incident (check_id);
+            INSERT INTO class_state VALUES (7, 't.k', x'01', 'partition', x'02', 3, 1, 0, '', 1, 1);
+            INSERT INTO class_part VALUES (7, x'03', 3, x'04');
+            INSERT INTO class_size VALUES (7, 3, 1);
+            INSERT INTO class_count VALUES (7, x'03', 0, x'05', x'', 0);
+            UPDATE store_revision SET version_num = '0007';
+            """
+        )
+    with open_store(url) as store:
+        assert store.revision() == HEAD
+        assert store.rebuild_check() == []
+    assert _hashes(url) == before
+    described = file.parent / "described.db"
+    open_store(f"sqlite:///{described}").close()
+    ours, theirs = _schema_of(file), _schema_of(described)
+    assert [ours[name] for name in ("class_part", "ix_incident_check_id")] == [
+        theirs[name] for name in ("class_part", "ix_incident_check_id")
+    ]
+
+
 @pytest.mark.parametrize(("revision", "problem"), [(NEXT, "newer Tablewatch"), ("0006", "before the first release")])
 def test_a_store_of_another_build_is_refused_and_left_alone(older_store: str, revision: str, problem: str) -> None:
     """A store of a later release, or of a build before the first one, is named as such; nothing of it changes."""
