@@ -81,8 +81,8 @@ def _in_process(folder: Path) -> Cost:
     voice, week = Localizer("ja", ZONE), Week.parse(WEEK, ZONE)
 
     def work() -> None:
-        with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as view:
-            report = build_weekly(gather(project, view, week, END), week)
+        with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as tx:
+            report = build_weekly(gather(project, tx, week, END), week)
         as_html(report, voice)
 
     return median([measure(work) for _ in range(RUNS)])

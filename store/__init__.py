@@ -1,8 +1,16 @@
-"""Remember what was measured, what went wrong, what is due and what was told, on SQLite or PostgreSQL."""
+"""Results, incidents, slots, notifications, releases and the ledger, on SQLite or PostgreSQL.
+
+    open_store(url) -> Store
+      store.reading() -> ReadTransaction    one state, any number at a time
+      store.writing() -> WriteTransaction   one at a time; what it writes holds when the block ends, or not at all
+
+A transaction has a repository for each concept: `tx.results`, `tx.incidents`, `tx.schedule`, `tx.slots`, `tx.daemons`,
+`tx.outbox`, `tx.deliveries`, `tx.silences`, `tx.classes`, `tx.releases`, `tx.release_events`, `tx.ledger`. They take
+and return values of `incidents`, `checks` and `store`, never rows. `StoredLedger` and `StoredCounts` span transactions.
+"""
 
 from store._backup import Backup, backup
-from store._book import Book
-from store._class_counts import Staged
+from store._class_repository import Staged
 from store._counting import StoredCounts
 from store._engines import store_file
 from store._errors import (
@@ -22,7 +30,7 @@ from store._failpoint import FailPoint, reached
 from store._histories import History
 from store._ledger import StoredLedger
 from store._ledger_anchor import anchor_file
-from store._ledger_book import Tries
+from store._ledger_repository import Tries
 from store._lock import DaemonLock, daemon_lock, lock_holder
 from store._notices import (
     Changed,
@@ -44,13 +52,12 @@ from store._restore import Restored, restore
 from store._retention import Pruned
 from store._signature_key import signature_key
 from store._store import Store
+from store._transaction import ReadTransaction, WriteTransaction
 from store._values import Counts, IncidentFilter, Result, Run
-from store._view import View
 from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
 
 __all__ = [
     "Backup",
-    "Book",
     "Changed",
     "Counts",
     "DaemonLock",
@@ -70,6 +77,7 @@ __all__ = [
     "NotRecorded",
     "Pruned",
     "Quarantine",
+    "ReadTransaction",
     "ReleaseEvent",
     "ReleaseEventKind",
     "ReleaseLedger",
@@ -100,7 +108,7 @@ __all__ = [
     "StoredLedger",
     "Transition",
     "Tries",
-    "View",
+    "WriteTransaction",
     "anchor_file",
     "backup",
     "daemon_lock",

@@ -27,9 +27,9 @@ from checks.classes.counts import (
     Unfit,
 )
 from checks.classes.pairs import SignaturePairs
-from store._book import Book
-from store._class_counts import WHOLE_TABLE, Draft, Shard, Staged, part_rows
+from store._class_repository import WHOLE_TABLE, Draft, Shard, Staged, part_rows
 from store._store import Store
+from store._transaction import WriteTransaction
 
 BITS: Final = 9
 """The counts of a whole table lie in 512 rows, by the first bits of their signatures."""
@@ -44,7 +44,7 @@ _LONGEST_S: Final = 0.25
 """Others wait no longer for the store than this, and the time for one write more."""
 
 T = TypeVar("T")
-_Step: TypeAlias = Callable[[Book], None]
+_Step: TypeAlias = Callable[[WriteTransaction], None]
 _PAUSE: Final = None
 """In place of a step: what comes next takes its time, and nobody is to wait for the store meanwhile."""
 
@@ -57,8 +57,8 @@ class StoredCounts:
 
     def known_counts(self, subjects: Iterable[str]) -> Mapping[str, KnownCounts]:
         """Return what is kept, by subject."""
-        with self._store.reading() as view:
-            return view.known_counts(subjects)
+        with self._store.reading() as tx:
+            return tx.classes.known_counts(subjects)
 
     def stage_counts(self, changes: Mapping[str, ClassChange], *, now: datetime) -> Mapping[str, Staged | Unfit]:
         """Write changes, by subject; settle them in the transaction that remembers the result.
@@ -72,11 +72,11 @@ class StoredCounts:
 
     def releases(self, subject: str) -> Sequence[KnownRelease]:
         """Return the earlier releases that are remembered under a subject, the oldest first."""
-        with self._store.reading() as view:
-            return view.releases(subject)
+        with self._store.reading() as tx:
+            return tx.releases.of_subject(subject)
 
     def write_release(self, subject: str, release: KnownRelease) -> int:
-        """Write a release under a subject, and return its number; nobody sees it before `Book.end_release`.
+        """Write a release under a subject, and return its number; nobody sees it before `ReleaseWriter.end`.
 
         Raises:
             StoreConflict: one of that name is remembered already.
@@ -88,7 +88,7 @@ class StoredCounts:
         values = (triples[at : at + CLASS_VALUE] for at in range(0, len(triples), CLASS_VALUE))
 
         def steps() -> Iterator[_Step]:
-            yield lambda book: started.append(book.begin_release(subject, release))
+            yield lambda tx: started.append(tx.releases.begin(subject, release))
             for portion in _portions(rows, _ROWS):
                 yield partial(_add_released, started=started, rows=portion)
             for triple in _portions(values, _ROWS):
@@ -102,16 +102,16 @@ def in_turns(store: Store, steps: Iterator[_Step | None]) -> None:
     """Do steps in few transactions that keep nobody waiting for long; each is asked for once those before are done."""
     for step in steps:
         if step is not _PAUSE:
-            with store.writing() as book:
-                _do(book, chain([step], steps))
+            with store.writing() as tx:
+                _do(tx, chain([step], steps))
 
 
-def _do(book: Book, steps: Iterator[_Step | None]) -> None:
+def _do(tx: WriteTransaction, steps: Iterator[_Step | None]) -> None:
     until = monotonic() + _LONGEST_S
     for step in steps:
         if step is _PAUSE:
             return
-        step(book)
+        step(tx)
         if monotonic() >= until:
             return
 
@@ -148,14 +148,14 @@ class _Staging:
         elif self._draft is not None:
             yield from self._differ()
 
-    def _begin(self, book: Book) -> None:
-        draft = book.begin_counts(self._subject, self._change, now=self._now)
+    def _begin(self, tx: WriteTransaction) -> None:
+        draft = tx.classes.begin(self._subject, self._change, now=self._now)
         if isinstance(draft, Unfit):
             self._unfit = draft
             return
         self._draft = draft
         if not draft.is_first:
-            self._sizes = book.class_sizes(draft.state)
+            self._sizes = tx.classes.sizes(draft.state)
 
     def _fill(self) -> Iterator[_Step | None]:
         """Write all counts of a state that nobody looks at yet."""
@@ -193,26 +193,28 @@ class _Staging:
         is_long = more > _LONGEST_RUN or more + sum(map(len, self._runs)) > sum(self._sizes.values())
         return is_long or len(self._runs) >= _MOST_RUNS
 
-    def _write_parts(self, book: Book, rows: Sequence[Mapping[str, Any]]) -> None:
-        book.add_parts(self._of(), rows)
+    def _write_parts(self, tx: WriteTransaction, rows: Sequence[Mapping[str, Any]]) -> None:
+        tx.classes.add_parts(self._of(), rows)
 
-    def _replace(self, book: Book, part: PartCounts) -> None:
+    def _replace(self, tx: WriteTransaction, part: PartCounts) -> None:
         """Write what a part differs by from what holds of it."""
-        held = SignaturePairs.joined(shard.counts for shard in book.shards_in(self._of(), part.name, [0]))
+        held = SignaturePairs.joined(shard.counts for shard in tx.classes.shards_in(self._of(), part.name, [0]))
         difference = SignaturePairs.added(part.pairs, held.negative)
         self._differences.append(difference)
         if len(difference):
-            self._write(book, [Shard(part.name, 0, held, difference)])
+            self._write(tx, [Shard(part.name, 0, held, difference)])
 
-    def _read_runs(self, book: Book) -> None:
-        self._runs = book.runs_of(self._of())
+    def _read_runs(self, tx: WriteTransaction) -> None:
+        self._runs = tx.classes.runs_of(self._of())
 
-    def _add(self, book: Book, told: Mapping[int, SignaturePairs], added: Mapping[int, SignaturePairs]) -> None:
+    def _add(
+        self, tx: WriteTransaction, told: Mapping[int, SignaturePairs], added: Mapping[int, SignaturePairs]
+    ) -> None:
         """Learn how the sizes of classes change in some shards; where runs are folded, write these shards anew.
 
         `told`: what the change adds to them. `added`: what is to be added to what is stored of them.
         """
-        stored = {shard.number: shard for shard in book.shards_in(self._of(), WHOLE_TABLE, list(added))}
+        stored = {shard.number: shard for shard in tx.classes.shards_in(self._of(), WHOLE_TABLE, list(added))}
         every = SignaturePairs.joined(told.values())
         before = sum((run.of_each(every) for run in self._runs), _stored_of_each(told, stored))
         after = before + every.numbers()
@@ -229,16 +231,16 @@ class _Staging:
                 Shard(WHOLE_TABLE, number, entries.get(number, SignaturePairs()), more)
                 for number, more in added.items()
             ]
-            self._write(book, shards)
+            self._write(tx, shards)
 
-    def _write(self, book: Book, shards: Sequence[Shard]) -> None:
-        if self._unfit is None and book.is_overtaken(self._of()):
+    def _write(self, tx: WriteTransaction, shards: Sequence[Shard]) -> None:
+        if self._unfit is None and tx.classes.is_overtaken(self._of()):
             self._unfit = Unfit.OVERTAKEN
         if self._unfit is None:
-            book.write_shards(self._of(), shards)
+            tx.classes.write_shards(self._of(), shards)
 
-    def _abandon(self, book: Book) -> None:
-        book.abandon_counts(self._of().state)
+    def _abandon(self, tx: WriteTransaction) -> None:
+        tx.classes.abandon(self._of().state)
 
     def _of(self) -> Draft:
         if self._draft is None:
@@ -246,12 +248,12 @@ class _Staging:
         return self._draft
 
 
-def _add_released(book: Book, started: Sequence[int], rows: Sequence[tuple[bytes, bytes]]) -> None:
-    book.add_released(started[0], rows)
+def _add_released(tx: WriteTransaction, started: Sequence[int], rows: Sequence[tuple[bytes, bytes]]) -> None:
+    tx.releases.add_rows(started[0], rows)
 
 
-def _add_released_values(book: Book, started: Sequence[int], rows: Sequence[bytes]) -> None:
-    book.add_released_values(started[0], rows)
+def _add_released_values(tx: WriteTransaction, started: Sequence[int], rows: Sequence[bytes]) -> None:
+    tx.releases.add_values(started[0], rows)
 
 
 def _stored_of_each(

@@ -8,8 +8,8 @@ from typing import Final
 from sqlalchemy import delete, select
 
 from store._columns import columns_of
-from store._connected import Connected
 from store._given import any_of
+from store._repository import Repository
 from store._work import DaemonRecord, Quarantine
 from store._work_rows import DaemonRow, QuarantineRow
 
@@ -32,10 +32,10 @@ def rest_after(crashes: int) -> timedelta | None:
     return min(_SHORTEST_REST * (1 << doublings), _LONGEST_REST)
 
 
-class DaemonView(Connected):
+class DaemonReader(Repository):
     """What can be asked about daemons."""
 
-    def daemons(self) -> list[DaemonRecord]:
+    def records(self) -> list[DaemonRecord]:
         """Return the daemons that run or ran lately, the one that started last first."""
         rows = self._connection.execute(
             select(*columns_of(DaemonRow)).order_by(_DAEMON.c.started_at.desc(), _DAEMON.c.id)
@@ -48,10 +48,10 @@ class DaemonView(Connected):
         return [Quarantine(*row) for row in rows]
 
 
-class DaemonBook(DaemonView):
+class DaemonWriter(DaemonReader):
     """What can be written about daemons."""
 
-    def daemon_is(self, daemon: DaemonRecord) -> None:
+    def save(self, daemon: DaemonRecord) -> None:
         """Remember how a daemon is, in place of what was known; forget those that were silent for 7 days."""
         entries = {field.name: getattr(daemon, field.name) for field in fields(daemon)}
         new = {name: value for name, value in entries.items() if name != "id"}
@@ -60,7 +60,7 @@ class DaemonBook(DaemonView):
         )
         self._connection.execute(delete(_DAEMON).where(_DAEMON.c.heartbeat_at < daemon.heartbeat_at - SILENT))
 
-    def crashed(
+    def count_crash(
         self, check_id: str, now: datetime, backoff: Callable[[int], timedelta | None] = rest_after
     ) -> Quarantine:
         """Count that a check killed its worker. `backoff` says for how long it is left alone after so many crashes."""
@@ -77,7 +77,7 @@ class DaemonBook(DaemonView):
         )
         return Quarantine(check_id, crashes, until, now)
 
-    def absolve(self, check_ids: Iterable[str]) -> None:
+    def clear_crashes(self, check_ids: Iterable[str]) -> None:
         """Forget the crashes of checks that ran well, or are no longer configured."""
         batch = any_of(self._connection, check_ids, "check_id")
         self._connection.execute(delete(_QUARANTINE).where(_QUARANTINE.c.check_id.in_(batch)))

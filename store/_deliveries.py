@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, update
 
-from store._connected import Connected
 from store._errors import NotRecorded
 from store._given import any_of
 from store._notice_rows import DeliveryRow
 from store._notices import Delivery, DeliveryState, MessageSubject
+from store._repository import Repository
 
 _DELIVERY: Final = DeliveryRow.__table__
 _FIELDS: Final = tuple(field.name for field in fields(Delivery))
@@ -45,10 +45,10 @@ _FOLLOWS: Final = and_(
 )
 
 
-class DeliveryView(Connected):
+class DeliveryReader(Repository):
     """What can be asked about messages."""
 
-    def deliveries(self, since: datetime, limit: int) -> list[Delivery]:
+    def since(self, since: datetime, limit: int) -> list[Delivery]:
         """Return messages that were written since a moment, newest first."""
         rows = self._connection.execute(
             select(*_COLUMNS)
@@ -58,7 +58,7 @@ class DeliveryView(Connected):
         )
         return [Delivery(**row) for row in rows.mappings()]
 
-    def delivery(self, delivery_id: str) -> Delivery:
+    def get(self, delivery_id: str) -> Delivery:
         """Return one message.
 
         Raises:
@@ -69,7 +69,7 @@ class DeliveryView(Connected):
             raise NotRecorded(f"message {delivery_id} is not in the store; 'tablewatch alert log' shows those that are")
         return Delivery(**row)
 
-    def delivery_states(self, delivery_ids: Iterable[str]) -> Mapping[str, DeliveryState]:
+    def states(self, delivery_ids: Iterable[str]) -> Mapping[str, DeliveryState]:
         """Return how far messages are, by id; those that retention took are left out."""
         batch = any_of(self._connection, delivery_ids, "delivery_id")
         rows = self._connection.execute(select(_DELIVERY.c.id, _DELIVERY.c.state).where(_DELIVERY.c.id.in_(batch)))
@@ -83,7 +83,7 @@ class DeliveryView(Connected):
         )
         return {row.id: row.sent_at for row in self._connection.execute(sent)}
 
-    def delivery_counts(self) -> Mapping[DeliveryState, int]:
+    def count_by_state(self) -> Mapping[DeliveryState, int]:
         """Count messages by how far they are; every state is there."""
         number = select(func.count()).select_from(_DELIVERY)
         waiting = self._connection.scalar(number.where(_IS_WAITING)) or 0
@@ -91,7 +91,7 @@ class DeliveryView(Connected):
         sent = (self._connection.scalar(number) or 0) - waiting - dead  # no index has those alone: they are the most
         return {DeliveryState.WAITING: waiting, DeliveryState.SENT: sent, DeliveryState.DEAD: dead}
 
-    def delivered_since(self, channel: str, since: datetime) -> list[datetime]:
+    def created_since(self, channel: str, since: datetime) -> list[datetime]:
         """Return when messages about incidents were written for a channel, oldest first, whether they were sent or not.
 
         A channel that cannot be reached would otherwise be flooded when it can be again.
@@ -104,10 +104,10 @@ class DeliveryView(Connected):
         return list(self._connection.scalars(written.order_by(_DELIVERY.c.created_at)))
 
 
-class DeliveryBook(DeliveryView):
+class DeliveryWriter(DeliveryReader):
     """What can be written about messages."""
 
-    def add_deliveries(self, rows: Sequence[Delivery]) -> None:
+    def add(self, rows: Sequence[Delivery]) -> None:
         """Remember messages to send, in this order.
 
         Raises:
@@ -115,7 +115,7 @@ class DeliveryBook(DeliveryView):
         """
         self._insert(_DELIVERY, [{name: getattr(row, name) for name in _FIELDS} for row in rows])
 
-    def lease_deliveries(
+    def lease(
         self,
         now: datetime,
         *,
@@ -141,7 +141,7 @@ class DeliveryBook(DeliveryView):
         in_order = sorted(rows.mappings(), key=lambda row: (row["next_try_at"], row["number"]))
         return [Delivery(**{name: row[name] for name in _FIELDS}) for row in in_order]
 
-    def take_back_deliveries(self, now: datetime, *, holder: str) -> int:
+    def take_back(self, now: datetime, *, holder: str) -> int:
         """Free the messages that others have leased: for the one who sends for all, when he begins to. Gives how many.
 
         Whoever had them is dead, or sends no more; at worst a message is sent twice, under its id.
@@ -149,7 +149,7 @@ class DeliveryBook(DeliveryView):
         of_others = (_IS_WAITING, _DELIVERY.c.lease_until_at > now, _DELIVERY.c.holder != holder)
         return self._connection.execute(update(_DELIVERY).where(*of_others).values(lease_until_at=None)).rowcount
 
-    def sent(self, delivery_id: str, at: datetime, holder: str) -> bool:
+    def mark_sent(self, delivery_id: str, at: datetime, holder: str) -> bool:
         """Remember that a message was sent; says whether it still waited.
 
         Whoever sent it: what was delivered was delivered, also when the lease was over.
@@ -162,7 +162,7 @@ class DeliveryBook(DeliveryView):
         new = {"next_try_at": next_try_at, "error": error, "lease_until_at": None}
         return self._end_try(delivery_id, new, only_of=holder)
 
-    def bury(self, delivery_id: str, at: datetime, error: str, holder: str) -> bool:
+    def mark_dead(self, delivery_id: str, at: datetime, error: str, holder: str) -> bool:
         """Return a message up after its last try; says whether it was still this holder's."""
         new = {"state": DeliveryState.DEAD, "buried_at": at, "error": error, "lease_until_at": None}
         return self._end_try(delivery_id, new, only_of=holder)
@@ -178,7 +178,7 @@ class DeliveryBook(DeliveryView):
         Raises:
             NotRecorded: there is none with that id.
         """
-        delivery = self.delivery(delivery_id)
+        delivery = self.get(delivery_id)
         anew = {
             "state": DeliveryState.WAITING,
             "attempts": 0,
@@ -188,7 +188,7 @@ class DeliveryBook(DeliveryView):
             "error": None,
         }
         self._connection.execute(update(_DELIVERY).where(_DELIVERY.c.id == delivery.id).values(anew))
-        return self.delivery(delivery_id)
+        return self.get(delivery_id)
 
     def _end_try(self, delivery_id: str, new: Mapping[str, Any], *, only_of: str | None = None) -> bool:
         mine = [] if only_of is None else [_DELIVERY.c.holder == only_of]

@@ -33,17 +33,17 @@ from remedies.differential_privacy.ledger import (
     Standing,
     check_amount,
 )
-from store._book import Book
 from store._errors import LedgerBroken, NotRecorded, StoreConflict
 from store._failpoint import FailPoint, reached
 from store._json import from_text, to_text
 from store._ledger_anchor import Anchor, AnchorFile
 from store._ledger_audit import audit, disagreement
-from store._ledger_book import LedgerView, StoredBudget, Tries
 from store._ledger_chain import ChainedEntry, EntryKind, LedgerFact
+from store._ledger_repository import LedgerReader, StoredBudget, Tries
 from store._ledger_resume import carry_over, described, resumed_already
 from store._request_claims import RequestClaim
 from store._store import Store
+from store._transaction import WriteTransaction
 
 _Result = TypeVar("_Result")
 
@@ -68,22 +68,22 @@ class StoredLedger:
         """
         known_by = sorted(marks)
 
-        def make(book: Book) -> Standing:
-            if book.budget(budget.data_set, budget.unit) is not None:
+        def make(tx: WriteTransaction) -> Standing:
+            if tx.ledger.budget(budget.data_set, budget.unit) is not None:
                 raise StoreConflict(
                     f"a budget of {budget.data_set} for each {budget.unit} is there already; what is spent of it stays "
                     "spent; its total can be changed, with a reason"
                 )
-            for other, others in book.identified_budgets():
+            for other, others in tx.ledger.identified_budgets():
                 if other != budget.data_set and not others.isdisjoint(known_by):
                     raise StoreConflict(
                         f"the ledger has a budget of {other}, and {budget.data_set} is the same table in other words; "
                         f"ask for {other}: what is spent of a table stays spent under each of its names"
                     )
-            stored = book.add_budget(budget, body=described(budget), actor=actor, now=now)
+            stored = tx.ledger.add_budget(budget, body=described(budget), actor=actor, now=now)
             if known_by:
                 body = to_text({"data_set": budget.data_set, "marks": known_by})
-                book.append_fact(LedgerFact(EntryKind.IDENTIFIED, body, actor, now, budget=stored.id))
+                tx.ledger.append(LedgerFact(EntryKind.IDENTIFIED, body, actor, now, budget=stored.id))
             return Standing(budget, 0, 0)
 
         return self.write(make)
@@ -97,13 +97,13 @@ class StoredLedger:
         check_amount("the total", total)
         _check_reason(reason)
 
-        def change(book: Book) -> Standing:
-            known = _budget(book, data_set, unit)
-            if not book.set_total(known.id, total):
+        def change(tx: WriteTransaction) -> Standing:
+            known = _budget(tx.ledger, data_set, unit)
+            if not tx.ledger.set_total(known.id, total):
                 raise StoreConflict(f"more of the budget of {data_set} is spent already than that total")
             body = to_text({"reason": reason})
-            book.append_fact(LedgerFact(EntryKind.CHANGED, body, actor, now, budget=known.id, nano=total))
-            return book.ledger_standing(replace(known, budget=replace(known.budget, total=total)))
+            tx.ledger.append(LedgerFact(EntryKind.CHANGED, body, actor, now, budget=known.id, nano=total))
+            return tx.ledger.standing(replace(known, budget=replace(known.budget, total=total)))
 
         return self.write(change)
 
@@ -113,14 +113,14 @@ class StoredLedger:
         Raises:
             NotRecorded: no such budget.
         """
-        with self._store.reading() as view:
-            return view.ledger_standing(_budget(view, data_set, unit))
+        with self._store.reading() as tx:
+            return tx.ledger.standing(_budget(tx.ledger, data_set, unit))
 
     def standings(self, data_set: str | None = None) -> Sequence[Standing]:
         """Return all budgets, or those of a data set, in the order in which they were created."""
-        with self._store.reading() as view:
-            stored_budgets = (budget for budget in view.budgets() if data_set in {None, budget.budget.data_set})
-            return [view.ledger_standing(stored_budget) for stored_budget in stored_budgets]
+        with self._store.reading() as tx:
+            stored_budgets = (budget for budget in tx.ledger.budgets() if data_set in {None, budget.budget.data_set})
+            return [tx.ledger.standing(stored_budget) for stored_budget in stored_budgets]
 
     def claim(self, request_id: str, *, patience: timedelta = timedelta(0)) -> RequestClaim | None:
         """Claim a request, so that nobody else charges it meanwhile: from before `reserve` until its answer is stored.
@@ -135,8 +135,8 @@ class StoredLedger:
 
     def is_answered(self, request_id: str) -> bool:
         """Return whether the answer of a request is stored: to reserve it again costs nothing."""
-        with self._store.reading() as view:
-            return view.stored_answer(request_id) is not None
+        with self._store.reading() as tx:
+            return tx.ledger.stored_answer(request_id) is not None
 
     def reserve(self, charge: Charge, *, actor: str, now: datetime) -> Granted | Answered | Refusal:
         """Charge a budget, before the data is looked at.
@@ -149,7 +149,7 @@ class StoredLedger:
             LedgerBroken: the ledger does not fit its anchor; nothing was charged.
             StoreBusy, StoreUnavailable: nothing may be looked at; a charge may have been made.
         """
-        return self.write(lambda book: self._reserve(book, charge, actor=actor, now=now))
+        return self.write(lambda tx: self._reserve(tx, charge, actor=actor, now=now))
 
     def store_answer(
         self, granted: Granted, answer: Mapping[str, Json], *, actor: str, now: datetime
@@ -162,7 +162,7 @@ class StoredLedger:
             NotRecorded: the charge is not in this ledger. LedgerBroken: the ledger does not fit its anchor.
             RowRefused: the answer has a value that cannot be kept.
         """
-        return self.write(lambda book: self._store_answer(book, granted, answer, actor=actor, now=now))
+        return self.write(lambda tx: self._store_answer(tx, granted, answer, actor=actor, now=now))
 
     def answers(self, data_set: str, unit: str, *, limit: int = 100) -> Sequence[GivenAnswer]:
         """Return the last answers about a data set, newest first: each was given out already, or could have been.
@@ -170,13 +170,13 @@ class StoredLedger:
         Raises:
             NotRecorded: no such budget.
         """
-        with self._store.reading() as view:
-            return [_given(*pair) for pair in view.answers(_budget(view, data_set, unit).id, limit)]
+        with self._store.reading() as tx:
+            return [_given(*pair) for pair in tx.ledger.answers(_budget(tx.ledger, data_set, unit).id, limit)]
 
     def tries(self, prefix: str, request_id: str) -> Tries:
         """Return what became of a request, and of the series of requests whose ids begin with a prefix."""
-        with self._store.reading() as view:
-            return view.tries(prefix, request_id)
+        with self._store.reading() as tx:
+            return tx.ledger.tries(prefix, request_id)
 
     def problem(self) -> str | None:
         """Describe why nothing is granted.
@@ -189,8 +189,8 @@ class StoredLedger:
             anchor = self._anchor.read()  # before the database, which then cannot be behind it
         except LedgerBroken as broken:
             return str(broken)
-        with self._store.reading() as view:
-            return disagreement(view, anchor)
+        with self._store.reading() as tx:
+            return disagreement(tx.ledger, anchor)
 
     def verify(self) -> Audit:
         """Walk the whole chain, add up every charge, and compare with the budgets and with the anchor."""
@@ -199,8 +199,8 @@ class StoredLedger:
             anchor = self._anchor.read()  # before the database, which then cannot be behind it
         except LedgerBroken as broken:
             anchor = broken
-        with self._store.reading() as view:
-            return audit(view, anchor)
+        with self._store.reading() as tx:
+            return audit(tx.ledger, anchor)
 
     def resume(self, *, reason: str, actor: str, now: datetime) -> None:
         """Go on with a ledger that does not fit its anchor, for a reason that is kept.
@@ -213,19 +213,19 @@ class StoredLedger:
             Misfit: no reason. StoreConflict: the ledger fits its anchor. LedgerBroken: the anchor is damaged.
         """
         _check_reason(reason)
-        with self._store.writing() as book:
+        with self._store.writing() as tx:
             anchor = self._anchor.read()
-            problem = disagreement(book, anchor)
+            problem = disagreement(tx.ledger, anchor)
             if problem is None:
                 raise StoreConflict("the ledger fits its anchor; there is nothing to resume")
-            if anchor is None or not resumed_already(book, anchor):
+            if anchor is None or not resumed_already(tx.ledger, anchor):
                 parts = None if anchor is None else {"number": anchor.head.number, "hash": anchor.head.hash.hex()}
                 body = to_text({"reason": reason, "problem": problem, "anchor": parts})
-                apart = anchor is not None and book.ledger_head().number >= anchor.head.number
-                book.append_fact(LedgerFact(EntryKind.RESUMED, body, actor, now))
+                apart = anchor is not None and tx.ledger.head().number >= anchor.head.number
+                tx.ledger.append(LedgerFact(EntryKind.RESUMED, body, actor, now))
                 if anchor is not None:
-                    carry_over(book, anchor, apart=apart, actor=actor, now=now)
-            mark = _mark(book)
+                    carry_over(tx.ledger, anchor, apart=apart, actor=actor, now=now)
+            mark = _mark(tx.ledger)
         self._anchor.replace(mark)
 
     @property
@@ -233,25 +233,25 @@ class StoredLedger:
         """Return the store that it is in."""
         return self._store
 
-    def write(self, act: Callable[[Book], _Result]) -> _Result:
+    def write(self, act: Callable[[WriteTransaction], _Result]) -> _Result:
         """Do something in one transaction, and return its result once what it appended is under the anchor.
 
         Raises:
             LedgerBroken: the ledger does not fit its anchor; nothing was written.
         """
-        with self._store.writing() as book:
-            anchor = self._fitting_anchor(book)
-            result = act(book)
-            mark = _mark(book)
+        with self._store.writing() as tx:
+            anchor = self._fitting_anchor(tx)
+            result = act(tx)
+            mark = _mark(tx.ledger)
             reached(FailPoint.BEFORE_CHARGE)
         if mark.head != anchor.head:
             reached(FailPoint.AFTER_CHARGE)
             self._advance(mark)
         return result
 
-    def _fitting_anchor(self, book: Book) -> Anchor:
+    def _fitting_anchor(self, tx: WriteTransaction) -> Anchor:
         anchor = self._anchor.read()
-        problem = disagreement(book, anchor)
+        problem = disagreement(tx.ledger, anchor)
         if problem is not None:
             raise LedgerBroken(
                 f"{problem} ({self._anchor.file}); nothing is granted; verify the ledger, then resume it with a reason"
@@ -261,14 +261,16 @@ class StoredLedger:
     def _advance(self, mark: Anchor) -> None:
         if self._anchor.advance(mark):
             return
-        with self._store.reading() as view:  # somebody was faster; what he vouches for must hold this entry
-            if view.ledger_hash(mark.head.number) != mark.head.hash:
+        with self._store.reading() as tx:  # somebody was faster; what he vouches for must hold this entry
+            if tx.ledger.hash_of(mark.head.number) != mark.head.hash:
                 raise LedgerBroken(
                     f"entry {mark.head.number} of the ledger is lost again: the database was replaced meanwhile"
                 )
 
-    def _reserve(self, book: Book, charge: Charge, *, actor: str, now: datetime) -> Granted | Answered | Refusal:
-        stored = _budget(book, charge.data_set, charge.unit)
+    def _reserve(
+        self, tx: WriteTransaction, charge: Charge, *, actor: str, now: datetime
+    ) -> Granted | Answered | Refusal:
+        stored = _budget(tx.ledger, charge.data_set, charge.unit)
         if (charge.accounting, charge.adjacency) != (stored.budget.accounting, stored.budget.adjacency):
             raise Misfit(
                 f"a cost for {charge.adjacency} neighbours in {charge.accounting} accounting cannot be charged to a "
@@ -280,37 +282,37 @@ class StoredLedger:
             request=charge.request_id,
             nano=charge.nano,
         )
-        earlier = book.first_reservation(charge.request_id)
+        earlier = tx.ledger.first_reservation(charge.request_id)
         left = stored.budget.total - stored.spent
         if earlier is not None:
             if (earlier.budget, earlier.nano, earlier.body) != (fact.budget, fact.nano, fact.body):
                 return Refusal(RefusalReason.OTHER_CONTENT, charge, left)
-            answer = book.stored_answer(charge.request_id)
+            answer = tx.ledger.stored_answer(charge.request_id)
             if answer is not None:
                 return Answered(from_text(answer)["answer"])
-        if not book.spend(stored.id, charge.nano):
+        if not tx.ledger.spend(stored.id, charge.nano):
             return Refusal(RefusalReason.SPENT, charge, left)
-        entry = book.append_fact(fact)
+        entry = tx.ledger.append(fact)
         return Granted(charge, entry.number, entry.hash)
 
     def _store_answer(
-        self, book: Book, granted: Granted, answer: Mapping[str, Json], *, actor: str, now: datetime
+        self, tx: WriteTransaction, granted: Granted, answer: Mapping[str, Json], *, actor: str, now: datetime
     ) -> Mapping[str, Json]:
         request = granted.charge.request_id
-        reserved = book.ledger_entry(granted.entry)
+        reserved = tx.ledger.entry(granted.entry)
         if reserved is None or (reserved.hash, reserved.fact.request) != (granted.proof, request):
             raise NotRecorded(f"the charge of request '{request}' is not in this ledger; its answer was not stored")
-        body = book.stored_answer(request)
+        body = tx.ledger.stored_answer(request)
         if body is None:
             body = to_text({"answer": answer, "reservation": granted.entry})
             fact = LedgerFact(EntryKind.ANSWERED, body, actor, now, budget=reserved.fact.budget, request=request)
-            book.append_fact(fact)
+            tx.ledger.append(fact)
         stored: Mapping[str, Json] = from_text(body)["answer"]
         return stored
 
 
-def _budget(view: LedgerView, data_set: str, unit: str) -> StoredBudget:
-    stored_budget = view.budget(data_set, unit)
+def _budget(ledger: LedgerReader, data_set: str, unit: str) -> StoredBudget:
+    stored_budget = ledger.budget(data_set, unit)
     if stored_budget is None:
         raise NotRecorded(f"{data_set} has no privacy budget for each {unit}; create one")
     return stored_budget
@@ -327,8 +329,8 @@ def _given(charged: ChainedEntry, answered: ChainedEntry) -> GivenAnswer:
     )
 
 
-def _mark(view: LedgerView) -> Anchor:
-    return Anchor(view.ledger_head(), [(stored.budget, stored.spent) for stored in view.budgets()])
+def _mark(ledger: LedgerReader) -> Anchor:
+    return Anchor(ledger.head(), [(stored.budget, stored.spent) for stored in ledger.budgets()])
 
 
 def _check_reason(reason: str) -> None:

@@ -9,19 +9,19 @@ from remedies.differential_privacy.ledger import Audit, Flaw
 from store._errors import LedgerBroken, StoreCorrupt
 from store._json import from_text
 from store._ledger_anchor import Anchor
-from store._ledger_book import LedgerView
 from store._ledger_chain import START, ChainedEntry, EntryKind, Head, LedgerFact
+from store._ledger_repository import LedgerReader
 from store._ledger_resume import described
 
 _BATCH: Final = 1000
 
 
-def disagreement(view: LedgerView, anchor: Anchor | None) -> str | None:
+def disagreement(ledger: LedgerReader, anchor: Anchor | None) -> str | None:
     """Describe how the end of the ledger differs from what the anchor vouches for; None if it does not.
 
     Entries after the anchor are none: whoever made them died before they were used.
     """
-    head = view.ledger_head()
+    head = ledger.head()
     if anchor is None:
         return "the anchor of the ledger is missing" if head.number else None
     if head.number < anchor.head.number:
@@ -29,33 +29,33 @@ def disagreement(view: LedgerView, anchor: Anchor | None) -> str | None:
             f"the ledger ends at entry {head.number}, its anchor vouches for {anchor.head.number}: an old backup is in "
             "its place"
         )
-    if view.ledger_hash(anchor.head.number) != anchor.head.hash:
+    if ledger.hash_of(anchor.head.number) != anchor.head.hash:
         return (
             f"entry {anchor.head.number} of the ledger is not the one that its anchor vouches for: another ledger is "
             "in its place, or one that went on without the anchor"
         )
-    spent = {(budget.budget.data_set, budget.budget.unit): budget.spent for budget in view.budgets()}
+    spent = {(budget.budget.data_set, budget.budget.unit): budget.spent for budget in ledger.budgets()}
     if any(spent.get((budget.data_set, budget.unit), -1) < known for budget, known in anchor.spent):
         return "less is spent of a budget than the anchor of the ledger knows"
     return None
 
 
-def audit(view: LedgerView, anchor: Anchor | LedgerBroken | None) -> Audit:
-    """Look at every entry; `anchor`: as it was before the transaction of the view began."""
+def audit(ledger: LedgerReader, anchor: Anchor | LedgerBroken | None) -> Audit:
+    """Look at every entry; `anchor`: as it was before the transaction began."""
     walk = _Walk()
-    for entry in _entries(view):
+    for entry in _entries(ledger):
         walk.take(entry)
-    walk.compare(view)
+    walk.compare(ledger)
     if isinstance(anchor, LedgerBroken):
         return Audit(walk.count, None, [*walk.flaws, Flaw(None, str(anchor))])
-    problem = disagreement(view, anchor)
+    problem = disagreement(ledger, anchor)
     results = [] if problem is None else [Flaw(None, problem)]
     return Audit(walk.count, None if anchor is None else anchor.head.number, [*walk.flaws, *results])
 
 
-def _entries(view: LedgerView) -> Iterator[ChainedEntry]:
+def _entries(ledger: LedgerReader) -> Iterator[ChainedEntry]:
     last = START.number
-    while batch := view.ledger_entries(last, _BATCH):
+    while batch := ledger.entries(last, _BATCH):
         yield from batch
         last = batch[-1].number
 
@@ -134,10 +134,10 @@ class _Walk:
         self.answered.add(fact.request)
         return None
 
-    def compare(self, view: LedgerView) -> None:
+    def compare(self, ledger: LedgerReader) -> None:
         """Compare with where the budgets stand."""
         try:
-            stored = {budget.id: budget for budget in view.budgets()}
+            stored = {budget.id: budget for budget in ledger.budgets()}
         except (Misfit, ValueError):
             self.flaws.append(Flaw(None, "a budget cannot be read"))
             return

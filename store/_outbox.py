@@ -8,10 +8,10 @@ from sqlalchemy import Select, func, literal_column, select, update
 
 from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reopened, Resolved, State, from_us
 from store._columns import columns_of
-from store._connected import Connected
 from store._given import any_of
 from store._notice_rows import ToldRow, TransitionRow
 from store._notices import Changed, Lasting, LastNotification, Transition
+from store._repository import Repository
 from store._rows import IncidentRow
 
 _AT_ONCE: Final = from_us(0)
@@ -41,10 +41,10 @@ def to_hear_of(before: Incident | None, change: Change) -> Changed | None:  # no
     return None
 
 
-class OutboxView(Connected):
+class OutboxReader(Repository):
     """What can be asked about transitions and what was told."""
 
-    def transitions(self, now: datetime, limit: int) -> list[Transition]:
+    def due(self, now: datetime, limit: int) -> list[Transition]:
         """Return transitions on which a decision is due, in the order in which they were written.
 
         Those that were postponed until a moment come after those that were not, the earliest moment first.
@@ -52,35 +52,35 @@ class OutboxView(Connected):
         due = _transitions().where(_TRANSITION.c.settled_at.is_(None), _TRANSITION.c.not_before_at <= now)
         return self._ordered(due.order_by(_TRANSITION.c.not_before_at, _TRANSITION.c.id).limit(limit))
 
-    def waiting_transitions(self, limit: int) -> list[Transition]:
+    def waiting(self, limit: int) -> list[Transition]:
         """Return transitions that are not settled, also those that were postponed."""
         waiting = _transitions().where(_TRANSITION.c.settled_at.is_(None))
         return self._ordered(waiting.order_by(_TRANSITION.c.not_before_at, _TRANSITION.c.id).limit(limit))
 
-    def decisions(self, since: datetime, limit: int) -> list[Transition]:
+    def decided_since(self, since: datetime, limit: int) -> list[Transition]:
         """Return transitions of changes recorded since a moment that were decided on or postponed, newest first."""
         decided = _transitions().where(_TRANSITION.c.recorded_at >= since, _TRANSITION.c.decision.is_not(None))
         return self._ordered(decided.order_by(_TRANSITION.c.recorded_at.desc(), _TRANSITION.c.id.desc()).limit(limit))
 
-    def last_transitions(self, incident_ids: Iterable[int]) -> Mapping[int, Transition]:
+    def latest(self, incident_ids: Iterable[int]) -> Mapping[int, Transition]:
         """Return the newest transition of each of these incidents, settled or not; imported ones have none."""
         batch = any_of(self._connection, incident_ids, "incident_number")
         newest = select(func.max(_TRANSITION.c.id)).where(_TRANSITION.c.incident_id.in_(batch))
         wanted = _transitions().where(_TRANSITION.c.id.in_(newest.group_by(_TRANSITION.c.incident_id)))
         return {one.incident_id: one for one in self._ordered(wanted)}
 
-    def lasting(self) -> list[Lasting]:
+    def open_incidents(self) -> list[Lasting]:
         """Return what says who is to hear of each incident that lasts, by number; much less than all of it."""
         columns = (_INCIDENT.c.id, _INCIDENT.c.table_name, _INCIDENT.c.severity, _INCIDENT.c.kind)
         lasting = select(*columns).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
         return sorted(Lasting(*row) for row in self._connection.execute(lasting))
 
-    def told(self, incident_ids: Iterable[int]) -> list[LastNotification]:
+    def last_notifications(self, incident_ids: Iterable[int]) -> list[LastNotification]:
         """Return what each channel was last told about these incidents, by incident and channel."""
         batch = any_of(self._connection, incident_ids, "incident_number")
         return self._told(select(*columns_of(ToldRow)).where(_TOLD.c.incident_id.in_(batch)))
 
-    def told_open(self) -> list[LastNotification]:
+    def last_notifications_of_open(self) -> list[LastNotification]:
         """Return what each channel was last told about incidents that last, by incident and channel."""
         lasting = select(_INCIDENT.c.id).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
         return self._told(select(*columns_of(ToldRow)).where(_TOLD.c.incident_id.in_(lasting)))
@@ -107,7 +107,7 @@ class OutboxView(Connected):
         ]
 
 
-class OutboxBook(OutboxView):
+class OutboxWriter(OutboxReader):
     """What can be written about transitions and what was told."""
 
     def settle(self, ids: Iterable[int], at: datetime, decision: Mapping[str, Any]) -> set[int]:
@@ -128,7 +128,7 @@ class OutboxBook(OutboxView):
         settled = update(_TRANSITION).where(_TRANSITION.c.id.in_(batch), _TRANSITION.c.settled_at.is_not(None))
         return self._connection.execute(settled.values(settled_at=None, not_before_at=now)).rowcount
 
-    def tell(self, rows: Sequence[LastNotification]) -> None:
+    def save_notifications(self, rows: Sequence[LastNotification]) -> None:
         """Remember what channels were told, in place of what they were told before about the same incidents.
 
         Raises:
@@ -143,7 +143,7 @@ class OutboxBook(OutboxView):
             [{column.key: getattr(row, column.key) for column in _TOLD.c} for row in rows],
         )
 
-    def _add_transitions(self, results: Iterable[tuple[int, Changed]], recorded_at: datetime) -> None:
+    def add_transitions(self, results: Iterable[tuple[int, Changed]], recorded_at: datetime) -> None:
         """Write down what was changed, beside the change itself."""
         self._insert(
             _TRANSITION,

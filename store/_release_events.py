@@ -10,8 +10,8 @@ from sqlalchemy import Index, insert, select
 
 from checks import Json
 from store._columns import STRICT, Row, columns_of, key, line, one_of, time, word
-from store._connected import Connected
 from store._json import from_text, to_text
+from store._repository import Repository
 
 
 class ReleaseEventKind(StrEnum):
@@ -53,12 +53,10 @@ class ReleaseEventRow(Row, table=True):
 _EVENT: Final = ReleaseEventRow.__table__
 
 
-class ReleaseEventView(Connected):
+class ReleaseEventReader(Repository):
     """What can be asked about decisions and exports."""
 
-    def release_events(
-        self, release: str | None = None, kind: ReleaseEventKind | None = None
-    ) -> Sequence[ReleaseEvent]:
+    def matching(self, release: str | None = None, kind: ReleaseEventKind | None = None) -> Sequence[ReleaseEvent]:
         """Return the facts about a release, or about all, the oldest first."""
         values = select(*columns_of(ReleaseEventRow)).order_by(_EVENT.c.id)
         if release is not None:
@@ -69,10 +67,10 @@ class ReleaseEventView(Connected):
         return [ReleaseEvent(**{**row, "body": from_text(row["body"])}) for row in rows]
 
 
-class ReleaseEventBook(ReleaseEventView):
+class ReleaseEventWriter(ReleaseEventReader):
     """What can be written of decisions and exports."""
 
-    def add_release_event(self, event: ReleaseEvent) -> int:
+    def add(self, event: ReleaseEvent) -> int:
         """Write a fact, and give its number."""
         row: dict[str, object] = {"release": event.release, "kind": event.kind, "recorded_at": event.recorded_at}
         row |= {"actor": event.actor, "note": event.note, "body": to_text(event.body)}

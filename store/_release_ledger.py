@@ -15,12 +15,11 @@ from typing import Any, Final, TypeVar
 from checks.classes.counts import CLASS_VALUE, SIGNATURE, KnownRelease
 from incidents import to_us
 from remedies.differential_privacy.ledger import Audit, Flaw
-from store._book import Book
 from store._json import from_text, to_text
 from store._ledger import StoredLedger
 from store._ledger_chain import EntryKind, LedgerFact
 from store._release_events import ReleaseEvent, ReleaseEventKind
-from store._view import View
+from store._transaction import ReadTransaction, WriteTransaction
 
 _Result = TypeVar("_Result")
 _Key = Callable[[], bytes]
@@ -47,7 +46,7 @@ class ReleaseLedger:
         """Use a ledger; `key` returns the key of the store's signatures, and is asked only where there is a fact."""
         self._ledger, self._key = ledger, key
 
-    def write(self, act: Callable[[Book], _Result]) -> _Result:
+    def write(self, act: Callable[[WriteTransaction], _Result]) -> _Result:
         """Do something in one transaction that fits the anchor, and move the anchor on.
 
         Raises:
@@ -55,39 +54,39 @@ class ReleaseLedger:
         """
         return self._ledger.write(act)
 
-    def append(self, book: Book, event: ReleaseEvent, persons: RememberedPersons | None = None) -> int:
+    def append(self, tx: WriteTransaction, event: ReleaseEvent, persons: RememberedPersons | None = None) -> int:
         """Write a fact and its entry, and return its number. `persons`: whom the file of an export holds."""
-        number = book.add_release_event(event)
+        number = tx.release_events.add(event)
         key = self._key()
         parts = {"event": number, "mac": _event_mac(event, number, key), **_persons_part(persons, key)}
-        book.append_fact(LedgerFact(EntryKind.RELEASE, to_text(parts), event.actor, event.recorded_at))
+        tx.ledger.append(LedgerFact(EntryKind.RELEASE, to_text(parts), event.actor, event.recorded_at))
         return number
 
-    def append_persons(self, book: Book, persons: RememberedPersons, *, actor: str, now: datetime) -> None:
+    def append_persons(self, tx: WriteTransaction, persons: RememberedPersons, *, actor: str, now: datetime) -> None:
         """Write the entry of persons that are remembered apart from an export."""
         parts = {"event": None, **_persons_part(persons, self._key())}
-        book.append_fact(LedgerFact(EntryKind.RELEASE, to_text(parts), actor, now))
+        tx.ledger.append(LedgerFact(EntryKind.RELEASE, to_text(parts), actor, now))
 
     def verify(self) -> Audit:
         """Verify the whole chain, the anchor, and each fact of a release with the persons that are remembered."""
         audit = self._ledger.verify()
         return replace(audit, flaws=[*audit.flaws, *self.flaws(persons=True)])
 
-    def flaws(self, view: View | None = None, *, persons: bool = False) -> Sequence[Flaw]:
+    def flaws(self, tx: ReadTransaction | None = None, *, persons: bool = False) -> Sequence[Flaw]:
         """Return where facts differ from their entries; with `persons`, also where remembered persons do.
 
         The chain itself is verified by `StoredLedger.verify`.
         """
-        if view is None:
+        if tx is None:
             with self._ledger.store.reading() as current:
                 return self.flaws(current, persons=persons)
-        chain = _Chain.read(view)
-        results = list(chain.event_flaws(view, self._key))
-        return [*results, *chain.person_flaws(view, self._key)] if persons else results
+        chain = _Chain.read(tx)
+        results = list(chain.event_flaws(tx, self._key))
+        return [*results, *chain.person_flaws(tx, self._key)] if persons else results
 
-    def person_flaw(self, view: View, persons: RememberedPersons) -> str | None:
+    def person_flaw(self, tx: ReadTransaction, persons: RememberedPersons) -> str | None:
         """Return how remembered persons differ from their entry, None if they do not."""
-        entry = _Chain.read(view).persons.get(persons.key)
+        entry = _Chain.read(tx).persons.get(persons.key)
         return _person_problem(persons.release, entry, self._key())
 
     def adopt(self, *, reason: str, actor: str, now: datetime) -> bool:
@@ -97,21 +96,21 @@ class ReleaseLedger:
             LedgerBroken: the ledger does not fit its anchor: resume it first.
         """
 
-        def act(book: Book) -> bool:
-            if not self.flaws(book, persons=True):
+        def act(tx: WriteTransaction) -> bool:
+            if not self.flaws(tx, persons=True):
                 return False
             key = self._key()
-            events = {str(event.id): _event_mac(event, event.id, key) for event in book.release_events()}
+            events = {str(event.id): _event_mac(event, event.id, key) for event in tx.release_events.matching()}
             remembered = [
                 [subject, release.name, _persons_mac(release, key)]
-                for subject in book.release_subjects()
-                for release in book.releases(subject)
+                for subject in tx.releases.subjects()
+                for release in tx.releases.of_subject(subject)
             ]
             body = to_text({"reason": reason, "events": events, "persons": remembered})
-            book.append_fact(LedgerFact(EntryKind.ADOPTED, body, actor, now))
-            for name in sorted({event.release for event in book.release_events()}):
+            tx.ledger.append(LedgerFact(EntryKind.ADOPTED, body, actor, now))
+            for name in sorted({event.release for event in tx.release_events.matching()}):
                 note = f"the record of releases was changed and is taken as it is: {reason}"
-                self.append(book, ReleaseEvent(name, ReleaseEventKind.HELD, actor, note, {}, now))
+                self.append(tx, ReleaseEvent(name, ReleaseEventKind.HELD, actor, note, {}, now))
             return True
 
         return self.write(act)
@@ -126,9 +125,9 @@ class _Chain:
     flaws: list[Flaw] = field(default_factory=list)
 
     @classmethod
-    def read(cls, view: View) -> "_Chain":
+    def read(cls, tx: ReadTransaction) -> "_Chain":
         chain = cls()
-        for entry in view.release_entries():
+        for entry in tx.ledger.release_entries():
             try:
                 chain._take(entry.number, entry.fact.kind, from_text(entry.fact.body))
             except (KeyError, TypeError, ValueError):
@@ -147,9 +146,9 @@ class _Chain:
         if persons is not None:
             self.persons[persons["subject"], persons["name"]] = (persons["mac"], number)
 
-    def event_flaws(self, view: View, key: _Key) -> Sequence[Flaw]:
+    def event_flaws(self, tx: ReadTransaction, key: _Key) -> Sequence[Flaw]:
         results, left = list(self.flaws), dict(self.events)
-        for event in view.release_events():
+        for event in tx.release_events.matching():
             mac, number = left.pop(event.id, (None, None))
             name = f"{_NAMES[event.kind]} of release '{event.release}' ({event.recorded_at:%Y-%m-%d %H:%M}Z)"
             if mac is None:
@@ -159,10 +158,10 @@ class _Chain:
         removed = "the decision or export of a release that it records was removed"
         return [*results, *(Flaw(number, removed) for number in sorted(number for _, number in left.values()))]
 
-    def person_flaws(self, view: View, key: _Key) -> Sequence[Flaw]:
+    def person_flaws(self, tx: ReadTransaction, key: _Key) -> Sequence[Flaw]:
         results, left = [], dict(self.persons)
-        for subject in view.release_subjects():
-            for release in view.releases(subject):
+        for subject in tx.releases.subjects():
+            for release in tx.releases.of_subject(subject):
                 entry = left.pop((subject, release.name), None)
                 problem = _person_problem(release, entry, key())
                 if problem is not None:

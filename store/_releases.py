@@ -1,4 +1,4 @@
-"""Earlier releases of tables: whom they held, and in which class, as signatures; and what was decided of them."""
+"""Earlier releases of tables: whom they held, and in which class, as signatures."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -8,7 +8,7 @@ from sqlalchemy import delete, insert, literal_column, select, update
 from checks.classes.counts import CLASS_VALUE, SIGNATURE, KnownRelease, PersonPairs
 from store._class_rows import ReleasedRowRow, ReleasedValueRow, ReleaseRow
 from store._errors import StoreConflict
-from store._release_events import ReleaseEventBook, ReleaseEventView
+from store._repository import Repository
 
 _RELEASE: Final = ReleaseRow.__table__
 _ROW: Final = ReleasedRowRow.__table__
@@ -16,15 +16,15 @@ _VALUE: Final = ReleasedValueRow.__table__
 _TRIPLE: Final = ("attribute", "class_signature", "value")
 
 
-class ReleaseView(ReleaseEventView):
+class ReleaseReader(Repository):
     """What can be asked about releases."""
 
-    def release_subjects(self) -> Sequence[str]:
+    def subjects(self) -> Sequence[str]:
         """Return the subjects under which releases are remembered."""
         whole = select(_RELEASE.c.subject).where(_RELEASE.c.is_whole == literal_column("1")).distinct()
         return sorted(self._connection.scalars(whole))
 
-    def releases(self, subject: str) -> Sequence[KnownRelease]:
+    def of_subject(self, subject: str) -> Sequence[KnownRelease]:
         """Return the releases that are remembered under a subject, the oldest first."""
         whole = select(_RELEASE).where(_RELEASE.c.subject == subject, _RELEASE.c.is_whole == literal_column("1"))
         found = self._connection.execute(whole.order_by(_RELEASE.c.released_at, _RELEASE.c.id)).all()
@@ -41,10 +41,10 @@ class ReleaseView(ReleaseEventView):
         return PersonPairs(release.digest, people, classes, release.unnamed, values)
 
 
-class ReleaseBook(ReleaseEventBook, ReleaseView):
+class ReleaseWriter(ReleaseReader):
     """What can be written of releases."""
 
-    def begin_release(self, subject: str, release: KnownRelease) -> int:
+    def begin(self, subject: str, release: KnownRelease) -> int:
         """Begin to remember a release; gives its number.
 
         Raises:
@@ -62,18 +62,18 @@ class ReleaseBook(ReleaseEventBook, ReleaseView):
         row["values_kept"] = None if pairs.values is None else len(pairs.values) // CLASS_VALUE
         return int(self._connection.scalar(insert(_RELEASE).values(row).returning(_RELEASE.c.id)) or 0)
 
-    def add_released(self, release: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
+    def add_rows(self, release: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Write rows of a release: person and class. The same ones again change nothing."""
         made = [{"release": release, "person": person, "class_signature": one} for person, one in rows]
         self._connection.execute(self._upsert(_ROW).on_conflict_do_nothing(), made)
 
-    def add_released_values(self, release: int, rows: Sequence[bytes]) -> None:
+    def add_values(self, release: int, rows: Sequence[bytes]) -> None:
         """Write sensitive values of classes, as `PersonPairs.values` has them. The same ones again change nothing."""
         parts = [[row[at : at + SIGNATURE] for at in range(0, CLASS_VALUE, SIGNATURE)] for row in rows]
         made = [{"release": release, **dict(zip(_TRIPLE, row, strict=True))} for row in parts]
         self._connection.execute(self._upsert(_VALUE).on_conflict_do_nothing(), made)
 
-    def end_release(self, release: int) -> None:
+    def end(self, release: int) -> None:
         """Report that all rows of a release are written."""
         self._connection.execute(update(_RELEASE).where(_RELEASE.c.id == release).values(is_whole=True))
 

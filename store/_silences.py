@@ -7,19 +7,19 @@ from typing import Final
 from sqlalchemy import delete, insert, or_, select, update
 
 from store._columns import columns_of
-from store._connected import Connected
 from store._errors import NotRecorded, StoreError
 from store._notice_rows import DisabledChannelRow, SilenceRow
 from store._notices import Disabled, Scope, Silence
+from store._repository import Repository
 
 _SILENCE: Final = SilenceRow.__table__
 _DISABLED: Final = DisabledChannelRow.__table__
 
 
-class SilenceView(Connected):
+class SilenceReader(Repository):
     """What can be asked about silences and channels."""
 
-    def silences(self, active_at: datetime | None = None) -> list[Silence]:
+    def all(self, active_at: datetime | None = None) -> list[Silence]:
         """Return the silences that hold at a moment, else all that are known; newest first."""
         statement = select(*columns_of(SilenceRow)).order_by(_SILENCE.c.id.desc())
         if active_at is not None:
@@ -33,10 +33,10 @@ class SilenceView(Connected):
         return {row.name: Disabled(row.why, row.disabled_at) for row in rows}
 
 
-class SilenceBook(SilenceView):
+class SilenceWriter(SilenceReader):
     """What can be written about silences and channels."""
 
-    def add_silence(
+    def add(
         self, *, scope: Scope, name: str | None, starts_at: datetime, until: datetime, reason: str, by: str
     ) -> Silence:
         """Let nobody hear of a table, of a domain's tables or of anything, until a moment; give it with its number.
@@ -52,7 +52,7 @@ class SilenceBook(SilenceView):
         number = self._connection.scalars(insert(_SILENCE).values(row).returning(_SILENCE.c.id)).one()
         return self._silence(number)
 
-    def end_silence(self, silence_id: int, at: datetime) -> Silence:
+    def end(self, silence_id: int, at: datetime) -> Silence:
         """End a silence before its time; one that is over stays as it ended.
 
         Raises:

@@ -13,7 +13,8 @@ from incidents import to_us
 from store._columns import columns_of
 from store._errors import StoreError
 from store._given import any_of, given
-from store._timetable import IS_LOOKED_AT, IS_RUNNING, TimetableBook, TimetableView
+from store._repository import Repository
+from store._schedule import IS_LOOKED_AT, IS_RUNNING, ScheduleWriter
 from store._types import UtcTime, Whole
 from store._work import Lease, Slot, SlotDecision, SlotState
 from store._work_rows import ScheduleRow, SlotRow
@@ -25,10 +26,10 @@ _LEASE: Final[Sequence[Label[Any]]] = tuple(
 )
 
 
-class SlotView(TimetableView):
+class SlotReader(Repository):
     """What can be asked about slots."""
 
-    def slots(self, since: datetime, limit: int) -> list[Slot]:
+    def since(self, since: datetime, limit: int) -> list[Slot]:
         """Return slots that were claimed since a moment, newest first."""
         rows = self._connection.execute(
             select(*columns_of(SlotRow))
@@ -50,7 +51,7 @@ class SlotView(TimetableView):
         return None if row is None else Slot(*row)
 
 
-class SlotBook(TimetableBook, SlotView):
+class SlotWriter(SlotReader):
     """What can be written about slots."""
 
     def claim(
@@ -68,7 +69,9 @@ class SlotBook(TimetableBook, SlotView):
         if len({claim.due.table for claim in claims}) < len(claims):
             raise StoreError("two claims at once are for the same table; give one for each table")
         won = self._move_on(claims)
-        self.add_skips([claim.skip for claim in claims if claim.skip is not None and claim.due.table in won])
+        ScheduleWriter(self._connection).add_skips(
+            [claim.skip for claim in claims if claim.skip is not None and claim.due.table in won]
+        )
         to_run = {claim.due.table: claim.slot for claim in claims if claim.slot is not None and claim.due.table in won}
         begun = {lease.table: lease for lease in self._begin(to_run, holder=holder, now=now, lease_until=lease_until)}
         return [begun[table] for table in to_run if table in begun]
@@ -164,7 +167,7 @@ class SlotBook(TimetableBook, SlotView):
             self._connection, ((table, to_us(slot)) for table, slot in slots.items()), ["table_name", "slot_us"]
         )
         same_for_all: Mapping[str, ColumnElement[Any]] = {
-            "epoch": literal(self.epoch(), Whole()),
+            "epoch": literal(ScheduleWriter(self._connection).epoch(), Whole()),
             "state": literal_column("'running'"),
             "attempt": literal_column("1"),
             "holder": literal(holder, _SLOT.c.holder.type),

@@ -10,7 +10,6 @@ from typing import Final, Self
 
 from sqlalchemy import Connection, Engine, Transaction
 
-from store._book import Book
 from store._engines import (
     BEGIN_TRIES,
     FAILED,
@@ -27,7 +26,7 @@ from store._rebuild import Discrepancy, compare_with_events
 from store._request_claims import RequestClaim, claim_request
 from store._retention import Pruned
 from store._schema import revision_of
-from store._view import View
+from store._transaction import ReadTransaction, WriteTransaction
 
 _NEARLY_FULL: Final = 64 * 2**20
 """Bytes that are free on the disk of the store below which its log is kept short."""
@@ -66,17 +65,17 @@ class Store:
         self.close()
 
     @contextmanager
-    def reading(self) -> Iterator[View]:
+    def reading(self) -> Iterator[ReadTransaction]:
         """Look at one state of the store, unmoved by what others write meanwhile.
 
         Raises:
             StoreBusy: too many readers of this process hold it.
         """
         with in_our_words(self.name), self._connect(self._reader) as connection, connection.begin():
-            yield View(connection)
+            yield ReadTransaction(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[Book]:
+    def writing(self) -> Iterator[WriteTransaction]:
         """Write everything in the block or, if it raises, nothing. Keep the block short: others wait.
 
         Raises:
@@ -85,7 +84,7 @@ class Store:
         """
         with in_our_words(self.name), self._connect(self._writer) as connection, self._begin(connection):
             connection.info[FAILED] = False
-            yield Book(connection)
+            yield WriteTransaction(connection)
             if connection.info[FAILED]:  # PostgreSQL would take everything back and call it a commit
                 raise StoreError(
                     f"{self.name}: a statement failed and the failure was passed over; nothing of this step was kept"
@@ -101,13 +100,13 @@ class Store:
         Raises:
             StoreForeign: it is another project's.
         """
-        with self.reading() as view:
-            owner = view.project()
+        with self.reading() as tx:
+            owner = tx.project()
         if owner is None or (adopt and owner != project):
-            with self.writing() as book:
-                owner = None if adopt else book.project()
+            with self.writing() as tx:
+                owner = None if adopt else tx.project()
                 if owner is None:
-                    book.name_project(project)
+                    tx.name_project(project)
         if owner not in {None, project}:
             raise StoreForeign(
                 f"{self.name} is the store of project '{owner}', and this configuration is project '{project}'; give "
@@ -167,8 +166,8 @@ class Store:
         """
         total = Pruned()
         while True:
-            with self.writing() as book:
-                step = book.prune(keep_measurements=keep_measurements, keep_incidents=keep_incidents, now=now)
+            with self.writing() as tx:
+                step = tx.prune(keep_measurements=keep_measurements, keep_incidents=keep_incidents, now=now)
             if step == Pruned():
                 return total
             total += step

@@ -10,11 +10,11 @@ from monitor.alerts.decide import NotificationReason
 from monitor.alerts.decision_record import was_dropped
 from monitor.alerts.route import channels_for
 from monitor.config import Config
-from store import Lasting, LastNotification, Transition, View
+from store import Lasting, LastNotification, ReadTransaction, Transition
 
 
 def backfill(
-    config: Config, view: View, last_notifications: Iterable[LastNotification], *, limit: int
+    config: Config, tx: ReadTransaction, last_notifications: Iterable[LastNotification], *, limit: int
 ) -> Sequence[int]:
     """Return the ids of settled transitions to decide on once more, at most so many, the oldest incident first.
 
@@ -27,14 +27,14 @@ def backfill(
     }
     unheard: dict[int, list[str]] = {}
     routes: dict[object, Sequence[str]] = {}
-    for one in view.lasting():
+    for one in tx.outbox.open_incidents():
         channels = routes.get(one[1:])
         if channels is None:
             channels = routes[one[1:]] = _channels(config, one)
         missing = [channel for channel in channels if (one.incident_id, channel) not in knows]
         if missing:
             unheard[one.incident_id] = missing
-    last = view.last_transitions(unheard)
+    last = tx.outbox.latest(unheard)
     return [last[one].id for one, channels in unheard.items() if one in last and _is_missed(last[one], channels)][
         :limit
     ]

@@ -31,7 +31,7 @@ from monitor.scan import results as boundary
 from store import FailPoint, reached
 
 if TYPE_CHECKING:
-    from store import Book, Delivery, Store
+    from store import Delivery, Store, WriteTransaction
 
 AT_ONCE: Final = 4
 LEFT_AFTER: Final = timedelta(minutes=1)
@@ -162,11 +162,11 @@ class Dispatcher:
             told_before = landed.flight.left and not landed.hung and isinstance(attempt, DeliveryFailed)
             reached(FailPoint.AFTER_ANSWER)
             if not told_before:
-                with store.writing() as book:
-                    now = book.clock(project.clock.now())
-                    done += _mark(book, delivery, attempt, now=now, holder=self._holder)
+                with store.writing() as tx:
+                    now = tx.schedule.clock(project.clock.now())
+                    done += _mark(tx, delivery, attempt, now=now, holder=self._holder)
                     if isinstance(attempt, DeliverySucceeded) and self._was_down(delivery.channel):
-                        book.hasten(delivery.channel, now)
+                        tx.deliveries.hasten(delivery.channel, now)
                 self._note(delivery.channel, attempt, project.clock.monotonic())
             if not landed.hung:
                 del self._flights[delivery.channel]
@@ -189,14 +189,14 @@ class Dispatcher:
     def _begin(self, project: Project, store: "Store") -> None:
         while sum(not flight.left for flight in self._flights.values()) < AT_ONCE:
             resting = {name for name, rest in self._rests.items() if rest.until > project.clock.monotonic()}
-            with store.writing() as book:
-                now = book.clock(project.clock.now())
-                leased = book.lease_deliveries(
+            with store.writing() as tx:
+                now = tx.schedule.clock(project.clock.now())
+                leased = tx.deliveries.lease(
                     now,
                     holder=self._holder,
                     lease_until=now + LEASE,
                     limit=1,
-                    channels_busy={*self._flights, *resting, *book.disabled_channels()},
+                    channels_busy={*self._flights, *resting, *tx.silences.disabled_channels()},
                 )
             if not leased:
                 return
@@ -249,16 +249,16 @@ def _sent_through(project: Project, delivery: "Delivery", network: webhook.Netwo
     return apprise_door.deliver(channel.apprise or "", mail, message_id=delivery.id)
 
 
-def _mark(book: "Book", delivery: "Delivery", attempt: Attempt, *, now: datetime, holder: str) -> Dispatched:
+def _mark(tx: "WriteTransaction", delivery: "Delivery", attempt: Attempt, *, now: datetime, holder: str) -> Dispatched:
     if isinstance(attempt, DeliverySucceeded):
-        book.sent(delivery.id, now, holder)
+        tx.deliveries.mark_sent(delivery.id, now, holder)
         return Dispatched(sent=1)
     if attempt.gone:
-        book.disable_channel(delivery.channel, attempt.why, now)
+        tx.silences.disable_channel(delivery.channel, attempt.why, now)
     again = next_try(delivery.id, attempts=delivery.attempts + 1, now=now, retry_after=attempt.retry_after)
     disabled = (delivery.channel,) if attempt.gone else ()
     if again is None or attempt.permanent:
-        book.bury(delivery.id, now, attempt.why, holder)
+        tx.deliveries.mark_dead(delivery.id, now, attempt.why, holder)
         return Dispatched(buried=1, disabled=disabled)
-    book.retry(delivery.id, again, attempt.why, holder)
+    tx.deliveries.retry(delivery.id, again, attempt.why, holder)
     return Dispatched(failed=1, disabled=disabled)

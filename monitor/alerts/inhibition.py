@@ -10,13 +10,18 @@ from monitor.alerts.decide import believed
 from monitor.alerts.decision_record import was_dropped
 from monitor.alerts.hold import LONGEST_SETTLING, Circumstances, Lineage
 from monitor.config import Config
-from store import DeliveryState, Disabled, IncidentFilter, LastNotification, View
+from store import DeliveryState, Disabled, IncidentFilter, LastNotification, ReadTransaction
 
 _LASTING: Final = tuple(state for state in State if state is not State.RESOLVED)
 
 
 def circumstances_of(
-    config: Config, view: View, incidents: Iterable[Incident], *, disabled: Mapping[str, Disabled], now: datetime
+    config: Config,
+    tx: ReadTransaction,
+    incidents: Iterable[Incident],
+    *,
+    disabled: Mapping[str, Disabled],
+    now: datetime,
 ) -> Circumstances:
     """Return what holds alerts about these incidents back now. `disabled` are the channels that are not used."""
     tables = {incident.table for incident in incidents}
@@ -25,18 +30,20 @@ def circumstances_of(
     related = tuple(sorted(above.union(*(lineage.descendants(table) for table in tables))))
     around: list[Incident] = []
     if related and config.alerts.mute_downstream:
-        around = view.incidents(IncidentFilter(states=_LASTING, tables=related))
+        around = tx.incidents.matching(IncidentFilter(states=_LASTING, tables=related))
         since = now - LONGEST_SETTLING
         above_ones = IncidentFilter(states=(State.RESOLVED,), tables=tuple(sorted(above)), since=since)
-        around += view.incidents(above_ones) if above else []
-    hearing = _listen(config, view, [current_incident.id for current_incident in around], disabled)
-    return Circumstances(config, silences=view.silences(now), around=around, now=now, hearing=hearing)
+        around += tx.incidents.matching(above_ones) if above else []
+    hearing = _listen(config, tx, [current_incident.id for current_incident in around], disabled)
+    return Circumstances(config, silences=tx.silences.all(now), around=around, now=now, hearing=hearing)
 
 
-def _listen(config: Config, view: View, incident_ids: Sequence[int], disabled: Mapping[str, Disabled]) -> Audience:
+def _listen(
+    config: Config, tx: ReadTransaction, incident_ids: Sequence[int], disabled: Mapping[str, Disabled]
+) -> Audience:
     """Look who hears of incidents. What was given up reached nobody, nor does what waits for a disabled channel."""
-    rows = view.told(incident_ids)
-    states = view.delivery_states({row.delivery_id for row in rows})
+    rows = tx.outbox.last_notifications(incident_ids)
+    states = tx.deliveries.states({row.delivery_id for row in rows})
     response: dict[int, list[LastNotification]] = {}
     for row in rows:
         state = states.get(row.delivery_id)
@@ -47,7 +54,7 @@ def _listen(config: Config, view: View, incident_ids: Sequence[int], disabled: M
     used = [channel for channel in config.alerts.channels if channel not in disabled]
     waiting = {
         number: [channel for channel in used if not was_dropped(news.decision, channel)]
-        for number, news in view.last_transitions(incident_ids).items()
+        for number, news in tx.outbox.latest(incident_ids).items()
         if news.settled_at is None
     }
     return Audience(response, waiting)

@@ -28,17 +28,17 @@ from monitor.alerts.route import any_way, channels_for
 from monitor.config.project import Project
 from monitor.scan.results import run_guarded
 from store import (
-    Book,
     Delivery,
     DeliveryState,
     Disabled,
     FailPoint,
     LastNotification,
     MessageSubject,
+    ReadTransaction,
     Store,
     StoreError,
     Transition,
-    View,
+    WriteTransaction,
     reached,
 )
 
@@ -78,20 +78,20 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
     """
     total = NotifyResult()
     while True:
-        with store.reading() as view:
-            last_notifications = view.told_open() if remind else ()
-            lost = backfill(project.config, view, last_notifications, limit=AT_ONCE) if remind else ()
+        with store.reading() as tx:
+            last_notifications = tx.outbox.last_notifications_of_open() if remind else ()
+            lost = backfill(project.config, tx, last_notifications, limit=AT_ONCE) if remind else ()
             if not (
                 lost
-                or _to_remind(last_notifications, project, view.disabled_channels(), now)
-                or _is_ready(project, view, now)
+                or _to_remind(last_notifications, project, tx.silences.disabled_channels(), now)
+                or _is_ready(project, tx, now)
             ):
                 return total
         if lost:
-            with store.writing() as book:
-                book.wake(lost, now)
-        with store.reading() as view:
-            current_pass = _Pass(project, view, now)
+            with store.writing() as tx:
+                tx.outbox.wake(lost, now)
+        with store.reading() as tx:
+            current_pass = _Pass(project, tx, now)
             current_pass.decide(remind=remind)
         done = _tell(project, store, now, current_pass, sorted(current_pass.telling))
         done += _note(store, now, current_pass.decisions(among=current_pass.silent))
@@ -122,11 +122,11 @@ def _tell_together(
     project: Project, store: Store, now: datetime, *, remind: bool, telling: Collection[int]
 ) -> NotifyResult:
     """Decide once more, alone, on what there seemed to be to tell, and write all that comes of it at once."""
-    with store.writing() as book:
-        alone = _Pass(project, book, now)
+    with store.writing() as tx:
+        alone = _Pass(project, tx, now)
         alone.decide(remind=remind, among=telling)
-        messages = alone.write(book)
-        done = _write_down(book, now, alone.decisions())
+        messages = alone.write(tx)
+        done = _write_down(tx, now, alone.decisions())
     if messages:
         reached(FailPoint.AFTER_ANNOUNCE)
     return replace(done, messages=messages)
@@ -148,18 +148,18 @@ def _note(store: Store, now: datetime, decisions: Sequence["_Alike"]) -> NotifyR
         while parts and size + len(parts[-1].ids) <= NOTED_AT_ONCE:
             batch.append(parts.pop())
             size += len(batch[-1].ids)
-        with store.writing() as book:
-            done += _write_down(book, now, batch)
+        with store.writing() as tx:
+            done += _write_down(tx, now, batch)
     return done
 
 
-def _write_down(book: Book, now: datetime, decisions: Iterable["_Alike"]) -> NotifyResult:
+def _write_down(tx: WriteTransaction, now: datetime, decisions: Iterable["_Alike"]) -> NotifyResult:
     settled = count = 0
     for decision in decisions:
         if decision.until is None:
-            settled += len(book.settle(decision.ids, now, decision.decision))
+            settled += len(tx.outbox.settle(decision.ids, now, decision.decision))
         else:
-            count += len(book.postpone(decision.ids, decision.until, decision.decision))
+            count += len(tx.outbox.postpone(decision.ids, decision.until, decision.decision))
     return NotifyResult(settled=settled, held=count)
 
 
@@ -168,13 +168,13 @@ def decide_again(store: Store, now: datetime) -> int:
 
     For when the clock went back, the configuration changed, a silence was ended, or a channel is used again.
     """
-    with store.writing() as book:
-        waiting = book.waiting_transitions(_EVERYTHING)
-        return len(book.postpone([transition.id for transition in waiting], now))
+    with store.writing() as tx:
+        waiting = tx.outbox.waiting(_EVERYTHING)
+        return len(tx.outbox.postpone([transition.id for transition in waiting], now))
 
 
-def _is_ready(project: Project, view: View, now: datetime) -> bool:
-    waiting = view.transitions(now, AT_ONCE)
+def _is_ready(project: Project, tx: ReadTransaction, now: datetime) -> bool:
+    waiting = tx.outbox.due(now, AT_ONCE)
     return bool(ready(waiting, group_wait=project.config.alerts.group_wait, now=now))
 
 
@@ -207,14 +207,14 @@ class _Alike:
 class _Pass:
     """Everything that is decided on one state of the store."""
 
-    def __init__(self, project: Project, view: View, now: datetime) -> None:
+    def __init__(self, project: Project, tx: ReadTransaction, now: datetime) -> None:
         self.reminds = False
         """Whether it looked at what lasts, too."""
         self._project = project
         self._config = project.config
-        self._view = view
+        self._tx = tx
         self._now = now
-        self._disabled = view.disabled_channels()
+        self._disabled = tx.silences.disabled_channels()
         self._told: dict[int, dict[str, LastNotification]] = {}
         self._states: Mapping[str, DeliveryState] = {}
         self._cases: list[IncidentNotification] = []
@@ -223,14 +223,14 @@ class _Pass:
     def decide(self, *, remind: bool, among: Collection[int] | None = None) -> None:
         """Decide on what changed and, if asked, on what lasts: on all, or on these incidents."""
         self.reminds = remind
-        lasting = self._view.told_open() if remind else ()
+        lasting = self._tx.outbox.last_notifications_of_open() if remind else ()
         changed = {one: news for one, news in self._changed().items() if among is None or one in among}
         due = _to_remind(lasting, self._project, self._disabled, self._now).difference(changed)
         due = due if among is None else due.intersection(among)
-        incidents = self._view.incidents_numbered([*changed, *sorted(due)])
+        incidents = self._tx.incidents.get_many([*changed, *sorted(due)])
         self._recall(incidents)
         self._circumstances = circumstances_of(
-            self._config, self._view, incidents.values(), disabled=self._disabled, now=self._now
+            self._config, self._tx, incidents.values(), disabled=self._disabled, now=self._now
         )
         scales = NotificationPolicy(self._config, self._circumstances, self._now)
         self._cases = [IncidentNotification(incidents[one], transitions) for one, transitions in changed.items()]
@@ -277,7 +277,7 @@ class _Pass:
     # --- what there is to decide on -----------------------------------------------------------------------------------
 
     def _changed(self) -> dict[int, list[Transition]]:
-        waiting = self._view.transitions(self._now, AT_ONCE)
+        waiting = self._tx.outbox.due(self._now, AT_ONCE)
         groups = ready(waiting, group_wait=self._config.alerts.group_wait, now=self._now)
         results: dict[int, list[Transition]] = {}
         for group in groups.values():
@@ -287,13 +287,13 @@ class _Pass:
 
     def _recall(self, incident_ids: Iterable[int]) -> None:
         """Look what channels know; what reached them late they know since then, so that no reminder follows at once."""
-        rows = self._view.told(incident_ids)
+        rows = self._tx.outbox.last_notifications(incident_ids)
         messages = {row.delivery_id for row in rows}
-        sent = self._view.sent_at(messages)
+        sent = self._tx.deliveries.sent_at(messages)
         for row in rows:
             heard_at = max(row.told_at, sent.get(row.delivery_id, row.told_at))
             self._told.setdefault(row.incident_id, {})[row.channel] = replace(row, told_at=heard_at)
-        self._states = self._view.delivery_states(messages)
+        self._states = self._tx.deliveries.states(messages)
 
     # --- deciding -----------------------------------------------------------------------------------------------------
 
@@ -344,7 +344,7 @@ class _Pass:
         if not telling:
             return
         cap = self._config.alerts.hourly_cap
-        full = rate_limit(self._view.delivered_since(channel, self._now - HOUR), cap, self._now)
+        full = rate_limit(self._tx.deliveries.created_since(channel, self._now - HOUR), cap, self._now)
         if not full.free:
             hold = Hold(HoldReason.CAP, f"the cap of {cap} messages an hour (alerts.hourly_cap)", full.until)
             for case in telling:
@@ -352,14 +352,14 @@ class _Pass:
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def write(self, book: Book) -> int:
+    def write(self, tx: WriteTransaction) -> int:
         """Write the messages, and what the channels know by now; gives how many messages."""
         writer, messages = MessageComposer(self._project, self._now), 0
         for channel in self._config.alerts.channels:
             telling = {case.incident.id: case for case in self._all if case.tells(channel)}
             if not telling:
                 continue
-            moments = book.delivered_since(channel, self._now - HOUR)
+            moments = tx.deliveries.created_since(channel, self._now - HOUR)
             free = rate_limit(moments, self._config.alerts.hourly_cap, self._now)
             items = [BatchItem(case.incident, case.records[channel].reason, case.since) for case in telling.values()]
             filled = batches(items, free.free)
@@ -368,7 +368,7 @@ class _Pass:
                 full_until = after.until if number == len(filled) else None
                 payload = writer.incidents(parcel, channel, self._circumstances, full_until=full_until)
                 self._hand_over(
-                    book,
+                    tx,
                     parcel,
                     enqueue(channel, MessageSubject.INCIDENTS, payload, now=self._now, about=parcel.table),
                     telling,
@@ -377,14 +377,14 @@ class _Pass:
         return messages
 
     def _hand_over(
-        self, book: Book, parcel: Batch, delivery: Delivery, telling: Mapping[int, IncidentNotification]
+        self, tx: WriteTransaction, parcel: Batch, delivery: Delivery, telling: Mapping[int, IncidentNotification]
     ) -> None:
         channel = delivery.channel
-        book.add_deliveries([delivery])
+        tx.deliveries.add([delivery])
         for item in parcel.items:
             case = telling[item.incident.id]
             case.records[channel] = replace(case.records[channel], delivery=delivery.id)
-        book.tell(
+        tx.outbox.save_notifications(
             [
                 LastNotification(
                     incident_id=item.incident.id,

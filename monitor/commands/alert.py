@@ -134,15 +134,15 @@ def log(
     now = project.clock.now()
     times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
     begin = times.bound("--since", since) or now - timedelta(days=1)
-    with project.open_store() as store, explained(), store.reading() as view:
+    with project.open_store() as store, explained(), store.reading() as tx:
         waiting = [
             waiting_transition
-            for waiting_transition in view.waiting_transitions(limit + 1)
+            for waiting_transition in tx.outbox.waiting(limit + 1)
             if waiting_transition.decision is None
         ]
-        decided = [*waiting, *view.decisions(begin, limit + 1)]
-        deliveries = view.deliveries(begin, limit + 1)
-        disabled = view.disabled_channels()
+        decided = [*waiting, *tx.outbox.decided_since(begin, limit + 1)]
+        deliveries = tx.deliveries.since(begin, limit + 1)
+        disabled = tx.silences.disabled_channels()
     decided.sort(key=lambda one: (one.recorded_at, one.id), reverse=True)
     result = {
         "schema": "tablewatch.alert-log/1",
@@ -301,8 +301,8 @@ def _last_report(project: "Project") -> "WeeklyReport":
 
     now = project.clock.now()
     week = Week.last_complete(now, project.config.timezone)
-    with project.open_store() as store, explained(), store.reading() as view:
-        return build_weekly(gather(project, view, week, now), week)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        return build_weekly(gather(project, tx, week, now), week)
 
 
 def resend(
@@ -323,9 +323,9 @@ def resend(
     project = Project.of(invocation)
     with project.open_store() as store, explained():
         try:
-            with store.writing() as book:
-                known = book.resend(message, book.clock(project.clock.now()))
-                is_disabled = known.channel in book.disabled_channels()
+            with store.writing() as tx:
+                known = tx.deliveries.resend(message, tx.schedule.clock(project.clock.now()))
+                is_disabled = known.channel in tx.silences.disabled_channels()
         except NotRecorded as error:
             raise Stop(ExitCode.NOTHING_SELECTED, Problem("alert.not_found", str(error))) from None
     result = {"schema": "tablewatch.alert-resend/1", "ok": True, "channel": known.channel, "id": known.id}
@@ -351,11 +351,11 @@ def enable(
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     with project.open_store() as store, explained():
-        with store.writing() as book:
-            now, before = book.clock(project.clock.now()), book.disabled_channels()
+        with store.writing() as tx:
+            now, before = tx.schedule.clock(project.clock.now()), tx.silences.disabled_channels()
             _require(channel, [*project.config.alerts.channels, *before])
-            book.enable_channel(channel)
-            book.hasten(channel, now)
+            tx.silences.enable_channel(channel)
+            tx.deliveries.hasten(channel, now)
         decide_again(store, now)
     was = before.get(channel)
     result = {"schema": "tablewatch.alert-enable/1", "ok": True, "channel": channel, "was_disabled": was is not None}

@@ -77,8 +77,8 @@ def downtime(
         )
     if window.start_us >= to_us(known_at):
         invocation.note("note: the window begins after the time of which something is known; it is empty yet")
-    with project.open_store() as store, explained(), store.reading() as view:
-        downtime_figures = measure_downtime(project, view, window=window, as_of_us=to_us(known_at), by=by)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        downtime_figures = measure_downtime(project, tx, window=window, as_of_us=to_us(known_at), by=by)
     if not downtime_figures.ever_checked:
         invocation.note(
             f"note: no check has run yet with the store {store.name}; 'tablewatch check' looks at the tables"

@@ -58,8 +58,8 @@ def list_(
     project = Project.of(invocation)
     words = {"state": state, "table": table, "severity": severity}
     incident_filter = _filter(project, invocation, words=words, owner=owner, since=since, limit=limit + 1)
-    with project.open_store() as store, explained(), store.reading() as view:
-        results = [] if incident_filter is None else view.incidents(incident_filter)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        results = [] if incident_filter is None else tx.incidents.matching(incident_filter)
     shown, more = results[:limit], len(results) > limit
     figures = incident_figures(project, shown)
     result = {
@@ -146,8 +146,8 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    with project.open_store() as store, explained(), store.reading() as view:
-        sheet = read_incident_detail(view, incident_id)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        sheet = read_incident_detail(tx, incident_id)
     _incident_verbs.present(invocation, project, sheet, whole=True)
 
 

@@ -51,8 +51,8 @@ def list_releases(ctx: typer.Context) -> None:
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    with project.open_store() as store, explained(), store.reading() as view:
-        states, exports = states_now(project, view), last_exports(view)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        states, exports = states_now(project, tx), last_exports(tx)
     result = list_as_json(states, exports, project.clock.now())
     invocation.emit(result, lambda console: draw_list(console, states, exports))
 
@@ -93,8 +93,8 @@ def record(
     project = Project.of(invocation)
     page = Page(out, force, project.protected_files, "release.out")
     page.check()
-    with project.open_store() as store, explained(), store.reading() as view:
-        release_record = record_of(project, view, name)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        release_record = record_of(project, tx, name)
     redact = invocation.redactor
     if current_f is RecordFormat.JSON:
         text = as_text(redact.value(release_record.to_json()))

@@ -106,8 +106,8 @@ def _build(project: "Project", week: "Week", now: "datetime") -> "WeeklyReport":
     from monitor.reporting.build import build_weekly, gather
     from monitor.triage.errors import explained
 
-    with project.open_store() as store, explained(), store.reading() as view:
-        return build_weekly(gather(project, view, week, now), week)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        return build_weekly(gather(project, tx, week, now), week)
 
 
 def _said(report: "WeeklyReport", voice: "Localizer", report_format: ReportFormat, invocation: Invocation) -> str:

@@ -58,15 +58,15 @@ def add(
     if (for_ is None) == (until is None):
         raise Stop(ExitCode.USAGE, Problem("usage", "give one of --for and --until", hint="--for 4h"))
     actor = who(by)
-    with project.open_store() as store, explained(), store.writing() as book:
-        now = book.clock(project.clock.now())
+    with project.open_store() as store, explained(), store.writing() as tx:
+        now = tx.schedule.clock(project.clock.now())
         times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
         end = times.moment("--until", until) or now + times.length("--for", for_ or "")
         if end <= now:
             raise Stop(ExitCode.USAGE, Problem("usage", "a silence ends after it begins; give a time to come"))
         if end - now > timedelta(days=365):
             raise Stop(ExitCode.USAGE, Problem("usage", "a silence lasts at most a year: after that, nobody remembers"))
-        silence = book.add_silence(scope=scope, name=name, starts_at=now, until=end, reason=tidy(reason), by=actor)
+        silence = tx.silences.add(scope=scope, name=name, starts_at=now, until=end, reason=tidy(reason), by=actor)
     _present(invocation, project, silence, now)
 
 
@@ -85,8 +85,8 @@ def list_(
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     now = project.clock.now()
-    with project.open_store() as store, explained(), store.reading() as view:
-        found = view.silences(None if ended else now)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        found = tx.silences.all(None if ended else now)
     result = {"schema": "tablewatch.silences/1", "silences": [_as_json(one, now) for one in found]}
     invocation.emit(result, lambda console: _draw(console, project, found, now))
 
@@ -111,9 +111,9 @@ def end(
     project = Project.of(invocation)
     with project.open_store() as store, explained():
         try:
-            with store.writing() as book:
-                now = book.clock(project.clock.now())
-                silence = book.end_silence(number, now)
+            with store.writing() as tx:
+                now = tx.schedule.clock(project.clock.now())
+                silence = tx.silences.end(number, now)
         except NotRecorded as error:
             raise Stop(ExitCode.NOTHING_SELECTED, Problem("silence.not_found", str(error))) from None
         decide_again(store, now)

@@ -49,11 +49,11 @@ def status(ctx: typer.Context) -> None:
     except Stop as stop:
         _without_configuration(invocation, stop)
         raise
-    with project.open_store() as store, explained(), store.reading() as view:
-        states = states_of(project, view, project.config.tables)
-        releases = releases_of(project, view, states)
-        statistics = statistics_of(project, view)
-        watchfulness = Watchfulness.of(view, project.clock.now(), lock_holder(project.config.storage.url))
+    with project.open_store() as store, explained(), store.reading() as tx:
+        states = states_of(project, tx, project.config.tables)
+        releases = releases_of(project, tx, states)
+        statistics = statistics_of(project, tx)
+        watchfulness = Watchfulness.of(tx, project.clock.now(), lock_holder(project.config.storage.url))
     now = project.clock.now()
     result = {
         **_summary(project, store.name, states, watchfulness),
@@ -99,11 +99,11 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
         file = store_file(url)
         if file is not None and not file.is_file():
             return
-        with open_store(url) as store, store.reading() as view:
-            name, watchfulness = store.name, Watchfulness.of(view, now, lock_holder(url))
+        with open_store(url) as store, store.reading() as tx:
+            name, watchfulness = store.name, Watchfulness.of(tx, now, lock_holder(url))
             running = [daemon for daemon in watchfulness.daemons if watchfulness.word(daemon) == "running"]
             loaded_at = max((current_daemon.config_loaded_at for current_daemon in running), default=None)
-            states = states_in_store(view, loaded_at)
+            states = states_in_store(tx, loaded_at)
     except StoreError:
         return
     result = {

@@ -38,9 +38,9 @@ def list_(
     project = Project.of(invocation)
     chosen = select(selector or [], project.config).tables
     now = project.clock.now()
-    with project.open_store() as store, explained(), store.reading() as view:
-        states = states_of(project, view, [table for table in project.config.tables if table.name in chosen])
-        losses = losses_of(project, view.spans(0, to_us(now)), now=now)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        states = states_of(project, tx, [table for table in project.config.tables if table.name in chosen])
+        losses = losses_of(project, tx.incidents.spans(0, to_us(now)), now=now)
     none = no_loss(project, now=now)
     result = {
         "schema": "tablewatch.tables/1",
@@ -78,10 +78,10 @@ def show(
         stranger = unknown_table(name, project.config)
         raise Stop(ExitCode.NOTHING_SELECTED, *([] if stranger is None else [stranger]))
     now = project.clock.now()
-    with project.open_store() as store, explained(), store.reading() as view:
-        state = states_of(project, view, [table])[0]
-        results = view.latest_results([table.check_id(check) for check in table.checks])
-        incidents = view.incidents(IncidentFilter(tables=(name,)))
+    with project.open_store() as store, explained(), store.reading() as tx:
+        state = states_of(project, tx, [table])[0]
+        results = tx.results.latest([table.check_id(check) for check in table.checks])
+        incidents = tx.incidents.matching(IncidentFilter(tables=(name,)))
     losses = losses_of(project, Spans.of(incidents), now=now)
     loss = losses.get(name, no_loss(project, now=now))
     invocation.emit(

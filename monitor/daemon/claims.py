@@ -10,7 +10,7 @@ from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.timetable import Timetable
-from store import Book, FailPoint, Lease, Scheduled, Skip, SlotState, Store, reached
+from store import FailPoint, Lease, Scheduled, Skip, SlotState, Store, WriteTransaction, reached
 
 LEASE: Final = timedelta(seconds=40)
 """How long a table is held without a sign of life, which a daemon gives every ten seconds."""
@@ -58,16 +58,16 @@ class Claims:
             StoreError: it cannot be written.
         """
         timetables = _timetables(project, at_once=self.only_until is not None)
-        with self._store.writing() as book:
-            now, before = book.clock(self._clock.now()), book.epoch()
-            self._epoch = book.keep_time(now)
+        with self._store.writing() as tx:
+            now, before = tx.schedule.clock(self._clock.now()), tx.schedule.epoch()
+            self._epoch = tx.schedule.keep_time(now)
             rows = [timetable.first(self.only_until or now) for timetable in timetables.values()]
-            book.set_schedule(rows, _dropped(book.schedule(), rows, now))
+            tx.schedule.replace(rows, _dropped(tx.schedule.tables(), rows, now))
             if self._epoch != before:
-                _plan_anew(book, timetables.values(), now)
+                _plan_anew(tx, timetables.values(), now)
             elif self.only_until is not None:
-                book.reschedule([replace(row, due_at=row.next_slot) for row in book.schedule()])
-            _decide_anew(book, now)
+                tx.schedule.reschedule([replace(row, due_at=row.next_slot) for row in tx.schedule.tables()])
+            _decide_anew(tx, now)
         self._timetables = timetables
 
     def is_anything_due(self) -> bool:
@@ -76,9 +76,9 @@ class Claims:
         Raises:
             StoreError: the store cannot be read.
         """
-        with self._store.reading() as view:
-            due = view.next_due()
-            return due is not None and due <= view.clock(self._clock.now())
+        with self._store.reading() as tx:
+            due = tx.schedule.next_due()
+            return due is not None and due <= tx.schedule.clock(self._clock.now())
 
     def take(self, room: int, current_leases: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
         """Take up to so many slots: what others left, then what waits longest. Renew those that are held.
@@ -89,35 +89,35 @@ class Claims:
         Raises:
             StoreError: nothing was taken.
         """
-        with self._store.writing() as book:
-            now = book.clock(self._clock.now())
+        with self._store.writing() as tx:
+            now = tx.schedule.clock(self._clock.now())
             until = now + LEASE
-            self._keep_time(book, now)
-            counts = book.renew(current_leases, now=now, lease_until=until)
-            orphans = self._orphans(book, now, room)
+            self._keep_time(tx, now)
+            counts = tx.slots.renew(current_leases, now=now, lease_until=until)
+            orphans = self._orphans(tx, now, room)
             wanted = [name for name in self._timetables if name not in full] if full or not self._alone else None
-            due = book.due(min(now, self.only_until or now), room - len(orphans), wanted)
+            due = tx.schedule.due(min(now, self.only_until or now), room - len(orphans), wanted)
             claims = [
                 self._timetables[scheduled.table].claim(
                     scheduled, now, busy_until=self._busy_until.get(scheduled.table)
                 )
                 for scheduled in due
             ]
-            leases = [*orphans, *book.claim(claims, holder=self._holder, now=now, lease_until=until)]
+            leases = [*orphans, *tx.slots.claim(claims, holder=self._holder, now=now, lease_until=until)]
         if leases:
             reached(FailPoint.AFTER_CLAIM)
         if room > len(orphans):
             self._left_by_anyone = False
         return Claimed(leases, counts)
 
-    def _orphans(self, book: Book, now: datetime, room: int) -> Sequence[Lease]:
+    def _orphans(self, tx: WriteTransaction, now: datetime, room: int) -> Sequence[Lease]:
         """Take over what dead daemons left; of tables that nobody here knows only after long, to give them up."""
         until = now + LEASE
         if self._alone:
             anyone = self._left_by_anyone
-            return book.take_over(now, holder=self._holder, lease_until=until, limit=room, anyone=anyone)
-        leases = book.take_over(now, holder=self._holder, lease_until=until, limit=room, among=self._timetables)
-        strange = book.take_over(now - _NOBODYS, holder=self._holder, lease_until=until, limit=room - len(leases))
+            return tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=room, anyone=anyone)
+        leases = tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=room, among=self._timetables)
+        strange = tx.slots.take_over(now - _NOBODYS, holder=self._holder, lease_until=until, limit=room - len(leases))
         return [*leases, *strange]
 
     def give_up(self, lease: Lease) -> None:
@@ -134,8 +134,8 @@ class Claims:
         Raises:
             StoreError: it cannot be written.
         """
-        with self._store.writing() as book:
-            book.finish([lease], now=book.clock(self._clock.now()), state=state)
+        with self._store.writing() as tx:
+            tx.slots.finish([lease], now=tx.schedule.clock(self._clock.now()), state=state)
 
     def give_back(self, leases: Iterable[Lease]) -> None:
         """Let others take slots at once.
@@ -143,19 +143,19 @@ class Claims:
         Raises:
             StoreError: it cannot be written; the leases end by themselves.
         """
-        with self._store.writing() as book:
-            book.give_back(leases, now=book.clock(self._clock.now()))
+        with self._store.writing() as tx:
+            tx.slots.give_back(leases, now=tx.schedule.clock(self._clock.now()))
 
     def was_busy(self, table: str, until: datetime) -> None:
         """Note when a look at a table ended, to tell slots that it overran from those that nobody was there for."""
         self._busy_until[table] = until
 
-    def _keep_time(self, book: Book, now: datetime) -> None:
-        epoch = book.keep_time(now)
+    def _keep_time(self, tx: WriteTransaction, now: datetime) -> None:
+        epoch = tx.schedule.keep_time(now)
         if epoch != self._epoch:
             self._epoch = epoch
-            _plan_anew(book, self._timetables.values(), now)
-            _decide_anew(book, now)
+            _plan_anew(tx, self._timetables.values(), now)
+            _decide_anew(tx, now)
 
 
 def _timetables(project: Project, *, at_once: bool) -> dict[str, Timetable]:
@@ -189,15 +189,15 @@ def _of_statistics(
     return results
 
 
-def _plan_anew(book: Book, timetables: Iterable[Timetable], now: datetime) -> None:
+def _plan_anew(tx: WriteTransaction, timetables: Iterable[Timetable], now: datetime) -> None:
     """Bring the schedule back from the future, where it lies when the clock was set back."""
-    book.reschedule([timetable.after(now) for timetable in timetables])
+    tx.schedule.reschedule([timetable.after(now) for timetable in timetables])
     LOG.warning("the clock was set back; every table is planned anew from now on")
 
 
-def _decide_anew(book: Book, now: datetime) -> None:
+def _decide_anew(tx: WriteTransaction, now: datetime) -> None:
     """Let what waits to be told be decided on again: its reasons may be gone, or lie in the future of another clock."""
-    book.postpone([waiting_transition.id for waiting_transition in book.waiting_transitions(_ALL)], now)
+    tx.outbox.postpone([waiting_transition.id for waiting_transition in tx.outbox.waiting(_ALL)], now)
 
 
 def _dropped(old: Sequence[Scheduled], new: Sequence[Scheduled], now: datetime) -> Sequence[Skip]:

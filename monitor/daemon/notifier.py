@@ -96,8 +96,8 @@ class Notifier:
         if not self._store.try_lead():
             return False
         if not led:
-            with self._store.writing() as book:
-                book.take_back_deliveries(book.clock(self._clock.now()), holder=self._holder)
+            with self._store.writing() as tx:
+                tx.deliveries.take_back(tx.schedule.clock(self._clock.now()), holder=self._holder)
         self.leads = True
         return True
 
@@ -129,10 +129,10 @@ class Notifier:
                 self._untold.popleft()
 
     def _tell_one(self, project: Project, happened: OperationalEvent) -> None:
-        with self._store.writing() as book:
-            now = book.clock(self._clock.now())
-            deliveries = book.deliveries(now - happened.is_news_after, _MOST_SAID)
-            book.add_deliveries(operations(project, happened, now=now, deliveries=deliveries))
+        with self._store.writing() as tx:
+            now = tx.schedule.clock(self._clock.now())
+            deliveries = tx.deliveries.since(now - happened.is_news_after, _MOST_SAID)
+            tx.deliveries.add(operations(project, happened, now=now, deliveries=deliveries))
 
 
 def _at_once(project: Project) -> Project:

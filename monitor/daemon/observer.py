@@ -38,9 +38,9 @@ class Observer:
         Raises:
             StoreError: the store cannot be read.
         """
-        with self._store.reading() as view:
-            latest = view.latest_results(check_ids)
-            lasting = view.incidents(_LASTING)
+        with self._store.reading() as tx:
+            latest = tx.results.latest(check_ids)
+            lasting = tx.incidents.matching(_LASTING)
         self._news.begin(
             lasting, {result.check_id: result.reason for result in latest.values() if result.reason is not None}
         )
@@ -80,13 +80,13 @@ class Observer:
     def _picture(self) -> Picture | None:
         """Return what Prometheus asks of the store; None while it cannot be read."""
         try:
-            with self._store.reading() as view:
-                now = view.clock(self._clock.now())
-                waits_since = view.lag(now)
+            with self._store.reading() as tx:
+                now = tx.schedule.clock(self._clock.now())
+                waits_since = tx.schedule.lag(now)
                 return Picture(
                     lag_s=0.0 if waits_since is None else (now - waits_since).total_seconds(),
-                    lasting=view.incidents(_LASTING),
-                    deliveries=view.delivery_counts(),
+                    lasting=tx.incidents.matching(_LASTING),
+                    deliveries=tx.deliveries.count_by_state(),
                 )
         except StoreError:
             return None

@@ -61,9 +61,9 @@ class DaemonPresence:
             StoreError: it cannot be written.
         """
         self._next = self._clock.monotonic() + SIGN_OF_LIFE.total_seconds()
-        with self._store.writing() as book:
-            self._row = replace(self._row, heartbeat_at=book.clock(self._clock.now()), leads=leads)
-            book.daemon_is(self._row)
+        with self._store.writing() as tx:
+            self._row = replace(self._row, heartbeat_at=tx.schedule.clock(self._clock.now()), leads=leads)
+            tx.daemons.save(self._row)
 
     def goodbye(self) -> None:
         """Report that it stopped.
@@ -71,6 +71,6 @@ class DaemonPresence:
         Raises:
             StoreError: it cannot be written.
         """
-        with self._store.writing() as book:
-            self._row = replace(self._row, stopped_at=book.clock(self._clock.now()))
-            book.daemon_is(self._row)
+        with self._store.writing() as tx:
+            self._row = replace(self._row, stopped_at=tx.schedule.clock(self._clock.now()))
+            tx.daemons.save(self._row)

@@ -32,8 +32,8 @@ class QuarantineTracker:
         Raises:
             StoreError: the store cannot be read.
         """
-        with self._store.reading() as view:
-            self._known = {quarantine.check_id: quarantine for quarantine in view.quarantines()}
+        with self._store.reading() as tx:
+            self._known = {quarantine.check_id: quarantine for quarantine in tx.daemons.quarantines()}
 
     def are_in(self, target: Target) -> bool:
         """Check whether a check of the table ended its worker lately."""
@@ -55,8 +55,8 @@ class QuarantineTracker:
         Raises:
             StoreError: it was not counted.
         """
-        with self._store.writing() as book:
-            crash = book.crashed(check_id, book.clock(self._clock.now()), _rest_after)
+        with self._store.writing() as tx:
+            crash = tx.daemons.count_crash(check_id, tx.schedule.clock(self._clock.now()), _rest_after)
         self._known[check_id] = crash
         LOG.warning("check %s: it ended its worker (%s), crash %d", check_id, cause, crash.crashes)
         if crash.crashes == _MOST:
@@ -78,8 +78,8 @@ class QuarantineTracker:
         ]
         if not well:
             return
-        with self._store.writing() as book:
-            book.absolve(well)
+        with self._store.writing() as tx:
+            tx.daemons.clear_crashes(well)
         for check_id in well:
             if self._known.pop(check_id).until is not None:
                 self._on_happened(OperationalEvent(Operation.CHECK_RELEASED, check_id))

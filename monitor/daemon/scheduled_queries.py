@@ -328,8 +328,8 @@ class ScheduledQueries:
             return True
         if series in self._answered_before:
             return False
-        with self._store.reading() as view:
-            before = view.last_ended(series.slot_name)
+        with self._store.reading() as tx:
+            before = tx.slots.last_ended(series.slot_name)
         self._answered_before.add(series)
         return before is not None and before.state is SlotState.GIVEN_UP
 

@@ -37,16 +37,18 @@ def report_if_due(project: Project, store: Store, now: datetime) -> None:
         return
     week = Week.last_complete(slot, project.config.timezone)
     files, ids = _files(project, week), {channel: _id(project, week, channel) for channel in plan.to}
-    with store.reading() as view:
-        delivery_states = view.delivery_states(ids.values())
+    with store.reading() as tx:
+        delivery_states = tx.deliveries.states(ids.values())
         missing = {channel for channel, delivery_id in ids.items() if delivery_id not in delivery_states}
-        if not (missing or any(not path.exists() for path, _ in files)) or not view.saw_anything(week.start, week.end):
+        if not (missing or any(not path.exists() for path, _ in files)) or not tx.results.any_evaluated(
+            week.start, week.end
+        ):
             return
     report = _build(project, store, week, now)
     refused = _keep_all(project, report, files)
     deliveries = [_delivery(project, report, channel, ids[channel], now) for channel in plan.to if channel in missing]
-    with store.writing() as book:
-        book.add_deliveries(deliveries)
+    with store.writing() as tx:
+        tx.deliveries.add(deliveries)
     if refused is not None:
         raise refused
     LOG.info("report of week %s: %d files, %d messages", week, len(files), len(deliveries))
@@ -77,8 +79,8 @@ def _id(project: Project, week: "Week", channel: str) -> str:
 def _build(project: Project, store: Store, week: "Week", now: datetime) -> "WeeklyReport":
     from monitor.reporting.build import build_weekly, gather
 
-    with store.reading() as view:
-        return build_weekly(gather(project, view, week, now), week)
+    with store.reading() as tx:
+        return build_weekly(gather(project, tx, week, now), week)
 
 
 def _page(project: Project, report: "WeeklyReport", locale: str) -> str:

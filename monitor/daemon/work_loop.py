@@ -29,7 +29,7 @@ from monitor.scan.recorder import CheckResult, record_slot_results
 from monitor.scan.results import TableResult, Target, run_guarded
 from monitor.scan.targets import targets_of
 from monitor.workers import Died, Ended, Event, Overdue, Pool, TableScanned
-from store import FailPoint, Lease, Store, StoreBusy, StoreError, StoreUnavailable, View, reached
+from store import FailPoint, Lease, ReadTransaction, Store, StoreBusy, StoreError, StoreUnavailable, reached
 
 SIGN_OF_LIFE: Final = timedelta(seconds=10)
 """How often a daemon tells the store the time and that it still holds what it holds, and looks for what others left."""
@@ -117,8 +117,8 @@ class Work:
             StoreError: the schedule cannot be written; the old one stays.
         """
         targets = {target.subject.name: target for target in targets_of(project, _scheduled(project))}
-        with self._store.reading() as view:
-            answering = _answering(targets.values(), view)
+        with self._store.reading() as tx:
+            answering = _answering(targets.values(), tx)
         self._crashes.refresh()
         self._claims.adopt(project)  # from here on nothing can fail: all of it is used, or nothing
         self._workers = project.config.daemon.workers
@@ -374,10 +374,10 @@ def _scheduled(project: Project) -> Sequence[str]:
     return [table.name for table in project.config.tables if table.schedule is not None and table.checks]
 
 
-def _answering(targets: Iterable[Target], view: View) -> set[str]:
+def _answering(targets: Iterable[Target], tx: ReadTransaction) -> set[str]:
     """Return the sources that answered when they were last asked."""
     silent = {UnknownReason.UNREACHABLE, UnknownReason.TIMEOUT, UnknownReason.BUG}
-    well = {check_id for check_id, watch in view.watches().items() if watch.last_unknown not in silent}
+    well = {check_id for check_id, watch in tx.results.watches().items() if watch.last_unknown not in silent}
     return {target.source.name for target in targets if any(check_id in well for check_id, _ in target.subject.checks)}
 
 

@@ -84,8 +84,8 @@ def build_demo(
     with project.open_store(alone=True) as store:
         replay = Replay(shop, project, store)
         replay.play(on_day)
-        with store.reading() as view:
-            incidents = view.incidents(IncidentFilter())
+        with store.reading() as tx:
+            incidents = tx.incidents.matching(IncidentFilter())
     return Demo(folder, project, shop.start, replay.runs, tuple(incidents))
 
 

@@ -102,19 +102,19 @@ class Replay:
     def _report(self, now: datetime) -> None:
         report = IncidentReport("orders", "amounts are a hundred times too large")
         opened = verbs.report(report, detected_at=now, now=now, occurred_at=self.shop.start + plan.TIMES_HUNDRED.begins)
-        with self.store.writing() as book:
-            self._reported = book.open_incident(opened, recorded_at=now, actor=PERSON).id
+        with self.store.writing() as tx:
+            self._reported = tx.incidents.open(opened, recorded_at=now, actor=PERSON).id
 
     def _acknowledge(self, now: datetime) -> None:
-        with self.store.writing() as book:
-            incident = book.incident(self._reported)
-            book.append(incident, [verbs.acknowledge(incident, now=now)], recorded_at=now, actor=PERSON)
+        with self.store.writing() as tx:
+            incident = tx.incidents.get(self._reported)
+            tx.incidents.append(incident, [verbs.acknowledge(incident, now=now)], recorded_at=now, actor=PERSON)
 
     def _resolve(self, now: datetime) -> None:
         ending = Ending(now, Resolution.FIXED, "the new field is in sen; the loader now divides by 100")
-        with self.store.writing() as book:
-            incident = book.incident(self._reported)
-            book.append(incident, [verbs.resolve(incident, ending, now=now)], recorded_at=now, actor=PERSON)
+        with self.store.writing() as tx:
+            incident = tx.incidents.get(self._reported)
+            tx.incidents.append(incident, [verbs.resolve(incident, ending, now=now)], recorded_at=now, actor=PERSON)
 
     def _every(self, step: timedelta, first: timedelta, action: Callable[[datetime], None]) -> Iterator[Happening]:
         offset = first

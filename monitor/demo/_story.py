@@ -108,11 +108,11 @@ def tell(demo: Demo) -> Story:
     """Measure the six weeks and write the weekly report in each language of the configuration."""
     project = demo.project
     window = Window(to_us(demo.start), to_us(demo.end))
-    with project.open_store() as store, explained(), store.reading() as view:
-        figures = measure_downtime(project, view, window=window, as_of_us=window.end_us, by="table")
+    with project.open_store() as store, explained(), store.reading() as tx:
+        figures = measure_downtime(project, tx, window=window, as_of_us=window.end_us, by="table")
         week = Week.last_complete(demo.end, project.config.timezone)
-        report = build_weekly(gather(project, view, week, demo.end), week)
-        (held,) = states_now(project, view)
+        report = build_weekly(gather(project, tx, week, demo.end), week)
+        (held,) = states_now(project, tx)
     folder = demo.folder / "reports"
     written = []
     for locale in project.config.report.weekly.locales:

@@ -74,9 +74,9 @@ def examine_statistics(loaded: Loaded) -> Iterator[Finding]:
         file = store_file(url)
         if file is not None and not file.exists():
             return
-        with open_store(url) as store, store.reading() as view:
+        with open_store(url) as store, store.reading() as tx:
             states = [
-                statistic for statistic in statistics_of(project, view) if statistic.word is not StatisticWord.NO_BUDGET
+                statistic for statistic in statistics_of(project, tx) if statistic.word is not StatisticWord.NO_BUDGET
             ]
     except StoreError as error:
         yield Finding(_STATISTICS_SUBJECT, FindingStatus.UNKNOWN, str(error))

@@ -122,9 +122,9 @@ def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
     try:
         with open_store(url, thorough=True) as store:
             wrong = store.rebuild_check()
-            with store.reading() as view:
-                counts = view.counts()
-                newest = max((watch.last_run_at for watch in view.watches().values()), default=None)
+            with store.reading() as tx:
+                counts = tx.counts()
+                newest = max((watch.last_run_at for watch in tx.results.watches().values()), default=None)
     except StoreError as error:
         yield Finding("store", FindingStatus.ERROR, str(error))
         return

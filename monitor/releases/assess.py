@@ -110,8 +110,8 @@ def assess_release(decisions: ReleaseDecisions) -> Assessed:
         except Stop as stop:
             if stop.code is not ExitCode.FAILED:
                 raise
-    with store.reading() as view:
-        states = releases_of(project, view, states_of(project, view, project.config.tables))
+    with store.reading() as tx:
+        states = releases_of(project, tx, states_of(project, tx, project.config.tables))
     state = next(state for state in states if state.name == case.name)
     question = RiskRequest(case.quasi, case.release.classified(ColumnClass.SENSITIVE))
     loose = case.release.classified(ColumnClass.OTHER, ColumnClass.SENSITIVE)

@@ -18,7 +18,7 @@ from remedies import Misfit
 from remedies.differential_privacy import Accounting, Adjacency, nano, rho_of_pure
 from remedies.differential_privacy.answers import Terms
 from remedies.differential_privacy.ledger import Charge, Refusal
-from store import View
+from store import ReadTransaction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,11 +58,11 @@ def check_epsilon(decisions: ReleaseDecisions, plan: TreatmentPlan) -> None:
     if remedy.epsilon is not None and remedy.epsilon > limit:
         raise _not_proved(f"'{plan.name}' costs epsilon {remedy.epsilon:f}; the release allows {limit:f}")
     _check_budgeted(case, plan)
-    with decisions.store.reading() as view:
-        check_spent(case, plan, view)
+    with decisions.store.reading() as tx:
+        check_spent(case, plan, tx)
 
 
-def check_spent(case: ReleaseColumns, plan: TreatmentPlan, view: View) -> None:
+def check_spent(case: ReleaseColumns, plan: TreatmentPlan, tx: ReadTransaction) -> None:
     """See that the exports of a table do not cost more than this release allows, where no budget adds up what they do.
 
     Raises:
@@ -71,7 +71,7 @@ def check_spent(case: ReleaseColumns, plan: TreatmentPlan, view: View) -> None:
     remedy, limit = cast("Randomise", plan.remedy), case.release.limits.epsilon
     if limit is None or case.release.table in case.project.config.budgets or case.release.re_release == "warn":
         return
-    spent = _spent(case, view)
+    spent = _spent(case, tx)
     if spent and (remedy.epsilon is None or spent + remedy.epsilon > limit):
         raise _not_proved(
             f"earlier exports of the table cost epsilon {spent:f} already, and all together may cost {limit:f}"
@@ -93,9 +93,9 @@ def _check_budgeted(case: ReleaseColumns, plan: TreatmentPlan) -> None:
         )
 
 
-def _spent(case: ReleaseColumns, view: View) -> Decimal:
+def _spent(case: ReleaseColumns, tx: ReadTransaction) -> Decimal:
     """Add up what the exports of a table, by whichever release, have cost a person."""
-    events = SameTable.of(case, view).exports(view)
+    events = SameTable.of(case, tx).exports(tx)
     return sum((Decimal(str(event.body["epsilon"])) for event in events if event.body.get("epsilon")), Decimal(0))
 
 

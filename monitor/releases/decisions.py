@@ -15,7 +15,7 @@ from monitor.releases.plan import RemedyKind, find_plan, kinds_of
 from monitor.releases.same_table import names_of
 from monitor.releases.state import ReleaseStanding, standing
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from store import ReleaseEvent, ReleaseEventKind, ReleaseLedger, RememberedPersons, Store, View
+from store import ReadTransaction, ReleaseEvent, ReleaseEventKind, ReleaseLedger, RememberedPersons, Store
 
 _LONGEST: Final = 2_000
 
@@ -53,39 +53,39 @@ class ReleaseDecisions:
         flaws = self.case.project.ledger(self.store).verify().flaws
         if flaws:
             raise _not_trusted(flaws[0].problem)
-        with self.store.reading() as view:
-            self.check_record_in(view)
+        with self.store.reading() as tx:
+            self.check_record_in(tx)
 
-    def check_record_in(self, view: View) -> None:
+    def check_record_in(self, tx: ReadTransaction) -> None:
         """Check that each decision and export in sight is as it was recorded.
 
         Raises:
             Stop: one is not.
         """
-        flaws = self.ledger.flaws(view)
+        flaws = self.ledger.flaws(tx)
         if flaws:
             raise _not_trusted(flaws[0].problem)
 
-    def check_persons(self, view: View, persons: RememberedPersons) -> None:
+    def check_persons(self, tx: ReadTransaction, persons: RememberedPersons) -> None:
         """Check that the remembered persons of an earlier export are as they were recorded.
 
         Raises:
             Stop: they are not.
         """
-        problem = self.ledger.person_flaw(view, persons)
+        problem = self.ledger.person_flaw(tx, persons)
         if problem is not None:
             raise _not_trusted(problem)
 
     def standing(self) -> ReleaseStanding:
         """Return what they amount to now."""
-        with self.store.reading() as view:
-            return self.standing_in(view)
+        with self.store.reading() as tx:
+            return self.standing_in(tx)
 
-    def standing_in(self, view: View) -> ReleaseStanding:
+    def standing_in(self, tx: ReadTransaction) -> ReleaseStanding:
         """Return what the decisions that are in sight amount to now."""
         case = self.case
         now, after = case.project.clock.now(), case.release.expires_after
-        return standing(view.release_events(case.name), digest=case.digest, expires_after=after, now=now)
+        return standing(tx.release_events.matching(case.name), digest=case.digest, expires_after=after, now=now)
 
     def approve(self, remedy: str, *, by: str, note: str) -> ReleaseStanding:
         """Approve a remedy, for the table as it is now.
@@ -129,7 +129,7 @@ class ReleaseDecisions:
         now = self.case.project.clock.now()
         event = ReleaseEvent(self.case.name, kind, actor, " ".join(note.split()), body, now)
         ledger = self.ledger
-        ledger.write(lambda book: ledger.append(book, event))
+        ledger.write(lambda tx: ledger.append(tx, event))
         return self.standing()
 
     def check_approver(self, by: str) -> None:

@@ -11,7 +11,7 @@ from monitor.releases.person_registry import PersonRegistry
 from monitor.releases.plan import RemedyKind, TreatmentPlan, find_plan, kinds_of
 from monitor.releases.state import ReleaseDecision, ReleaseStanding
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from store import View
+from store import ReadTransaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,16 @@ class ExportPermission:
         check_same_table(current)
         check_same_remedy(current)
 
-    def check_on_record(self, view: View) -> None:
+    def check_on_record(self, tx: ReadTransaction) -> None:
         """See, in the step in which the export goes on record, that nothing was decided and nothing spent since.
 
         Raises:
             Stop: the approval does not stand any more, or another export has cost what this one needs.
         """
-        self.decisions.check_record_in(view)
-        self._check_standing(self.decisions.standing_in(view))
+        self.decisions.check_record_in(tx)
+        self._check_standing(self.decisions.standing_in(tx))
         if self.plan.kind is RemedyKind.RANDOMISED:
-            check_spent(self.decisions.case, self.plan, view)
+            check_spent(self.decisions.case, self.plan, tx)
 
     def _check_standing(self, now: ReleaseStanding) -> None:
         if now.decision is not ReleaseDecision.APPROVED or now.event != self.found.event:

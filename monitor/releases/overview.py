@@ -23,7 +23,7 @@ from monitor.config.release_checks import release_checks
 from monitor.releases.state import ReleaseDecision, ReleaseStanding, digest_of, standing
 from monitor.summaries.health import TableState
 from monitor.summaries.incident import iso
-from store import View
+from store import ReadTransaction
 
 INCIDENT: Final = "incident"
 NEVER_RAN: Final = "not-yet-checked"
@@ -118,24 +118,24 @@ class ReleaseState:
         }
 
 
-def releases_of(project: Project, view: View, states: Sequence[TableState]) -> Sequence[ReleaseState]:
+def releases_of(project: Project, tx: ReadTransaction, states: Sequence[TableState]) -> Sequence[ReleaseState]:
     """Return how the releases of the configuration stand, in its order; `states` are those of all its tables."""
     releases = project.config.releases
     if not releases:
         return []
     tables = {state.table.name: state for state in states}
     request = {name: _gate(releases, name, tables[release.table].table) for name, release in releases.items()}
-    watches = view.watches([check_id for gate in request.values() for check_id in gate])
+    watches = tx.results.watches([check_id for gate in request.values() for check_id in gate])
     return [
-        _state(name, release, _Gate(tables[release.table], request[name], watches), _decided(project, view, name))
+        _state(name, release, _Gate(tables[release.table], request[name], watches), _decided(project, tx, name))
         for name, release in releases.items()
     ]
 
 
-def _decided(project: Project, view: View, name: str) -> ReleaseStanding:
+def _decided(project: Project, tx: ReadTransaction, name: str) -> ReleaseStanding:
     release = project.config.releases[name]
     digest, now = digest_of(name, release), project.clock.now()
-    return standing(view.release_events(name), digest=digest, expires_after=release.expires_after, now=now)
+    return standing(tx.release_events.matching(name), digest=digest, expires_after=release.expires_after, now=now)
 
 
 def _gate(releases: Mapping[str, Release], name: str, table: Table) -> Mapping[str, Check]:

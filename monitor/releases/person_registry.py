@@ -27,14 +27,14 @@ from monitor.releases.plan import RemedyKind
 from monitor.releases.same_table import MARKS, SameTable
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import (
-    Book,
     FailPoint,
+    ReadTransaction,
     ReleaseEvent,
     ReleaseEventKind,
     RememberedPersons,
     StoredCounts,
     StoreError,
-    View,
+    WriteTransaction,
     reached,
 )
 
@@ -118,9 +118,9 @@ class PersonRegistry:
     @classmethod
     def of(cls, decisions: ReleaseDecisions, state: TableDigest) -> "PersonRegistry":
         """Read it. Randomised tables and noisy answers are no records of anybody: epsilon is the measure of these."""
-        with decisions.store.reading() as view:
-            table = SameTable.of(decisions.case, view, content=state.content)
-            return cls(decisions, _records(table.exports(view)), table)
+        with decisions.store.reading() as tx:
+            table = SameTable.of(decisions.case, tx, content=state.content)
+            return cls(decisions, _records(table.exports(tx)), table)
 
     @property
     def marks(self) -> Mapping[str, Json]:
@@ -162,11 +162,11 @@ class PersonRegistry:
         """
         tables = {str(one.body.get("table")) for one in self.known} | set(self.table.names)
         names, results = {export_name(event) for event in self.known}, {}
-        with self.decisions.store.reading() as view:
+        with self.decisions.store.reading() as tx:
             for subject in map(subject_of, sorted(tables)):
-                for release in view.releases(subject):
+                for release in tx.releases.of_subject(subject):
                     if release.name in names:
-                        self.decisions.check_persons(view, RememberedPersons(subject, release))
+                        self.decisions.check_persons(tx, RememberedPersons(subject, release))
                     results[release.name] = release
         return results
 
@@ -189,8 +189,8 @@ class PersonRegistry:
 
     def _elsewhere(self, pairs: PersonPairs) -> Mapping[str, int]:
         """Count the persons who are in exports of other tables too, as far as these tell persons apart alike."""
-        with self.decisions.store.reading() as view:
-            events = _records(view.release_events(kind=ReleaseEventKind.EXPORTED))
+        with self.decisions.store.reading() as tx:
+            events = _records(tx.release_events.matching(kind=ReleaseEventKind.EXPORTED))
         others = [event for event in events if not self.table.is_of(event)]
         counts = StoredCounts(self.decisions.store)
         releases = {
@@ -205,7 +205,9 @@ class PersonRegistry:
                 results[name] = len(mine & _each(releases[name].pairs.people))
         return {name: many for name, many in results.items() if many}
 
-    def remember(self, event: ReleaseEvent, pairs: PersonPairs | None, *, check: Callable[[View], None]) -> None:
+    def remember(
+        self, event: ReleaseEvent, pairs: PersonPairs | None, *, check: Callable[[ReadTransaction], None]
+    ) -> None:
         """Remember an export: whom it holds first, so that no export is on record that cannot be compared.
 
         Whom an export held that was stopped in between, and so gave out no file, is forgotten by the next. `check`
@@ -223,17 +225,17 @@ class PersonRegistry:
             number = self._write_persons(persons)
         reached(FailPoint.AFTER_EXPORT_HELD)
 
-        def record(book: Book) -> bool:
-            exports = self._exports(book)
+        def record(tx: WriteTransaction) -> bool:
+            exports = self._exports(tx)
             alone = len(exports) == len(self.known)
-            book.forget_all_but(
+            tx.releases.forget_all_but(
                 subject, [export_name(release_event) for release_event in (*exports, *([event] if alone else []))]
             )
             if alone:
-                check(book)
-                decisions.ledger.append(book, event, persons)
+                check(tx)
+                decisions.ledger.append(tx, event, persons)
                 if persons is not None:
-                    book.end_release(number)
+                    tx.releases.end(number)
             return alone
 
         if not decisions.ledger.write(record):
@@ -248,12 +250,12 @@ class PersonRegistry:
             raise
 
     def _check_alone(self) -> None:
-        with self.decisions.store.reading() as view:
-            if len(self._exports(view)) != len(self.known):
+        with self.decisions.store.reading() as tx:
+            if len(self._exports(tx)) != len(self.known):
                 raise self._overtaken()
 
-    def _exports(self, view: View) -> Sequence[ReleaseEvent]:
-        return _records(self.table.exports(view))
+    def _exports(self, tx: ReadTransaction) -> Sequence[ReleaseEvent]:
+        return _records(self.table.exports(tx))
 
     def _overtaken(self) -> Stop:
         message = f"another export of '{self.decisions.case.release.table}' ended while this one was made"

@@ -12,7 +12,7 @@ from monitor.releases.same_table import MARKS
 from monitor.summaries.health import states_of
 from monitor.summaries.incident import iso
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from store import ReleaseEvent, ReleaseEventKind, View
+from store import ReadTransaction, ReleaseEvent, ReleaseEventKind
 
 SCHEMA: Final = "tablewatch.release-record/1"
 NO_STATEMENT: Final = (
@@ -50,14 +50,14 @@ class ReleaseRecord:
         }
 
 
-def record_of(project: Project, view: View, name: str) -> ReleaseRecord:
+def record_of(project: Project, tx: ReadTransaction, name: str) -> ReleaseRecord:
     """Read the record of a release; also of one that was taken out of the configuration.
 
     Raises:
         Stop: nobody has heard of it.
     """
-    events = view.release_events(name)[::-1]
-    state = next((release_state for release_state in states_now(project, view) if release_state.name == name), None)
+    events = tx.release_events.matching(name)[::-1]
+    state = next((release_state for release_state in states_now(project, tx) if release_state.name == name), None)
     if state is None and not events:
         known = project.config.releases
         message = f"there is no release '{name}', and none is on record{did_you_mean(name, known)}"
@@ -65,17 +65,18 @@ def record_of(project: Project, view: View, name: str) -> ReleaseRecord:
     return ReleaseRecord(name, state, events, project.clock.now())
 
 
-def states_now(project: Project, view: View) -> Sequence[ReleaseState]:
+def states_now(project: Project, tx: ReadTransaction) -> Sequence[ReleaseState]:
     """Return how all releases of the configuration stand; only their tables are looked up."""
     wanted = {release.table for release in project.config.releases.values()}
     tables = [table for table in project.config.tables if table.name in wanted]
-    return releases_of(project, view, states_of(project, view, tables)) if tables else []
+    return releases_of(project, tx, states_of(project, tx, tables)) if tables else []
 
 
-def last_exports(view: View) -> Mapping[str, ReleaseEvent]:
+def last_exports(tx: ReadTransaction) -> Mapping[str, ReleaseEvent]:
     """Return the newest export of each release that has one, by name; also of those that are no longer configured."""
     return {
-        release_event.release: release_event for release_event in view.release_events(kind=ReleaseEventKind.EXPORTED)
+        release_event.release: release_event
+        for release_event in tx.release_events.matching(kind=ReleaseEventKind.EXPORTED)
     }
 
 

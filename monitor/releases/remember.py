@@ -11,7 +11,7 @@ from monitor.config.project import Project
 from monitor.scan.incremental import with_count_states
 from monitor.scan.scanner import scan_source
 from monitor.scan.targets import targets_of
-from store import Book, RememberedPersons, Store, StoredCounts
+from store import RememberedPersons, Store, StoredCounts, WriteTransaction
 
 RE_RELEASE: Final = "re_release"
 
@@ -71,9 +71,9 @@ def remember_release(
 def _remember(project: Project, store: Store, persons: RememberedPersons, actor: str) -> None:
     number, ledger = StoredCounts(store).write_release(persons.subject, persons.release), project.release_ledger(store)
 
-    def end(book: Book) -> None:
-        ledger.append_persons(book, persons, actor=actor, now=project.clock.now())
-        book.end_release(number)
+    def end(tx: WriteTransaction) -> None:
+        ledger.append_persons(tx, persons, actor=actor, now=project.clock.now())
+        tx.releases.end(number)
 
     ledger.write(end)
 

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from monitor.config.project import Project
 from monitor.releases.columns import ReleaseColumns
 from sources import is_same_table
-from store import ReleaseEvent, ReleaseEventKind, View
+from store import ReadTransaction, ReleaseEvent, ReleaseEventKind
 
 MARKS = "table_identity"
 """The key under which an export keeps the marks of its table."""
@@ -27,18 +27,17 @@ class SameTable:
     marks: frozenset[str]
 
     @classmethod
-    def of(cls, case: ReleaseColumns, view: View, *, content: str | None = None) -> "SameTable":
+    def of(cls, case: ReleaseColumns, tx: ReadTransaction, *, content: str | None = None) -> "SameTable":
         """Identify the table of a release.
 
         Args:
             case: the release.
-            view: the store, whose exports name the tables that are looked at besides those of releases and budgets.
+            tx: the store, whose exports name the tables that are looked at besides those of releases and budgets.
             content: the mark of the table's content, where it was read.
         """
         project, table = case.project, case.release.table
         exported = {
-            str(release_event.body.get("table"))
-            for release_event in view.release_events(kind=ReleaseEventKind.EXPORTED)
+            str(event.body.get("table")) for event in tx.release_events.matching(kind=ReleaseEventKind.EXPORTED)
         }
         names = names_of(project, table, among=exported)
         marks = project.table_identity(table) | ({content} if content is not None else set())
@@ -50,11 +49,11 @@ class SameTable:
         by_mark = isinstance(marks, list) and is_same_table(self.marks, map(str, marks))
         return by_mark or event.body.get("table") in self.names
 
-    def exports(self, view: View) -> Sequence[ReleaseEvent]:
+    def exports(self, tx: ReadTransaction) -> Sequence[ReleaseEvent]:
         """Return every export of this table, by whichever release, the oldest first."""
         return [
             release_event
-            for release_event in view.release_events(kind=ReleaseEventKind.EXPORTED)
+            for release_event in tx.release_events.matching(kind=ReleaseEventKind.EXPORTED)
             if self.is_of(release_event)
         ]
 

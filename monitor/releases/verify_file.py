@@ -68,8 +68,8 @@ def verify_file(project: Project, store: Store, file: Path) -> FileVerification:
     """
     sha256 = _hash(file)
     flaws = [flaw.problem for flaw in project.release_ledger(store).verify().flaws]
-    with store.reading() as view:
-        exports = view.release_events(kind=ReleaseEventKind.EXPORTED)
+    with store.reading() as tx:
+        exports = tx.release_events.matching(kind=ReleaseEventKind.EXPORTED)
     export = next((event for event in exports[::-1] if event.body.get("sha256") == sha256), None)
     if export is None:
         namesakes = [event for event in exports if event.body.get("file") == file.name]

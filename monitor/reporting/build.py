@@ -33,7 +33,7 @@ from monitor.reporting.timeline import timeline
 from monitor.reporting.week import Week
 from monitor.summaries.coverage import lasting_gaps
 from monitor.summaries.ranking import Ranking, advise, rank
-from store import ReleaseEventKind, View
+from store import ReadTransaction, ReleaseEventKind
 
 TREND_WEEKS: Final = 12
 _MEDIAN_WEEKS: Final = 4
@@ -177,16 +177,16 @@ def _valid_from(rates: Rates) -> date:
     return rates.valid_from or date.min
 
 
-def gather(project: Project, view: View, week: Week, now: datetime) -> Evidence:
-    """Return what is known of a week and the eleven before it. Use it inside of the view's transaction."""
+def gather(project: Project, tx: ReadTransaction, week: Week, now: datetime) -> Evidence:
+    """Return what is known of a week and the eleven before it. Call it inside the transaction."""
     config = project.config
-    spans = view.spans(to_us(week.back(TREND_WEEKS - 1).start), to_us(week.end))
-    watches = view.watches()
+    spans = tx.incidents.spans(to_us(week.back(TREND_WEEKS - 1).start), to_us(week.end))
+    watches = tx.results.watches()
     kept_since = now - config.storage.keep_measurements
     earlier = [week.back(number) for number in range(1, TREND_WEEKS)]
 
     def look_up(ids: Sequence[int]) -> Sequence[Incident]:
-        return [view.incident(one) for one in ids]
+        return [tx.incidents.get(one) for one in ids]
 
     return Evidence(
         config=config,
@@ -194,13 +194,15 @@ def gather(project: Project, view: View, week: Week, now: datetime) -> Evidence:
         spans=spans,
         maintenance=project.maintenance(spans.names),
         pricing=project.pricing if project.priced else None,
-        gaps=(*view.gaps(week.start, week.end), *lasting_gaps(project.config, watches, now)),
+        gaps=(*tx.results.gaps(week.start, week.end), *lasting_gaps(project.config, watches, now)),
         watches=watches,
-        results=view.results_by_status(week.start, week.end) if week.start >= kept_since else None,
+        results=tx.results.count_by_status(week.start, week.end) if week.start >= kept_since else None,
         look_up=look_up,
         blind_weeks=frozenset(
-            one.monday for one in earlier if one.start >= kept_since and not view.saw_anything(one.start, one.end)
+            one.monday
+            for one in earlier
+            if one.start >= kept_since and not tx.results.any_evaluated(one.start, one.end)
         ),
-        releases=states_now(project, view),
-        exports=view.release_events(kind=ReleaseEventKind.EXPORTED),
+        releases=states_now(project, tx),
+        exports=tx.release_events.matching(kind=ReleaseEventKind.EXPORTED),
     )

@@ -26,7 +26,7 @@ from incidents import (
 from monitor.config.project import Project
 from monitor.scan.incremental import judge_without_store, stage_counts
 from monitor.scan.results import CheckMeasurement, TableResult, run_guarded
-from store import Book, IncidentFilter, Lease, Result, Run, Store, StoreError
+from store import IncidentFilter, Lease, Result, Run, Store, StoreError, WriteTransaction
 
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("its earlier measurements cannot be read: the store fails"))
 
@@ -53,9 +53,9 @@ def record_results(batch: Sequence[TableResult], *, store: Store, policy: Policy
         StoreError: nothing of the batch was remembered.
     """
     kept = stage_counts(batch, store)
-    with store.writing() as book:
-        kept.settle(book, kept.batch)
-        return _Recorder(book, policy).make([(_new_id(), looked) for looked in kept.batch])
+    with store.writing() as tx:
+        kept.settle(tx, kept.batch)
+        return _Recorder(tx, policy).make([(_new_id(), looked) for looked in kept.batch])
 
 
 def record_slot_results(
@@ -70,13 +70,13 @@ def record_slot_results(
     """
     ids = {lease.id: _new_id() for lease, _ in batch}
     kept = stage_counts([looked for _, looked in batch], store)
-    with store.writing() as book:
-        held = book.finish([lease for lease, _ in batch], now=book.clock(now), run_ids=ids)
+    with store.writing() as tx:
+        held = tx.slots.finish([lease for lease, _ in batch], now=tx.schedule.clock(now), run_ids=ids)
         counting = [
             (ids[lease.id], looked) for (lease, _), looked in zip(batch, kept.batch, strict=True) if lease.id in held
         ]
-        kept.settle(book, [looked for _, looked in counting])
-        return _Recorder(book, policy).make(counting)
+        kept.settle(tx, [looked for _, looked in counting])
+        return _Recorder(tx, policy).make(counting)
 
 
 def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence[CheckResult]:
@@ -92,8 +92,8 @@ def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence
 
 def _read_history(store: Store, wanted: Mapping[str, tuple[datetime, Earlier]]) -> Mapping[str, Sequence[Past] | None]:
     try:
-        with store.reading() as view:
-            return view.earlier_many(wanted)
+        with store.reading() as tx:
+            return tx.results.earlier_many(wanted)
     except StoreError:
         return dict.fromkeys(wanted)
 
@@ -135,19 +135,19 @@ def _judge(check_measurement: CheckMeasurement, measurement: Measurement, past: 
 class _Recorder:
     """Decides over one batch, inside one transaction."""
 
-    def __init__(self, book: Book, policy: Policy) -> None:
-        self._book = book
+    def __init__(self, tx: WriteTransaction, policy: Policy) -> None:
+        self._tx = tx
         self._policy = policy
         self._watches: dict[str, Watch] = {}
         self._incidents: dict[str, Incident] = {}
 
     def make(self, batch: Sequence[tuple[str, TableResult]]) -> Sequence[CheckResult]:
         """Decide over looks, each with the id of its run."""
-        history = self._book.earlier_many(_wanted_history([looked for _, looked in batch]))
+        history = self._tx.results.earlier_many(_wanted_history([looked for _, looked in batch]))
         judged = [(run_id, looked, list(_judge_table(looked, history))) for run_id, looked in batch]
         ids = [result.check_id for _, _, results in judged for result in results]
-        self._watches = dict(self._book.watches(ids))
-        latest = self._book.latest_incidents(ids)
+        self._watches = dict(self._tx.results.watches(ids))
+        latest = self._tx.incidents.latest(ids)
         self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
         runs: list[Run] = []
         facts: list[Result] = []
@@ -160,9 +160,9 @@ class _Recorder:
                 gaps += self._gaps(looked, result)
                 facts.append(_fact(run, result))
                 decided.append(self._decide(looked, result))
-        self._book.add_runs(runs, facts)
-        self._book.save_watches([self._watches[check_id] for check_id in ids])
-        self._book.add_gaps(gaps)
+        self._tx.results.add_runs(runs, facts)
+        self._tx.results.save_watches([self._watches[check_id] for check_id in ids])
+        self._tx.results.add_gaps(gaps)
         return decided
 
     def _decide(self, looked: TableResult, result: CheckResult) -> CheckResult:
@@ -192,15 +192,17 @@ class _Recorder:
         """Follow a merged incident to the one it duplicates while that lasts: it speaks for both."""
         speaks = incident
         while speaks.merged_into is not None:
-            speaks = self._book.incident(speaks.merged_into)
+            speaks = self._tx.incidents.get(speaks.merged_into)
         return incident if speaks.state is State.RESOLVED else speaks
 
     def _write(self, fingerprint: str, change: Change, recorded_at: datetime) -> None:
         if isinstance(change, Opened):
-            self._incidents[fingerprint] = self._book.open_incident(change, recorded_at=recorded_at, actor=AGENT)
+            self._incidents[fingerprint] = self._tx.incidents.open(change, recorded_at=recorded_at, actor=AGENT)
         else:
             incident = self._incidents[fingerprint]
-            self._incidents[fingerprint] = self._book.append(incident, [change], recorded_at=recorded_at, actor=AGENT)
+            self._incidents[fingerprint] = self._tx.incidents.append(
+                incident, [change], recorded_at=recorded_at, actor=AGENT
+            )
 
     def _gaps(self, looked: TableResult, result: CheckResult) -> Sequence[Gap]:
         known = self._watches.get(result.check_id)
@@ -234,24 +236,24 @@ def retire(project: Project, store: Store) -> int:
     The class counts that were kept for them are given up; releases stay remembered.
     """
     configured = {table.check_id(check) for table in project.config.tables for check in table.checks}
-    with store.reading() as view:
-        lasting = view.incidents(IncidentFilter(states=LASTING))
-        forgotten = view.counted_subjects() - configured
+    with store.reading() as tx:
+        lasting = tx.incidents.matching(IncidentFilter(states=LASTING))
+        forgotten = tx.classes.subjects() - configured
     if forgotten:
-        with store.writing() as book:
-            book.keep_counts_of(configured)
+        with store.writing() as tx:
+            tx.classes.keep_only(configured)
     incidents = [
         incident for incident in lasting if incident.check_id is not None and incident.check_id not in configured
     ]
     if not incidents:
         return 0
     now, closed = project.clock.now(), 0
-    with store.writing() as book:
+    with store.writing() as tx:
         for known in incidents:
-            incident = book.incident(known.id)  # another process may have closed it meanwhile
+            incident = tx.incidents.get(known.id)  # another process may have closed it meanwhile
             if incident.state in LASTING:
                 at = max(now, incident.last.detected_at)
                 change = Resolved(at, Resolution.NO_ACTION, "the check is no longer configured")
-                book.append(incident, [change], recorded_at=now, actor=AGENT)
+                tx.incidents.append(incident, [change], recorded_at=now, actor=AGENT)
                 closed += 1
     return closed

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checks import say_duration
-from store import DaemonRecord, Quarantine, StoreHeld, View
+from store import DaemonRecord, Quarantine, ReadTransaction, StoreHeld
 
 SILENT: Final = timedelta(minutes=1)
 """A daemon gives a sign of life every 10 s; after this time without one it is not counted on."""
@@ -28,19 +28,19 @@ class Watchfulness:
     """Who holds the lock of the store, where it is a SQLite file."""
 
     @classmethod
-    def of(cls, view: View, now: datetime, holder: StoreHeld | None) -> "Watchfulness":
+    def of(cls, tx: ReadTransaction, now: datetime, holder: StoreHeld | None) -> "Watchfulness":
         """Ask the store; daemons that ended more than an hour ago, stopped or killed, are left out.
 
         If no other is left, the one that was heard of last stays. `holder`: as `lock_holder` says.
         """
-        as_of = view.clock(now)
-        current_daemons = sorted(view.daemons(), key=lambda daemon: daemon.heartbeat_at)
+        as_of = tx.schedule.clock(now)
+        current_daemons = sorted(tx.daemons.records(), key=lambda daemon: daemon.heartbeat_at)
         recent = [daemon for daemon in current_daemons if as_of - (daemon.stopped_at or daemon.heartbeat_at) < _KEPT]
         killed = [daemon for daemon in current_daemons if daemon.stopped_at is None]
         daemons = sorted(
             recent or killed[-1:], key=lambda daemon: (daemon.started_at, daemon.heartbeat_at), reverse=True
         )
-        return cls(as_of, daemons, view.lag(as_of), view.quarantines(), holder)
+        return cls(as_of, daemons, tx.schedule.lag(as_of), tx.daemons.quarantines(), holder)
 
     def word(self, daemon: DaemonRecord) -> str:
         """Return `running`, `silent` or `stopped`."""

@@ -28,7 +28,7 @@ from monitor.config.project import Project
 from monitor.summaries.coverage import Observed, Watching, kept_since, lasting_gaps
 from monitor.summaries.grouping import GROUPINGS, days_of
 from monitor.summaries.ranking import Advice, Ranking, advise, rank
-from store import View
+from store import ReadTransaction
 
 DAY: Final = "day"
 MOST_DAYS: Final = 400
@@ -76,12 +76,14 @@ class DowntimeFigures:
     advised: Incident | None
 
 
-def measure_downtime(project: Project, view: View, *, window: Window, as_of_us: int, by: str) -> DowntimeFigures:
+def measure_downtime(
+    project: Project, tx: ReadTransaction, *, window: Window, as_of_us: int, by: str
+) -> DowntimeFigures:
     """Measure a window, split up by one of `GROUPINGS` or by `day`."""
-    spans = view.spans(window.start_us, window.end_us)
-    watches = view.watches()
+    spans = tx.incidents.spans(window.start_us, window.end_us)
+    watches = tx.results.watches()
     watching = Watching.of(watches, from_us(as_of_us))
-    gaps = _gaps(project, view, watches, window=window, as_of_us=as_of_us)
+    gaps = _gaps(project, tx, watches, window=window, as_of_us=as_of_us)
     observed = Observed.of(watches, gaps, project.config, from_us(as_of_us))
     look = _Survey(project, spans, as_of_us, project.maintenance(spans.names), watching, observed)
     tables = look.grouped(window, "table")
@@ -109,7 +111,7 @@ def measure_downtime(project: Project, view: View, *, window: Window, as_of_us: 
         observed=observed.in_some_of(window),
         known=look.is_known(whole),
         advice=advice,
-        advised=None if advice is None or advice.incident is None else view.incident(advice.incident),
+        advised=None if advice is None or advice.incident is None else tx.incidents.get(advice.incident),
     )
 
 
@@ -199,13 +201,13 @@ def _weight(part: DowntimePart) -> tuple[Fraction, int, bool, str]:
 
 
 def _gaps(
-    project: Project, view: View, watches: Mapping[str, Watch], *, window: Window, as_of_us: int
+    project: Project, tx: ReadTransaction, watches: Mapping[str, Watch], *, window: Window, as_of_us: int
 ) -> Sequence[Gap]:
     """Return the gaps that touch a window, as far as it has come: those on record, and those that still last."""
     end_us = min(window.end_us, as_of_us)
     if end_us <= window.start_us:
         return ()
-    on_record = view.gaps(from_us(window.start_us), from_us(end_us))
+    on_record = tx.results.gaps(from_us(window.start_us), from_us(end_us))
     return [*on_record, *lasting_gaps(project.config, watches, from_us(as_of_us))]
 
 

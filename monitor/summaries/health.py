@@ -18,7 +18,7 @@ from checks import Kind, Status, say_duration
 from incidents import NOT_RUN, Incident, State, Watch, gaps_after
 from monitor.config import Config, Table
 from monitor.config.project import Project
-from store import IncidentFilter, Result, View
+from store import IncidentFilter, ReadTransaction, Result
 
 LASTING: Final = (State.OPEN, State.ACKNOWLEDGED)
 
@@ -61,34 +61,34 @@ class TableState:
     not_evaluated: Sequence[NotEvaluated]
 
 
-def states_of(project: Project, view: View, tables: Sequence[Table]) -> Sequence[TableState]:
+def states_of(project: Project, tx: ReadTransaction, tables: Sequence[Table]) -> Sequence[TableState]:
     """Return how tables are, in the given order."""
     ids = [table.check_id(check) for table in tables for check in table.checks]
-    watches = view.watches(ids)
+    watches = tx.results.watches(ids)
     unknown = [check_id for check_id, watch in watches.items() if watch.last_unknown is not None]
-    results = view.latest_results(unknown) if unknown else {}
+    results = tx.results.latest(unknown) if unknown else {}
     names = tuple(table.name for table in tables)
     incidents: dict[str, list[Incident]] = {name: [] for name in names}
-    for incident in view.incidents(IncidentFilter(states=LASTING)):
+    for incident in tx.incidents.matching(IncidentFilter(states=LASTING)):
         if incident.table in incidents:
             incidents[incident.table].append(incident)
     look = _Look(project.config, project.clock.now(), watches, results)
     return [look.at(table, incidents[table.name]) for table in tables]
 
 
-def states_in_store(view: View, loaded_at: datetime | None) -> Sequence[TableState]:
+def states_in_store(tx: ReadTransaction, loaded_at: datetime | None) -> Sequence[TableState]:
     """Return how tables are as far as the store alone knows it: those on the timetable, checked, or with an incident.
 
     For when the configuration on disk cannot be read. `loaded_at`: when the daemon loaded the configuration that it
     runs with; what was last checked before that may be of an older one, and is shown only where there is nothing newer.
     """
     incidents: dict[str, list[Incident]] = {
-        scheduled.table: [] for scheduled in view.schedule() if ":" not in scheduled.table
+        scheduled.table: [] for scheduled in tx.schedule.tables() if ":" not in scheduled.table
     }
-    for incident in view.incidents(IncidentFilter(states=LASTING)):
+    for incident in tx.incidents.matching(IncidentFilter(states=LASTING)):
         incidents.setdefault(incident.table, []).append(incident)
     results: dict[str, list[Result]] = {}
-    for result in view.latest_results().values():
+    for result in tx.results.latest().values():
         results.setdefault(result.table, []).append(result)
     names = sorted(incidents.keys() | results.keys())
     return [_known_state(name, _newest(results.get(name, ()), loaded_at), incidents.get(name, ())) for name in names]

@@ -10,7 +10,7 @@ from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from remedies.differential_privacy.epsilon import text_of
 from remedies.differential_privacy.ledger import Standing
-from store import Slot, SlotState, View
+from store import ReadTransaction, Slot, SlotState
 
 
 class StatisticWord(StrEnum):
@@ -69,18 +69,18 @@ class StatisticState:
         }  # fmt: skip
 
 
-def statistics_of(project: Project, view: View) -> Sequence[StatisticState]:
+def statistics_of(project: Project, tx: ReadTransaction) -> Sequence[StatisticState]:
     """Return how each standing statistic of a configuration is, in its order. No table is looked at."""
     budgets = project.config.budgets
     all_of = AnswerSeries.configured(project.config)
-    due = {row.table: row.next_slot for row in view.schedule()} if all_of else {}
+    due = {row.table: row.next_slot for row in tx.schedule.tables()} if all_of else {}
     results = []
     for name, series in all_of.items():
         declared = budgets[series.table]
         statistic = declared.statistics[series.name]
         cost = statistic.ask.nano(declared.accounting)
-        stored = view.budget(series.table, declared.unit_name)
+        stored = tx.ledger.budget(series.table, declared.unit_name)
         left = None if stored is None else Standing(stored.budget, stored.spent, 0).left // cost
-        slot = view.last_ended(name)
+        slot = tx.slots.last_ended(name)
         results.append(StatisticState(series, str(statistic.schedule), cost, left, slot, due.get(name)))
     return results

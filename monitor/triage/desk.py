@@ -26,7 +26,7 @@ from incidents import (
 from incidents.verbs import Ending
 from monitor.config.project import Project
 from monitor.triage.create import ReportedIncident
-from store import Book, History, IncidentFilter, NotRecorded, Store, View
+from store import History, IncidentFilter, NotRecorded, ReadTransaction, Store, WriteTransaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,15 @@ class IncidentDetail:
     duplicates: Sequence[int]
 
 
-def read_incident_detail(view: View, incident_id: int) -> IncidentDetail:
+def read_incident_detail(tx: ReadTransaction, incident_id: int) -> IncidentDetail:
     """Read the sheet of an incident.
 
     Raises:
         NotRecorded: there is no such incident.
     """
-    merged = view.incidents(IncidentFilter(merged_into=incident_id))
+    merged = tx.incidents.matching(IncidentFilter(merged_into=incident_id))
     duplicates = sorted(one.id for one in merged)
-    return IncidentDetail(view.incident(incident_id), view.events(incident_id), duplicates)
+    return IncidentDetail(tx.incidents.get(incident_id), tx.incidents.events(incident_id), duplicates)
 
 
 class IncidentDesk:
@@ -66,21 +66,23 @@ class IncidentDesk:
         """
         changes = reported_incident.changes(self.now)
         opened = changes[0]
-        with self._store.writing() as book:
-            incidents = book.latest_incidents([opened.fingerprint]) if isinstance(opened, Opened) else {}
+        with self._store.writing() as tx:
+            incidents = tx.incidents.latest([opened.fingerprint]) if isinstance(opened, Opened) else {}
             for incident in incidents.values():
                 return incident, False
-            return book.add_histories([History(changes, self.now, self._actor)], announce=True)[0], True
+            return tx.incidents.add_histories([History(changes, self.now, self._actor)], announce=True)[0], True
 
     def sheet(self, incident: Incident) -> IncidentDetail:
         """Return all there is to tell of an incident by now."""
-        with self._store.reading() as view:
-            return read_incident_detail(view, incident.id)
+        with self._store.reading() as tx:
+            return read_incident_detail(tx, incident.id)
 
     def alike(self, incident: Incident) -> Sequence[int]:
         """Return the other incidents of its table that last and have its title, the newest first."""
-        with self._store.reading() as view:
-            lasting = view.incidents(IncidentFilter(tables=(incident.table,), states=(State.OPEN, State.ACKNOWLEDGED)))
+        with self._store.reading() as tx:
+            lasting = tx.incidents.matching(
+                IncidentFilter(tables=(incident.table,), states=(State.OPEN, State.ACKNOWLEDGED))
+            )
         return [one.id for one in lasting if one.id != incident.id and one.title == incident.title]
 
     def acknowledge(self, incident_id: int) -> Incident:
@@ -114,8 +116,8 @@ class IncidentDesk:
             incidents.NotAllowed: its check still fails, and nobody forces it.
         """
 
-        def decide(book: Book, incident: Incident) -> Change:
-            fails = self._still_fails(book, incident)
+        def decide(tx: WriteTransaction, incident: Incident) -> Change:
+            fails = self._still_fails(tx, incident)
             ending = Ending(at or incident.last.resolved_at or self.now, resolution, cause)
             return verbs.resolve(incident, ending, now=self.now, check_still_fails=fails, force=force)
 
@@ -124,8 +126,8 @@ class IncidentDesk:
     def reopen(self, incident_id: int, *, detected_at: datetime, occurred_at: datetime | None) -> Incident:
         """Begin a new episode of it."""
 
-        def decide(book: Book, incident: Incident) -> Change:
-            newest = book.latest_incidents([incident.fingerprint])[incident.fingerprint]
+        def decide(tx: WriteTransaction, incident: Incident) -> Change:
+            newest = tx.incidents.latest([incident.fingerprint])[incident.fingerprint]
             other = newest.id if newest.state is not State.RESOLVED and newest.id != incident.id else None
             return verbs.reopen(
                 incident, detected_at=detected_at, now=self.now, occurred_at=occurred_at, other_open=other
@@ -141,10 +143,10 @@ class IncidentDesk:
         """Merge it into another. Return it, and how much downtime (microseconds) is no longer counted."""
         lost = 0
 
-        def decide(book: Book, incident: Incident) -> Change:
+        def decide(tx: WriteTransaction, incident: Incident) -> Change:
             nonlocal lost
-            other = book.incident(into)
-            change = verbs.merge(incident, other, lookup=_lookup(book), now=self.now, force=force)
+            other = tx.incidents.get(into)
+            change = verbs.merge(incident, other, lookup=_lookup(tx), now=self.now, force=force)
             planned = self._project.maintenance(Spans.of([incident]).names)
             lost = uncovered(incident, other, as_of_us=to_us(self.now), maintenance=planned)
             return change
@@ -154,19 +156,19 @@ class IncidentDesk:
     def name_root(self, incident_id: int, cause: int | None) -> Incident:
         """Name the incident that caused it; None takes that back."""
 
-        def decide(book: Book, incident: Incident) -> Change:
-            root = None if cause is None else book.incident(cause)
-            return verbs.name_root(incident, root, lookup=_lookup(book))
+        def decide(tx: WriteTransaction, incident: Incident) -> Change:
+            root = None if cause is None else tx.incidents.get(cause)
+            return verbs.name_root(incident, root, lookup=_lookup(tx))
 
         return self._change(incident_id, decide)
 
-    def _change(self, incident_id: int, decide: Callable[[Book, Incident], Change]) -> Incident:
-        with self._store.writing() as book:
-            incident = book.incident(incident_id)
-            change = decide(book, incident)
-            return book.append(incident, [change], recorded_at=self.now, actor=self._actor)
+    def _change(self, incident_id: int, decide: Callable[[WriteTransaction, Incident], Change]) -> Incident:
+        with self._store.writing() as tx:
+            incident = tx.incidents.get(incident_id)
+            change = decide(tx, incident)
+            return tx.incidents.append(incident, [change], recorded_at=self.now, actor=self._actor)
 
-    def _still_fails(self, view: View, incident: Incident) -> bool:
+    def _still_fails(self, tx: ReadTransaction, incident: Incident) -> bool:
         """Check whether the last evaluated run of its check failed.
 
         A check that is no longer configured says nothing.
@@ -174,7 +176,7 @@ class IncidentDesk:
         configured = {table.check_id(check) for table in self._project.config.tables for check in table.checks}
         if incident.check_id is None or incident.check_id not in configured:
             return False
-        watch = view.watches([incident.check_id]).get(incident.check_id)
+        watch = tx.results.watches([incident.check_id]).get(incident.check_id)
         return watch is not None and _failed(watch)
 
 
@@ -184,10 +186,10 @@ def _failed(watch: Watch) -> bool:
     return watch.last_status == Status.FAIL
 
 
-def _lookup(view: View) -> Callable[[int], Incident | None]:
+def _lookup(tx: ReadTransaction) -> Callable[[int], Incident | None]:
     def look(incident_id: int) -> Incident | None:
         try:
-            return view.incident(incident_id)
+            return tx.incidents.get(incident_id)
         except NotRecorded:  # retention may have taken it
             return None
 

@@ -12,7 +12,7 @@ from incidents import Incident
 from monitor.triage.ticket_batches import Ticket, TicketBatches
 from monitor.triage.ticket_comparison import TicketComparison, compare
 from monitor.triage.ticket_history import importer
-from store import Book, History, Store, View
+from store import History, ReadTransaction, Store, WriteTransaction
 
 _ASSUMED: Final = frozenset({"resolution", "found_by"})
 
@@ -70,8 +70,8 @@ class TicketImport:
 
     def look(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> ImportCounts:
         """Return what taking them in would do, and write nothing."""
-        with self.store.reading() as view:
-            return self._take(view, None, tickets, on_ticket)
+        with self.store.reading() as tx:
+            return self._take(tx, None, tickets, on_ticket)
 
     def take(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> ImportCounts:
         """Take them in.
@@ -79,52 +79,62 @@ class TicketImport:
         Raises:
             store.StoreConflict: somebody else changed one of the incidents meanwhile; nothing was written.
         """
-        with self.store.writing() as book:
-            return self._take(book, book, tickets, on_ticket)
+        with self.store.writing() as tx:
+            return self._take(tx, tx, tickets, on_ticket)
 
     def _take(
-        self, view: View, book: Book | None, tickets: TicketBatches, on_ticket: Callable[[], None]
+        self,
+        reading: ReadTransaction,
+        writing: WriteTransaction | None,
+        tickets: TicketBatches,
+        on_ticket: Callable[[], None],
     ) -> ImportCounts:
         import_counts = ImportCounts()
         for chunk in tickets.batches():
-            there = _known(view, chunk)
+            there = _known(reading, chunk)
             new = [ticket for ticket in chunk if ticket.line not in there]
-            compared = list(self._compared(view, chunk, there, on_ticket))
-            if book is not None:
-                import_counts.number(self._write(book, new, compared))
+            compared = list(self._compared(reading, chunk, there, on_ticket))
+            if writing is not None:
+                import_counts.number(self._write(writing, new, compared))
             import_counts.add(new)
             import_counts.known += len(chunk) - len(new)
             import_counts.differ += [one for one in compared if one.differences]
         return import_counts
 
     def _compared(
-        self, view: View, tickets: Sequence[Ticket], there: Mapping[int, Incident], on_ticket: Callable[[], None]
+        self,
+        tx: ReadTransaction,
+        tickets: Sequence[Ticket],
+        there: Mapping[int, Incident],
+        on_ticket: Callable[[], None],
     ) -> Iterator[TicketComparison]:
-        events = view.histories([incident.id for incident in there.values()])
+        events = tx.incidents.histories([incident.id for incident in there.values()])
         for ticket in tickets:
             incident = there.get(ticket.line)
             if incident is not None:
                 yield compare(ticket, incident, events[incident.id], now=self.now, zone=self.zone)
             on_ticket()
 
-    def _write(self, book: Book, new: Sequence[Ticket], compared: Sequence[TicketComparison]) -> Sequence[int]:
+    def _write(
+        self, tx: WriteTransaction, new: Sequence[Ticket], compared: Sequence[TicketComparison]
+    ) -> Sequence[int]:
         actor = importer(self.actor)
         histories = [History(ticket.told.changes(self.now), self.now, actor) for ticket in new]
         if self.update:
             for ticket_comparison in compared:
-                book.append(
+                tx.incidents.append(
                     ticket_comparison.incident,
                     ticket_comparison.to_record,
                     recorded_at=self.now,
                     actor=actor,
                     announce=False,
                 )
-        return book.add_past(histories)
+        return tx.incidents.add_past(histories)
 
 
-def _known(view: View, tickets: Sequence[Ticket]) -> Mapping[int, Incident]:
+def _known(tx: ReadTransaction, tickets: Sequence[Ticket]) -> Mapping[int, Incident]:
     """Return the incidents of the tickets that were imported before, by the ticket's line."""
     former = [ticket.former for ticket in tickets if ticket.former is not None]
-    there = view.latest_incidents([*(ticket.fingerprint for ticket in tickets), *former])
+    there = tx.incidents.latest([*(ticket.fingerprint for ticket in tickets), *former])
     incidents = {ticket.line: there.get(ticket.fingerprint) or there.get(ticket.former or "") for ticket in tickets}
     return {line: incident for line, incident in incidents.items() if incident is not None}

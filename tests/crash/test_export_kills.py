@@ -53,8 +53,8 @@ def _die(folder: Path, point: FailPoint) -> subprocess.CompletedProcess[str]:
 
 def _held(folder: Path) -> list[str]:
     """Name the exports of which somebody can tell whom they held."""
-    with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as view:
-        return [release.name for release in view.releases("people exports")]
+    with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as tx:
+        return [release.name for release in tx.releases.of_subject("people exports")]
 
 
 @pytest.mark.parametrize(

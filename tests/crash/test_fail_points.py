@@ -117,8 +117,8 @@ def kept(tmp_path):
     make_store_with_rows(place.url)
     open_store(place.url).close()
     backup(place.url, tmp_path / "copy.db")
-    with open_store(place.url) as store, store.writing() as book:
-        book.name_project("later")
+    with open_store(place.url) as store, store.writing() as tx:
+        tx.name_project("later")
     return place
 
 

@@ -139,8 +139,8 @@ def test_a_fault_at_any_write_of_a_copy(nursery, tmp_path, act, kind):
     make_store_with_rows(f"sqlite:///{template}")
     with open_store(f"sqlite:///{template}") as store:
         backup(f"sqlite:///{template}", kept)
-        with store.writing() as book:
-            book.name_project("later")
+        with store.writing() as tx:
+            tx.name_project("later")
     states = {"copy": rows_of(template), "kept": rows_of(kept)}
     for number in count(1, 1 if "sync" in kind else _EVERY):
         folder = tmp_path / str(number)

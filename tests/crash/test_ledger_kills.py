@@ -55,8 +55,8 @@ class _Books:
             ledger = StoredLedger(store, self.anchor)
             audit = ledger.verify()
             assert audit.flaws == []
-            with store.reading() as view:
-                found = {ledger_entry.number: ledger_entry.fact for ledger_entry in view.ledger_entries(0, 10**6)}
+            with store.reading() as tx:
+                found = {ledger_entry.number: ledger_entry.fact for ledger_entry in tx.ledger.entries(0, 10**6)}
             standing = ledger.standing("crm.customers", "person")
         lost = [one for one, said in self.granted.items() if (found[one].nano, found[one].request) != said]
         assert lost == [], "somebody looked without a charge"

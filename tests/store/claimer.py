@@ -17,16 +17,18 @@ def main(url: str, name: str, hours: int, batch: int) -> None:
     end = AT + hours * HOUR
     with open_store(url) as store:
         while True:
-            with store.reading() as view:
-                due = view.due(end - SECOND, batch)  # seen before the claim, as another may have moved it by then
-                if not due and not view.running():
+            with store.reading() as tx:
+                due = tx.schedule.due(
+                    end - SECOND, batch
+                )  # seen before the claim, as another may have moved it by then
+                if not due and not tx.slots.running():
                     return
             claims = [SlotDecision(one, one.next_slot, one.next_slot + HOUR, one.next_slot + HOUR) for one in due]
-            with store.writing() as book:
-                leases = book.claim(claims, holder=name, now=end, lease_until=end + HOUR)
+            with store.writing() as tx:
+                leases = tx.slots.claim(claims, holder=name, now=end, lease_until=end + HOUR)
             _say(f"claimed {len(leases)}")
-            with store.writing() as book:
-                done = book.finish(leases, now=end, run_ids={lease.id: f"{name}-{lease.id}" for lease in leases})
+            with store.writing() as tx:
+                done = tx.slots.finish(leases, now=end, run_ids={lease.id: f"{name}-{lease.id}" for lease in leases})
             for lease in leases:
                 if lease.id in done:
                     _say(f"done {lease.table} {lease.slot.isoformat()}")

@@ -41,10 +41,10 @@ def result(
 
 def measure(store: Store, *what: tuple[datetime, Status], name: str = "volume") -> None:
     """Write down measurements of `crm.customers.<name>`; each observed its own place in the list."""
-    with store.writing() as book:
+    with store.writing() as tx:
         for number, (at, status) in enumerate(what):
             one = Run(f"run-{name}-{at.isoformat()}", "crm.customers", at, at)
-            book.add_runs([one], [result(one, name, status, observed={"number": number})])
+            tx.results.add_runs([one], [result(one, name, status, observed={"number": number})])
 
 
 def watch(check_id: str = "crm.customers.not-null", **known: Any) -> Watch:

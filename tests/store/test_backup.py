@@ -44,13 +44,13 @@ def _url(file: Path) -> str:
 
 
 def _incident(store: Store, name: str) -> Incident:
-    with store.writing() as book:
-        return book.open_incident(opened(name), recorded_at=AT, actor="tablewatch")
+    with store.writing() as tx:
+        return tx.incidents.open(opened(name), recorded_at=AT, actor="tablewatch")
 
 
 def _names(file: Path) -> Sequence[str]:
-    with open_store(_url(file), thorough=True) as store, store.reading() as view:
-        return sorted(incident.fingerprint.rpartition(".")[2] for incident in view.incidents())
+    with open_store(_url(file), thorough=True) as store, store.reading() as tx:
+        return sorted(incident.fingerprint.rpartition(".")[2] for incident in tx.incidents.matching())
 
 
 def _folder(file: Path) -> set[str]:
@@ -92,9 +92,9 @@ def test_a_copy_of_a_store_in_use_is_a_store(used: Path, copy: Path) -> None:
     """While others read and write, a copy holds everything that was committed, in one private file."""
     with open_store(_url(used)) as store:
         _incident(store, "second")
-        with store.reading() as view:
+        with store.reading() as tx:
             made = backup(_url(used), copy)
-            assert view.counts().incidents == 2
+            assert tx.counts().incidents == 2
         _incident(store, "third")
     assert made == Backup(copy, "shop", HEAD, copy.stat().st_size, made.rows)
     assert made.rows == 1 + 2 * (1 + 1 + 1 + 1)  # the project; each incident with an episode, an event, a transition
@@ -311,9 +311,9 @@ def test_an_older_copy_is_brought_up_to_date(
     add_revision(tmp_path, monkeypatch.setattr)
     done = restore(_url(file), copy, now=AT)
     assert (done.backup.revision, copy.read_bytes()) == (HEAD, before)
-    with open_store(_url(file)) as store, store.reading() as view:
+    with open_store(_url(file)) as store, store.reading() as tx:
         assert store.revision() == NEXT
-        assert (view.counts().measurements, view.counts().incidents) == (3, 2)
+        assert (tx.counts().measurements, tx.counts().incidents) == (3, 2)
 
 
 def test_a_copy_comes_back_over_a_newer_store(used: Path, copy: Path) -> None:
@@ -354,8 +354,8 @@ def test_nothing_comes_back_while_somebody_uses_the_store(used: Path, copy: Path
     with daemon_lock(_url(used)), pytest.raises(StoreHeld):
         restore(_url(used), copy, now=AT)
     with open_store(_url(used)) as store:
-        with store.reading() as view:
-            assert view.project() == "shop"
+        with store.reading() as tx:
+            assert tx.project() == "shop"
         with pytest.raises(StoreBusy):
             restore(_url(used), copy, now=AT, patience=NO_PATIENCE)
         _incident(store, "kept")

@@ -23,9 +23,9 @@ CHANGES = [
 
 def _made(file: Path) -> str:
     url = f"sqlite:///{file}"
-    with open_store(url) as store, store.writing() as book:
-        incident = book.open_incident(opened(), recorded_at=AT, actor="m.möri")
-        book.append(incident, [Commented("late")], recorded_at=AT + timedelta(hours=1), actor="日本")
+    with open_store(url) as store, store.writing() as tx:
+        incident = tx.incidents.open(opened(), recorded_at=AT, actor="m.möri")
+        tx.incidents.append(incident, [Commented("late")], recorded_at=AT + timedelta(hours=1), actor="日本")
     return url
 
 

@@ -15,8 +15,8 @@ TABLES, HOURS, BATCH = 40, 4, 7
 
 
 def _plan(store: Store) -> None:
-    with store.writing() as book:
-        book.set_schedule([Scheduled(f"t{number}", "every 1h", "UTC", AT, AT) for number in range(TABLES)])
+    with store.writing() as tx:
+        tx.schedule.replace([Scheduled(f"t{number}", "every 1h", "UTC", AT, AT) for number in range(TABLES)])
 
 
 def test_processes_share_the_slots(url: str) -> None:
@@ -31,8 +31,8 @@ def test_processes_share_the_slots(url: str) -> None:
             f"done t{table} {(AT + hour * HOUR).isoformat()}" for table in range(TABLES) for hour in range(HOURS)
         }
         assert told == dict.fromkeys(expected, 1)
-        with store.reading() as view:
-            slots = view.slots(AT, 9999)
+        with store.reading() as tx:
+            slots = tx.slots.since(AT, 9999)
             assert len(slots) == TABLES * HOURS
             assert {(slot.state, slot.attempt, slot.run_id == f"{slot.holder}-{slot.id}") for slot in slots} == {
                 (SlotState.DONE, 1, True)
@@ -50,15 +50,15 @@ def test_killed_processes_lose_no_slot(url: str) -> None:
                 worker.stdout.readline()
             worker.kill()
             worker.communicate()
-        with store.writing() as book:
-            left = book.take_over(AT, holder="heir", lease_until=AT, limit=TABLES, anyone=True)
-            assert book.finish(left, now=AT) == {lease.id for lease in left}
+        with store.writing() as tx:
+            left = tx.slots.take_over(AT, holder="heir", lease_until=AT, limit=TABLES, anyone=True)
+            assert tx.slots.finish(left, now=AT) == {lease.id for lease in left}
             assert {lease.attempt for lease in left} <= {2}
         last = start("claimer", url, "last", str(HOURS), str(BATCH))
         assert last.wait() == 0, last.communicate()
         last.communicate()
-        with store.reading() as view:
-            slots = view.slots(AT, 9999)
+        with store.reading() as tx:
+            slots = tx.slots.since(AT, 9999)
             assert Counter((slot.table, slot.slot) for slot in slots) == {
                 (f"t{table}", AT + hour * HOUR): 1 for table in range(TABLES) for hour in range(HOURS)
             }
@@ -72,21 +72,21 @@ def test_what_a_dead_daemon_left_goes_to_one_heir(url: str) -> None:
 
     def inherit(store: Store, holder: str) -> list[Lease]:
         both_ready.wait()
-        with store.writing() as book:
-            return book.take_over(AT + HOUR, holder=holder, lease_until=AT + 2 * HOUR, limit=TABLES)
+        with store.writing() as tx:
+            return tx.slots.take_over(AT + HOUR, holder=holder, lease_until=AT + 2 * HOUR, limit=TABLES)
 
     with open_store(url) as one, open_store(url) as two, ThreadPoolExecutor(2) as pool:
         _plan(one)
-        with one.writing() as book:
-            claims = [SlotDecision(due, due.next_slot, AT + HOUR, AT + HOUR) for due in book.due(AT, TABLES)]
-            dead = book.claim(claims, holder="dead", now=AT, lease_until=AT + minute)
+        with one.writing() as tx:
+            claims = [SlotDecision(due, due.next_slot, AT + HOUR, AT + HOUR) for due in tx.schedule.due(AT, TABLES)]
+            dead = tx.slots.claim(claims, holder="dead", now=AT, lease_until=AT + minute)
         assert len(dead) == TABLES
         first, second = pool.map(inherit, [one, two], ["one", "two"])
         assert sorted(lease.id for lease in first + second) == sorted(lease.id for lease in dead)
-        with two.writing() as book:
-            assert book.finish(dead, now=AT + HOUR, run_ids={lease.id: "stale" for lease in dead}) == set()
-            assert len(book.finish([*first, *second], now=AT + HOUR)) == TABLES
-            assert {slot.run_id for slot in book.slots(AT, 999)} == {None}
+        with two.writing() as tx:
+            assert tx.slots.finish(dead, now=AT + HOUR, run_ids={lease.id: "stale" for lease in dead}) == set()
+            assert len(tx.slots.finish([*first, *second], now=AT + HOUR)) == TABLES
+            assert {slot.run_id for slot in tx.slots.since(AT, 999)} == {None}
 
 
 @pytest.mark.postgres
@@ -99,15 +99,15 @@ def test_a_writer_that_stands_still_is_sent_away(url: str, monkeypatch: pytest.M
         monkeypatch.setattr(_engines, "SERVER_ALIVE", brief)
         with pytest.raises(StoreUnavailable):
             _stand_still(still, other)
-        with still.reading() as view:
-            assert view.project() == "other"
+        with still.reading() as tx:
+            assert tx.project() == "other"
         with still.writing() as again:
             assert again.project() == "other"
 
 
 def _stand_still(still: Store, other: Store) -> None:
-    with still.writing() as book:
-        book.name_project("still")
+    with still.writing() as tx:
+        tx.name_project("still")
         with other.writing() as late:
             late.name_project("other")
-        book.epoch()
+        tx.schedule.epoch()

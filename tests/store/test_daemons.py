@@ -14,39 +14,39 @@ def test_a_daemon_is_as_it_said_last(store: Store) -> None:
     """What a daemon says of itself replaces what it said before; the newest daemon comes first."""
     now = replace(DAEMON, heartbeat_at=AT + HOUR, config_error="no such source", leads=True)
     other = replace(DAEMON, id="d2", started_at=AT + HOUR, heartbeat_at=AT + HOUR)
-    with store.writing() as book:
+    with store.writing() as tx:
         for daemon in (DAEMON, other, now):
-            book.daemon_is(daemon)
-    with store.reading() as view:
-        assert view.daemons() == [other, now]
+            tx.daemons.save(daemon)
+    with store.reading() as tx:
+        assert tx.daemons.records() == [other, now]
 
 
 def test_daemons_that_fell_silent_are_forgotten(store: Store) -> None:
     """After seven days without a word, stopped or not, a daemon is no longer listed."""
-    with store.writing() as book:
-        book.daemon_is(DAEMON)
-        book.daemon_is(replace(DAEMON, id="stopped", heartbeat_at=AT + DAY, stopped_at=AT + DAY))
+    with store.writing() as tx:
+        tx.daemons.save(DAEMON)
+        tx.daemons.save(replace(DAEMON, id="stopped", heartbeat_at=AT + DAY, stopped_at=AT + DAY))
         newest = replace(DAEMON, id="new", heartbeat_at=AT + 7 * DAY, started_at=AT + 7 * DAY)
-        book.daemon_is(newest)
-        assert len(book.daemons()) == 3
-        book.daemon_is(replace(newest, heartbeat_at=AT + 7 * DAY + HOUR))
-        assert {daemon.id for daemon in book.daemons()} == {"stopped", "new"}
+        tx.daemons.save(newest)
+        assert len(tx.daemons.records()) == 3
+        tx.daemons.save(replace(newest, heartbeat_at=AT + 7 * DAY + HOUR))
+        assert {daemon.id for daemon in tx.daemons.records()} == {"stopped", "new"}
 
 
 def test_a_check_that_kills_its_worker_is_left_alone_ever_longer(store: Store) -> None:
     """The fifth crash brings a rest of an hour, each further one twice as much, a day at most."""
-    with store.writing() as book:
-        rests = [book.crashed("a.x", AT).until for _ in range(12)]
+    with store.writing() as tx:
+        rests = [tx.daemons.count_crash("a.x", AT).until for _ in range(12)]
         hours = [None if rest is None else (rest - AT) / HOUR for rest in rests]
         assert hours == [None, None, None, None, 1, 2, 4, 8, 16, 24, 24, 24]
-        assert book.quarantines() == [Quarantine("a.x", 12, AT + 24 * HOUR, AT)]
+        assert tx.daemons.quarantines() == [Quarantine("a.x", 12, AT + 24 * HOUR, AT)]
 
 
 def test_crashes_are_forgotten_check_by_check(store: Store) -> None:
     """A check that runs well again begins anew; another rule for the rest may be given."""
-    with store.writing() as book:
+    with store.writing() as tx:
         for check in ("a.x", "a.y"):
-            book.crashed(check, AT, lambda crashes: crashes * HOUR)
-        book.absolve(["a.x", "never.crashed"])
-        assert book.quarantines() == [Quarantine("a.y", 1, AT + HOUR, AT)]
-        assert book.crashed("a.x", AT).crashes == 1
+            tx.daemons.count_crash(check, AT, lambda crashes: crashes * HOUR)
+        tx.daemons.clear_crashes(["a.x", "never.crashed"])
+        assert tx.daemons.quarantines() == [Quarantine("a.y", 1, AT + HOUR, AT)]
+        assert tx.daemons.count_crash("a.x", AT).crashes == 1

@@ -38,9 +38,9 @@ def test_the_backup_of_the_page_is_a_store(file: Path, tmp_path: Path) -> None:
     assert said is not None
     copy = tmp_path / "copy.db"
     with open_store(f"sqlite:///{file}") as store:
-        with store.writing() as book:
-            incident = book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
+        with store.writing() as tx:
+            incident = tx.incidents.open(opened(), recorded_at=AT, actor="tablewatch")
         with closing(sqlite3.connect(file)) as connection:
             connection.execute(said[1].replace("tablewatch-backup.db", str(copy)))
-    with open_store(f"sqlite:///{copy}", thorough=True) as backup, backup.reading() as view:
-        assert view.incidents() == [incident]
+    with open_store(f"sqlite:///{copy}", thorough=True) as backup, backup.reading() as tx:
+        assert tx.incidents.matching() == [incident]

@@ -6,7 +6,7 @@ import pytest
 
 from checks import Earlier, Kind, Past, Status, UnknownReason
 from incidents import Corrected, Incident, Resolution, Resolved
-from store import Book, Store
+from store import Store, WriteTransaction
 from tests.store.made import AT, HOUR, episode, measure, opened, result, run
 
 WEEK = timedelta(days=7)
@@ -20,8 +20,8 @@ def test_the_nearest_measurement_to_each_age_is_shown(store: Store) -> None:
     """For each age the evaluated measurement nearest to it is given, on either side, with the age it answers."""
     before, after = AT - WEEK - 3 * HOUR, AT - WEEK + 2 * HOUR
     measure(store, (AT - 2 * WEEK, Status.WARN), (before, Status.PASS), (after, Status.FAIL), (AT - HOUR, Status.PASS))
-    with store.reading() as view:
-        shown = view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK, 2 * WEEK, 3 * WEEK)))
+    with store.reading() as tx:
+        shown = tx.results.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK, 2 * WEEK, 3 * WEEK)))
     assert shown == [
         Past(after, Status.FAIL, {"number": 2}, age=WEEK),
         Past(AT - 2 * WEEK, Status.WARN, {"number": 0}, age=2 * WEEK),
@@ -32,23 +32,23 @@ def test_the_nearest_measurement_to_each_age_is_shown(store: Store) -> None:
 def test_what_is_too_far_from_an_age_is_not_shown(store: Store, off: timedelta, found: int) -> None:
     """A measurement counts for an age up to `within` away from it, both ends included."""
     measure(store, (AT - WEEK + off, Status.PASS))
-    with store.reading() as view:
-        assert len(view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,), within=12 * HOUR))) == found
+    with store.reading() as tx:
+        assert len(tx.results.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,), within=12 * HOUR))) == found
 
 
 def test_unknown_and_later_measurements_are_not_shown(store: Store) -> None:
     """What timed out or broke is no past, and neither is the present measurement nor what followed."""
     measure(store, (AT - WEEK, Status.UNKNOWN), (AT, Status.PASS), (AT + HOUR, Status.PASS))
-    with store.reading() as view:
-        assert view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK, HOUR), accepted=True)) == []
+    with store.reading() as tx:
+        assert tx.results.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK, HOUR), accepted=True)) == []
 
 
 def test_history_begins_with_nothing_to_compare_with(store: Store) -> None:
     """A check that compares with its past was at first unknown for lack of data; what it measured then is its past."""
     one = run(at=AT - WEEK)
-    with store.writing() as book:
-        book.add_runs([one], [result(one, "volume", Status.UNKNOWN, reason=UnknownReason.NO_DATA)])
-        shown = book.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,)))
+    with store.writing() as tx:
+        tx.results.add_runs([one], [result(one, "volume", Status.UNKNOWN, reason=UnknownReason.NO_DATA)])
+        shown = tx.results.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,)))
     assert shown == [Past(AT - WEEK, Status.UNKNOWN, {"rows": 3}, age=WEEK)]
 
 
@@ -58,9 +58,9 @@ def test_each_check_is_shown_its_own_past(store: Store) -> None:
     measure(store, (AT - WEEK, Status.PASS), (AT - WEEK + HOUR, Status.PASS), name="b")
     ages = Earlier(ages=(WEEK,))
     wanted = {f"crm.customers.{name}": (at, ages) for name, at in (("a", AT), ("b", AT + HOUR), ("c", AT))}
-    with store.reading() as view:
-        shown = view.earlier_many(wanted)
-        assert view.earlier_many({}) == {}
+    with store.reading() as tx:
+        shown = tx.results.earlier_many(wanted)
+        assert tx.results.earlier_many({}) == {}
     assert {key: _numbers(pasts) for key, pasts in shown.items()} == {
         "crm.customers.a": [0],
         "crm.customers.b": [1],
@@ -77,8 +77,8 @@ def test_the_newest_passing_measurement_is_the_accepted_one(store: Store) -> Non
         (AT - 2 * HOUR, Status.FAIL),
         (AT - HOUR, Status.WARN),
     )
-    with store.reading() as view:
-        shown = view.earlier("crm.customers.volume", AT, Earlier(accepted=True))
+    with store.reading() as tx:
+        shown = tx.results.earlier("crm.customers.volume", AT, Earlier(accepted=True))
     assert shown == [Past(AT - 3 * HOUR, Status.PASS, {"number": 1}, accepted=True)]
 
 
@@ -89,10 +89,10 @@ def test_the_first_look_at_columns_is_accepted(store: Store) -> None:
         (run(1, at=AT - 2 * HOUR), UnknownReason.NO_DATA, {"rows": 0}),
         (run(2, at=AT - HOUR), UnknownReason.TIMEOUT, {"columns": {"id": "int64", "x": "string"}}),
     ]
-    with store.writing() as book:
+    with store.writing() as tx:
         for one, reason, observed in looks:
-            book.add_runs([one], [result(one, "schema", Status.UNKNOWN, reason=reason, observed=observed)])
-        shown = book.earlier("crm.customers.schema", AT, Earlier(accepted=True))
+            tx.results.add_runs([one], [result(one, "schema", Status.UNKNOWN, reason=reason, observed=observed)])
+        shown = tx.results.earlier("crm.customers.schema", AT, Earlier(accepted=True))
     assert shown == [Past(AT - 3 * HOUR, Status.UNKNOWN, {"columns": {"id": "int64"}}, accepted=True)]
 
 
@@ -101,11 +101,11 @@ def test_a_look_at_columns_after_a_pass_is_accepted(store: Store) -> None:
     measure(store, (AT - 3 * HOUR, Status.PASS), name="schema")
     anew = run(at=AT - 2 * HOUR)
     look = result(anew, "schema", Status.UNKNOWN, reason=UnknownReason.NO_DATA, observed={"columns": {"id": "int64"}})
-    with store.writing() as book:
-        book.add_runs([anew], [look])
+    with store.writing() as tx:
+        tx.results.add_runs([anew], [look])
     measure(store, (AT + HOUR, Status.PASS), name="schema")
-    with store.reading() as view:
-        shown = [view.earlier("crm.customers.schema", at, Earlier(accepted=True)) for at in (AT, AT + 2 * HOUR)]
+    with store.reading() as tx:
+        shown = [tx.results.earlier("crm.customers.schema", at, Earlier(accepted=True)) for at in (AT, AT + 2 * HOUR)]
     assert [past.measured_at for (past,) in shown] == [AT - 2 * HOUR, AT + HOUR]
 
 
@@ -113,38 +113,38 @@ def test_a_look_at_columns_after_a_pass_is_accepted(store: Store) -> None:
 def test_what_a_person_expected_is_accepted(store: Store, resolution: Resolution, accepted: list[int]) -> None:
     """A failure becomes the accepted measurement once its incident is resolved as expected, and not otherwise."""
     measure(store, (AT - 5 * HOUR, Status.PASS), (AT - 4 * HOUR, Status.FAIL), (AT - 2 * HOUR, Status.FAIL))
-    with store.writing() as book:
+    with store.writing() as tx:
         found = opened("volume", episode=episode(AT - 4 * HOUR))
-        incident = book.open_incident(found, recorded_at=AT, actor="tablewatch")
-        assert _numbers(book.earlier("crm.customers.volume", AT, Earlier(accepted=True))) == [0]
-        book.append(incident, [Resolved(AT - 3 * HOUR, resolution)], recorded_at=AT, actor="mia")
-        assert _numbers(book.earlier("crm.customers.volume", AT, Earlier(accepted=True))) == accepted
+        incident = tx.incidents.open(found, recorded_at=AT, actor="tablewatch")
+        assert _numbers(tx.results.earlier("crm.customers.volume", AT, Earlier(accepted=True))) == [0]
+        tx.incidents.append(incident, [Resolved(AT - 3 * HOUR, resolution)], recorded_at=AT, actor="mia")
+        assert _numbers(tx.results.earlier("crm.customers.volume", AT, Earlier(accepted=True))) == accepted
 
 
 def test_ages_and_the_accepted_one_come_together(store: Store) -> None:
     """The measurements for ages come first, the accepted one last, even if it is the same one."""
     measure(store, (AT - WEEK, Status.PASS))
-    with store.reading() as view:
-        shown = view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,), accepted=True))
+    with store.reading() as tx:
+        shown = tx.results.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,), accepted=True))
     assert [(past.age, past.accepted) for past in shown] == [(WEEK, False), (None, True)]
 
 
 # --- a baseline does not learn from bad days --------------------------------------------------------------------------
 
 
-def _bad(book: Book, weeks: int, *, hours: float = 2, name: str = "volume", **said: object) -> Incident:
+def _bad(tx: WriteTransaction, weeks: int, *, hours: float = 2, name: str = "volume", **said: object) -> Incident:
     """Open an incident that began an hour before the moment some weeks ago, and resolve it some hours after."""
     at = AT - weeks * WEEK
-    incident = book.open_incident(opened(name, episode=episode(at), **said), recorded_at=AT, actor="tablewatch")
+    incident = tx.incidents.open(opened(name, episode=episode(at), **said), recorded_at=AT, actor="tablewatch")
     resolution = Resolved(at + hours * HOUR, Resolution.FIXED)
-    return book.append(incident, [resolution], recorded_at=AT, actor="tablewatch")
+    return tx.incidents.append(incident, [resolution], recorded_at=AT, actor="tablewatch")
 
 
 def _ages(store: Store, earlier: Earlier | None = None) -> list[int]:
     """Return how many weeks ago the measurements lie that `crm.customers.volume` is shown."""
     wanted = earlier or Earlier(ages=(WEEK, 2 * WEEK, 3 * WEEK, 4 * WEEK))
-    with store.reading() as view:
-        return [(AT - past.measured_at) // WEEK for past in view.earlier("crm.customers.volume", AT, wanted)]
+    with store.reading() as tx:
+        return [(AT - past.measured_at) // WEEK for past in tx.results.earlier("crm.customers.volume", AT, wanted)]
 
 
 @pytest.fixture
@@ -156,47 +156,47 @@ def four_weeks(store: Store) -> Store:
 
 def test_measurements_inside_incidents_are_left_out(four_weeks: Store) -> None:
     """The check's own incident, and one that a person reported on the table, take their days out."""
-    with four_weeks.writing() as book:
-        _bad(book, 1)
-        _bad(book, 3, fingerprint="report-1", check_id=None)
+    with four_weeks.writing() as tx:
+        _bad(tx, 1)
+        _bad(tx, 3, fingerprint="report-1", check_id=None)
     assert _ages(four_weeks) == [2, 4]
 
 
 def test_an_incident_that_lasts_takes_out_everything_since_it_began(four_weeks: Store) -> None:
     """Nothing since the beginning of an open incident is learned from, whatever the check said meanwhile."""
-    with four_weeks.writing() as book:
-        book.open_incident(opened("volume", episode=episode(AT - 2 * WEEK)), recorded_at=AT, actor="tablewatch")
+    with four_weeks.writing() as tx:
+        tx.incidents.open(opened("volume", episode=episode(AT - 2 * WEEK)), recorded_at=AT, actor="tablewatch")
     assert _ages(four_weeks) == [3, 4]
 
 
 def test_a_false_positive_brings_its_measurements_back(four_weeks: Store) -> None:
     """The bad days are good days after all once a person says that the incident was none."""
-    with four_weeks.writing() as book:
-        incident = book.open_incident(opened("volume", episode=episode(AT - WEEK)), recorded_at=AT, actor="tablewatch")
+    with four_weeks.writing() as tx:
+        incident = tx.incidents.open(opened("volume", episode=episode(AT - WEEK)), recorded_at=AT, actor="tablewatch")
     assert _ages(four_weeks) == [2, 3, 4]
-    with four_weeks.writing() as book:
+    with four_weeks.writing() as tx:
         said = Resolved(AT - WEEK + 2 * HOUR, Resolution.FALSE_POSITIVE)
-        book.append(incident, [said], recorded_at=AT, actor="mia")
+        tx.incidents.append(incident, [said], recorded_at=AT, actor="mia")
     assert _ages(four_weeks) == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("resolution", [one for one in Resolution if one is not Resolution.FALSE_POSITIVE])
 def test_every_other_resolution_leaves_bad_days_out(four_weeks: Store, resolution: Resolution) -> None:
     """Fixed, expected, no action or duplicate: what was measured meanwhile is not what is usual."""
-    with four_weeks.writing() as book:
-        incident = book.open_incident(opened("volume", episode=episode(AT - WEEK)), recorded_at=AT, actor="tablewatch")
-        book.append(incident, [Resolved(AT - WEEK + HOUR, resolution)], recorded_at=AT, actor="mia")
+    with four_weeks.writing() as tx:
+        incident = tx.incidents.open(opened("volume", episode=episode(AT - WEEK)), recorded_at=AT, actor="tablewatch")
+        tx.incidents.append(incident, [Resolved(AT - WEEK + HOUR, resolution)], recorded_at=AT, actor="mia")
     assert _ages(four_weeks) == [2, 3, 4]
 
 
 def test_corrected_times_change_what_is_left_out(four_weeks: Store) -> None:
     """Once a person says that it began a week earlier, that week is left out as well."""
-    with four_weeks.writing() as book:
-        incident = _bad(book, 1)
+    with four_weeks.writing() as tx:
+        incident = _bad(tx, 1)
     assert _ages(four_weeks) == [2, 3, 4]
-    with four_weeks.writing() as book:
+    with four_weeks.writing() as tx:
         change = Corrected(0, occurred_at=AT - 2 * WEEK - HOUR)
-        book.append(incident, [change], recorded_at=AT, actor="mia")
+        tx.incidents.append(incident, [change], recorded_at=AT, actor="mia")
     assert _ages(four_weeks) == [3, 4]
 
 
@@ -211,28 +211,28 @@ def test_the_nearest_good_measurement_takes_the_place_of_a_bad_one(store: Store)
     """Of several on a day, the one nearest to the age and outside incidents is shown, on either side."""
     at = AT - WEEK
     measure(store, *((at + hours * HOUR, Status.PASS) for hours in (-5, -1, 0, 1, 4)))
-    with store.writing() as book:
-        _bad(book, 1)  # from -1 h to 2 h
-    with store.reading() as view:
-        shown = view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,)))
+    with store.writing() as tx:
+        _bad(tx, 1)  # from -1 h to 2 h
+    with store.reading() as tx:
+        shown = tx.results.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,)))
     assert [past.measured_at for past in shown] == [at + 4 * HOUR]
     assert shown[0].age == WEEK
 
 
 def test_incidents_of_other_checks_of_the_table_count_while_something_is_left(four_weeks: Store) -> None:
     """Another check's bad days are left out too, but a lasting incident of it does not blind this one."""
-    with four_weeks.writing() as book:
-        _bad(book, 1, name="not-null")
+    with four_weeks.writing() as tx:
+        _bad(tx, 1, name="not-null")
     assert _ages(four_weeks) == [2, 3, 4]
-    with four_weeks.writing() as book:
+    with four_weeks.writing() as tx:
         lasting = opened("primary-key", episode=episode(AT - 5 * WEEK))
-        book.open_incident(lasting, recorded_at=AT, actor="tablewatch")
+        tx.incidents.open(lasting, recorded_at=AT, actor="tablewatch")
     assert _ages(four_weeks) == [1, 2, 3, 4]
 
 
 def test_incidents_that_are_not_about_this_data_leave_nothing_out(four_weeks: Store) -> None:
     """An incident of another table, or about a disclosure, says nothing of how good the data was."""
-    with four_weeks.writing() as book:
-        _bad(book, 1, table="crm.orders")
-        _bad(book, 2, name="k-anonymity", incident_kind=Kind.DISCLOSURE)
+    with four_weeks.writing() as tx:
+        _bad(tx, 1, table="crm.orders")
+        _bad(tx, 2, name="k-anonymity", incident_kind=Kind.DISCLOSURE)
     assert _ages(four_weeks) == [1, 2, 3, 4]

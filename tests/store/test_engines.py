@@ -158,8 +158,8 @@ def _log(file: Path) -> int:
 
 
 def _write(store: Store, title: str) -> None:
-    with store.writing() as book:
-        book.name_project(title)
+    with store.writing() as tx:
+        tx.name_project(title)
 
 
 def test_the_log_is_emptied_on_a_nearly_full_disk(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,8 +172,8 @@ def test_the_log_is_emptied_on_a_nearly_full_disk(file: Path, monkeypatch: pytes
         store.shorten_log()
         assert _log(file) == 0
         _write(store, "two")
-        with store.reading() as view:
-            assert view.project() == "two"
+        with store.reading() as tx:
+            assert tx.project() == "two"
 
 
 def test_a_long_log_is_emptied_once_nobody_reads_what_is_in_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,16 +181,16 @@ def test_a_long_log_is_emptied_once_nobody_reads_what_is_in_it(file: Path, monke
     monkeypatch.setattr("store._store.WAL_BYTES_KEPT", 1)
     with open_store(f"sqlite:///{file}", checkpoints=True) as store:
         _write(store, "one")
-        with store.reading() as view:
-            assert view.project() == "one"
+        with store.reading() as tx:
+            assert tx.project() == "one"
             _write(store, "two")
             store.shorten_log()
             assert _log(file) > 0
-            assert view.project() == "one"
+            assert tx.project() == "one"
         store.shorten_log()
         assert _log(file) == 0
-        with store.reading() as view:
-            assert view.project() == "two"
+        with store.reading() as tx:
+            assert tx.project() == "two"
 
 
 def test_only_the_process_that_checkpoints_shortens_the_log(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,19 +104,19 @@ def test_a_refused_value_is_not_shown(url: str) -> None:
     with (
         open_store(url, patience=timedelta(seconds=5)) as store,
         pytest.raises(RowRefused, match="of type bytes") as caught,
-        store.writing() as book,
+        store.writing() as tx,
     ):
-        book.add_runs([one], [odd])
+        tx.results.add_runs([one], [odd])
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_constraint_is_refused_without_its_row(store: Store) -> None:
     """A row that the database refuses is reported by the kind of rule, not by its values."""
-    with store.writing() as book:
-        incident = book.open_incident(opened(title=SECRET), recorded_at=run().started_at, actor=SECRET)
+    with store.writing() as tx:
+        incident = tx.incidents.open(opened(title=SECRET), recorded_at=run().started_at, actor=SECRET)
     odd = replace(result(run()), duration_s=1, table=SECRET, reason="timeout")
-    with pytest.raises(StoreError) as caught, store.writing() as book:
-        book.add_runs([run()], [odd])
+    with pytest.raises(StoreError) as caught, store.writing() as tx:
+        tx.results.add_runs([run()], [odd])
     assert "CheckViolation" in str(caught.value) or "SQLITE_CONSTRAINT_CHECK" in str(caught.value)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
     assert incident.title == SECRET

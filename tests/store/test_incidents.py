@@ -30,27 +30,37 @@ from incidents import (
     State,
     TicketSaid,
 )
-from store import Book, Discrepancy, History, IncidentFilter, NotRecorded, Store, StoreConflict, StoreError, open_store
+from store import (
+    Discrepancy,
+    History,
+    IncidentFilter,
+    NotRecorded,
+    Store,
+    StoreConflict,
+    StoreError,
+    WriteTransaction,
+    open_store,
+)
 from tests.store.made import AT, HOUR, episode, opened
 
 
 def _open(store: Store, name: str = "not-null", **said: object) -> Incident:
-    with store.writing() as book:
-        return book.open_incident(opened(name, **said), recorded_at=AT, actor="tablewatch")
+    with store.writing() as tx:
+        return tx.incidents.open(opened(name, **said), recorded_at=AT, actor="tablewatch")
 
 
 def _append(store: Store, incident: Incident, *changes: object, at: datetime = AT) -> Incident:
-    with store.writing() as book:
-        return book.append(incident, changes, recorded_at=at, actor="mia")
+    with store.writing() as tx:
+        return tx.incidents.append(incident, changes, recorded_at=at, actor="mia")
 
 
 def test_an_incident_comes_back_as_it_was_opened(store: Store) -> None:
     """An opened incident has a number, its episode, and one event."""
     incident = _open(store)
-    with store.reading() as view:
-        assert view.incident(incident.id) == incident
-        assert view.incidents() == [incident]
-        assert view.events(incident.id) == [Event(incident.id, AT, "tablewatch", opened())]
+    with store.reading() as tx:
+        assert tx.incidents.get(incident.id) == incident
+        assert tx.incidents.matching() == [incident]
+        assert tx.incidents.events(incident.id) == [Event(incident.id, AT, "tablewatch", opened())]
     assert incident.state is State.OPEN
     assert incident.episodes == (episode(),)
 
@@ -75,11 +85,11 @@ def test_every_kind_of_change_is_kept(store: Store) -> None:
     ]
     for change in changes:
         incident = _append(store, incident, change, at=AT + 10 * HOUR)
-    with store.reading() as view:
-        assert view.incident(incident.id) == incident
-        assert [event.change for event in view.events(incident.id)] == [opened(), *changes]
-        both = view.histories([other.id, incident.id, 99])
-        assert both == {one: view.events(one) for one in (other.id, incident.id)}
+    with store.reading() as tx:
+        assert tx.incidents.get(incident.id) == incident
+        assert [event.change for event in tx.incidents.events(incident.id)] == [opened(), *changes]
+        both = tx.incidents.histories([other.id, incident.id, 99])
+        assert both == {one: tx.incidents.events(one) for one in (other.id, incident.id)}
     assert incident.merged_into == other.id
     assert incident.episodes[0].onset.method is OccurrenceMethod.PERSON
     assert len(incident.episodes) == 2
@@ -90,9 +100,9 @@ def test_times_come_back_in_utc(store: Store) -> None:
     """A time that a person gave in another zone is the same moment, read back in UTC."""
     tokyo = timezone(timedelta(hours=9))
     incident = _open(store, episode=episode(AT.astimezone(tokyo)))
-    with store.reading() as view:
-        assert view.incident(incident.id).last.detected_at == AT
-        assert view.incident(incident.id).last.detected_at.tzinfo is UTC
+    with store.reading() as tx:
+        assert tx.incidents.get(incident.id).last.detected_at == AT
+        assert tx.incidents.get(incident.id).last.detected_at.tzinfo is UTC
 
 
 def test_a_second_open_incident_of_a_fingerprint_is_refused(store: Store) -> None:
@@ -113,22 +123,22 @@ def _is_sqlite(store: Store) -> bool:
 
 def _run(store: Store, *statements: str) -> None:
     """Do something behind the store's back."""
-    with store.writing() as book:
+    with store.writing() as tx:
         for statement in statements:
-            book._connection.execute(text(statement))
+            tx._connection.execute(text(statement))
 
 
 def _incident(store: Store, incident_id: int) -> Incident:
-    with store.reading() as view:
-        return view.incident(incident_id)
+    with store.reading() as tx:
+        return tx.incidents.get(incident_id)
 
 
 def test_the_database_itself_keeps_open_incidents_unique(store: Store) -> None:
     """A writer that does not ask is stopped by the index."""
     first = _open(store)
-    with store.writing() as book:
-        book.append(first, [Resolved(AT + HOUR, Resolution.FIXED)], recorded_at=AT, actor="mia")
-        book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
+    with store.writing() as tx:
+        tx.incidents.append(first, [Resolved(AT + HOUR, Resolution.FIXED)], recorded_at=AT, actor="mia")
+        tx.incidents.open(opened(), recorded_at=AT, actor="tablewatch")
     with pytest.raises(StoreConflict):
         _run(store, f"UPDATE incident SET state = 'open', resolution = NULL, ended_us = NULL WHERE id = {first.id}")
 
@@ -139,9 +149,9 @@ def test_a_change_based_on_an_old_look_is_refused(store: Store) -> None:
     _append(store, seen, Assigned("mia"))
     with pytest.raises(StoreConflict, match="changed by somebody else"):
         _append(store, seen, Assigned("noa"))
-    with store.reading() as view:
-        assert view.incident(seen.id).assignee == "mia"
-        assert len(view.events(seen.id)) == 2
+    with store.reading() as tx:
+        assert tx.incidents.get(seen.id).assignee == "mia"
+        assert len(tx.incidents.events(seen.id)) == 2
 
 
 def test_what_cannot_follow_is_refused(store: Store) -> None:
@@ -149,33 +159,33 @@ def test_what_cannot_follow_is_refused(store: Store) -> None:
     incident = _open(store)
     with pytest.raises(BrokenHistory):
         _append(store, incident, opened())
-    with pytest.raises(BrokenHistory), store.writing() as book:
-        book.add_histories([History([Assigned("mia")], AT, "import")])
-    with pytest.raises(BrokenHistory), store.writing() as book:
-        book.add_histories([History([], AT, "import")])
+    with pytest.raises(BrokenHistory), store.writing() as tx:
+        tx.incidents.add_histories([History([Assigned("mia")], AT, "import")])
+    with pytest.raises(BrokenHistory), store.writing() as tx:
+        tx.incidents.add_histories([History([], AT, "import")])
     with pytest.raises(NotRecorded, match="#99 is not in the store"):
         _append(store, replace(incident, id=99), Assigned("mia"))
-    with store.reading() as view:
-        assert view.incident(incident.id) == incident
-        assert view.counts().events == 1
+    with store.reading() as tx:
+        assert tx.incidents.get(incident.id) == incident
+        assert tx.counts().events == 1
 
 
 def test_whole_histories_are_written_at_once(store: Store) -> None:
     """An import writes many incidents in one go; two open ones of a fingerprint among them are refused."""
-    with store.writing() as book:
-        assert book.add_histories([]) == []
-        written = book.add_histories(
+    with store.writing() as tx:
+        assert tx.incidents.add_histories([]) == []
+        written = tx.incidents.add_histories(
             [
                 History([opened(f"c{number}"), Resolved(AT + HOUR, Resolution.NO_ACTION)], AT, "import")
                 for number in range(500)
             ]
         )
     assert [incident.state for incident in written] == [State.RESOLVED] * 500
-    with store.reading() as view:
-        assert view.counts().incidents == 500
-        assert view.incident(written[250].id) == written[250]
-    with pytest.raises(StoreConflict, match="two of these"), store.writing() as book:
-        book.add_histories([History([opened("twice")], AT, "import")] * 2)
+    with store.reading() as tx:
+        assert tx.counts().incidents == 500
+        assert tx.incidents.get(written[250].id) == written[250]
+    with pytest.raises(StoreConflict, match="two of these"), store.writing() as tx:
+        tx.incidents.add_histories([History([opened("twice")], AT, "import")] * 2)
     assert _open(store).id > written[-1].id
     assert store.rebuild_check() == []
 
@@ -189,15 +199,15 @@ def test_of_each_fingerprint_the_one_that_matters_is_given(store: Store) -> None
     was = _open(store, "b")
     _append(store, was, Resolved(AT + 99 * HOUR, Resolution.FIXED))
     now = _open(store, "b")
-    with store.reading() as view:
-        found = view.latest_incidents(["crm.customers.a", "crm.customers.b", "crm.customers.c"])
+    with store.reading() as tx:
+        found = tx.incidents.latest(["crm.customers.a", "crm.customers.b", "crm.customers.c"])
     assert {key: incident.id for key, incident in found.items()} == {
         "crm.customers.a": late.id,
         "crm.customers.b": now.id,
     }
 
 
-def _shelf(book: Book) -> dict[str, Incident]:
+def _shelf(tx: WriteTransaction) -> dict[str, Incident]:
     """Write down incidents that differ in one thing each."""
     plain = {
         "plain": opened("plain"),
@@ -210,10 +220,10 @@ def _shelf(book: Book) -> dict[str, Incident]:
         "old": opened("old", episode=episode(AT - 240 * HOUR)),
         "assigned": opened("assigned", episode=episode(AT + HOUR)),
     }
-    shelf = {key: book.open_incident(change, recorded_at=AT, actor="tablewatch") for key, change in plain.items()}
+    shelf = {key: tx.incidents.open(change, recorded_at=AT, actor="tablewatch") for key, change in plain.items()}
     ended = Resolved(AT - 200 * HOUR, Resolution.FIXED)
-    shelf["old"] = book.append(shelf["old"], [ended], recorded_at=AT, actor="mia")
-    shelf["assigned"] = book.append(shelf["assigned"], [Assigned("mia")], recorded_at=AT, actor="mia")
+    shelf["old"] = tx.incidents.append(shelf["old"], [ended], recorded_at=AT, actor="mia")
+    shelf["assigned"] = tx.incidents.append(shelf["assigned"], [Assigned("mia")], recorded_at=AT, actor="mia")
     return shelf
 
 
@@ -240,9 +250,9 @@ def _shelf(book: Book) -> dict[str, Incident]:
 )
 def test_a_filter_gives_what_it_says(store: Store, wanted: IncidentFilter, expected: set[str]) -> None:
     """Each part of a filter narrows what is given, and a limit keeps the newest detections."""
-    with store.writing() as book:
-        shelf = _shelf(book)
-        found = book.incidents(wanted)
+    with store.writing() as tx:
+        shelf = _shelf(tx)
+        found = tx.incidents.matching(wanted)
     assert {incident.id for incident in found} == {shelf[key].id for key in expected}
     assert [incident.last.detected_at for incident in found] == sorted(
         (one.last.detected_at for one in found), reverse=True
@@ -266,13 +276,13 @@ _REPLACE = "INSERT OR REPLACE INTO incident_event (id, incident_id, number, reco
 def test_events_are_append_only(store: Store, statement: str) -> None:
     """The database refuses to change, replace or remove an event while its incident is there."""
     incident = _open(store)
-    with store.reading() as view:
-        before = view.events(incident.id)
+    with store.reading() as tx:
+        before = tx.incidents.events(incident.id)
     said = ("TRUNCATE", "DELETE FROM") if _is_sqlite(store) else ("INSERT OR REPLACE", "INSERT")
     with pytest.raises(StoreError):
         _run(store, statement.replace(*said))
-    with store.reading() as view:
-        assert view.events(incident.id) == before
+    with store.reading() as tx:
+        assert tx.incidents.events(incident.id) == before
 
 
 def test_events_do_not_outlive_their_incident(store: Store) -> None:
@@ -280,8 +290,8 @@ def test_events_do_not_outlive_their_incident(store: Store) -> None:
     incident = _open(store)
     with pytest.raises(StoreError):
         _run(store, "DELETE FROM episode", "DELETE FROM incident")
-    with store.reading() as view:
-        assert view.incident(incident.id) == incident
+    with store.reading() as tx:
+        assert tx.incidents.get(incident.id) == incident
 
 
 @pytest.mark.parametrize(

@@ -126,13 +126,13 @@ def _write(store: Store, stories: Sequence[Sequence[Change]]) -> list[Incident]:
     """Write stories down change by change; where two would be open at once, the first is merged into the second."""
     written: list[Incident] = []
     for story in stories:
-        with store.writing() as book:
-            rival = book.latest_incidents([story[0].fingerprint]).get(story[0].fingerprint)
+        with store.writing() as tx:
+            rival = tx.incidents.latest([story[0].fingerprint]).get(story[0].fingerprint)
             if rival is not None and rival.state is not State.RESOLVED:
-                book.append(rival, [Merged(rival.id + 1)], recorded_at=AT, actor="mia")
-            incident = book.open_incident(story[0], recorded_at=AT, actor="tablewatch")
+                tx.incidents.append(rival, [Merged(rival.id + 1)], recorded_at=AT, actor="mia")
+            incident = tx.incidents.open(story[0], recorded_at=AT, actor="tablewatch")
             for change in story[1:]:
-                incident = book.append(incident, [change], recorded_at=AT, actor="mia")
+                incident = tx.incidents.append(incident, [change], recorded_at=AT, actor="mia")
             written.append(incident)
     return written
 
@@ -144,13 +144,13 @@ def test_a_stored_incident_is_the_replay_of_its_events(empty_file: Path, stories
     with _fresh(empty_file) as store:
         last = {incident.id: incident for incident in _write(store, stories)}
         assert store.rebuild_check() == []
-        with store.reading() as view:
-            for incident in view.incidents():
-                assert incident == replay(view.events(incident.id))
+        with store.reading() as tx:
+            for incident in tx.incidents.matching():
+                assert incident == replay(tx.incidents.events(incident.id))
                 if incident.merged_into is None:
                     assert incident == last[incident.id]
             fingerprints = [
-                incident.fingerprint for incident in view.incidents() if incident.state is not State.RESOLVED
+                incident.fingerprint for incident in tx.incidents.matching() if incident.state is not State.RESOLVED
             ]
         assert len(fingerprints) == len(set(fingerprints))
 
@@ -161,15 +161,15 @@ def test_every_change_comes_back_as_it_was(empty_file: Path, stories: list[list[
     """What is written of a story, at once or bit by bit, is read back change for change."""
     with _fresh(empty_file) as store:
         bit_by_bit = _write(store, stories)
-        with store.reading() as view:
+        with store.reading() as tx:
             for incident, story in zip(bit_by_bit, stories, strict=True):
-                told = [event.change for event in view.events(incident.id)]
+                told = [event.change for event in tx.incidents.events(incident.id)]
                 assert told[: len(story)] == story
         closed = Resolved(AT, Resolution.FIXED)
-        with store.writing() as book:
+        with store.writing() as tx:
             apart = [replace(story[0], fingerprint=f"whole {number}") for number, story in enumerate(stories)]
-            whole = book.add_histories([History([first, closed], AT, "import") for first in apart])
-            assert [[event.change for event in book.events(one.id)] for one in whole] == [
+            whole = tx.incidents.add_histories([History([first, closed], AT, "import") for first in apart])
+            assert [[event.change for event in tx.incidents.events(one.id)] for one in whole] == [
                 [first, closed] for first in apart
             ]
 
@@ -183,9 +183,9 @@ def test_columns_say_what_the_episodes_say(
     since, until = sorted(ends)
     with _fresh(empty_file) as store:
         _write(store, stories)
-        with store.reading() as view:
-            spans = view.spans(to_us(since), to_us(until))
-            known = view.incidents()
+        with store.reading() as tx:
+            spans = tx.incidents.spans(to_us(since), to_us(until))
+            known = tx.incidents.matching()
     touching = [incident for incident in known if any(_touches(episode, since, until) for episode in incident.episodes)]
     expected = sorted(_row(incident, episode) for incident in touching for episode in incident.episodes)
     names = np.array([*spans.names, ""], dtype=object)

@@ -342,17 +342,17 @@ def test_the_anchor_never_goes_back(ledger: StoredLedger, tmp_path: Path, monkey
 
 def _edit(store: Store, *statements: str) -> None:
     """Change rows behind the ledger's back, its guards taken away."""
-    with store.writing() as book:
-        sqlite = book._on_sqlite
+    with store.writing() as tx:
+        sqlite = tx._on_sqlite
         for table, names in (
             ("ledger_entry", ("no_update", "no_delete", "guard", "follows")),
             ("privacy_budget", ("stays", "no_delete")),
         ):
             for name in names:
                 on = "" if sqlite else f" ON {table}"
-                book._connection.execute(text(f"DROP TRIGGER IF EXISTS {table}_{name}{on}"))
+                tx._connection.execute(text(f"DROP TRIGGER IF EXISTS {table}_{name}{on}"))
         for statement in statements:
-            book._connection.execute(text(statement))
+            tx._connection.execute(text(statement))
 
 
 @pytest.mark.parametrize(
@@ -386,8 +386,8 @@ def test_an_entry_that_was_made_anew_does_not_fit_the_next_one(ledger: StoredLed
     """Its own hash can be made to fit, and what the next one says of it; then the next one's hash does not fit."""
     for number in (10, 20, 30):
         granted(ledger, charge(number, f"r{number}"))
-    with ledger._store.reading() as view:
-        entry, sqlite = view.ledger_entry(3), view._on_sqlite
+    with ledger._store.reading() as tx:
+        entry, sqlite = tx.ledger.entry(3), tx._on_sqlite
     assert entry is not None
     forged = hash_of(3, replace(entry.fact, actor="eve"), entry.previous).hex()
     value = f"x'{forged}'" if sqlite else f"decode('{forged}', 'hex')"
@@ -413,10 +413,10 @@ def test_a_chain_that_was_made_anew_is_found_by_the_anchor(ledger: StoredLedger,
 
 
 def _anchor_of(ledger: StoredLedger):
-    with ledger._store.reading() as view:
+    with ledger._store.reading() as tx:
         from store._ledger import _mark
 
-        return _mark(view)
+        return _mark(tx.ledger)
 
 
 def test_less_spent_than_the_anchor_knows_is_noticed_at_once(ledger: StoredLedger) -> None:
@@ -449,8 +449,8 @@ _STRAY = (
 def test_the_database_itself_guards_the_ledger(ledger: StoredLedger, change: str) -> None:
     """By SQL nobody changes or removes a fact, adds one that does not follow, or gives back what is spent."""
     granted(ledger, charge(10))
-    with pytest.raises(StoreError), ledger._store.writing() as book:
-        book._connection.execute(text(change))
+    with pytest.raises(StoreError), ledger._store.writing() as tx:
+        tx._connection.execute(text(change))
     assert ledger.verify() == Audit(2, 2, [])
 
 
@@ -464,8 +464,8 @@ def test_sqlite_replaces_no_row_of_the_ledger(file: Path, tmp_path: Path) -> Non
             "INSERT OR REPLACE INTO ledger_entry SELECT * FROM ledger_entry WHERE number = 2",
             "REPLACE INTO privacy_budget SELECT id, 'x', unit, accounting, adjacency, delta, 9, 0 FROM privacy_budget",
         ):
-            with pytest.raises(StoreError), store.writing() as book:
-                book._connection.execute(text(change))
+            with pytest.raises(StoreError), store.writing() as tx:
+                tx._connection.execute(text(change))
         assert ledger.verify() == Audit(2, 2, [])
 
 

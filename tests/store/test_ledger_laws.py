@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from store import StoredLedger, StoreError, _ledger, _ledger_anchor, _ledger_audit, _ledger_book, _ledger_resume
+from store import StoredLedger, StoreError, _ledger, _ledger_anchor, _ledger_audit, _ledger_repository, _ledger_resume
 from store._ledger_anchor import AnchorFile
-from store._ledger_book import LedgerBook
+from store._ledger_repository import LedgerWriter
 from tests.store.ledger_machine import Crash, Ledgers
 
 _LOOK = settings(deadline=None, suppress_health_check=list(HealthCheck), stateful_step_count=40)
@@ -30,11 +30,11 @@ def test_nothing_is_spent_twice_or_forgotten(empty_file: Path) -> None:
 
 
 _COVERS = "_BUDGET.c.id == budget, _BUDGET.c.spent + nano <= _BUDGET.c.total"
-_SPEND = "if not book.spend(stored.id, charge.nano):"
+_SPEND = "if not tx.ledger.spend(stored.id, charge.nano):"
 _DIFFERS = "(earlier.budget, earlier.nano, earlier.body) != (fact.budget, fact.nano, fact.body)"
 _BEFORE = "reached(FailPoint.BEFORE_CHARGE)"
 _LOST = "spent if apart else spent - stored.spent"
-_BUDGETS, _STORED = (_ledger_book, LedgerBook), (_ledger, StoredLedger)
+_BUDGETS, _STORED = (_ledger_repository, LedgerWriter), (_ledger, StoredLedger)
 
 _FAULTS = {
     "an update without a condition": [(*_BUDGETS, "spend", _COVERS, "_BUDGET.c.id == budget, True")],
@@ -46,8 +46,8 @@ _FAULTS = {
     "the answer stored before the charge": [
         (*_STORED, "_reserve", _SPEND, "if left < charge.nano:"),
         (
-            *(*_STORED, "_store_answer", "book.append_fact(fact)"),
-            "book.append_fact(fact), book.spend(reserved.fact.budget, reserved.fact.nano)",
+            *(*_STORED, "_store_answer", "tx.ledger.append(fact)"),
+            "tx.ledger.append(fact), tx.ledger.spend(reserved.fact.budget, reserved.fact.nano)",
         ),
     ],
     "a retry without a charge": [
@@ -68,18 +68,18 @@ _FAULTS = {
     "an anchor that goes back": [
         (_ledger_anchor, AnchorFile, "advance", "present.head.number >= anchor.head.number", "False")
     ],
-    "an anchor that nobody asks": [(*_STORED, "_fitting_anchor", "disagreement(book, anchor)", "None")],
+    "an anchor that nobody asks": [(*_STORED, "_fitting_anchor", "disagreement(tx.ledger, anchor)", "None")],
     "an anchor that knows no hash": [
         (
             *(_ledger_audit, _ledger_audit, "disagreement"),
-            *("view.ledger_hash(anchor.head.number) != anchor.head.hash", "False"),
+            *("ledger.hash_of(anchor.head.number) != anchor.head.hash", "False"),
         )
     ],
     "an anchor that knows of no spending": [
-        (*(_ledger, _ledger, "_mark"), "[(stored.budget, stored.spent) for stored in view.budgets()]", "[]")
+        (*(_ledger, _ledger, "_mark"), "[(stored.budget, stored.spent) for stored in ledger.budgets()]", "[]")
     ],
     "a charge that was overtaken and lost": [
-        (*_STORED, "_advance", "view.ledger_hash(mark.head.number) != mark.head.hash", "False")
+        (*_STORED, "_advance", "tx.ledger.hash_of(mark.head.number) != mark.head.hash", "False")
     ],
     "a resumption that forgets": [(_ledger_resume, _ledger_resume, "carry_over", _LOST, "0")],
     "a resumption that takes one way for the other": [
@@ -88,7 +88,7 @@ _FAULTS = {
     "a resumption that forgets budgets": [
         (
             *(_ledger_resume, _ledger_resume, "carry_over"),
-            *("book.add_budget(budget, body=described(budget), actor=actor, now=now)", "None\n            continue"),
+            *("ledger.add_budget(budget, body=described(budget), actor=actor, now=now)", "None\n            continue"),
         )
     ],
 }

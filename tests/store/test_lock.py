@@ -69,8 +69,8 @@ def test_two_names_of_a_store_have_one_lock(file: Path, tmp_path: Path) -> None:
 def test_the_store_itself_is_not_locked(file: Path) -> None:
     """While a daemon has the lock, others open the store and write to it."""
     url = f"sqlite:///{file}"
-    with daemon_lock(url), open_store(url) as store, store.writing() as book:
-        book.name_project("shop")
+    with daemon_lock(url), open_store(url) as store, store.writing() as tx:
+        tx.name_project("shop")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}'])

@@ -125,12 +125,12 @@ def test_an_older_store_is_upgraded_with_all_its_rows(older_store: str, request:
     with open_store(older_store) as store:
         assert store.revision() == NEXT
         assert store.rebuild_check() == []
-        with store.writing() as book:
-            notes = book._connection.scalars(text("SELECT note FROM check_state")).all()
-            assert book.waiting_transitions(9) == []  # what happened before anybody listened is not told
+        with store.writing() as tx:
+            notes = tx._connection.scalars(text("SELECT note FROM check_state")).all()
+            assert tx.outbox.waiting(9) == []  # what happened before anybody listened is not told
         assert notes == ["kept", "kept"]
-        with pytest.raises(StoreError), store.writing() as book:
-            book._connection.execute(text("DELETE FROM incident_event"))
+        with pytest.raises(StoreError), store.writing() as tx:
+            tx._connection.execute(text("DELETE FROM incident_event"))
     assert _hashes(older_store) == before
     with open_store(older_store) as store:
         assert store.revision() == NEXT
@@ -140,11 +140,11 @@ def test_an_upgraded_store_is_used_like_a_new_one(older_store: str, request: pyt
     """After the upgrade incidents go on where they stood, new ones get new numbers, and both are heard of."""
     request.getfixturevalue("with_a_later_revision")
     with open_store(older_store) as store:
-        with store.writing() as book:
-            new = book.open_incident(opened("new"), recorded_at=AT, actor="tablewatch")
-            old = book.incident(1)
-            book.append(old, [Resolved(AT + 9 * HOUR, Resolution.FIXED)], recorded_at=AT, actor="mia")
-            transitions = [(transition.incident_id, transition.change) for transition in book.waiting_transitions(9)]
+        with store.writing() as tx:
+            new = tx.incidents.open(opened("new"), recorded_at=AT, actor="tablewatch")
+            old = tx.incidents.get(1)
+            tx.incidents.append(old, [Resolved(AT + 9 * HOUR, Resolution.FIXED)], recorded_at=AT, actor="mia")
+            transitions = [(transition.incident_id, transition.change) for transition in tx.outbox.waiting(9)]
         assert transitions == [(new.id, Changed.OPENED), (old.id, Changed.RESOLVED)]
         assert new.id == 3
         assert store.rebuild_check() == []
@@ -208,19 +208,19 @@ def test_a_failing_upgrade_changes_nothing(older_store: str, request: pytest.Fix
     store = Store(address, patience=_open.PATIENCE, checkpoints=False)
     try:
         assert store.revision() == HEAD
-        with store.reading() as view:
-            assert view.counts().checks == 2
-            assert set(view.watches()) == {"crm.customers.not-null", "shop.orders.volume"}
-        with pytest.raises(StoreError), store.reading() as view:
-            view._connection.execute(text("SELECT note FROM check_state"))
+        with store.reading() as tx:
+            assert tx.counts().checks == 2
+            assert set(tx.results.watches()) == {"crm.customers.not-null", "shop.orders.volume"}
+        with pytest.raises(StoreError), store.reading() as tx:
+            tx._connection.execute(text("SELECT note FROM check_state"))
     finally:
         store.close()
 
 
 def test_an_upgrade_that_would_orphan_rows_is_taken_back(file: Path, request: pytest.FixtureRequest) -> None:
     """On SQLite foreign keys sleep during an upgrade; rows that refer to nothing afterwards undo it."""
-    with open_store(f"sqlite:///{file}") as store, store.writing() as book:
-        book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
+    with open_store(f"sqlite:///{file}") as store, store.writing() as tx:
+        tx.incidents.open(opened(), recorded_at=AT, actor="tablewatch")
     with_a_later_revision: Path = request.getfixturevalue("with_a_later_revision")
     harmful = LATER + "    op.execute('DELETE FROM incident')\n"
     with_a_later_revision.write_text(harmful)

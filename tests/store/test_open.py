@@ -23,8 +23,8 @@ QUICK = timedelta(milliseconds=200)
 
 
 def _made(file: Path) -> Path:
-    with open_store(f"sqlite:///{file}") as store, store.writing() as book:
-        book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
+    with open_store(f"sqlite:///{file}") as store, store.writing() as tx:
+        tx.incidents.open(opened(), recorded_at=AT, actor="tablewatch")
     return file
 
 
@@ -43,10 +43,10 @@ def test_a_missing_store_is_made_for_its_owner_only(tmp_path: Path) -> None:
 
 def test_what_was_written_is_there_when_it_is_opened_again(url: str) -> None:
     """A store keeps what was written when it is closed and opened again."""
-    with open_store(url) as store, store.writing() as book:
-        incident = book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
-    with open_store(url, thorough=True) as store, store.reading() as view:
-        assert view.incidents() == [incident]
+    with open_store(url) as store, store.writing() as tx:
+        incident = tx.incidents.open(opened(), recorded_at=AT, actor="tablewatch")
+    with open_store(url, thorough=True) as store, store.reading() as tx:
+        assert tx.incidents.matching() == [incident]
         assert store.revision() == HEAD
 
 
@@ -146,8 +146,8 @@ def test_an_empty_file_is_refused(file: Path) -> None:
 def test_a_log_without_its_file_is_left_alone(file: Path) -> None:
     """Beside an empty file the write-ahead log is the only copy, and it is still there afterwards."""
     with open_store(f"sqlite:///{file}") as store:
-        with store.writing() as book:
-            book.save_watches([watch()])
+        with store.writing() as tx:
+            tx.results.save_watches([watch()])
         log = Path(f"{file}-wal").read_bytes()
     file.write_bytes(b"")
     Path(f"{file}-wal").write_bytes(log)
@@ -166,8 +166,8 @@ def test_a_truncated_file_is_refused(file: Path) -> None:
 def test_a_page_that_is_cut_off_is_refused(file: Path) -> None:
     """SQLite would read zeros where the end of the last page is missing; where there is a log, it holds the page."""
     _made(file)
-    with open_store(f"sqlite:///{file}") as store, store.writing() as book:
-        book.save_watches([watch(f"a.{number}") for number in range(200)])  # the last page is one of rows
+    with open_store(f"sqlite:///{file}") as store, store.writing() as tx:
+        tx.results.save_watches([watch(f"a.{number}") for number in range(200)])  # the last page is one of rows
     file.write_bytes(file.read_bytes()[:-100])
     _refused(file, StoreCorrupt, "last page is cut off")
 
@@ -214,9 +214,9 @@ _WHOLE: list[Path] = []
 def _whole_store(factory: pytest.TempPathFactory) -> Path:
     if not _WHOLE:
         file = factory.mktemp("whole") / "store.db"
-        with open_store(f"sqlite:///{file}") as store, store.writing() as book:
+        with open_store(f"sqlite:///{file}") as store, store.writing() as tx:
             for number in range(40):
-                book.open_incident(opened(f"check-{number}"), recorded_at=AT, actor="tablewatch")
+                tx.incidents.open(opened(f"check-{number}"), recorded_at=AT, actor="tablewatch")
         assert file.stat().st_size >= 30 * 4096
         _WHOLE.append(file)
     return _WHOLE[0]
@@ -264,8 +264,8 @@ def test_tables_of_something_else_are_not_taken(postgres_url: str, request: pyte
 
 def test_a_newer_store_is_refused(url: str) -> None:
     """A store that a newer Tablewatch wrote is refused with both revisions, and stays as it is."""
-    with open_store(url) as store, store.writing() as book:
-        book._connection.execute(text("UPDATE store_revision SET version_num = '9999'"))
+    with open_store(url) as store, store.writing() as tx:
+        tx._connection.execute(text("UPDATE store_revision SET version_num = '9999'"))
     with pytest.raises(StoreNewer, match=rf"revision 9999, this one knows up to {HEAD}"):
         open_store(url)
 
@@ -278,11 +278,11 @@ def test_a_locked_store_is_busy(file: Path) -> None:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(StoreBusy, match="locked by another process"), store.writing():
                 pass
-            with store.reading() as view:
-                assert view.counts().incidents == 1
+            with store.reading() as tx:
+                assert tx.counts().incidents == 1
             other.execute("ROLLBACK")
-        with store.writing() as book:
-            book.save_watches([watch()])
+        with store.writing() as tx:
+            tx.results.save_watches([watch()])
 
 
 def test_a_writer_in_a_writer_is_busy(url: str) -> None:
@@ -308,17 +308,17 @@ def test_a_disk_without_room_is_said(file: Path) -> None:
     """When a write finds no room, the step is not kept, the reason is said, and reading goes on."""
 
     def write_too_much(store: Store) -> None:
-        with store.writing() as book:
-            pages = book._connection.scalar(text("PRAGMA page_count"))
-            book._connection.execute(text(f"PRAGMA max_page_count = {pages}"))
+        with store.writing() as tx:
+            pages = tx._connection.scalar(text("PRAGMA page_count"))
+            tx._connection.execute(text(f"PRAGMA max_page_count = {pages}"))
             for number in range(1000):
-                book.open_incident(opened(f"c{number}"), recorded_at=AT, actor="tablewatch")
+                tx.incidents.open(opened(f"c{number}"), recorded_at=AT, actor="tablewatch")
 
     with open_store(f"sqlite:///{file}") as store:
         with pytest.raises(StoreUnavailable, match="disk is full"):
             write_too_much(store)
-        with store.reading() as view:
-            assert view.counts().incidents == 0
+        with store.reading() as tx:
+            assert tx.counts().incidents == 0
 
 
 def test_the_first_project_keeps_the_store(url: str) -> None:

@@ -68,11 +68,11 @@ def test_what_is_written_fast_is_what_the_ordinary_way_writes(histories: list[Hi
     """Every cell of incidents, episodes and events, checksums included; and nobody hears of either."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        with open_store(f"sqlite:///{folder}/slow.db") as store, store.writing() as book:
-            incidents = book.add_histories(histories)
+        with open_store(f"sqlite:///{folder}/slow.db") as store, store.writing() as tx:
+            incidents = tx.incidents.add_histories(histories)
         with open_store(f"sqlite:///{folder}/fast.db") as store:
-            with store.writing() as book:
-                numbers = book.add_past(histories)
+            with store.writing() as tx:
+                numbers = tx.incidents.add_past(histories)
             assert list(numbers) == [incident.id for incident in incidents]
             assert store.rebuild_check() == []
         assert _without_ids(_rows(folder / "fast.db")) == _without_ids(_rows(folder / "slow.db"))
@@ -94,11 +94,11 @@ def test_tickets_are_written_fast() -> None:
 
 def test_past_incidents_on_both_databases(store: Store) -> None:
     """They are read back as they were told, and numbered after those that are there."""
-    with store.writing() as book:
-        book.add_histories([_reported("import:0")])
-        numbers = book.add_past([_reported("import:1"), _reported("import:2", over=True)])
-    with store.reading() as view:
-        incidents = [view.incident(number) for number in numbers]
+    with store.writing() as tx:
+        tx.incidents.add_histories([_reported("import:0")])
+        numbers = tx.incidents.add_past([_reported("import:1"), _reported("import:2", over=True)])
+    with store.reading() as tx:
+        incidents = [tx.incidents.get(number) for number in numbers]
     assert [(incident.fingerprint, incident.state.value) for incident in incidents] == [
         ("import:1", "open"),
         ("import:2", "resolved"),
@@ -112,11 +112,11 @@ def test_past_incidents_are_all_written_or_none(store: Store) -> None:
         ([_reported("import:1"), _reported("import:1")], StoreConflict),
         ([_reported("import:1"), History([], NOW, "a")], BrokenHistory),
     ):
-        with pytest.raises(error), store.writing() as book:
-            book.add_past(histories)
-    with store.writing() as book:
-        book.add_past([_reported("import:1")])
-    with pytest.raises(StoreConflict), store.writing() as book:
-        book.add_past([_reported("import:2"), _reported("import:1")])
-    with store.reading() as view:
-        assert [incident.fingerprint for incident in view.incidents()] == ["import:1"]
+        with pytest.raises(error), store.writing() as tx:
+            tx.incidents.add_past(histories)
+    with store.writing() as tx:
+        tx.incidents.add_past([_reported("import:1")])
+    with pytest.raises(StoreConflict), store.writing() as tx:
+        tx.incidents.add_past([_reported("import:2"), _reported("import:1")])
+    with store.reading() as tx:
+        assert [incident.fingerprint for incident in tx.incidents.matching()] == ["import:1"]

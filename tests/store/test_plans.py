@@ -10,7 +10,6 @@ from sqlalchemy import event
 
 from checks import Severity
 from store import (
-    Book,
     Delivery,
     LastNotification,
     Lease,
@@ -20,35 +19,36 @@ from store import (
     SkipReason,
     SlotDecision,
     Store,
+    WriteTransaction,
     open_store,
 )
 from tests.store.made import AT, HOUR, opened
 
 ROWS = 300
-STEPS: dict[str, Callable[[Book], Any]] = {
-    "due": lambda book: book.due(AT, 5),
-    "next due": lambda book: book.next_due(),
-    "lag": lambda book: book.lag(AT),
-    "claim": lambda book: book.claim(_claims(book), holder="one", now=AT, lease_until=AT),
-    "renew": lambda book: book.renew(_leases(), now=AT, lease_until=AT),
-    "finish": lambda book: book.finish(_leases(), now=AT, run_ids={1: "run"}),
-    "take over": lambda book: book.take_over(AT, holder="two", lease_until=AT, limit=5),
-    "take over from anyone": lambda book: book.take_over(AT, holder="two", lease_until=AT, limit=5, anyone=True),
-    "slots": lambda book: book.slots(AT, 5),
-    "skips": lambda book: book.skips(AT, 5),
-    "transitions": lambda book: book.transitions(AT, 5),
-    "settle": lambda book: book.settle([1, 2], AT, {}),
-    "decisions": lambda book: book.decisions(AT, 5),
-    "newest news": lambda book: book.last_transitions([1, 2]),
-    "wake": lambda book: book.wake([1, 2], AT),
-    "lasting incidents": lambda book: book.lasting(),
-    "told": lambda book: book.told([1, 2]),
-    "told of lasting incidents": lambda book: book.told_open(),
-    "lease messages": lambda book: book.lease_deliveries(AT, holder="one", lease_until=AT, limit=5),
-    "sent": lambda book: book.sent("msg_1", AT, "one"),
-    "messages": lambda book: book.deliveries(AT, 5),
-    "sent at": lambda book: book.sent_at(["msg_1", "msg_2"]),
-    "cap": lambda book: book.delivered_since("ops", AT),
+STEPS: dict[str, Callable[[WriteTransaction], Any]] = {
+    "due": lambda tx: tx.schedule.due(AT, 5),
+    "next due": lambda tx: tx.schedule.next_due(),
+    "lag": lambda tx: tx.schedule.lag(AT),
+    "claim": lambda tx: tx.slots.claim(_claims(tx), holder="one", now=AT, lease_until=AT),
+    "renew": lambda tx: tx.slots.renew(_leases(), now=AT, lease_until=AT),
+    "finish": lambda tx: tx.slots.finish(_leases(), now=AT, run_ids={1: "run"}),
+    "take over": lambda tx: tx.slots.take_over(AT, holder="two", lease_until=AT, limit=5),
+    "take over from anyone": lambda tx: tx.slots.take_over(AT, holder="two", lease_until=AT, limit=5, anyone=True),
+    "slots": lambda tx: tx.slots.since(AT, 5),
+    "skips": lambda tx: tx.schedule.skips(AT, 5),
+    "transitions": lambda tx: tx.outbox.due(AT, 5),
+    "settle": lambda tx: tx.outbox.settle([1, 2], AT, {}),
+    "decisions": lambda tx: tx.outbox.decided_since(AT, 5),
+    "newest news": lambda tx: tx.outbox.latest([1, 2]),
+    "wake": lambda tx: tx.outbox.wake([1, 2], AT),
+    "lasting incidents": lambda tx: tx.outbox.open_incidents(),
+    "told": lambda tx: tx.outbox.last_notifications([1, 2]),
+    "told of lasting incidents": lambda tx: tx.outbox.last_notifications_of_open(),
+    "lease messages": lambda tx: tx.deliveries.lease(AT, holder="one", lease_until=AT, limit=5),
+    "sent": lambda tx: tx.deliveries.mark_sent("msg_1", AT, "one"),
+    "messages": lambda tx: tx.deliveries.since(AT, 5),
+    "sent at": lambda tx: tx.deliveries.sent_at(["msg_1", "msg_2"]),
+    "cap": lambda tx: tx.deliveries.created_since("ops", AT),
 }
 BOUNDED = (
     r"SCAN json_each ",  # what was asked for
@@ -61,9 +61,9 @@ BOUNDED = (
 """What may be read whole: it is short, or left as soon as there is enough."""
 
 
-def _claims(book: Book) -> list[SlotDecision]:
+def _claims(tx: WriteTransaction) -> list[SlotDecision]:
     skip = Skip("t", AT, AT, 1, SkipReason.LATE)
-    return [SlotDecision(due, due.next_slot, AT + HOUR, AT + HOUR, skip) for due in book.due(AT, 5)]
+    return [SlotDecision(due, due.next_slot, AT + HOUR, AT + HOUR, skip) for due in tx.schedule.due(AT, 5)]
 
 
 def _leases() -> list[Lease]:
@@ -76,21 +76,21 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     file = tmp_path_factory.mktemp("plans") / "store.db"
     tables = [f"t{number}" for number in range(ROWS)]
     with open_store(f"sqlite:///{file}") as store:
-        with store.writing() as book:
-            book.set_schedule([Scheduled(table, "every 1h", "UTC", AT, AT) for table in tables])
-            incidents = [book.open_incident(opened(table), recorded_at=AT, actor="x") for table in tables]
-            book.tell(
+        with store.writing() as tx:
+            tx.schedule.replace([Scheduled(table, "every 1h", "UTC", AT, AT) for table in tables])
+            incidents = [tx.incidents.open(opened(table), recorded_at=AT, actor="x") for table in tables]
+            tx.outbox.save_notifications(
                 [
                     LastNotification(incident.id, "ops", "first", Severity.ERROR, 1, AT, "msg_1")
                     for incident in incidents
                 ]
             )
-            book.add_deliveries(
+            tx.deliveries.add(
                 [Delivery(f"msg_{table}", "ops", MessageSubject.INCIDENTS, {}, AT, AT, about=table) for table in tables]
             )
-        with store.writing() as book:
-            claims = [SlotDecision(due, AT, AT + HOUR, AT + HOUR) for due in book.due(AT, ROWS // 2)]
-            book.claim(claims, holder="one", now=AT, lease_until=AT + HOUR)
+        with store.writing() as tx:
+            claims = [SlotDecision(due, AT, AT + HOUR, AT + HOUR) for due in tx.schedule.due(AT, ROWS // 2)]
+            tx.slots.claim(claims, holder="one", now=AT, lease_until=AT + HOUR)
         yield store
 
 
@@ -115,8 +115,8 @@ def _plans(store: Store) -> Iterator[list[str]]:
 @pytest.mark.parametrize("step", STEPS)
 def test_no_step_reads_whole_tables(full: Store, step: str) -> None:
     """No statement of a step passes over all rows of a table that grows, or sorts what an index has in order."""
-    with _plans(full) as lines, full.writing() as book:
-        STEPS[step](book)
+    with _plans(full) as lines, full.writing() as tx:
+        STEPS[step](tx)
     assert lines
     assert [line for line in lines if line.startswith("SCAN") and not re.match("|".join(BOUNDED), line)] == []
     assert [line for line in lines if "TEMP B-TREE" in line] == []
@@ -124,15 +124,15 @@ def test_no_step_reads_whole_tables(full: Store, step: str) -> None:
 
 def test_counting_messages_reads_no_message(full: Store) -> None:
     """Messages are counted by indexes: what they say, which is long, is not read."""
-    with _plans(full) as lines, full.writing() as book:
-        book.delivery_counts()
+    with _plans(full) as lines, full.writing() as tx:
+        tx.deliveries.count_by_state()
     assert len(lines) == 3
     assert all("USING" in line for line in lines)
 
 
 def test_messages_are_leased_by_what_waits(full: Store) -> None:
     """To find what is to be sent next, nothing is read of all the messages that were sent already."""
-    with _plans(full) as lines, full.writing() as book:
-        book.lease_deliveries(AT, holder="one", lease_until=AT, limit=5)
+    with _plans(full) as lines, full.writing() as tx:
+        tx.deliveries.lease(AT, holder="one", lease_until=AT, limit=5)
     read = [line for line in lines if line.startswith(("SEARCH", "SCAN"))]
     assert [line for line in read if "ix_delivery_waiting" not in line and "INTEGER PRIMARY KEY" not in line] == []

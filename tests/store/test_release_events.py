@@ -16,15 +16,15 @@ FACTS = [
 @pytest.fixture
 def written(store: Store) -> Store:
     """Return a store with three facts about two releases."""
-    with store.writing() as book:
-        numbers = [book.add_release_event(one) for one in FACTS]
+    with store.writing() as tx:
+        numbers = [tx.release_events.add(one) for one in FACTS]
     assert numbers == sorted(set(numbers))
     return store
 
 
 def test_facts_are_read_as_they_were_written(written: Store) -> None:
     """The oldest first, of one release or of all, of one kind or of all."""
-    with written.reading() as view:
+    with written.reading() as tx:
         assert [
             (
                 release_event.release,
@@ -33,17 +33,17 @@ def test_facts_are_read_as_they_were_written(written: Store) -> None:
                 release_event.note,
                 release_event.recorded_at,
             )
-            for release_event in view.release_events()
+            for release_event in tx.release_events.matching()
         ] == [(one.release, one.kind, one.actor, one.note, one.recorded_at) for one in FACTS]
-        assert [release_event.body for release_event in view.release_events("extract")] == [
+        assert [release_event.body for release_event in tx.release_events.matching("extract")] == [
             {},
             {"rows": 40, "columns": ["年", "b"]},
         ]
-        assert [release_event.release for release_event in view.release_events(kind=ReleaseEventKind.APPROVED)] == [
-            "other"
-        ]
-        assert not view.release_events("extract", ReleaseEventKind.APPROVED)
-        assert not view.release_events("nobody")
+        assert [
+            release_event.release for release_event in tx.release_events.matching(kind=ReleaseEventKind.APPROVED)
+        ] == ["other"]
+        assert not tx.release_events.matching("extract", ReleaseEventKind.APPROVED)
+        assert not tx.release_events.matching("nobody")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_facts_are_read_as_they_were_written(written: Store) -> None:
 )
 def test_no_fact_is_changed_or_removed(written: Store, statement: str) -> None:
     """The database itself refuses, whoever asks."""
-    with pytest.raises(StoreError), written.writing() as book:
-        book._connection.execute(text(statement))
-    with written.reading() as view:
-        assert [release_event.actor for release_event in view.release_events()] == ["desk", "m.mori", "desk"]
+    with pytest.raises(StoreError), written.writing() as tx:
+        tx._connection.execute(text(statement))
+    with written.reading() as tx:
+        assert [release_event.actor for release_event in tx.release_events.matching()] == ["desk", "m.mori", "desk"]

@@ -51,9 +51,9 @@ class Slots(RuleBasedStateMachine):
     @initialize()
     def plan(self) -> None:
         """Put the tables in the schedule."""
-        with self.store.writing() as book:
-            book.keep_time(self.now)
-            book.set_schedule([Scheduled(table, "every 1h", "UTC", AT, AT) for table in TABLES])
+        with self.store.writing() as tx:
+            tx.schedule.keep_time(self.now)
+            tx.schedule.replace([Scheduled(table, "every 1h", "UTC", AT, AT) for table in TABLES])
 
     @rule(hours=st.integers(0, 3))
     def wait(self, hours: int) -> None:
@@ -63,18 +63,18 @@ class Slots(RuleBasedStateMachine):
     @rule()
     def look(self) -> None:
         """See what is due, to claim it later."""
-        with self.store.reading() as view:
-            self.seen = view.due(self.now, 2)
+        with self.store.reading() as tx:
+            self.seen = tx.schedule.due(self.now, 2)
 
     @rule(target=leases, holder=HOLDERS, fresh=st.booleans(), run=st.booleans())
     def claim(self, holder: str, fresh: bool, run: bool) -> object:
         """Claim what is due or what was seen: the newest slot is run, earlier ones are left out; or all of them."""
-        with self.store.writing() as book:
-            due = book.due(self.now, 3) if fresh else self.seen
-            before = {row.table: row.next_slot for row in book.schedule()}
+        with self.store.writing() as tx:
+            due = tx.schedule.due(self.now, 3) if fresh else self.seen
+            before = {row.table: row.next_slot for row in tx.schedule.tables()}
             claims = [self._claim_of(one, run=run) for one in due]
-            got = book.claim(claims, holder=holder, now=self.now, lease_until=self.now + 2 * HOUR)
-            after = {row.table: row.next_slot for row in book.schedule()}
+            got = tx.slots.claim(claims, holder=holder, now=self.now, lease_until=self.now + 2 * HOUR)
+            after = {row.table: row.next_slot for row in tx.schedule.tables()}
         for table in TABLES:
             self.passed[table] += (after[table] - before[table]) // HOUR
         for lease in got:
@@ -97,9 +97,9 @@ class Slots(RuleBasedStateMachine):
     @rule(target=leases, holder=HOLDERS, anyone=st.booleans())
     def take_over(self, holder: str, anyone: bool) -> object:
         """Take over what is over, or what others hold."""
-        with self.store.writing() as book:
-            held = {slot.id: slot for slot in book.running()}
-            got = book.take_over(self.now, holder=holder, lease_until=self.now + 2 * HOUR, limit=2, anyone=anyone)
+        with self.store.writing() as tx:
+            held = {slot.id: slot for slot in tx.slots.running()}
+            got = tx.slots.take_over(self.now, holder=holder, lease_until=self.now + 2 * HOUR, limit=2, anyone=anyone)
         for lease in got:
             known = held[lease.id]
             assert known.lease_until <= self.now or (anyone and known.holder != holder)
@@ -110,8 +110,8 @@ class Slots(RuleBasedStateMachine):
     @rule(lease=leases)
     def finish(self, lease: Lease) -> None:
         """Finish a lease, stale or not: it counts if and only if it is the newest attempt of a running slot."""
-        with self.store.writing() as book:
-            done = book.finish([lease], now=self.now, run_ids={lease.id: f"run {lease.attempt}"})
+        with self.store.writing() as tx:
+            done = tx.slots.finish([lease], now=self.now, run_ids={lease.id: f"run {lease.attempt}"})
         assert done == ({lease.id} if self._holds(lease) else set())
         if done:
             assert lease.id not in self.finished
@@ -121,11 +121,11 @@ class Slots(RuleBasedStateMachine):
     @rule(lease=leases, back=st.booleans())
     def renew(self, lease: Lease, back: bool) -> None:
         """Renew or give back a lease, which only its holder can."""
-        with self.store.writing() as book:
+        with self.store.writing() as tx:
             held = (
-                book.give_back([lease], self.now)
+                tx.slots.give_back([lease], self.now)
                 if back
-                else book.renew([lease], now=self.now, lease_until=self.now + HOUR)
+                else tx.slots.renew([lease], now=self.now, lease_until=self.now + HOUR)
             )
         assert held == ({lease.id} if self._holds(lease) else set())
 
@@ -136,11 +136,11 @@ class Slots(RuleBasedStateMachine):
     def set_back(self, hours: int) -> None:
         """Set the clock back: a new epoch, in which tables are planned anew."""
         self.now -= hours * HOUR
-        with self.store.writing() as book:
-            epoch = book.keep_time(self.now)
+        with self.store.writing() as tx:
+            epoch = tx.schedule.keep_time(self.now)
             if epoch != self.epoch:
                 following = _hour_of(self.now) + HOUR
-                book.reschedule([Scheduled(table, "every 1h", "UTC", following, following) for table in TABLES])
+                tx.schedule.reschedule([Scheduled(table, "every 1h", "UTC", following, following) for table in TABLES])
         went_back = self.now < self.latest
         assert epoch == self.epoch + went_back
         self.epoch = epoch
@@ -149,8 +149,8 @@ class Slots(RuleBasedStateMachine):
     @invariant()
     def every_slot_is_recorded(self) -> None:
         """What the schedule has passed stands as a slot or as left out; a table runs once at a time."""
-        with self.store.reading() as view:
-            slots, skips = view.slots(LONG_AGO, 9999), view.skips(LONG_AGO, 9999)
+        with self.store.reading() as tx:
+            slots, skips = tx.slots.since(LONG_AGO, 9999), tx.schedule.skips(LONG_AGO, 9999)
         for table in TABLES:
             recorded = sum(slot.table == table for slot in slots)
             recorded += sum(skip.count for skip in skips if skip.table == table)

@@ -11,23 +11,23 @@ from tests.store.made import AT, HOUR, episode, opened
 
 def _fill(store: Store) -> list[int]:
     """Write down: one that ended, one that lasts, one with two episodes caused by the first."""
-    with store.writing() as book:
-        one = book.open_incident(opened("a", table="raw.orders", severity=Severity.CRITICAL), recorded_at=AT, actor="x")
-        one = book.append(one, [Resolved(AT + HOUR, Resolution.EXPECTED)], recorded_at=AT, actor="x")
+    with store.writing() as tx:
+        one = tx.incidents.open(opened("a", table="raw.orders", severity=Severity.CRITICAL), recorded_at=AT, actor="x")
+        one = tx.incidents.append(one, [Resolved(AT + HOUR, Resolution.EXPECTED)], recorded_at=AT, actor="x")
         told = opened("b", check_id=None, incident_kind=Kind.DISCLOSURE, episode=episode(AT + 2 * HOUR))
-        two = book.open_incident(told, recorded_at=AT, actor="x")
-        three = book.open_incident(opened("c", episode=episode(AT - 9 * HOUR)), recorded_at=AT, actor="x")
+        two = tx.incidents.open(told, recorded_at=AT, actor="x")
+        three = tx.incidents.open(opened("c", episode=episode(AT - 9 * HOUR)), recorded_at=AT, actor="x")
         again = Reopened(episode(AT + 9 * HOUR))
         changes = [Resolved(AT - 8 * HOUR, Resolution.FIXED), again, RootNamed(one.id), Assigned("mia")]
-        three = book.append(three, changes, recorded_at=AT, actor="x")
+        three = tx.incidents.append(three, changes, recorded_at=AT, actor="x")
     return [one.id, two.id, three.id]
 
 
 def test_episodes_become_columns(store: Store) -> None:
     """Every column says of each episode what the incident says, in the order of incidents and onsets."""
     one, two, three = _fill(store)
-    with store.reading() as view:
-        spans = view.spans(to_us(AT - 99 * HOUR), to_us(AT + 99 * HOUR))
+    with store.reading() as tx:
+        spans = tx.incidents.spans(to_us(AT - 99 * HOUR), to_us(AT + 99 * HOUR))
     name = np.array([*spans.names, None], dtype=object)
     assert list(spans.incident) == [one, two, three, three]
     assert list(name[spans.table]) == ["raw.orders", "crm.customers", "crm.customers", "crm.customers"]
@@ -46,11 +46,11 @@ def test_episodes_become_columns(store: Store) -> None:
 def test_a_window_gets_whole_incidents(store: Store) -> None:
     """An incident that touches a window comes with all its episodes; one that does not, not at all."""
     one, _, three = _fill(store)
-    with store.reading() as view:
-        early = view.spans(to_us(AT - 10 * HOUR), to_us(AT - 9 * HOUR))
+    with store.reading() as tx:
+        early = tx.incidents.spans(to_us(AT - 10 * HOUR), to_us(AT - 9 * HOUR))
         assert list(early.incident) == [three, three]
-        assert list(view.spans(to_us(AT + HOUR), to_us(AT + HOUR)).incident) == [one]
-        nothing = view.spans(to_us(AT - 99 * HOUR), to_us(AT - 98 * HOUR))
+        assert list(tx.incidents.spans(to_us(AT + HOUR), to_us(AT + HOUR)).incident) == [one]
+        nothing = tx.incidents.spans(to_us(AT - 99 * HOUR), to_us(AT - 98 * HOUR))
     assert nothing.names == ()
     assert nothing.incident.shape == nothing.resolved.shape == nothing.disclosure.shape == (0,)
 
@@ -59,12 +59,12 @@ def test_many_episodes_come_in_batches(store: Store, monkeypatch: pytest.MonkeyP
     """More episodes than are fetched at a time are all there, with one code for each name."""
     monkeypatch.setattr(_spans, "_BATCH", 100)
     resolved = Resolved(AT + HOUR, Resolution.FIXED)
-    with store.writing() as book:
-        book.add_histories(
+    with store.writing() as tx:
+        tx.incidents.add_histories(
             [History([opened(f"c{n % 7}", table=f"t{n % 5}"), resolved], AT, "import") for n in range(1050)]
         )
-    with store.reading() as view:
-        spans = view.spans(to_us(AT - HOUR), to_us(AT))
+    with store.reading() as tx:
+        spans = tx.incidents.spans(to_us(AT - HOUR), to_us(AT))
     assert len(spans.incident) == 1050
     assert len(spans.names) == len(set(spans.names)) == 5 + 35
     assert np.array_equal(np.bincount(spans.table)[np.unique(spans.table)], [210] * 5)

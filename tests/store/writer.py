@@ -12,11 +12,11 @@ def main(url: str, name: str, times: int) -> None:
     """Add to a counter and to an incident, each time by looking first."""
     with open_store(url) as store:
         for number in range(times):
-            with store.writing() as book:
-                watch = book.watches(["counter"])["counter"]
-                book.save_watches([replace(watch, fail_streak=watch.fail_streak + 1)])
-                incident = book.incident(1)
-                book.append(incident, [Commented(f"{name} {number}")], recorded_at=AT, actor=name)
+            with store.writing() as tx:
+                watch = tx.results.watches(["counter"])["counter"]
+                tx.results.save_watches([replace(watch, fail_streak=watch.fail_streak + 1)])
+                incident = tx.incidents.get(1)
+                tx.incidents.append(incident, [Commented(f"{name} {number}")], recorded_at=AT, actor=name)
 
 
 if __name__ == "__main__":

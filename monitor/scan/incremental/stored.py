@@ -18,7 +18,7 @@ from checks.classes.counts import (
 )
 from checks.classes.releases import compared
 from monitor.scan.results import CheckMeasurement, CountState, TableResult, Target
-from store import Book, Staged, Store, StoredCounts, StoreError
+from store import Staged, Store, StoredCounts, StoreError, WriteTransaction
 
 KeyProvider = Callable[[], bytes]
 """Gives the key of signatures, or raises a StoreError that says why there is none."""
@@ -71,7 +71,7 @@ class StagedCounts:
     batch: Sequence[TableResult]
     staged: Mapping[str, Staged]
 
-    def settle(self, book: Book, looked: Sequence[TableResult]) -> None:
+    def settle(self, tx: WriteTransaction, looked: Sequence[TableResult]) -> None:
         """Let the counts hold that belong to these looks."""
         mine = [
             check_measurement.check_id
@@ -81,7 +81,7 @@ class StagedCounts:
         ]
         if mine:
             now = max(table_result.ended_at for table_result in looked)
-            book.settle_counts([self.staged[check_id] for check_id in mine], now=now)
+            tx.classes.settle([self.staged[check_id] for check_id in mine], now=now)
 
 
 def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:

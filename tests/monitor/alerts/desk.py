@@ -37,13 +37,13 @@ class Desk:
             found_by=FoundBy.CHECK,
             episode=episode((when - NOW) / timedelta(hours=1)),
         )
-        with self.store.writing() as book:
-            return book.open_incident(opened, recorded_at=when, actor="tablewatch")
+        with self.store.writing() as tx:
+            return tx.incidents.open(opened, recorded_at=when, actor="tablewatch")
 
     def change(self, incident, *changes, when):
         """Change an incident."""
-        with self.store.writing() as book:
-            return book.append(book.incident(incident.id), changes, recorded_at=when, actor="tablewatch")
+        with self.store.writing() as tx:
+            return tx.incidents.append(tx.incidents.get(incident.id), changes, recorded_at=when, actor="tablewatch")
 
     def end(self, incident, when, resolution=Resolution.FIXED):
         """Resolve an incident."""
@@ -60,30 +60,30 @@ class Desk:
 
     def arrive(self, now):
         """Let what waits to be sent arrive."""
-        with self.store.writing() as book:
-            gone = {*book.disabled_channels()}
-            sent = book.lease_deliveries(now, holder="me", lease_until=now + MINUTE, limit=1000, channels_busy=gone)
+        with self.store.writing() as tx:
+            gone = {*tx.silences.disabled_channels()}
+            sent = tx.deliveries.lease(now, holder="me", lease_until=now + MINUTE, limit=1000, channels_busy=gone)
             for one in sent:
-                book.sent(one.id, now, "me")
+                tx.deliveries.mark_sent(one.id, now, "me")
         return [
             (one.channel, one.payload["ids"], [each["reason"] for each in one.payload["incidents"]]) for one in sent
         ]
 
     def give_up(self, now):
         """Let what waits to be sent be given up."""
-        with self.store.writing() as book:
-            for lease_delivery in book.lease_deliveries(now, holder="me", lease_until=now, limit=1000):
-                book.bury(lease_delivery.id, now, "nobody answers", "me")
+        with self.store.writing() as tx:
+            for lease_delivery in tx.deliveries.lease(now, holder="me", lease_until=now, limit=1000):
+                tx.deliveries.mark_dead(lease_delivery.id, now, "nobody answers", "me")
 
     def gone(self, channel):
         """Let the other end of a channel be gone."""
-        with self.store.writing() as book:
-            book.disable_channel(channel, "it answered 410 Gone", NOW)
+        with self.store.writing() as tx:
+            tx.silences.disable_channel(channel, "it answered 410 Gone", NOW)
 
     def enable(self, channel, now):
         """Use a channel again, as `tablewatch alert enable` does."""
-        with self.store.writing() as book:
-            book.enable_channel(channel)
+        with self.store.writing() as tx:
+            tx.silences.enable_channel(channel)
         decide_again(self.store, now)
 
     def route(self, alerts):
@@ -92,15 +92,15 @@ class Desk:
 
     def silence(self, table, *, until):
         """Want silence over a table from the beginning on."""
-        with self.store.writing() as book:
-            return book.add_silence(
+        with self.store.writing() as tx:
+            return tx.silences.add(
                 scope=Scope.TABLE, name=table, starts_at=NOW, until=until, reason="moving", by="sato"
             )
 
     def decisions(self):
         """Return what was decided, oldest first."""
-        with self.store.reading() as view:
-            return view.decisions(at(-1000), 1000)[::-1]
+        with self.store.reading() as tx:
+            return tx.outbox.decided_since(at(-1000), 1000)[::-1]
 
     def last(self, channel="desk"):
         """Return the newest decision on a channel."""

@@ -67,11 +67,11 @@ def message(number: int, channel: str = "hook", about: str | None = "orders", **
 
 def add(store: Store, *messages: Delivery) -> None:
     """Remember messages."""
-    with store.writing() as book:
-        book.add_deliveries(messages)
+    with store.writing() as tx:
+        tx.deliveries.add(messages)
 
 
 def found(store: Store, number: int = 1) -> Delivery:
     """Return a message as the store knows it."""
-    with store.reading() as view:
-        return view.delivery(f"msg_{number:024x}")
+    with store.reading() as tx:
+        return tx.deliveries.get(f"msg_{number:024x}")

@@ -8,7 +8,8 @@ from checks import Severity
 from incidents import Escalated, Snoozed
 from monitor.alerts.incident_notification import LOOK_AGAIN
 from monitor.alerts.notify import NotifyResult, notify
-from store import Book, History
+from store import History
+from store._outbox import OutboxWriter
 from tests.monitor.alerts.desk import ALL_TO_DESK, MINUTE, MORNING, NIGHT, NIGHTS
 from tests.monitor.alerts.made import NOW, at
 from tests.store.made import opened
@@ -66,8 +67,10 @@ def test_what_was_settled_while_a_channel_was_not_used_is_told_afterwards(desk_o
     """A decision that was final, as those of earlier versions were for a disabled channel, is made once more."""
     desk = desk_of(BOTH)
     desk.open()
-    with desk.store.writing() as book:
-        book.settle([transition.id for transition in book.transitions(at(1), 9)], at(1), {"why": None, "channels": {}})
+    with desk.store.writing() as tx:
+        tx.outbox.settle(
+            [transition.id for transition in tx.outbox.due(at(1), 9)], at(1), {"why": None, "channels": {}}
+        )
     desk.gone("desk")
     assert desk.told(at(2)) == [("crew", [1], ["first"])]
     assert desk.told(at(3)) == []
@@ -167,8 +170,8 @@ def test_what_is_missed_is_held_back_like_anything_else(desk_of):
 def test_what_was_imported_stays_silent(desk_of):
     """Nobody is told of an imported incident that lasts, whatever routes come."""
     desk = desk_of("")
-    with desk.store.writing() as book:
-        book.add_histories([History([opened("old")], NOW, "import")])
+    with desk.store.writing() as tx:
+        tx.incidents.add_histories([History([opened("old")], NOW, "import")])
     assert desk.told(at(1)) == []
     desk.route(ALL_TO_DESK)
     desk.gone("desk")
@@ -208,11 +211,11 @@ def test_a_crash_leaves_what_was_missed_to_the_next_pass(desk_of, monkeypatch, c
     assert desk.told(at(1)) == []
     desk.route(f"  routes: [{{to: [{channel}]}}]")
 
-    def breaks(_book, _rows):
+    def breaks(_outbox, _rows):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Book, "tell", breaks)
+        patched.setattr(OutboxWriter, "save_notifications", breaks)
         with pytest.raises(KeyboardInterrupt):
             notify(desk.project, desk.store, at(2))
     assert settled(desk) == [False]

@@ -84,10 +84,10 @@ def test_a_dead_message_can_be_sent_again(tmp_path: Path, hook: Receiver) -> Non
     project = speaking_to(tmp_path, {"hook": hook.url})
     with project.open_store() as store:
         add(store, message(1))
-        with store.writing() as book:
-            (leased,) = book.lease_deliveries(NOW, holder="me", lease_until=NOW, limit=1)
-            book.bury(leased.id, NOW, "the other side answered 500", "me")
-            book.resend(leased.id, NOW)
+        with store.writing() as tx:
+            (leased,) = tx.deliveries.lease(NOW, holder="me", lease_until=NOW, limit=1)
+            tx.deliveries.mark_dead(leased.id, NOW, "the other side answered 500", "me")
+            tx.deliveries.resend(leased.id, NOW)
         assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(sent=1)
     assert [request.message_id for request in hook.requests] == [message(1).id]
 
@@ -126,16 +126,17 @@ def test_410_disables_the_channel_and_no_other(tmp_path: Path, hook: Receiver) -
             add(store, message(1, "gone"), message(2, "gone", "lines"), message(3))
             done = dispatch(project, store, holder="me", sender=SEND)
             assert (done.disabled, done.sent) == (("gone",), 1)
-            with store.reading() as view:
+            with store.reading() as tx:
                 assert (
-                    view.disabled_channels()["gone"].why == "the other side answered 410: it wants no messages any more"
+                    tx.silences.disabled_channels()["gone"].why
+                    == "the other side answered 410: it wants no messages any more"
                 )
             clock.advance(timedelta(days=30))
             assert dispatch(project, store, holder="me", sender=SEND) == Dispatched()
             assert len(gone.requests) == 1
             gone.script = answering(204)
-            with store.writing() as book:
-                book.enable_channel("gone")
+            with store.writing() as tx:
+                tx.silences.enable_channel("gone")
             assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(sent=2)
 
 
@@ -411,13 +412,13 @@ def test_a_flaky_receiver_and_many_deaths_lose_nothing(tmp_path: Path, seed: int
                     die(dispatcher)
                 else:
                     dispatcher.finish(project, store, seconds=5)
-                with store.reading() as view:
-                    waiting = view.delivery_counts()[DeliveryState.WAITING]
+                with store.reading() as tx:
+                    waiting = tx.deliveries.count_by_state()[DeliveryState.WAITING]
                 if not waiting:
                     break
                 clock.advance(LEASE)
-            with store.reading() as view:
-                assert view.delivery_counts() == {
+            with store.reading() as tx:
+                assert tx.deliveries.count_by_state() == {
                     DeliveryState.WAITING: 0,
                     DeliveryState.SENT: len(expected),
                     DeliveryState.DEAD: 0,

@@ -29,8 +29,8 @@ def test_a_silenced_root_mutes_nothing_until_it_is_heard(desk_of):
     pair(desk)
     silence = desk.silence("orders", until=at(9))
     assert desk.told(at(1)) == [FIRST]
-    with desk.store.writing() as book:
-        book.end_silence(silence.id, at(2))
+    with desk.store.writing() as tx:
+        tx.silences.end(silence.id, at(2))
     assert desk.told(at(2)) == [("desk", [1], ["first"])]
     assert desk.told(at(3)) == []
 
@@ -108,8 +108,8 @@ def test_a_reminder_that_was_given_up_leaves_the_root_heard(desk_of):
 def test_an_imported_root_mutes_nothing(desk_of):
     """Nobody was told of what was imported, so it stands for nothing."""
     desk = desk_of(APART)
-    with desk.store.writing() as book:
-        book.add_histories([History([opened("old", table="orders")], NOW, "import")])
+    with desk.store.writing() as tx:
+        tx.incidents.add_histories([History([opened("old", table="orders")], NOW, "import")])
     desk.open("lines", NOW + MINUTE)
     assert desk.told(at(1)) == [FIRST]
 

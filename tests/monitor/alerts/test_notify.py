@@ -10,7 +10,8 @@ from monitor.alerts import notify as module
 from monitor.alerts.batch import HOUR
 from monitor.alerts.incident_notification import LOOK_AGAIN
 from monitor.alerts.notify import NotifyResult, decide_again, notify
-from store import Book, Scope, Store
+from store import Scope, Store
+from store._outbox import OutboxWriter
 from tests.monitor.alerts.desk import ALL_TO_DESK, MINUTE, MORNING, NIGHT, NIGHTS
 from tests.monitor.alerts.made import NOW, at
 
@@ -162,16 +163,14 @@ def test_a_silence_holds_and_ends(desk_of):
     desk = desk_of()
     known = desk.open()
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
-    with desk.store.writing() as book:
-        silence = book.add_silence(
-            scope=Scope.ALL, name=None, starts_at=at(1), until=at(50), reason="moving", by="sato"
-        )
+    with desk.store.writing() as tx:
+        silence = tx.silences.add(scope=Scope.ALL, name=None, starts_at=at(1), until=at(50), reason="moving", by="sato")
     desk.open("stray", at(2))
     desk.end(known, at(2))
     assert desk.told(at(3)) == [("desk", [1], ["resolved"])]
     assert desk.decisions()[1].decision["channels"]["desk"]["hold"] == f"silence #{silence.id}: moving"
-    with desk.store.writing() as book:
-        book.end_silence(silence.id, at(4))
+    with desk.store.writing() as tx:
+        tx.silences.end(silence.id, at(4))
     assert desk.told(at(4)) == [("desk", [2], ["first"])]
     record = desk.decisions()[1].decision["channels"]["desk"]
     assert (record["action"], record["hold"]) == ("told", f"silence #{silence.id}: moving")
@@ -309,7 +308,7 @@ def test_a_crash_tells_nothing_twice(desk_of, monkeypatch):
     """Whatever breaks while messages are written, nothing of it stays, and the next try tells everything once."""
     desk = desk_of()
     desk.open("orders"), desk.open("stray")
-    tell, calls = Book.tell, []
+    tell, calls = OutboxWriter.save_notifications, []
 
     def breaks(self, rows):
         calls.append(rows)
@@ -317,11 +316,11 @@ def test_a_crash_tells_nothing_twice(desk_of, monkeypatch):
             raise KeyboardInterrupt
         tell(self, rows)
 
-    monkeypatch.setattr(Book, "tell", breaks)
+    monkeypatch.setattr(OutboxWriter, "save_notifications", breaks)
     with pytest.raises(KeyboardInterrupt):
         notify(desk.project, desk.store, at(1))
-    with desk.store.reading() as view:
-        assert view.deliveries(at(-1), 10) == []
+    with desk.store.reading() as tx:
+        assert tx.deliveries.since(at(-1), 10) == []
     assert sorted(ids for _, ids, _ in desk.told(at(1))) == [[1], [2]]
 
 
@@ -346,19 +345,19 @@ def test_what_is_held_back_keeps_the_store_from_others_a_little_at_a_time(desk_o
         desk.open("stray", check=f"c{number}")
     desk.open("orders")
     desk.silence("stray", until=at(9))
-    writing, postpone, steps = Store.writing, Book.postpone, []
+    writing, postpone, steps = Store.writing, OutboxWriter.postpone, []
 
     def begins(store):
         steps.append(0)
         return writing(store)
 
-    def counts(book, ids, until, decision):
+    def counts(outbox, ids, until, decision):
         steps[-1] += len(ids)
-        return postpone(book, ids, until, decision)
+        return postpone(outbox, ids, until, decision)
 
     monkeypatch.setattr(module, "NOTED_AT_ONCE", 3)
     monkeypatch.setattr(Store, "writing", begins)
-    monkeypatch.setattr(Book, "postpone", counts)
+    monkeypatch.setattr(OutboxWriter, "postpone", counts)
     assert notify(desk.project, desk.store, at(1)) == NotifyResult(messages=1, settled=1, held=7)
     assert sorted(steps) == [0, 1, 3, 3]
     assert all(decision.decision is not None for decision in desk.decisions())

@@ -24,7 +24,8 @@ from incidents import (
     verbs,
 )
 from monitor.alerts.notify import notify
-from store import Book, DeliveryState, Scope, StoreConflict
+from store import DeliveryState, Scope, StoreConflict
+from store._outbox import OutboxWriter
 from tests.monitor.alerts.desk import Desk
 from tests.monitor.alerts.made import NOW, project
 from tests.tiers import examples
@@ -93,15 +94,15 @@ class Speaking(RuleBasedStateMachine):
 
     def change(self, number, *changes):
         """Change an incident if it can be."""
-        with self.store.reading() as view:
-            incident = view.incident(number)
+        with self.store.reading() as tx:
+            incident = tx.incidents.get(number)
         with suppress(StoreConflict):
             self.desk.change(incident, *changes, when=self.now)
 
     def state(self, number):
         """Return where an incident stands."""
-        with self.store.reading() as view:
-            return view.incident(number)
+        with self.store.reading() as tx:
+            return tx.incidents.get(number)
 
     @rule(number=incidents)
     def turn(self, number):
@@ -146,8 +147,8 @@ class Speaking(RuleBasedStateMachine):
     )
     def silence(self, scope, hours):
         """Somebody wants silence."""
-        with self.store.writing() as book:
-            book.add_silence(
+        with self.store.writing() as tx:
+            tx.silences.add(
                 scope=scope[0],
                 name=scope[1],
                 starts_at=self.now,
@@ -191,21 +192,21 @@ class Speaking(RuleBasedStateMachine):
     @rule(after=st.integers(0, 6))
     def tell_and_die(self, after):
         """The process dies while it decides."""
-        real, calls = Book._set_waiting, []
+        real, calls = OutboxWriter._set_waiting, []
 
-        def dies(book, *given):
+        def dies(outbox, *given):
             calls.append(1)
             if len(calls) > after:
                 raise Crash
-            return real(book, *given)
+            return real(outbox, *given)
 
-        Book._set_waiting = dies
+        OutboxWriter._set_waiting = dies
         try:
             notify(self.project, self.store, self.now)
         except Crash:
             pass
         finally:
-            Book._set_waiting = real
+            OutboxWriter._set_waiting = real
 
     @rule()
     def arrive(self):
@@ -215,17 +216,17 @@ class Speaking(RuleBasedStateMachine):
     @rule()
     def give_up(self):
         """What waits is given up."""
-        with self.store.writing() as book:
-            for lease_delivery in book.lease_deliveries(self.now, holder="me", lease_until=self.now, limit=1000):
-                book.bury(lease_delivery.id, self.now, "nobody answers", "me")
+        with self.store.writing() as tx:
+            for lease_delivery in tx.deliveries.lease(self.now, holder="me", lease_until=self.now, limit=1000):
+                tx.deliveries.mark_dead(lease_delivery.id, self.now, "nobody answers", "me")
                 self.dead |= {(lease_delivery.channel, number) for number in lease_delivery.payload["ids"]}
 
     # --- what must hold -----------------------------------------------------------------------------------------------
 
     def heard(self):
         """Return what each channel heard of each incident, in order: reason, episode, whether it was over."""
-        with self.store.reading() as view:
-            messages = view.deliveries(NOW - timedelta(days=1), 10_000)[::-1]
+        with self.store.reading() as tx:
+            messages = tx.deliveries.since(NOW - timedelta(days=1), 10_000)[::-1]
         found = defaultdict(list)
         for message in messages:
             if message.state is DeliveryState.SENT:
@@ -262,8 +263,8 @@ class Speaking(RuleBasedStateMachine):
         end = self.now + timedelta(days=3)
         self.route_as_before()
         self.enable("desk"), self.enable("audit")
-        with self.store.reading() as view:
-            flapping = [incident.id for incident in view.incidents() if incident.flapping]
+        with self.store.reading() as tx:
+            flapping = [incident.id for incident in tx.incidents.matching() if incident.flapping]
         for number in flapping:
             self.change(number, Flapped(flapping=False))
         while self.now < end:
@@ -273,11 +274,11 @@ class Speaking(RuleBasedStateMachine):
 
     def everything_is_settled(self):
         """Every change ends with a recorded decision, and no message is left; what was kept back was told."""
-        with self.store.reading() as view:
-            assert view.waiting_transitions(10) == [] or all(
-                self.is_muted(waiting_transition) for waiting_transition in view.waiting_transitions(99)
+        with self.store.reading() as tx:
+            assert tx.outbox.waiting(10) == [] or all(
+                self.is_muted(waiting_transition) for waiting_transition in tx.outbox.waiting(99)
             )
-            decided = view.decisions(NOW - timedelta(days=1), 10_000)
+            decided = tx.outbox.decided_since(NOW - timedelta(days=1), 10_000)
         assert all(one.decision["channels"] or one.decision["why"] for one in decided)
         _, found = self.heard()
         for one in decided:
@@ -295,9 +296,10 @@ class Speaking(RuleBasedStateMachine):
     def everybody_knows_the_truth(self):
         """Each channel ends up knowing what lasts, and believes in nothing that is over."""
         _, found = self.heard()
-        with self.store.reading() as view:
-            incidents, told = view.incidents(), view.told([incident.id for incident in view.incidents()])
-            waiting = {waiting_transition.incident_id for waiting_transition in view.waiting_transitions(10_000)}
+        with self.store.reading() as tx:
+            incidents = tx.incidents.matching()
+            told = tx.outbox.last_notifications([incident.id for incident in incidents])
+            waiting = {waiting_transition.incident_id for waiting_transition in tx.outbox.waiting(10_000)}
         known = {(one.channel, one.incident_id): one for one in told}
         for incident in incidents:
             routed = ["audit", "desk"] if incident.severity.rank >= Severity.ERROR.rank else ["audit"]

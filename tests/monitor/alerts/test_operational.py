@@ -50,8 +50,8 @@ def test_the_week_is_told_with_its_figures(tmp_path):
     """The message of a weekly report names the week and says its headline and figures, in the channel's language."""
     made = project(tmp_path)
     week = Week.parse("2026-W46", "Asia/Tokyo")
-    with made.open_store() as store, store.reading() as view:
-        report = build_weekly(gather(made, view, week, NOW), week)
+    with made.open_store() as store, store.reading() as tx:
+        report = build_weekly(gather(made, tx, week, NOW), week)
     english, japanese = (weekly(made, report, channel, now=NOW) for channel in ("desk", "crew"))
     assert (english.subject, english.payload["week"]) == (MessageSubject.REPORT, "2026-W46")
     said = compose(english.payload)

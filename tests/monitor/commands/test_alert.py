@@ -119,8 +119,8 @@ def test_log_is_limited_and_reaches_back(terminal: Terminal) -> None:
 def test_a_disabled_channel_is_named(terminal: Terminal) -> None:
     """The log says which channels are not used, and how to use them again."""
     with_alerts(terminal)
-    with Project(load(terminal.folder / "tablewatch.yaml")).open_store() as store, store.writing() as book:
-        book.disable_channel("crew", "it answered 410 Gone", NOW)
+    with Project(load(terminal.folder / "tablewatch.yaml")).open_store() as store, store.writing() as tx:
+        tx.silences.disable_channel("crew", "it answered 410 Gone", NOW)
     assert terminal.json("alert", "log")["disabled"][0]["channel"] == "crew"
     assert (
         "note: crew is disabled: it answered 410 Gone; 'tablewatch alert enable crew'" in terminal("alert", "log").err

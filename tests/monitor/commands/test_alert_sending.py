@@ -40,8 +40,8 @@ def test_a_test_reaches_the_channel_and_says_that_it_is_one(terminal: Terminal, 
     assert body["title"].startswith("[test] ")
     assert ("nothing of this has happened" in body["text"]) == (like != "report")
     assert body["schema"] == ("tablewatch.report-mail/1" if like == "report" else "tablewatch.alert/1")
-    with open_store(f"sqlite:///{terminal.folder}/store.db") as store, store.reading() as view:
-        assert set(view.delivery_counts().values()) == {0}
+    with open_store(f"sqlite:///{terminal.folder}/store.db") as store, store.reading() as tx:
+        assert set(tx.deliveries.count_by_state().values()) == {0}
 
 
 @pytest.mark.parametrize("like", ["incident", "resolved", "report"])
@@ -103,10 +103,10 @@ def test_a_message_is_sent_again_when_a_person_asks(terminal: Terminal) -> None:
     url = f"sqlite:///{terminal.folder}/store.db"
     with open_store(url) as store:
         add(store, message(1))
-        with store.writing() as book:
-            book.lease_deliveries(NOW, holder="me", lease_until=NOW, limit=1)
-            book.bury(message(1).id, NOW, "the other side answered 500", "me")
-            book.disable_channel("hook", "it is gone", NOW)
+        with store.writing() as tx:
+            tx.deliveries.lease(NOW, holder="me", lease_until=NOW, limit=1)
+            tx.deliveries.mark_dead(message(1).id, NOW, "the other side answered 500", "me")
+            tx.silences.disable_channel("hook", "it is gone", NOW)
     said = terminal("alert", "resend", message(1).id)
     assert said.code == 0
     assert "is to be sent to hook again" in said.out
@@ -127,14 +127,14 @@ def test_a_channel_is_taken_into_use_again(terminal: Terminal) -> None:
     """A disabled channel is used again, also one that left the configuration; another one was not disabled."""
     write_project(terminal.folder, {"hook": webhook("http://127.0.0.1:9/")})
     url = f"sqlite:///{terminal.folder}/store.db"
-    with open_store(url) as store, store.writing() as book:
-        book.disable_channel("hook", "it is gone", NOW)
-        book.disable_channel("former", "it is gone", NOW)
+    with open_store(url) as store, store.writing() as tx:
+        tx.silences.disable_channel("hook", "it is gone", NOW)
+        tx.silences.disable_channel("former", "it is gone", NOW)
     assert terminal.json("alert", "enable", "hook")["was_disabled"] is True
     assert terminal.json("alert", "enable", "former")["was_disabled"] is True
     assert "hook was not disabled" in terminal("alert", "enable", "hook").out
-    with open_store(url) as store, store.reading() as view:
-        assert view.disabled_channels() == {}
+    with open_store(url) as store, store.reading() as tx:
+        assert tx.silences.disabled_channels() == {}
 
 
 def test_what_waits_for_a_channel_that_is_used_again_is_due_at_once(terminal: Terminal) -> None:
@@ -142,13 +142,13 @@ def test_what_waits_for_a_channel_that_is_used_again_is_due_at_once(terminal: Te
     write_project(terminal.folder, {"hook": webhook("http://127.0.0.1:9/")})
     with open_store(f"sqlite:///{terminal.folder}/store.db") as store:
         add(store, message(1))
-        with store.writing() as book:
-            book.lease_deliveries(NOW, holder="me", lease_until=NOW, limit=1)
-            book.retry(message(1).id, NOW + timedelta(hours=9), "the other side answered 410", "me")
-            book.disable_channel("hook", "it is gone", NOW)
-            book.open_incident(opened(), recorded_at=NOW, actor="tablewatch")
-            book.postpone([transition.id for transition in book.transitions(NOW, 9)], NOW + timedelta(minutes=5), {})
+        with store.writing() as tx:
+            tx.deliveries.lease(NOW, holder="me", lease_until=NOW, limit=1)
+            tx.deliveries.retry(message(1).id, NOW + timedelta(hours=9), "the other side answered 410", "me")
+            tx.silences.disable_channel("hook", "it is gone", NOW)
+            tx.incidents.open(opened(), recorded_at=NOW, actor="tablewatch")
+            tx.outbox.postpone([transition.id for transition in tx.outbox.due(NOW, 9)], NOW + timedelta(minutes=5), {})
         assert terminal("alert", "enable", "hook").code == 0
-        with store.reading() as view:
-            assert len(view.transitions(NOW, 9)) == 1
+        with store.reading() as tx:
+            assert len(tx.outbox.due(NOW, 9)) == 1
         assert found(store).next_try_at == NOW

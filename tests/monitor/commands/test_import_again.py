@@ -314,8 +314,8 @@ def test_tickets_of_an_earlier_import_are_followed(terminal: Terminal, key: str)
     )
     known_by = ticket_fingerprint("", table="orders", title="late", detected_at=told.detected_at)
     told = replace(told, fingerprint=f"orders:import:{key}" if key else known_by)
-    with open_store(f"sqlite:///{terminal.folder}/store.db") as store, store.writing() as book:
-        book.add_histories([History(told.changes(NOW), NOW, "m.mori")])
+    with open_store(f"sqlite:///{terminal.folder}/store.db") as store, store.writing() as tx:
+        tx.incidents.add_histories([History(told.changes(NOW), NOW, "m.mori")])
     assert ("ticket        T-1\n" in terminal("incident", "show", "1").out) is bool(key)
     _settled(terminal, closed)
     assert len(_show(terminal)["events"]) == 2

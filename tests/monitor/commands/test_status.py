@@ -101,8 +101,8 @@ def test_a_release_at_risk_does_not_make_a_table_unhealthy(terminal: Terminal) -
     terminal("check")
     project = Project(load(terminal.folder / "tablewatch.yaml"))
     seen = IncidentReport("refunds", "k below 5", Severity.CRITICAL, Kind.DISCLOSURE)
-    with project.open_store() as store, store.writing() as book:
-        book.add_histories([History([report(seen, detected_at=NOW, now=NOW)], NOW, "tablewatch")])
+    with project.open_store() as store, store.writing() as tx:
+        tx.incidents.add_histories([History([report(seen, detected_at=NOW, now=NOW)], NOW, "tablewatch")])
     value = terminal.json("status")
     assert _health(value)["refunds"] == "healthy"
     assert value["tables"][1]["open_incidents"] == [1]
@@ -183,8 +183,8 @@ def test_a_disclosure_that_a_person_reports_holds_every_release_of_the_table(ter
     terminal("check")
     project = Project(load(terminal.folder / "tablewatch.yaml"))
     seen = IncidentReport("orders", "a name in a note", Severity.CRITICAL, Kind.DISCLOSURE)
-    with project.open_store() as store, store.writing() as book:
-        book.add_histories([History([report(seen, detected_at=NOW, now=NOW)], NOW, "tablewatch")])
+    with project.open_store() as store, store.writing() as tx:
+        tx.incidents.add_histories([History([report(seen, detected_at=NOW, now=NOW)], NOW, "tablewatch")])
     found = _releases(terminal)
     assert [one["state"] for one in found.values()] == ["hold"] * 3
     assert found["other"]["held_by"] == [
@@ -293,8 +293,8 @@ def test_what_the_daemon_goes_on_with_is_shown(terminal: Terminal) -> None:
         project = Project(load(terminal.folder / "tablewatch.yaml"))
         moment = NOW + timedelta(minutes=30)
         alive = DaemonRecord("1", "host", 7, "1.0", moment, terminal.now, moment, config_error="'teir' is unknown")
-        with project.open_store() as store, store.writing() as book:
-            book.daemon_is(alive)
+        with project.open_store() as store, store.writing() as tx:
+            tx.daemons.save(alive)
         terminal.configure(**{"    tier: gold\n": "    teir: gold\n"})
         said = terminal("status")
         value = terminal("status", "--format", "json").json

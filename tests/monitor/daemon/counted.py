@@ -59,8 +59,8 @@ class CountedPlant(Plant):
         return [(one.operation, one.name) for one in self.happened]
 
     def slots(self):
-        with self.store.reading() as view:
-            slots = view.slots(NOW - timedelta(days=1000), 1000)
+        with self.store.reading() as tx:
+            slots = tx.slots.since(NOW - timedelta(days=1000), 1000)
         return [(slot.table, slot.slot, slot.state) for slot in reversed(slots)]
 
     def go(self, work, times=1, *, every=HOUR):

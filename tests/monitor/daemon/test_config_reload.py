@@ -46,11 +46,11 @@ def test_incidents_of_checks_that_are_gone_are_closed_though_the_store_was_busy(
             "primary_key",
             "not_null",
         ]
-    with plant.store.reading() as view:
-        assert [incident.resolution for incident in view.incidents(IncidentFilter())] == [None]
+    with plant.store.reading() as tx:
+        assert [incident.resolution for incident in tx.incidents.matching(IncidentFilter())] == [None]
     reloader.do_owed()
-    with plant.store.reading() as view:
-        assert [incident.resolution for incident in view.incidents(IncidentFilter())] == [Resolution.NO_ACTION]
+    with plant.store.reading() as tx:
+        assert [incident.resolution for incident in tx.incidents.matching(IncidentFilter())] == [Resolution.NO_ACTION]
 
 
 def test_a_configuration_that_the_store_is_too_busy_for_is_used_later(plant, monkeypatch):

@@ -9,7 +9,8 @@ from monitor.alerts.dispatch import LEASE
 from monitor.alerts.operational import Operation, OperationalEvent
 from monitor.daemon import notifier as module
 from monitor.daemon.notifier import Notifier
-from store import Book, Delivery, MessageSubject, Store, StoreBusy, open_store
+from store import Delivery, MessageSubject, Store, StoreBusy, open_store
+from store._deliveries import DeliveryReader
 from tests.monitor.alerts.made import NOW, project
 
 _HELD = {"holder": "dead", "lease_until": NOW + LEASE, "limit": 1}
@@ -18,17 +19,18 @@ _HELD = {"holder": "dead", "lease_until": NOW + LEASE, "limit": 1}
 @pytest.fixture
 def store(tmp_path):
     """Return a store in which a daemon that was killed holds a message that it was about to send."""
-    with open_store(f"sqlite:///{tmp_path}/store.db") as store, store.writing() as book:
-        book.add_deliveries([Delivery("msg_1", "gone", MessageSubject.TEST, {}, NOW, NOW)])
-        assert len(book.lease_deliveries(NOW, **_HELD)) == 1
+    with open_store(f"sqlite:///{tmp_path}/store.db") as store, store.writing() as tx:
+        tx.deliveries.add([Delivery("msg_1", "gone", MessageSubject.TEST, {}, NOW, NOW)])
+        assert len(tx.deliveries.lease(NOW, **_HELD)) == 1
     with open_store(f"sqlite:///{tmp_path}/store.db") as store:
         yield store
 
 
 def _tries(store):
-    with store.reading() as view:
+    with store.reading() as tx:
         return [
-            delivery.attempts + (delivery.buried_at is not None) for delivery in view.deliveries(NOW - timedelta(1), 9)
+            delivery.attempts + (delivery.buried_at is not None)
+            for delivery in tx.deliveries.since(NOW - timedelta(1), 9)
         ]
 
 
@@ -78,8 +80,8 @@ def test_a_daemon_that_lost_the_lead_knows(store, tmp_path, monkeypatch):
 
 
 def _heard(store):
-    with store.reading() as view:
-        found = view.deliveries(NOW - timedelta(1), 99)
+    with store.reading() as tx:
+        found = tx.deliveries.since(NOW - timedelta(1), 99)
     return [one.payload["operation"] for one in reversed(found) if one.subject is MessageSubject.OPERATIONS]
 
 
@@ -108,9 +110,11 @@ def test_a_statistic_that_is_not_answered_is_told_once_however_long_it_lasts(sto
     Notifier(store, shop.clock, holder="last").tell_operators(shop, replace(held, name="orders/other"))
     Notifier(store, shop.clock, holder="last").tell_operators(shop, answered)
     Notifier(store, shop.clock, holder="last").tell_operators(shop, held)
-    with store.reading() as view:
+    with store.reading() as tx:
         found = [
-            delivery.payload for delivery in view.deliveries(NOW, 99) if delivery.subject is MessageSubject.OPERATIONS
+            delivery.payload
+            for delivery in tx.deliveries.since(NOW, 99)
+            if delivery.subject is MessageSubject.OPERATIONS
         ]
     assert sorted((one["operation"], one["name"]) for one in found) == [
         ("statistic-answered", "orders/weekly"),
@@ -123,7 +127,7 @@ def test_a_statistic_that_is_not_answered_is_told_once_however_long_it_lasts(sto
 def test_two_who_tell_at_the_same_moment_do_not_both_succeed(store, tmp_path, monkeypatch):
     """Whoever saw no message of the other writes the same one, and the second is left out without an error."""
     shop = project(tmp_path, "  operators: [desk]")
-    monkeypatch.setattr(Book, "deliveries", lambda *_: [])
+    monkeypatch.setattr(DeliveryReader, "since", lambda *_: [])
     for name in ("one", "two"):
         Notifier(store, shop.clock, holder=name).tell_operators(shop, WRONG)
     monkeypatch.undo()

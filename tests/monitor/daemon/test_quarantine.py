@@ -21,7 +21,7 @@ def test_only_a_check_that_ran_is_forgiven(tmp_path, reason):
         crashes.add("t.key", "signal SIGSEGV")
         found = CheckResult("t.key", "t", _CHECK, unknown(reason, Message("x")), NOW, 0.1, "shop")
         crashes.forgive([found])
-        with store.reading() as view:
-            known = [quarantine.check_id for quarantine in view.quarantines()]
+        with store.reading() as tx:
+            known = [quarantine.check_id for quarantine in tx.daemons.quarantines()]
     did_not_run = {UnknownReason.UNREACHABLE, UnknownReason.TIMEOUT, UnknownReason.BUG}
     assert known == (["t.key"] if reason in did_not_run else [])

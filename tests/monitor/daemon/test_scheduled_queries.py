@@ -62,8 +62,8 @@ def test_of_many_missed_slots_only_the_newest_is_paid_for(plant):
     plant.go(plant.work())
     assert plant.answers == [_id(0), _id(96)]
     assert plant.spent == 200
-    with plant.store.reading() as view:
-        (skip,) = view.skips(NOW - HOUR, 10)
+    with plant.store.reading() as tx:
+        (skip,) = tx.schedule.skips(NOW - HOUR, 10)
     assert (skip.table, skip.count, skip.reason) == ("statistic:orders/hourly", 95, SkipReason.LATE)
 
 

@@ -31,8 +31,8 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
 
 
 def _deliveries(store):
-    with store.reading() as view:
-        return view.deliveries(_MONDAY - timedelta(days=30), 100)
+    with store.reading() as tx:
+        return tx.deliveries.since(_MONDAY - timedelta(days=30), 100)
 
 
 def test_a_report_is_kept_and_told_once(shop):

@@ -28,20 +28,20 @@ def plant(tmp_path):
 
 
 def _slots(plant):
-    with plant.store.reading() as view:
-        return sorted(view.slots(NOW - timedelta(days=1), 1000), key=lambda slot: (slot.slot, slot.table))
+    with plant.store.reading() as tx:
+        return sorted(tx.slots.since(NOW - timedelta(days=1), 1000), key=lambda slot: (slot.slot, slot.table))
 
 
 def _skips(plant):
-    with plant.store.reading() as view:
-        return view.skips(NOW - timedelta(days=1), 1000)
+    with plant.store.reading() as tx:
+        return tx.schedule.skips(NOW - timedelta(days=1), 1000)
 
 
 def _outcomes(plant):
-    with plant.store.reading() as view:
+    with plant.store.reading() as tx:
         return {
             check_id: (latest_result.status, latest_result.reason)
-            for check_id, latest_result in view.latest_results().items()
+            for check_id, latest_result in tx.results.latest().items()
         }
 
 
@@ -100,8 +100,8 @@ def test_a_clock_that_is_set_back_stops_nothing(plant, back):
         ran.append(len(plant.pool.jobs))
         plant.clock.advance(timedelta(minutes=15))
     assert ran == [1, 2, 3]
-    with plant.store.reading() as view:
-        assert view.epoch() == 1
+    with plant.store.reading() as tx:
+        assert tx.schedule.epoch() == 1
 
 
 def test_a_clock_that_is_set_back_while_the_daemon_runs(plant):
@@ -130,14 +130,14 @@ def test_a_clock_that_is_set_back_lets_what_waits_to_be_told_be_decided_on(plant
     with closing(sqlite3.connect(plant.folder / "shop.sqlite")) as connection, connection:
         connection.execute("INSERT INTO orders VALUES (1, 'ann')")
     plant.turn(plant.work())
-    with plant.store.writing() as book:
-        (waiting,) = book.transitions(NOW, 10)
-        book.postpone([waiting.id], NOW + timedelta(minutes=5), {"why": None, "channels": {}})
-        assert book.transitions(NOW, 10) == []
+    with plant.store.writing() as tx:
+        (waiting,) = tx.outbox.due(NOW, 10)
+        tx.outbox.postpone([waiting.id], NOW + timedelta(minutes=5), {"why": None, "channels": {}})
+        assert tx.outbox.due(NOW, 10) == []
     plant.clock = SimulatedClock(NOW - timedelta(hours=3))
     plant.turn(plant.work())
-    with plant.store.reading() as view:
-        assert [transition.id for transition in view.transitions(plant.clock.now(), 10)] == [waiting.id]
+    with plant.store.reading() as tx:
+        assert [transition.id for transition in tx.outbox.due(plant.clock.now(), 10)] == [waiting.id]
 
 
 def test_a_clock_that_is_set_forward_runs_each_table_once(plant):
@@ -172,11 +172,11 @@ def test_results_of_a_lease_that_was_lost_are_dropped(plant):
     plant.pool = type(plant.pool)(plant.clock)
     plant.turn(plant.work(holder="other"))
     plant.pool = slow
-    with plant.store.reading() as view:
-        before = view.counts().measurements
+    with plant.store.reading() as tx:
+        before = tx.counts().measurements
     plant.turn(first)
-    with plant.store.reading() as view:
-        assert view.counts().measurements == before
+    with plant.store.reading() as tx:
+        assert tx.counts().measurements == before
     assert [(slot.holder, slot.attempt) for slot in _slots(plant)] == [("other", 2)]
 
 
@@ -246,8 +246,8 @@ def test_a_check_that_ends_its_worker_is_found_and_left_out_after_five_times(pla
         plant.clock.advance(timedelta(minutes=15))
     asked = [target.subject.checks for job in plant.pool.jobs for target in job.targets]
     assert [len(checks) for checks in asked[-1:]] == [1]
-    with plant.store.reading() as view:
-        (crashes,) = view.quarantines()
+    with plant.store.reading() as tx:
+        (crashes,) = tx.daemons.quarantines()
     assert crashes.crashes == 5
     assert crashes.until > plant.clock.now()
     assert [one.operation for one in plant.happened] == [Operation.CHECK_QUARANTINED]
@@ -255,8 +255,8 @@ def test_a_check_that_ends_its_worker_is_found_and_left_out_after_five_times(pla
     plant.clock.advance_to(crashes.until)
     plant.turn(work, steps=6)
     assert _outcomes(plant)["orders.not-null"] == ("pass", None)
-    with plant.store.reading() as view:
-        assert view.quarantines() == []
+    with plant.store.reading() as tx:
+        assert tx.daemons.quarantines() == []
     assert [one.operation for one in plant.happened][1:] == [Operation.CHECK_RELEASED]
 
 
@@ -404,8 +404,8 @@ def test_what_is_heard_while_the_store_is_busy_is_not_forgotten(plant, monkeypat
     plant.turn(work)
     assert refused
     assert _outcomes(plant) == {"orders.primary-key": ("pass", None), "orders.not-null": ("unknown", "bug")}
-    with plant.store.reading() as view:
-        assert [quarantine.crashes for quarantine in view.quarantines()] == [1]
+    with plant.store.reading() as tx:
+        assert [quarantine.crashes for quarantine in tx.daemons.quarantines()] == [1]
 
 
 def test_a_source_that_hangs_with_many_tables_does_not_keep_the_others_from_being_claimed(plant):
@@ -475,7 +475,7 @@ def test_what_left_the_configuration_while_it_was_looked_at_opens_no_incident(pl
     work.adopt(plant.project())
     plant.pool.overdue("orders")
     plant.turn(work)
-    with plant.store.reading() as view:
-        assert {incident.table for incident in view.incidents()} <= {"stays"}
+    with plant.store.reading() as tx:
+        assert {incident.table for incident in tx.incidents.matching()} <= {"stays"}
     assert {slot.table: slot.state for slot in _slots(plant)}["orders"] == SlotState.DONE
     assert not any(check_id.startswith("orders.") for check_id in _outcomes(plant))

@@ -63,9 +63,9 @@ def test_what_is_stored_is_the_fold_of_what_was_recorded(demo):
     """Every incident of the demo is what its events say, with times in the order in which they were recorded."""
     with demo.project.open_store() as store:
         assert store.rebuild_check() == []
-        with store.reading() as view:
+        with store.reading() as tx:
             for incident in demo.incidents:
-                recorded = [event.recorded_at for event in view.events(incident.id)]
+                recorded = [event.recorded_at for event in tx.incidents.events(incident.id)]
                 assert recorded == sorted(recorded)
                 assert recorded[0] >= incident.episodes[0].detected_at
 

@@ -73,8 +73,8 @@ def test_a_default_set_is_tried(desk: Desk) -> None:
     found = _compared(desk)
     assert list(_named(found)) == ["as-it-is", "generalise", "mondrian", "microaggregate", "suppress"]
     assert (found.recommended, found.rows, found.rows_of_table) == ("as-it-is", 40, 40)
-    with desk.decisions() as decisions, decisions.store.reading() as view:
-        assert not view.release_events("extract")
+    with desk.decisions() as decisions, decisions.store.reading() as tx:
+        assert not tx.release_events.matching("extract")
 
 
 def test_a_sample_is_said_to_be_one(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,8 +29,8 @@ def _held(desk: Desk) -> str:
 
 
 def _exports(desk: Desk) -> int:
-    with desk.decisions() as decisions, decisions.store.reading() as view:
-        return len(view.release_events("extract", ReleaseEventKind.EXPORTED))
+    with desk.decisions() as decisions, decisions.store.reading() as tx:
+        return len(tx.release_events.matching("extract", ReleaseEventKind.EXPORTED))
 
 
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
@@ -418,6 +418,6 @@ def test_an_export_that_cannot_get_its_name_is_not_on_record(desk: Desk, kind: s
     {"folder": place.mkdir, "link": lambda: place.symlink_to("elsewhere"), "pipe": lambda: os.mkfifo(place)}[kind]()
     with pytest.raises(Stop):
         desk.export("out.parquet")
-    with desk.decisions() as decisions, decisions.store.reading() as view:
-        assert not view.release_events(kind=ReleaseEventKind.EXPORTED)
+    with desk.decisions() as decisions, decisions.store.reading() as tx:
+        assert not tx.release_events.matching(kind=ReleaseEventKind.EXPORTED)
         assert not StoredCounts(decisions.store).releases("people exports")

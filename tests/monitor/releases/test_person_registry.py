@@ -19,7 +19,7 @@ from monitor.releases.person_level_k import person_level_k
 from monitor.releases.same_table import names_of
 from monitor.releases.state import ReleaseDecision
 from monitor.terminal.problem import Stop
-from store import Book, ReleaseEventKind, StoredCounts, StoreError
+from store import ReleaseEventKind, StoredCounts, StoreError, WriteTransaction
 from tests.monitor.releases.desk import COLUMNS, Desk, people
 
 Rows = Sequence[tuple[int, int]]
@@ -482,15 +482,15 @@ def test_whom_a_stopped_export_held_is_forgotten(twice: Desk) -> None:
         kept = StoredCounts(decisions.store)
         (first,) = kept.releases("people exports")
         number = kept.write_release("people exports", replace(first, name="whole, and never on record"))
-        with decisions.store.writing() as book:
-            book.end_release(number)
-            book.begin_release("people exports", replace(first, name="half"))
-            book.begin_release("others exports", replace(first, name="half"))
+        with decisions.store.writing() as tx:
+            tx.releases.end(number)
+            tx.releases.begin("people exports", replace(first, name="half"))
+            tx.releases.begin("others exports", replace(first, name="half"))
     twice.export("second.parquet")
-    with twice.decisions() as decisions, decisions.store.writing() as book:
-        names = [name for _, name in _remembered(book)]
+    with twice.decisions() as decisions, decisions.store.writing() as tx:
+        names = [name for _, name in _remembered(tx)]
         assert (len(names), names[:2]) == (3, [first.name, "half"])
-        assert [subject for subject, _ in _remembered(book)] == ["people exports", "others exports", "people exports"]
+        assert [subject for subject, _ in _remembered(tx)] == ["people exports", "others exports", "people exports"]
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -515,10 +515,10 @@ def test_an_export_that_is_taken_for_a_dead_one_says_that_it_was_overtaken(
     with pytest.raises(Stop, match="another export of 'people' ended"):
         twice.export("third.parquet")
     assert "third.parquet" not in twice.files()
-    with twice.decisions() as decisions, decisions.store.reading() as view:
-        assert len(view.release_events(kind=ReleaseEventKind.EXPORTED)) == 2
+    with twice.decisions() as decisions, decisions.store.reading() as tx:
+        assert len(tx.release_events.matching(kind=ReleaseEventKind.EXPORTED)) == 2
 
 
-def _remembered(book: Book) -> Sequence[tuple[str, str]]:
-    found = book._connection.exec_driver_sql("SELECT subject, name FROM release ORDER BY id").all()
+def _remembered(tx: WriteTransaction) -> Sequence[tuple[str, str]]:
+    found = tx._connection.exec_driver_sql("SELECT subject, name FROM release ORDER BY id").all()
     return [(row.subject, row.name) for row in found]

@@ -70,8 +70,8 @@ def test_a_name_is_used_once_until_it_is_forgotten(shop):
         remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
         with pytest.raises(StoreConflict, match="'spring' is remembered already"):
             remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
-        with store.writing() as book:
-            book.forget_all_but("orders.re-release", [])
+        with store.writing() as tx:
+            tx.releases.forget_all_but("orders.re-release", [])
         remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
 
 

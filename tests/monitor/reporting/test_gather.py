@@ -36,8 +36,8 @@ def week_of_shop(tmp_path_factory):
             run_checks(project, selection, store=store)
         shop.clock.advance(timedelta(days=3))
         now, week = shop.clock.now(), Week.containing(NOW, "Asia/Tokyo")
-        with store.reading() as view:
-            evidence = gather(project, view, week, now)
+        with store.reading() as tx:
+            evidence = gather(project, tx, week, now)
             report = build_weekly(evidence, week)
     return evidence, report
 
@@ -85,8 +85,8 @@ def test_measurements_that_are_gone(tmp_path):
     with project.open_store() as store:
         run_checks(project, select([], project.config), store=store)
         week, later = Week.containing(NOW, "Asia/Tokyo"), NOW + timedelta(days=200)
-        with store.reading() as view:
-            report = build_weekly(gather(project, view, week, later), week)
+        with store.reading() as tx:
+            report = build_weekly(gather(project, tx, week, later), week)
     assert report.coverage.results is None
     assert "How often they ran is no longer kept" in as_html(report, ENGLISH)
 
@@ -98,8 +98,8 @@ def test_weeks_before_the_first_look(tmp_path):
     with project.open_store() as store:
         run_checks(project, select([], project.config), store=store)
         week = Week.containing(NOW, "Asia/Tokyo").back(30)
-        with store.reading() as view:
-            report = build_weekly(gather(project, view, week, NOW + timedelta(hours=1)), week)
+        with store.reading() as tx:
+            report = build_weekly(gather(project, tx, week, NOW + timedelta(hours=1)), week)
     value = as_json(report, ENGLISH)
     assert value["headline"] == "Nothing was watched yet: the first check ran on Nov 20, 2026."
     assert value["figures"]["this_week"] is None
@@ -127,8 +127,8 @@ def test_a_week_after_one_in_which_nothing_could_be_evaluated(tmp_path):
         shop.clock.advance(timedelta(weeks=1))
         run_checks(project, selection, store=store)
         week = Week.containing(shop.clock.now(), "Asia/Tokyo")
-        with store.reading() as view:
-            blind, after = (build_weekly(gather(project, view, one, week.end), one) for one in (week.back(1), week))
+        with store.reading() as tx:
+            blind, after = (build_weekly(gather(project, tx, one, week.end), one) for one in (week.back(1), week))
     assert str(blind.headline).startswith("Nothing could be evaluated this week")
     assert str(after.headline) == "No data downtime this week; nothing is known of last week."
     value = as_json(after, ENGLISH)
@@ -145,8 +145,8 @@ def test_the_present_week_says_one_thing_of_what_was_not_observed(tmp_path):
     with project.open_store() as store:
         run_checks(project, select([], project.config), store=store)
         week, now = Week.containing(NOW, "Asia/Tokyo"), NOW + timedelta(hours=9)
-        with store.reading() as view:
-            page = as_html(build_weekly(gather(project, view, week, now), week), ENGLISH)
+        with store.reading() as tx:
+            page = as_html(build_weekly(gather(project, tx, week, now), week), ENGLISH)
     text = page.replace("\N{NO-BREAK SPACE}", " ")
     assert "All that ran could be evaluated, but 8 h were not observed." in text
     assert "Not observed: 8 h in all" in text

@@ -150,9 +150,9 @@ class People:
 
     def kept(self) -> dict[int, int] | None:
         """Return the sizes in the store, and see that its counts are of these sizes."""
-        with self.store.reading() as view:
-            known = view.known_counts(["people.k"]).get("people.k")
-            return None if known is None else view.class_sizes(known.state)
+        with self.store.reading() as tx:
+            known = tx.classes.known_counts(["people.k"]).get("people.k")
+            return None if known is None else tx.classes.sizes(known.state)
 
 
 @pytest.fixture
@@ -232,8 +232,8 @@ def test_appended_rows_are_counted_once_whenever_they_come(store, engine, steps)
 
 
 def _forget(store: Store) -> None:
-    with store.writing() as book:
-        book.keep_counts_of([])
+    with store.writing() as tx:
+        tx.classes.keep_only([])
 
 
 @ENGINES
@@ -455,11 +455,11 @@ def test_a_draft_that_was_overtaken_never_holds(tmp_path, store):
     before = people.kept()
     first = stage_counts(_look(people), store)
     second = stage_counts(_look(people), store)
-    with store.writing() as book:
-        first.settle(book, first.batch)
+    with store.writing() as tx:
+        first.settle(tx, first.batch)
     assert people.kept() == before
-    with store.writing() as book:
-        second.settle(book, second.batch)
+    with store.writing() as tx:
+        second.settle(tx, second.batch)
     assert people.kept() == {1: 1, 3: 1}
     people.agrees()
 
@@ -500,17 +500,17 @@ def test_counts_of_checks_that_left_the_configuration_go(tmp_path):
     project = shop.project()
     with project.open_store() as store:
         Engine(shop.clock, store, key=project.signature_key).run(targets_of(project, ["orders"]))
-        with store.reading() as view:
-            assert view.counted_subjects() == {"orders.k-anonymity"}
+        with store.reading() as tx:
+            assert tx.classes.subjects() == {"orders.k-anonymity"}
         without = build_shop_again(shop)
         retire(without, store)
-        with store.reading() as view:
-            assert view.counted_subjects() == set()
+        with store.reading() as tx:
+            assert tx.classes.subjects() == set()
         pruned = store.prune(keep_measurements=timedelta(days=90), keep_incidents=timedelta(days=900), now=NOW)
         assert pruned.class_counts > 0
-        with store.writing() as book:
+        with store.writing() as tx:
             tables = ("class_state", "class_part", "class_size", "class_count")
-            left = [book._connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() for table in tables]
+            left = [tx._connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() for table in tables]
         assert left == [0, 0, 0, 0]
 
 

@@ -34,8 +34,8 @@ def _look(shop, store, *words):
 
 
 def _incidents(store):
-    with store.reading() as view:
-        return view.incidents(IncidentFilter())
+    with store.reading() as tx:
+        return tx.incidents.matching(IncidentFilter())
 
 
 def test_a_pass_finds_what_is_wrong_and_opens_an_incident(shop):
@@ -198,9 +198,9 @@ def test_while_a_merged_incident_lasts_its_duplicate_stays_closed(shop):
         shop.sql("INSERT INTO orders VALUES (1, NULL, 1.0, '2026-11-20 09:30')")
         _look(shop, store)
         keys, nulls = sorted(_incidents(store), key=lambda incident: incident.check_id, reverse=True)
-        with store.writing() as book:
-            merged = verbs.merge(nulls, keys, lookup=book.incident, now=shop.clock.now())
-            book.append(nulls, [merged], recorded_at=shop.clock.now(), actor="someone")
+        with store.writing() as tx:
+            merged = verbs.merge(nulls, keys, lookup=tx.incidents.get, now=shop.clock.now())
+            tx.incidents.append(nulls, [merged], recorded_at=shop.clock.now(), actor="someone")
         shop.clock.advance(timedelta(hours=1))
         report = _look(shop, store)
         assert [result.incident for result in report.results] == [keys.id, keys.id]
@@ -233,8 +233,8 @@ def test_a_slow_source_delays_the_record_of_no_other(two_sources):
     done = []
 
     def remember(table):
-        with store.reading() as view:
-            assert set(view.latest_results()) == {"orders.primary-key", "orders.not-null"} or released.is_set()
+        with store.reading() as tx:
+            assert set(tx.results.latest()) == {"orders.primary-key", "orders.not-null"} or released.is_set()
         done.append(table)
         released.set()
 
@@ -401,8 +401,8 @@ def test_a_check_that_stumbles_while_judging_leaves_the_others(shop, monkeypatch
         report = _look(shop, store)
         assert [result.outcome.reason for result in report.results] == [None, "bug"]
         assert "ann" not in str(report.results[1].outcome.message)
-        with store.reading() as view:
-            assert set(view.latest_results()) == {"orders.primary-key", "orders.not-null"}
+        with store.reading() as tx:
+            assert set(tx.results.latest()) == {"orders.primary-key", "orders.not-null"}
 
 
 def test_ctrl_c_while_judging_ends_the_pass(shop, monkeypatch):

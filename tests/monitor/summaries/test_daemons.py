@@ -1,6 +1,7 @@
 """What is said of daemons: which run, what they refuse, what waits, what is left out."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 from monitor.summaries.daemons import Watchfulness
 from store import DaemonRecord, Quarantine, StoreHeld
@@ -61,33 +62,22 @@ def test_the_published_form():
     assert (found["daemons"][0]["state"], found["lag_s"], found["quarantined"]) == ("running", 4.0, [])
 
 
-class _Rows:
-    """A view with daemons."""
-
-    def __init__(self, *daemons):
-        self._daemons = daemons
-
-    def clock(self, now):
-        return now
-
-    def daemons(self):
-        return self._daemons
-
-    def lag(self, _):
-        return None
-
-    def quarantines(self):
-        return ()
+def _transaction(*daemons):
+    """Return a transaction that sees daemons, on a store in which nothing is late."""
+    return SimpleNamespace(
+        schedule=SimpleNamespace(clock=lambda now: now, lag=lambda _now: None),
+        daemons=SimpleNamespace(records=lambda: daemons, quarantines=lambda: ()),
+    )
 
 
 def test_daemons_that_were_killed_long_ago_are_not_listed():
     """Where a daemon is killed each day, on hosts of new names, only those of the last hour are told."""
     old = [_daemon(heartbeat_at=NOW - timedelta(hours=hours)) for hours in range(1, 150)]
     fresh = _daemon(heartbeat_at=NOW - timedelta(minutes=10))
-    assert Watchfulness.of(_Rows(_daemon(), fresh, *old), NOW, None).daemons == [_daemon(), fresh]
-    assert Watchfulness.of(_Rows(*old), NOW, None).daemons == [old[0]]
+    assert Watchfulness.of(_transaction(_daemon(), fresh, *old), NOW, None).daemons == [_daemon(), fresh]
+    assert Watchfulness.of(_transaction(*old), NOW, None).daemons == [old[0]]
     stopped = _daemon(stopped_at=NOW - timedelta(hours=2))
-    assert Watchfulness.of(_Rows(stopped), NOW, None).daemons == []
+    assert Watchfulness.of(_transaction(stopped), NOW, None).daemons == []
 
 
 def test_many_daemons_that_were_killed_in_an_hour_are_counted():

@@ -142,18 +142,18 @@ class Surfaces:
     def __init__(self, folder: Path, past: Past) -> None:
         project = _project(folder, past)
         with project.open_store() as store:
-            with store.writing() as book:
+            with store.writing() as tx:
                 first, *rest = _changes(past)
                 assert isinstance(first, Opened)
-                incident = book.open_incident(first, recorded_at=at(0), actor="tablewatch")
+                incident = tx.incidents.open(first, recorded_at=at(0), actor="tablewatch")
                 for change in rest:
-                    incident = book.append(incident, [change], recorded_at=at(0), actor="tablewatch")
-            with store.reading() as view:
-                sheet = read_incident_detail(view, incident.id)
+                    incident = tx.incidents.append(incident, [change], recorded_at=at(0), actor="tablewatch")
+            with store.reading() as tx:
+                sheet = read_incident_detail(tx, incident.id)
                 window = Window.of(START - timedelta(days=1), at(past.now) + timedelta(days=1))
-                found = measure_downtime(project, view, window=window, as_of_us=to_us(at(past.now)), by="check")
+                found = measure_downtime(project, tx, window=window, as_of_us=to_us(at(past.now)), by="check")
                 week = Week.containing(START, "UTC")
-                report = build_weekly(gather(project, view, week, at(past.now)), week)
+                report = build_weekly(gather(project, tx, week, at(past.now)), week)
         incident = sheet.incident
         figures = incident_figures(project, [incident])
         self.story = [str(line) for line in tell(project, sheet)]

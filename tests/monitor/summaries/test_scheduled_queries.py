@@ -20,8 +20,8 @@ def plant(tmp_path):
 
 
 def _state(plant):
-    with plant.store.reading() as view:
-        (found,) = statistics_of(plant.project(), view)
+    with plant.store.reading() as tx:
+        (found,) = statistics_of(plant.project(), tx)
     return found
 
 

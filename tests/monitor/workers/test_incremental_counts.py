@@ -33,8 +33,8 @@ def test_a_worker_counts_what_changed_since_the_store_knows(ear, shop, tmp_path)
             assert (answer.values["rows"], answer.values["counted"]) == (1 + number, counted)
             kept = stage_counts([looked], store)
             assert {"size": 1, "classes": 1 + number} in kept.batch[0].measured[0].answer.tables["sizes"]
-            with store.writing() as book:
-                kept.settle(book, kept.batch)
+            with store.writing() as tx:
+                kept.settle(tx, kept.batch)
             with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection, connection:
                 connection.execute("INSERT INTO a VALUES (?)", (10 + number,))
 

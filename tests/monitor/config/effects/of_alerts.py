@@ -58,8 +58,10 @@ def told(config: Mapping[str, Any]) -> object:
         desk.open("night", at(11))
         for hours in (11.2, 15, 19.1, 25, 40):
             tell(hours)
-        with store.reading() as view:
-            texts = [json.dumps(one.payload, default=str, ensure_ascii=False) for one in view.deliveries(at(-9), 100)]
+        with store.reading() as tx:
+            texts = [
+                json.dumps(one.payload, default=str, ensure_ascii=False) for one in tx.deliveries.since(at(-9), 100)
+            ]
         return log, re.search("[ぁ-ん]", "".join(texts)) is not None
 
 
@@ -100,8 +102,8 @@ def onset(config: Mapping[str, Any]) -> object:
             Path("orders.csv").write_text(rows, encoding="utf-8")
             run_checks(project, select(["orders"], project.config), store=store)
             project.clock.advance(timedelta(hours=1))  # type: ignore[attr-defined]  # a simulated one
-        with store.reading() as view:
-            return [episode.onset for episode in view.incident(1).episodes]
+        with store.reading() as tx:
+            return [episode.onset for episode in tx.incidents.get(1).episodes]
 
 
 def slots(config: Mapping[str, Any]) -> object:
@@ -119,8 +121,8 @@ def weekly(config: Mapping[str, Any]) -> object:
         made: list[object] = []
         for hours in (158.2, 164):
             report_if_due(project, store, MONDAY + timedelta(hours=hours))
-            with store.reading() as view:
-                sent = sorted(one.channel for one in view.deliveries(MONDAY, 100))
+            with store.reading() as tx:
+                sent = sorted(one.channel for one in tx.deliveries.since(MONDAY, 100))
             made.append((sorted(str(path) for path in Path().rglob("*.html")), sent))
         return made
 

@@ -24,16 +24,16 @@ def claim(due: Scheduled, *, skip: Skip | None = None, run: bool = True) -> Slot
 
 def take(store: Store, *tables: str, holder: str = "one", now: datetime = AT) -> list[Lease]:
     """Claim tables as they are in the schedule, for ten minutes."""
-    with store.writing() as book:
-        known = {row.table: row for row in book.schedule()}
+    with store.writing() as tx:
+        known = {row.table: row for row in tx.schedule.tables()}
         claims = [claim(known[table]) for table in tables]
-        return book.claim(claims, holder=holder, now=now, lease_until=now + 10 * MINUTE)
+        return tx.slots.claim(claims, holder=holder, now=now, lease_until=now + 10 * MINUTE)
 
 
 def plan(store: Store, *tables: str) -> None:
     """Put tables in the schedule, due in this order, a minute apart."""
-    with store.writing() as book:
-        book.set_schedule([scheduled(table, AT + place * MINUTE) for place, table in enumerate(tables)])
+    with store.writing() as tx:
+        tx.schedule.replace([scheduled(table, AT + place * MINUTE) for place, table in enumerate(tables)])
 
 
 def test_a_schedule_keeps_what_did_not_change(store: Store) -> None:
@@ -42,64 +42,64 @@ def test_a_schedule_keeps_what_did_not_change(store: Store) -> None:
     later = [scheduled(table, AT + 9 * HOUR) for table in "abce"]
     new = [later[0], replace(later[1], schedule="every 2h"), replace(later[2], zone="Asia/Tokyo"), later[3]]
     skip = Skip("d", AT, AT + HOUR, 2, SkipReason.CHANGED)
-    with store.writing() as book:
-        book.set_schedule(new, [skip])
-    with store.reading() as view:
-        assert view.schedule() == [scheduled("a", AT), *new[1:]]
-        assert view.skips(AT, 9) == [skip]
-    with store.writing() as book:
-        book.set_schedule([])
-        assert book.schedule() == []
+    with store.writing() as tx:
+        tx.schedule.replace(new, [skip])
+    with store.reading() as tx:
+        assert tx.schedule.tables() == [scheduled("a", AT), *new[1:]]
+        assert tx.schedule.skips(AT, 9) == [skip]
+    with store.writing() as tx:
+        tx.schedule.replace([])
+        assert tx.schedule.tables() == []
 
 
 def test_a_step_of_the_clock_moves_every_table(store: Store) -> None:
     """When the clock steps, tables get new times though their schedules are as they were."""
     plan(store, "a", "b")
-    with store.writing() as book:
-        book.reschedule([scheduled("a", AT - HOUR, jitter=MINUTE)])
-        assert book.schedule() == [scheduled("a", AT - HOUR, jitter=MINUTE), scheduled("b", AT + MINUTE)]
+    with store.writing() as tx:
+        tx.schedule.reschedule([scheduled("a", AT - HOUR, jitter=MINUTE)])
+        assert tx.schedule.tables() == [scheduled("a", AT - HOUR, jitter=MINUTE), scheduled("b", AT + MINUTE)]
 
 
 def test_what_waits_longest_is_due_first(store: Store) -> None:
     """Due tables come oldest first, as many as were asked for, without those that are being looked at."""
     plan(store, "c", "a", "b", "future")
     now = AT + 2 * MINUTE
-    with store.reading() as view:
-        assert [row.table for row in view.due(now, 2)] == ["c", "a"]
-        assert [row.table for row in view.due(now, 9)] == ["c", "a", "b"]
-        assert (view.next_due(), view.lag(now), view.lag(AT - MINUTE)) == (AT, AT, None)
+    with store.reading() as tx:
+        assert [row.table for row in tx.schedule.due(now, 2)] == ["c", "a"]
+        assert [row.table for row in tx.schedule.due(now, 9)] == ["c", "a", "b"]
+        assert (tx.schedule.next_due(), tx.schedule.lag(now), tx.schedule.lag(AT - MINUTE)) == (AT, AT, None)
     take(store, "c")
-    with store.reading() as view:
-        assert [row.table for row in view.due(now + 99 * HOUR, 9)] == ["a", "b", "future"]
-        assert view.next_due() == AT + MINUTE
+    with store.reading() as tx:
+        assert [row.table for row in tx.schedule.due(now + 99 * HOUR, 9)] == ["a", "b", "future"]
+        assert tx.schedule.next_due() == AT + MINUTE
 
 
 def test_a_table_in_hand_waits_too_after_a_minute(store: Store) -> None:
     """Whoever takes a table and does not come to an end with it is late, as if it had not been taken."""
     plan(store, "a")
     take(store, "a")
-    with store.reading() as view:
-        (slot,) = view.running()
-        assert view.lag(slot.started_at + MINUTE - timedelta(seconds=1)) is None
-        assert view.lag(slot.started_at + MINUTE) == slot.started_at
+    with store.reading() as tx:
+        (slot,) = tx.slots.running()
+        assert tx.schedule.lag(slot.started_at + MINUTE - timedelta(seconds=1)) is None
+        assert tx.schedule.lag(slot.started_at + MINUTE) == slot.started_at
 
 
 def test_an_empty_schedule_has_nothing_due(store: Store) -> None:
     """Without tables nothing is due, ever."""
-    with store.writing() as book:
-        assert book.claim([], holder="one", now=AT, lease_until=AT) == []
-        assert (book.due(AT, 9), book.next_due(), book.lag(AT)) == ([], None, None)
-        assert (book.slots(AT, 9), book.running(), book.epoch()) == ([], [], 0)
+    with store.writing() as tx:
+        assert tx.slots.claim([], holder="one", now=AT, lease_until=AT) == []
+        assert (tx.schedule.due(AT, 9), tx.schedule.next_due(), tx.schedule.lag(AT)) == ([], None, None)
+        assert (tx.slots.since(AT, 9), tx.slots.running(), tx.schedule.epoch()) == ([], [], 0)
 
 
 def test_a_claim_takes_the_slot_and_moves_the_table_on(store: Store) -> None:
     """A claim writes down the running slot, the next one, and what is left out, all at once."""
     plan(store, "a")
     skip = Skip("a", AT - 2 * HOUR, AT - HOUR, 2, SkipReason.LATE)
-    with store.writing() as book:
-        (lease,) = book.claim([claim(scheduled("a"), skip=skip)], holder="one", now=AT, lease_until=AT + HOUR)
-    with store.reading() as view:
-        (slot,) = view.slots(AT, 9)
+    with store.writing() as tx:
+        (lease,) = tx.slots.claim([claim(scheduled("a"), skip=skip)], holder="one", now=AT, lease_until=AT + HOUR)
+    with store.reading() as tx:
+        (slot,) = tx.slots.since(AT, 9)
         assert lease == Lease(slot.id, "a", AT, 1, 0)
         assert (slot.state, slot.holder, slot.lease_until, slot.heartbeat_at) == (
             SlotState.RUNNING,
@@ -107,10 +107,10 @@ def test_a_claim_takes_the_slot_and_moves_the_table_on(store: Store) -> None:
             AT + HOUR,
             None,
         )
-        assert view.running() == [slot]
-        assert view.schedule() == [scheduled("a", AT + HOUR)]
-        assert view.skips(AT - HOUR, 9) == [skip]
-        assert view.skips(AT, 9) == []
+        assert tx.slots.running() == [slot]
+        assert tx.schedule.tables() == [scheduled("a", AT + HOUR)]
+        assert tx.schedule.skips(AT - HOUR, 9) == [skip]
+        assert tx.schedule.skips(AT, 9) == []
 
 
 def test_a_claim_of_what_was_seen_before_changes_nothing(store: Store) -> None:
@@ -118,23 +118,23 @@ def test_a_claim_of_what_was_seen_before_changes_nothing(store: Store) -> None:
     plan(store, "a", "b")
     seen = [scheduled("a"), scheduled("b", AT + MINUTE)]
     taken = take(store, "a")
-    with store.writing() as book:
-        book.finish(taken, now=AT)
+    with store.writing() as tx:
+        tx.slots.finish(taken, now=AT)
         skip = Skip("a", AT, AT, 1, SkipReason.POLICY)
-        again = book.claim([claim(seen[0], skip=skip), claim(seen[1])], holder="two", now=AT, lease_until=AT)
+        again = tx.slots.claim([claim(seen[0], skip=skip), claim(seen[1])], holder="two", now=AT, lease_until=AT)
     assert [lease.table for lease in again] == ["b"]
-    with store.reading() as view:
-        assert len(view.slots(AT, 9)) == 2
-        assert view.skips(AT, 9) == []
+    with store.reading() as tx:
+        assert len(tx.slots.since(AT, 9)) == 2
+        assert tx.schedule.skips(AT, 9) == []
 
 
 @pytest.mark.parametrize("other", [{"schedule": "every 5m"}, {"zone": "Asia/Tokyo"}])
 def test_a_claim_by_an_older_configuration_changes_nothing(store: Store, other: dict[str, str]) -> None:
     """A next slot that was computed from another schedule or zone is not taken."""
     plan(store, "a")
-    with store.writing() as book:
-        assert book.claim([claim(replace(scheduled("a"), **other))], holder="one", now=AT, lease_until=AT) == []
-        assert book.schedule() == [scheduled("a")]
+    with store.writing() as tx:
+        assert tx.slots.claim([claim(replace(scheduled("a"), **other))], holder="one", now=AT, lease_until=AT) == []
+        assert tx.schedule.tables() == [scheduled("a")]
 
 
 def test_a_table_is_looked_at_by_one_at_a_time(store: Store) -> None:
@@ -143,39 +143,39 @@ def test_a_table_is_looked_at_by_one_at_a_time(store: Store) -> None:
     take(store, "a")
     due = scheduled("a", AT + HOUR)
     skip = Skip("a", AT + HOUR, AT + HOUR, 1, SkipReason.OVERRUN)
-    with store.writing() as book:
-        assert book.claim([claim(due, skip=skip)], holder="two", now=AT, lease_until=AT) == []
-        assert (book.schedule(), book.skips(AT, 9)) == ([due], [])
-        assert book.claim([claim(due, skip=skip, run=False)], holder="two", now=AT, lease_until=AT) == []
-        assert (book.schedule(), book.skips(AT, 9)) == ([scheduled("a", AT + 2 * HOUR)], [skip])
+    with store.writing() as tx:
+        assert tx.slots.claim([claim(due, skip=skip)], holder="two", now=AT, lease_until=AT) == []
+        assert (tx.schedule.tables(), tx.schedule.skips(AT, 9)) == ([due], [])
+        assert tx.slots.claim([claim(due, skip=skip, run=False)], holder="two", now=AT, lease_until=AT) == []
+        assert (tx.schedule.tables(), tx.schedule.skips(AT, 9)) == ([scheduled("a", AT + 2 * HOUR)], [skip])
 
 
 def test_a_slot_is_not_run_twice(store: Store) -> None:
     """A slot that ran is passed over when it comes again, unless the clock went back before."""
     plan(store, "a")
-    with store.writing() as book:
-        book.keep_time(AT)
-        book.finish(take_in(book), now=AT)
-        book.reschedule([scheduled("a")])
-        assert take_in(book) == []
-        assert book.schedule() == [scheduled("a", AT + HOUR)]
-        assert book.keep_time(AT - HOUR) == 1
-        book.reschedule([scheduled("a")])
-        (again,) = take_in(book)
+    with store.writing() as tx:
+        tx.schedule.keep_time(AT)
+        tx.slots.finish(take_in(tx), now=AT)
+        tx.schedule.reschedule([scheduled("a")])
+        assert take_in(tx) == []
+        assert tx.schedule.tables() == [scheduled("a", AT + HOUR)]
+        assert tx.schedule.keep_time(AT - HOUR) == 1
+        tx.schedule.reschedule([scheduled("a")])
+        (again,) = take_in(tx)
     assert (again.slot, again.epoch, again.attempt) == (AT, 1, 1)
 
 
-def take_in(book: object) -> list[Lease]:
+def take_in(tx: object) -> list[Lease]:
     """Claim table a inside a transaction."""
-    due = book.schedule()[0]
-    return book.claim([claim(due)], holder="one", now=AT, lease_until=AT + HOUR)
+    due = tx.schedule.tables()[0]
+    return tx.slots.claim([claim(due)], holder="one", now=AT, lease_until=AT + HOUR)
 
 
 def test_two_claims_for_one_table_are_refused(store: Store) -> None:
     """One call claims a table once."""
     plan(store, "a")
-    with pytest.raises(StoreError, match="same table"), store.writing() as book:
-        book.claim([claim(scheduled("a")), claim(scheduled("a"))], holder="one", now=AT, lease_until=AT)
+    with pytest.raises(StoreError, match="same table"), store.writing() as tx:
+        tx.slots.claim([claim(scheduled("a")), claim(scheduled("a"))], holder="one", now=AT, lease_until=AT)
 
 
 def test_leases_come_in_the_order_of_the_claims(store: Store) -> None:
@@ -189,22 +189,22 @@ def test_a_lease_is_renewed_while_it_is_held(store: Store) -> None:
     """Renewing puts off the end and leaves a heartbeat."""
     plan(store, "a")
     leases = take(store, "a")
-    with store.writing() as book:
-        assert book.renew(leases, now=AT + MINUTE, lease_until=AT + HOUR) == {leases[0].id}
-        (slot,) = book.running()
+    with store.writing() as tx:
+        assert tx.slots.renew(leases, now=AT + MINUTE, lease_until=AT + HOUR) == {leases[0].id}
+        (slot,) = tx.slots.running()
         assert (slot.heartbeat_at, slot.lease_until, slot.started_at) == (AT + MINUTE, AT + HOUR, AT)
-        assert book.take_over(AT + HOUR - MINUTE, holder="two", lease_until=AT + 2 * HOUR, limit=9) == []
-        assert book.renew([], now=AT, lease_until=AT) == set()
+        assert tx.slots.take_over(AT + HOUR - MINUTE, holder="two", lease_until=AT + 2 * HOUR, limit=9) == []
+        assert tx.slots.renew([], now=AT, lease_until=AT) == set()
 
 
 def test_a_slot_that_never_had_a_heartbeat_is_taken_over(store: Store) -> None:
     """Who died before the first heartbeat is found like anybody else."""
     plan(store, "a")
     (lost,) = take(store, "a")
-    with store.writing() as book:
-        (found,) = book.take_over(AT + 10 * MINUTE, holder="two", lease_until=AT + HOUR, limit=9)
+    with store.writing() as tx:
+        (found,) = tx.slots.take_over(AT + 10 * MINUTE, holder="two", lease_until=AT + HOUR, limit=9)
         assert found == replace(lost, attempt=2)
-        (slot,) = book.running()
+        (slot,) = tx.slots.running()
         assert (slot.holder, slot.started_at, slot.heartbeat_at) == ("two", AT, AT + 10 * MINUTE)
 
 
@@ -212,14 +212,14 @@ def test_the_result_of_a_stale_attempt_is_refused(store: Store) -> None:
     """After somebody took a slot over, the first holder can neither renew, give back nor finish it."""
     plan(store, "a", "b")
     stale, kept = take(store, "a", "b")
-    with store.writing() as book:
-        book.renew([kept], now=AT, lease_until=AT + HOUR)
-        (fresh,) = book.take_over(AT + 10 * MINUTE, holder="two", lease_until=AT + HOUR, limit=9)
-        assert book.renew([stale, kept], now=AT, lease_until=AT + 9 * HOUR) == {kept.id}
-        assert book.give_back([stale], now=AT) == set()
-        assert book.finish([stale, kept], now=AT, run_ids={stale.id: "old", kept.id: "kept"}) == {kept.id}
-        assert book.finish([fresh], now=AT + HOUR, run_ids={fresh.id: "new"}) == {fresh.id}
-        told = {slot.table: (slot.state, slot.run_id, slot.ended_at) for slot in book.slots(AT, 9)}
+    with store.writing() as tx:
+        tx.slots.renew([kept], now=AT, lease_until=AT + HOUR)
+        (fresh,) = tx.slots.take_over(AT + 10 * MINUTE, holder="two", lease_until=AT + HOUR, limit=9)
+        assert tx.slots.renew([stale, kept], now=AT, lease_until=AT + 9 * HOUR) == {kept.id}
+        assert tx.slots.give_back([stale], now=AT) == set()
+        assert tx.slots.finish([stale, kept], now=AT, run_ids={stale.id: "old", kept.id: "kept"}) == {kept.id}
+        assert tx.slots.finish([fresh], now=AT + HOUR, run_ids={fresh.id: "new"}) == {fresh.id}
+        told = {slot.table: (slot.state, slot.run_id, slot.ended_at) for slot in tx.slots.since(AT, 9)}
     assert told == {"a": (SlotState.DONE, "new", AT + HOUR), "b": (SlotState.DONE, "kept", AT)}
 
 
@@ -227,23 +227,23 @@ def test_a_slot_ends_once(store: Store) -> None:
     """What is finished stays as it ended."""
     plan(store, "a")
     leases = take(store, "a")
-    with store.writing() as book:
-        assert book.finish(leases, now=AT, state=SlotState.GIVEN_UP) == {leases[0].id}
-        assert book.finish(leases, now=AT + HOUR, run_ids={leases[0].id: "late"}) == set()
-        assert book.take_over(AT + HOUR, holder="two", lease_until=AT, limit=9, anyone=True) == []
-        (slot,) = book.slots(AT, 9)
+    with store.writing() as tx:
+        assert tx.slots.finish(leases, now=AT, state=SlotState.GIVEN_UP) == {leases[0].id}
+        assert tx.slots.finish(leases, now=AT + HOUR, run_ids={leases[0].id: "late"}) == set()
+        assert tx.slots.take_over(AT + HOUR, holder="two", lease_until=AT, limit=9, anyone=True) == []
+        (slot,) = tx.slots.since(AT, 9)
         assert (slot.state, slot.ended_at, slot.run_id) == (SlotState.GIVEN_UP, AT, None)
-    with pytest.raises(StoreError, match="done or given-up"), store.writing() as book:
-        book.finish(leases, now=AT, state=SlotState.RUNNING)
+    with pytest.raises(StoreError, match="done or given-up"), store.writing() as tx:
+        tx.slots.finish(leases, now=AT, state=SlotState.RUNNING)
 
 
 def test_what_is_given_back_may_be_taken_at_once(store: Store) -> None:
     """Who stops ends his leases, and the next one need not wait for them."""
     plan(store, "a")
     leases = take(store, "a")
-    with store.writing() as book:
-        assert book.give_back(leases, now=AT) == {leases[0].id}
-        assert [lease.attempt for lease in book.take_over(AT, holder="two", lease_until=AT, limit=9)] == [2]
+    with store.writing() as tx:
+        assert tx.slots.give_back(leases, now=AT) == {leases[0].id}
+        assert [lease.attempt for lease in tx.slots.take_over(AT, holder="two", lease_until=AT, limit=9)] == [2]
 
 
 def test_the_only_daemon_takes_over_what_others_left(store: Store) -> None:
@@ -251,10 +251,10 @@ def test_the_only_daemon_takes_over_what_others_left(store: Store) -> None:
     plan(store, "a", "b", "c")
     take(store, "a", "b", holder="dead")
     take(store, "c", holder="alive")
-    with store.writing() as book:
-        assert book.take_over(AT, holder="alive", lease_until=AT + HOUR, limit=9) == []
-        first = book.take_over(AT, holder="alive", lease_until=AT + HOUR, limit=1, anyone=True)
-        rest = book.take_over(AT, holder="alive", lease_until=AT + HOUR, limit=9, anyone=True)
+    with store.writing() as tx:
+        assert tx.slots.take_over(AT, holder="alive", lease_until=AT + HOUR, limit=9) == []
+        first = tx.slots.take_over(AT, holder="alive", lease_until=AT + HOUR, limit=1, anyone=True)
+        rest = tx.slots.take_over(AT, holder="alive", lease_until=AT + HOUR, limit=9, anyone=True)
     assert [lease.table for lease in first + rest] == ["a", "b"]
 
 
@@ -262,9 +262,9 @@ def test_a_removed_table_can_still_be_finished(store: Store) -> None:
     """A table that leaves the schedule while it is looked at ends like any other."""
     plan(store, "a")
     leases = take(store, "a")
-    with store.writing() as book:
-        book.set_schedule([])
-        assert book.finish(leases, now=AT, run_ids={leases[0].id: "run"}) == {leases[0].id}
+    with store.writing() as tx:
+        tx.schedule.replace([])
+        assert tx.slots.finish(leases, now=AT, run_ids={leases[0].id: "run"}) == {leases[0].id}
 
 
 def test_an_epoch_begins_when_the_clock_goes_back(store: Store) -> None:
@@ -273,15 +273,15 @@ def test_an_epoch_begins_when_the_clock_goes_back(store: Store) -> None:
         (AT, 0), (AT + HOUR, 0), (AT + HOUR - timedelta(seconds=2), 0), (AT + HOUR - timedelta(seconds=3), 1),
         (AT + HOUR, 1), (AT + 99 * HOUR, 1), (AT, 2), (AT + MINUTE, 2),
     ]  # fmt: skip
-    with store.writing() as book:
-        assert [book.keep_time(moment) for moment, _ in steps] == [epoch for _, epoch in steps]
-        assert book.epoch() == 2
+    with store.writing() as tx:
+        assert [tx.schedule.keep_time(moment) for moment, _ in steps] == [epoch for _, epoch in steps]
+        assert tx.schedule.epoch() == 2
 
 
 def test_the_server_tells_the_time(store: Store, url: str) -> None:
     """On PostgreSQL leases go by the server's clock, whatever a machine thinks; on SQLite by the given time."""
-    with store.reading() as view:
-        told = view.clock(AT)
+    with store.reading() as tx:
+        told = tx.schedule.clock(AT)
     assert told.utcoffset() == timedelta()
     if url.startswith("sqlite"):
         assert told == AT
@@ -292,21 +292,21 @@ def test_the_server_tells_the_time(store: Store, url: str) -> None:
 def test_the_slot_that_ended_last(store: Store) -> None:
     """Of a table, whatever runs now and whatever other tables did."""
     plan(store, "a", "b")
-    with store.reading() as view:
-        assert view.last_ended("a") is None
+    with store.reading() as tx:
+        assert tx.slots.last_ended("a") is None
     (first,) = take(store, "a")
-    with store.writing() as book:
-        book.finish([first], now=AT + MINUTE)
+    with store.writing() as tx:
+        tx.slots.finish([first], now=AT + MINUTE)
     (second,) = take(store, "a", now=AT + HOUR)
     take(store, "b", now=AT + HOUR)
-    with store.reading() as view:
-        ended = view.last_ended("a")
+    with store.reading() as tx:
+        ended = tx.slots.last_ended("a")
         assert ended is not None
         assert (ended.id, ended.state) == (first.id, SlotState.DONE)
-    with store.writing() as book:
-        book.finish([second], now=AT + HOUR, state=SlotState.GIVEN_UP)
-    with store.reading() as view:
-        ended = view.last_ended("a")
+    with store.writing() as tx:
+        tx.slots.finish([second], now=AT + HOUR, state=SlotState.GIVEN_UP)
+    with store.reading() as tx:
+        ended = tx.slots.last_ended("a")
         assert ended is not None
         assert (ended.id, ended.state) == (second.id, SlotState.GIVEN_UP)
-        assert view.last_ended("b") is None
+        assert tx.slots.last_ended("b") is None

@@ -11,8 +11,8 @@ from typing import Any, Final
 from sqlalchemy import delete, exists, func, insert, literal_column, or_, select, text, update
 
 from store._columns import columns_of
-from store._connected import Connected
 from store._given import any_of
+from store._repository import Repository
 from store._work import Scheduled, Skip
 from store._work_rows import ClockRow, ScheduleRow, SkipRow, SlotRow
 
@@ -31,7 +31,7 @@ IS_RUNNING: Final = _SLOT.c.state == literal_column("'running'")  # in the text,
 IS_LOOKED_AT: Final = exists().where(_SLOT.c.table_name == _SCHEDULE.c.table_name, IS_RUNNING)
 
 
-class TimetableView(Connected):
+class ScheduleReader(Repository):
     """What can be asked about the schedule."""
 
     def clock(self, now: datetime) -> datetime:
@@ -45,7 +45,7 @@ class TimetableView(Connected):
         """Return how often the clock went back."""
         return self._connection.scalar(select(_CLOCK.c.epoch)) or 0
 
-    def schedule(self) -> list[Scheduled]:
+    def tables(self) -> list[Scheduled]:
         """Return when each table is due next, by table."""
         rows = self._connection.execute(select(*columns_of(ScheduleRow)).order_by(_SCHEDULE.c.table_name))
         return [Scheduled(*row) for row in rows]
@@ -87,7 +87,7 @@ class TimetableView(Connected):
         return [Skip(*row) for row in rows]
 
 
-class TimetableBook(TimetableView):
+class ScheduleWriter(ScheduleReader):
     """What can be written about the schedule."""
 
     def keep_time(self, now: datetime) -> int:
@@ -105,7 +105,7 @@ class TimetableBook(TimetableView):
             self._connection.execute(update(_CLOCK).values(epoch=epoch, latest_at=now))
         return epoch
 
-    def set_schedule(self, rows: Sequence[Scheduled], skips: Sequence[Skip] = ()) -> None:
+    def replace(self, rows: Sequence[Scheduled], skips: Sequence[Skip] = ()) -> None:
         """Make the schedule what is given, and remember what is left out by that.
 
         A table whose `schedule` and `zone` are as they were keeps its times; a table that is not given is forgotten

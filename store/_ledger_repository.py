@@ -10,10 +10,10 @@ from sqlalchemy import func, insert, literal_column, select, update
 
 from remedies.differential_privacy.ledger import LedgerBudget, Standing
 from store._columns import columns_of
-from store._connected import Connected
 from store._json import from_text
 from store._ledger_chain import START, ChainedEntry, EntryKind, Head, LedgerFact, follow
 from store._ledger_rows import BudgetRow, LedgerEntryRow
+from store._repository import Repository
 
 _BUDGET: Final = BudgetRow.__table__
 _ENTRY: Final = LedgerEntryRow.__table__
@@ -42,30 +42,30 @@ class Tries:
     lost_at: datetime | None
 
 
-class LedgerView(Connected):
+class LedgerReader(Repository):
     """What can be asked about the ledger."""
 
-    def ledger_head(self) -> Head:
+    def head(self) -> Head:
         """Return the last entry."""
         last = select(_ENTRY.c.number, _ENTRY.c.hash).order_by(_ENTRY.c.number.desc()).limit(1)
         row = self._connection.execute(last).first()
         return START if row is None else Head(row.number, row.hash)
 
-    def ledger_hash(self, number: int) -> bytes | None:
+    def hash_of(self, number: int) -> bytes | None:
         """Return the hash of an entry, that of the beginning for 0, None if there is no such entry."""
         if number == START.number:
             return START.hash
         found: bytes | None = self._connection.scalar(select(_ENTRY.c.hash).where(_ENTRY.c.number == number))
         return found
 
-    def ledger_entries(self, after: int, limit: int) -> Sequence[ChainedEntry]:
+    def entries(self, after: int, limit: int) -> Sequence[ChainedEntry]:
         """Return entries in order."""
         some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.number > after).order_by(_ENTRY.c.number)
         return [_entry(row) for row in self._connection.execute(some.limit(limit)).mappings()]
 
-    def ledger_entry(self, number: int) -> ChainedEntry | None:
+    def entry(self, number: int) -> ChainedEntry | None:
         """Return one entry."""
-        return next((entry for entry in self.ledger_entries(number - 1, 1) if entry.number == number), None)
+        return next((entry for entry in self.entries(number - 1, 1) if entry.number == number), None)
 
     def budgets(self) -> Sequence[StoredBudget]:
         """Return all budgets, in the order in which they were created."""
@@ -77,7 +77,7 @@ class LedgerView(Connected):
         row = self._connection.execute(select(_BUDGET).where(*this_one)).first()
         return None if row is None else _stored(row)
 
-    def ledger_standing(self, stored: StoredBudget) -> Standing:
+    def standing(self, stored: StoredBudget) -> Standing:
         """Return where a budget stands; what was carried over counts as one answer, which it bounds."""
         charged = _ENTRY.c.kind.in_([EntryKind.RESERVED, EntryKind.CARRIED])
         largest = self._connection.scalar(select(func.max(_ENTRY.c.nano)).where(_ENTRY.c.budget == stored.id, charged))
@@ -135,12 +135,12 @@ class LedgerView(Connected):
         return [(body["data_set"], frozenset(body["marks"])) for body in bodies]
 
 
-class LedgerBook(LedgerView):
+class LedgerWriter(LedgerReader):
     """What can be written in the ledger."""
 
-    def append_fact(self, fact: LedgerFact) -> ChainedEntry:
+    def append(self, fact: LedgerFact) -> ChainedEntry:
         """Write a fact after the last one."""
-        entry = follow(self.ledger_head(), fact)
+        entry = follow(self.head(), fact)
         row = {name: getattr(fact, name) for name in _FACT}
         row |= {"number": entry.number, "previous": entry.previous, "hash": entry.hash}
         self._connection.execute(insert(_ENTRY).values(row))
@@ -148,11 +148,11 @@ class LedgerBook(LedgerView):
 
     def add_budget(self, budget: LedgerBudget, *, body: str, actor: str, now: datetime) -> StoredBudget:
         """Write a budget of which nothing is spent, and the entry that says so."""
-        number = self.ledger_head().number + 1
+        number = self.head().number + 1
         row: dict[str, Any] = {field.name: getattr(budget, field.name) for field in fields(budget)}
         row |= {"id": number, "spent": 0, "delta": None if budget.delta is None else str(budget.delta)}
         self._connection.execute(insert(_BUDGET).values(row))
-        self.append_fact(LedgerFact(EntryKind.CREATED, body, actor, now, budget=number, nano=budget.total))
+        self.append(LedgerFact(EntryKind.CREATED, body, actor, now, budget=number, nano=budget.total))
         return StoredBudget(number, budget, 0)
 
     def set_total(self, budget: int, total: int) -> bool:

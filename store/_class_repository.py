@@ -10,8 +10,8 @@ from sqlalchemy import Select, delete, insert, literal_column, select, update
 from checks.classes.counts import ClassChange, KnownCounts, Unfit
 from checks.classes.pairs import SignaturePairs
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
-from store._connected import Connected
 from store._given import any_of
+from store._repository import Repository
 
 WHOLE_TABLE: Final = b""
 _STATE: Final = ClassStateRow.__table__
@@ -67,7 +67,7 @@ class Staged:
     """Whether what earlier runs add is part of what it writes."""
 
 
-class ClassCountView(Connected):
+class ClassCountReader(Repository):
     """What can be asked about class counts."""
 
     def known_counts(self, subjects: Iterable[str]) -> dict[str, KnownCounts]:
@@ -76,11 +76,11 @@ class ClassCountView(Connected):
         states = select(_STATE).where(_IS_CURRENT, _STATE.c.subject.in_(wanted))
         return {row.subject: self._known(row) for row in self._connection.execute(states)}
 
-    def counted_subjects(self) -> set[str]:
+    def subjects(self) -> set[str]:
         """Name the subjects whose counts are kept."""
         return set(self._connection.scalars(select(_STATE.c.subject).where(_IS_CURRENT)))
 
-    def class_sizes(self, state: int) -> dict[int, int]:
+    def sizes(self, state: int) -> dict[int, int]:
         """Return how many classes there are of each size, as it holds."""
         rows = self._connection.execute(select(_SIZE.c.size, _SIZE.c.classes).where(_SIZE.c.state == state))
         return {row.size: row.classes for row in rows}
@@ -91,10 +91,10 @@ class ClassCountView(Connected):
         return KnownCounts(row.id, row.version, row.digest, row.token, row.rows, parts)
 
 
-class ClassCountBook(ClassCountView):
+class ClassCountWriter(ClassCountReader):
     """What can be written of class counts."""
 
-    def begin_counts(self, subject: str, change: ClassChange, *, now: datetime) -> Draft | Unfit:
+    def begin(self, subject: str, change: ClassChange, *, now: datetime) -> Draft | Unfit:
         """Begin a draft: of the state that the change is based on, or of a new one."""
         base = change.base
         if base is None:
@@ -172,23 +172,23 @@ class ClassCountBook(ClassCountView):
                 upsert.on_conflict_do_update(index_elements=list(_PART.primary_key), set_=new), rows
             )
 
-    def settle_counts(self, staged: Iterable[Staged], *, now: datetime) -> None:
+    def settle(self, staged: Iterable[Staged], *, now: datetime) -> None:
         """Let drafts hold from now on; those that were overtaken never do."""
         for current_staged in staged:
             if self._hold(current_staged, now):
                 self._replace_sizes(current_staged)
 
-    def abandon_counts(self, state: int) -> None:
+    def abandon(self, state: int) -> None:
         """Abandon counts; retention takes them, and the next look counts everything."""
         self._connection.execute(update(_STATE).where(_STATE.c.id == state).values(is_current=False))
 
-    def keep_counts_of(self, subjects: Iterable[str]) -> None:
+    def keep_only(self, subjects: Iterable[str]) -> None:
         """Abandon the counts of all others."""
         texts = set(subjects)
         current = self._connection.execute(select(_STATE.c.id, _STATE.c.subject).where(_IS_CURRENT)).all()
         for state, subject in current:
             if subject not in texts:
-                self.abandon_counts(state)
+                self.abandon(state)
 
     def _hold(self, staged: Staged, now: datetime) -> bool:
         draft = staged.draft

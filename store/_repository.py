@@ -1,4 +1,4 @@
-"""What all parts of a view and of a book share: the connection, inside its transaction."""
+"""What all repositories share: the connection, inside its transaction."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
 
 
-class Connected:
-    """Something that asks one connection."""
+class Repository:
+    """Statements about one concept, on one connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from checks.classes.counts import ClassChange, KnownRelease, Mode, PartCounts, PersonPairs, Unfit
 from checks.classes.pairs import SignaturePairs
 from store import Staged, Store, StoreConflict, StoredCounts, StoreUnavailable, signature_key
-from store._class_counts import Draft
+from store._class_repository import Draft
 from store._counting import BITS
 from tests.store.made import AT
 from tests.tiers import examples
@@ -33,8 +33,8 @@ def apply(store: Store, change: ClassChange, *, settle: bool = True) -> Staged |
     """Write a change, and let it hold."""
     staged = StoredCounts(store).stage_counts({"t.k": change}, now=AT)["t.k"]
     if settle and isinstance(staged, Staged):
-        with store.writing() as book:
-            book.settle_counts([staged], now=AT)
+        with store.writing() as tx:
+            tx.classes.settle([staged], now=AT)
     return staged
 
 
@@ -47,11 +47,11 @@ def change(store: Store, added: dict[int, int], *parts: PartCounts, anew: bool =
 def counts(store: Store) -> Counter[int]:
     """Return the counts that hold, of all parts together."""
     known = StoredCounts(store).known_counts(["t.k"])["t.k"]
-    with store.writing() as book:
-        row = book._connection.exec_driver_sql(f"SELECT draft, aborted FROM class_state WHERE id = {known.state}").one()
+    with store.writing() as tx:
+        row = tx._connection.exec_driver_sql(f"SELECT draft, aborted FROM class_state WHERE id = {known.state}").one()
         draft = Draft(known.state, known.version, row[0] + 1, tuple(map(int, row[1].split())))
-        shards = book.shards_in(draft, b"", range(1 << BITS))
-        found = SignaturePairs.added(*(shard.counts for shard in shards), *book.runs_of(draft))
+        shards = tx.classes.shards_in(draft, b"", range(1 << BITS))
+        found = SignaturePairs.added(*(shard.counts for shard in shards), *tx.classes.runs_of(draft))
     return Counter({first >> 48: count for (first, _), count in found.items()})
 
 
@@ -83,8 +83,8 @@ def test_what_is_kept_is_what_was_settled(store, monkeypatch, runs, events):
             apply(store, change(store, given_, anew=True))
         expected = loose + sum(map(Counter, parts.values()), Counter())
         known = StoredCounts(store).known_counts(["t.k"])["t.k"]
-        with store.reading() as view:
-            assert view.class_sizes(known.state) == Counter(expected.values())
+        with store.reading() as tx:
+            assert tx.classes.sizes(known.state) == Counter(expected.values())
         assert counts(store) == expected
         assert set(known.parts) == {signature(name) for name, of in parts.items() if of}
     store.prune(keep_measurements=timedelta(1), keep_incidents=timedelta(1), now=AT)
@@ -132,22 +132,22 @@ def test_a_small_change_is_written_small(store):
 
 
 def _rows(store: Store) -> int:
-    with store.writing() as book:
-        return int(book._connection.exec_driver_sql("SELECT count(*) FROM class_count").scalar() or 0)
+    with store.writing() as tx:
+        return int(tx._connection.exec_driver_sql("SELECT count(*) FROM class_count").scalar() or 0)
 
 
 def test_a_release_is_seen_once_it_is_whole(store):
     """Rows of a release that was left half written are not compared, and its name is free."""
     release = KnownRelease("spring", AT, PersonPairs(b"digest", signature(1) + signature(2), signature(9) * 2, 3))
-    with store.writing() as book:
-        number = book.begin_release("t.r", release)
-        book.add_released(number, [(signature(7), signature(7))])
+    with store.writing() as tx:
+        number = tx.releases.begin("t.r", release)
+        tx.releases.add_rows(number, [(signature(7), signature(7))])
     kept = StoredCounts(store)
     assert kept.releases("t.r") == []
     number = kept.write_release("t.r", release)
     assert kept.releases("t.r") == []
-    with store.writing() as book:
-        book.end_release(number)
+    with store.writing() as tx:
+        tx.releases.end(number)
     assert kept.releases("t.r") == [release]
     assert kept.releases("other") == []
     with pytest.raises(StoreConflict, match="'spring' is remembered already"):

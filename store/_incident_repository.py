@@ -1,0 +1,196 @@
+"""Read incidents and write what happens to them, inside a transaction."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import func, select, text
+
+from incidents import Change, Event, Incident, Opened, Spans, State
+from store import _incidents
+from store._errors import StoreConflict
+from store._given import any_of
+from store._histories import Folded, History, fold
+from store._outbox import OutboxWriter
+from store._past_rows import insert_past, past_rows
+from store._repository import Repository
+from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
+from store._spans import read_spans
+from store._values import IncidentFilter
+
+_INCIDENT: Final = IncidentRow.__table__
+_EPISODE: Final = EpisodeRow.__table__
+_EVENT: Final = IncidentEventRow.__table__
+
+
+class IncidentReader(Repository):
+    """Incidents with their episodes and events; core values, never rows."""
+
+    def latest(self, fingerprints: Iterable[str]) -> dict[str, Incident]:
+        """Return of each fingerprint the incident that is open, else the one that ended last, in three statements."""
+        return _incidents.latest(self._connection, fingerprints)
+
+    def get(self, incident_id: int) -> Incident:
+        """Return one incident.
+
+        Raises:
+            NotRecorded: there is none of that number.
+        """
+        return _incidents.load_one(self._connection, incident_id)
+
+    def get_many(self, incident_ids: Iterable[int]) -> dict[int, Incident]:
+        """Return many incidents by their numbers, in that order; those that are not there are left out."""
+        return _incidents.load(self._connection, incident_ids)
+
+    def matching(self, incident_filter: IncidentFilter = IncidentFilter()) -> list[Incident]:  # noqa: B008 - a frozen value
+        """Return the incidents that a filter asks for, newest detection first."""
+        return _incidents.matching(self._connection, incident_filter)
+
+    def events(self, incident_id: int) -> list[Event]:
+        """Return what happened to an incident, in the order of recording; empty when there is none of that number."""
+        return _incidents.events(self._connection, incident_id)
+
+    def histories(self, incident_ids: Iterable[int]) -> dict[int, list[Event]]:
+        """Return what happened to each of many incidents, in the order of recording, in one statement."""
+        return _incidents.histories(self._connection, incident_ids)
+
+    def spans(self, since_us: int, until_us: int) -> Spans:
+        """Return all episodes, in columns, of every incident of which one touches a window.
+
+        The bounds are microseconds since 1970 UTC. Made for a million of them. Episodes outside are given too, because
+        occurrence and repair belong to a whole incident; clipped to the window they are nothing.
+        """
+        return read_spans(self._connection, since_us, until_us)
+
+
+class IncidentWriter(IncidentReader):
+    """Incidents are opened and changed; each change that people may have to be notified of goes to the outbox."""
+
+    def open(self, opened: Opened, *, recorded_at: datetime, actor: str) -> Incident:
+        """Write down a new incident, and that somebody may have to hear of it; give it with its number.
+
+        Raises:
+            StoreConflict: an incident of this fingerprint is open already.
+        """
+        return self.add_histories([History([opened], recorded_at, actor)], announce=True)[0]
+
+    def add_histories(self, histories: Sequence[History], *, announce: bool = False) -> list[Incident]:
+        """Write down whole incidents at once, as an import does; much faster than one by one.
+
+        Nobody hears of them unless they are to be announced.
+
+        Raises:
+            StoreConflict: two of them, or one and one that is there, are open with the same fingerprint.
+            incidents.BrokenHistory: changes that do not begin with `Opened`.
+        """
+        first = self._next_incident_number(len(histories))
+        return self._add_folded(list(enumerate(histories, start=first)), announce=announce)
+
+    def add_past(self, histories: Sequence[History]) -> range:
+        """Write whole incidents of the past, of which nobody hears, as `add_histories` writes them; return their ids.
+
+        Much faster than that where an incident was only opened, or opened and resolved.
+
+        Raises:
+            StoreConflict, incidents.BrokenHistory: as `add_histories`.
+        """
+        first = self._next_incident_number(len(histories))
+        numbered = list(enumerate(histories, start=first))
+        pairs = [(past_rows(number, history), (number, history)) for number, history in numbered]
+        rows = [row for row, _ in pairs if row is not None]
+        self._refuse_open_fingerprints([row.fingerprint for row in rows if row.is_open])
+        insert_past(self._connection, rows)
+        self._add_folded([one for row, one in pairs if row is None], announce=False)
+        return range(first, first + len(histories))
+
+    def _add_folded(self, numbered: Sequence[tuple[int, History]], *, announce: bool) -> list[Incident]:
+        folded = [fold(None, incident_id, history, first_number=0) for incident_id, history in numbered]
+        incidents = [current_folded.incident for current_folded in folded]
+        self._refuse_open_twice(incidents)
+        self._insert(_INCIDENT, [_incidents.row_of(incident) for incident in incidents])
+        self._insert(_EPISODE, [row for incident in incidents for row in _incidents.episode_rows(incident)])
+        self._insert(_EVENT, [row for current_folded in folded for row in current_folded.rows])
+        if announce:
+            for current_folded in folded:
+                self._announce(current_folded)
+        return incidents
+
+    def append(
+        self,
+        incident: Incident,
+        changes: Sequence[Change],
+        *,
+        recorded_at: datetime,
+        actor: str,
+        announce: bool = True,
+    ) -> Incident:
+        """Write down what happened to an incident and give it as it stands then.
+
+        Beside it stands what somebody may have to hear of, unless it is not to be announced: imports never are.
+
+        Raises:
+            NotRecorded: there is no such incident. StoreConflict: it is no longer as given (somebody else changed it),
+            or opening it again would make two open ones. incidents.BrokenHistory: a change that cannot follow.
+        """
+        if not changes:
+            return incident
+        stored = self.get(incident.id)
+        if _incidents.row_of(stored) != _incidents.row_of(incident) or stored.episodes != incident.episodes:
+            raise StoreConflict(f"incident #{incident.id} was changed by somebody else meanwhile; look at it again")
+        number = self._connection.scalar(select(func.max(_EVENT.c.number)).where(_EVENT.c.incident_id == incident.id))
+        folded = fold(
+            stored,
+            incident.id,
+            History(changes, recorded_at, actor),
+            first_number=(-1 if number is None else number) + 1,
+        )
+        changed = folded.incident
+        if stored.state is State.RESOLVED:
+            self._refuse_open_twice([changed])
+        self._connection.execute(_INCIDENT.update().where(_INCIDENT.c.id == incident.id), _incidents.row_of(changed))
+        self._replace_episodes(stored, changed)
+        self._insert(_EVENT, folded.rows)
+        if announce:
+            self._announce(folded)
+        return changed
+
+    def _announce(self, folded: Folded) -> None:
+        OutboxWriter(self._connection).add_transitions(
+            ((folded.incident.id, change) for change in folded.news), folded.recorded_at
+        )
+
+    def _next_incident_number(self, count: int) -> int:
+        """Return the first of as many free numbers; a number that was used once is never used again."""
+        if self._on_sqlite:
+            return (
+                int(self._connection.scalar(text("SELECT max(seq) FROM sqlite_sequence WHERE name = 'incident'")) or 0)
+                + 1
+            )
+        taken = text("SELECT min(nextval(pg_get_serial_sequence('incident', 'id'))) FROM generate_series(1, :count)")
+        return int(self._connection.scalar(taken, {"count": count}) or 0)
+
+    def _refuse_open_twice(self, incidents: Sequence[Incident]) -> None:
+        """Look before the index has to: a statement that fails would end the transaction on PostgreSQL."""
+        self._refuse_open_fingerprints(
+            [incident.fingerprint for incident in incidents if incident.state is not State.RESOLVED]
+        )
+
+    def _refuse_open_fingerprints(self, fingerprints: Sequence[str]) -> None:
+        is_open = (
+            _INCIDENT.c.fingerprint.in_(any_of(self._connection, fingerprints, "fingerprint")),
+            _INCIDENT.c.state != State.RESOLVED,
+        )
+        rival = self._connection.scalar(select(func.min(_INCIDENT.c.id)).where(*is_open)) if fingerprints else None
+        if rival is not None:
+            raise StoreConflict(f"incident #{rival} is open already for the same check; a second one cannot be")
+        if len(set(fingerprints)) < len(fingerprints):
+            raise StoreConflict("two of these incidents are open for the same check; only one can be")
+
+    def _replace_episodes(self, old: Incident, new: Incident) -> None:
+        before = _incidents.episode_rows(old)
+        after = _incidents.episode_rows(new)
+        for was, row in zip(before, after, strict=False):
+            if was != row:
+                this_one = (_EPISODE.c.incident_id == row["incident_id"], _EPISODE.c.number == row["number"])
+                self._connection.execute(_EPISODE.update().where(*this_one), row)
+        self._insert(_EPISODE, after[len(before) :])

@@ -1,0 +1,177 @@
+"""Read and write runs with their results, the state of checks between runs, and unobserved time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import bindparam, delete, func, select
+
+from checks import Earlier, Past, Status
+from incidents import Gap, Watch
+from store import _measurements
+from store._columns import columns_of
+from store._errors import StoreError
+from store._given import any_of, given
+from store._repository import Repository
+from store._rows import CheckStateRow, GapRow, MeasurementRow, RunRow
+from store._values import Result, Run
+
+_RUN: Final = RunRow.__table__
+_MEASUREMENT: Final = MeasurementRow.__table__
+_STATE: Final = CheckStateRow.__table__
+_GAP: Final = GapRow.__table__
+
+_PROLONG: Final = _GAP.update().where(_GAP.c.id == bindparam("gap")).values(ended_at=bindparam("until"))
+
+
+class ResultReader(Repository):
+    """What checks measured, run by run, and when nobody looked."""
+
+    def watches(self, check_ids: Iterable[str] | None = None) -> dict[str, Watch]:
+        """Return what is known of checks that ran, by check id; None asks for all of them."""
+        statement = select(*columns_of(CheckStateRow))
+        if check_ids is not None:
+            statement = statement.where(_STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id")))
+        return {row["check_id"]: Watch(**row) for row in self._connection.execute(statement).mappings()}
+
+    def latest(self, check_ids: Iterable[str] | None = None) -> dict[str, Result]:
+        """Return the newest measurement of each check; None asks for every check that has one."""
+        return _measurements.latest_results(self._connection, check_ids)
+
+    def earlier(self, check_id: str, at: datetime, current_earlier: Earlier) -> Sequence[Past]:
+        """Return the earlier measurements that a check, measured at a time, wants to see; see `earlier_many`."""
+        return self.earlier_many({check_id: (at, current_earlier)})[check_id]
+
+    def earlier_many(self, wanted: Mapping[str, tuple[datetime, Earlier]]) -> dict[str, Sequence[Past]]:
+        """Return for each check, measured at a time, the earlier measurements it wants to see.
+
+        For each age the evaluated measurement (pass, warn or fail) nearest to that age, if one is near enough, with
+        `age` set. If it asks for the accepted one: the newest that passed, or was the first look at a table's columns,
+        or was then resolved as expected.
+        """
+        return _measurements.earlier_many(self._connection, wanted)
+
+    def gaps(self, since: datetime, until: datetime) -> list[Gap]:
+        """Return the unobserved times that touch `[since, until)`, unclipped, by check and start."""
+        statement = select(*columns_of(GapRow)).where(_GAP.c.ended_at > since, _GAP.c.started_at < until)
+        rows = self._connection.execute(statement.order_by(_GAP.c.check_id, _GAP.c.started_at))
+        return [Gap(row.check_id, row.table_name, row.started_at, row.ended_at, row.reason) for row in rows]
+
+    def count_by_status(self, since: datetime, until: datetime) -> dict[Status, int]:
+        """Count what checks found in the runs that began in `[since, until)`, by status; none that is 0."""
+        statement = (
+            select(_MEASUREMENT.c.status, func.count())
+            .join_from(_RUN, _MEASUREMENT, _MEASUREMENT.c.run == _RUN.c.number)
+            .where(_RUN.c.started_at >= since, _RUN.c.started_at < until)
+            .group_by(_MEASUREMENT.c.status)
+        )
+        return {Status(status): number for status, number in self._connection.execute(statement)}
+
+    def any_evaluated(self, since: datetime, until: datetime) -> bool:
+        """Check whether any check could be evaluated in a run that began in `[since, until)`."""
+        statement = (
+            select(_MEASUREMENT.c.id)
+            .join_from(_RUN, _MEASUREMENT, _MEASUREMENT.c.run == _RUN.c.number)
+            .where(_RUN.c.started_at >= since, _RUN.c.started_at < until, _MEASUREMENT.c.status != Status.UNKNOWN)
+            .limit(1)
+        )
+        return self._connection.scalar(statement) is not None
+
+
+class ResultWriter(ResultReader):
+    """Runs are added; what is known of checks between two runs is replaced."""
+
+    def add_runs(self, runs: Sequence[Run], results: Sequence[Result]) -> None:
+        """Remember runs and what their checks found. Every result belongs to one of these runs.
+
+        `observed` and `message` hold what a check put there, numbers and names: nothing of them is looked at here.
+
+        Raises:
+            StoreConflict: a run with this id is there already.
+            RowRefused: a value that cannot be kept.
+            StoreError: a result of none of these runs.
+        """
+        if strays := {result.run_id for result in results} - {run.id for run in runs}:
+            raise StoreError(f"results of {len(strays)} runs came without their runs; give both together")
+        first = (self._connection.scalar(select(func.max(_RUN.c.number))) or 0) + 1
+        numbers = {run.id: number for number, run in enumerate(runs, start=first)}
+        self._insert(_RUN, [_run_row(run, numbers[run.id]) for run in runs])
+        self._insert(_MEASUREMENT, [_result_row(result, numbers[result.run_id]) for result in results])
+
+    def save_watches(self, watches: Sequence[Watch]) -> None:
+        """Remember what is known of checks between two runs, in place of what was known before."""
+        if not watches:
+            return
+        statement = self._upsert(_STATE)
+        new = {column.key: statement.excluded[column.key] for column in _STATE.c if not column.primary_key}
+        rows = [{field.name: getattr(watch, field.name) for field in fields(watch)} for watch in watches]
+        self._connection.execute(statement.on_conflict_do_update(index_elements=[_STATE.c.check_id], set_=new), rows)
+
+    def forget_watches(self, check_ids: Iterable[str]) -> None:
+        """Forget what is known of checks that are no longer run; their history stays."""
+        self._connection.execute(
+            delete(_STATE).where(_STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id")))
+        )
+
+    def add_gaps(self, gaps: Sequence[Gap]) -> None:
+        """Remember unobserved time. What touches the newest gap of the same check and reason makes that one longer."""
+        entries = self._newest_gaps({gap.check_id for gap in gaps})
+        new: list[dict[str, Any]] = []
+        longer: dict[int, dict[str, Any]] = {}
+        for gap in sorted(gaps, key=lambda gap: gap.start):
+            row = entries.get(gap.check_id)
+            if row is not None and row["reason"] == gap.reason and row["started_at"] <= gap.start <= row["ended_at"]:
+                row["ended_at"] = max(row["ended_at"], gap.end)
+                if "id" in row:
+                    longer[row["id"]] = row
+            else:
+                row = {
+                    "check_id": gap.check_id,
+                    "table_name": gap.table,
+                    "started_at": gap.start,
+                    "ended_at": gap.end,
+                    "reason": gap.reason,
+                }
+                entries[gap.check_id] = row
+                new.append(row)
+        if longer:
+            self._connection.execute(
+                _PROLONG, [{"gap": row["id"], "until": row["ended_at"]} for row in longer.values()]
+            )
+        self._insert(_GAP, new)
+
+    def _newest_gaps(self, check_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        wanted = given(self._connection, ((check_id,) for check_id in check_ids), ["check_id"])
+        of_check = (
+            select(_GAP.c.id)
+            .where(_GAP.c.check_id == wanted.c.check_id)
+            .order_by(_GAP.c.started_at.desc(), _GAP.c.id.desc())
+        )
+        newest = select(of_check.limit(1).correlate(wanted).scalar_subquery()).select_from(wanted)
+        rows = self._connection.execute(select(*columns_of(GapRow)).where(_GAP.c.id.in_(newest)))
+        return {row["check_id"]: dict(row) for row in rows.mappings()}
+
+
+def _run_row(run: Run, number: int) -> dict[str, Any]:
+    return {
+        "number": number,
+        "id": run.id,
+        "table_name": run.table,
+        "started_at": run.started_at,
+        "ended_at": run.ended_at,
+    }
+
+
+def _result_row(result: Result, run: int) -> dict[str, Any]:
+    return {
+        "run": run,
+        "check_id": result.check_id,
+        "table_name": result.table,
+        "measured_at": result.measured_at,
+        "status": result.status,
+        "reason": result.reason,
+        "observed": result.observed,
+        "message": _measurements.message_as_json(result.message),
+        "duration_us": round(result.duration_s * 1_000_000),
+    }
