@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from checks._calendar import Calendar
+from checks._clocks import Calendar
 from checks._contract import (
     Check,
     CheckParameters,

@@ -8,9 +8,9 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
-from checks._duplicates import any_null, counted, offending_keys, repeated_keys
 from checks._message import Message
 from checks._occurrence import from_bad_rows
+from checks._violations import any_null, counted, offending_keys, repeated_keys
 from checks.parameters.columns import ColumnNames
 from sources.expressions import ir
 

@@ -1,9 +1,11 @@
-"""What people cost while data is down, and money rounded once."""
+"""What people cost while data is down, money rounded once, and which part of the downtime is the lever."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from fractions import Fraction
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +32,29 @@ def money(amount: Fraction, decimals: int) -> Decimal:
     digits = tuple(int(digit) for digit in str(whole))
     # made from its digits: arithmetic on Decimals would round to 28 of them
     return Decimal((1 if amount < 0 < whole else 0, digits, -decimals))
+
+
+class Lever(StrEnum):
+    """What would help most."""
+
+    DETECT = "detect"
+    """Most of the downtime passes unnoticed: check more often, report, tighten freshness limits."""
+    REPAIR = "repair"
+    """Most of the downtime passes after detection: simpler pipelines, less debt, clear ownership."""
+    BOTH_ALIKE = "both-alike"
+    NONE = "none"
+    """There is no downtime, or it depends on when exactly data went bad, which nobody knows."""
+
+
+MOST: Final = Fraction(3, 5)
+"""A part is "most of the downtime" from this share on."""
+
+
+def lever_of(undetected: int | Fraction, repair: int | Fraction) -> Lever:
+    """Return the lever for a downtime of two parts, in any unit: the part that makes up at least 60 % of it."""
+    whole = undetected + repair
+    if whole == 0:
+        return Lever.NONE
+    if undetected >= MOST * whole:
+        return Lever.DETECT
+    return Lever.REPAIR if repair >= MOST * whole else Lever.BOTH_ALIKE

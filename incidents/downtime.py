@@ -16,10 +16,10 @@ from fractions import Fraction
 
 from checks.classes.arrays import np
 from incidents._columns import dense
-from incidents._lever import Lever, lever_of
 from incidents._measure import MaintenanceSpans, TimeMeasure
 from incidents._model import Incident
 from incidents._per_group import MAINTENANCE, per_group, table_time
+from incidents._rates import Lever, lever_of
 from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
 from incidents.known_episodes import Ruler, first_rows, is_downtime, known_episodes
 from incidents.per_incident import per_incident

@@ -11,8 +11,7 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import Final
 
-from incidents._lever import Lever, lever_of
-from incidents._rates import StaffRole, money, role_rate
+from incidents._rates import Lever, StaffRole, lever_of, money, role_rate
 
 __all__ = ["Estimate", "ExpectedIncidents", "Lever", "StaffRole", "estimate", "money"]
 

@@ -19,8 +19,7 @@ from sources._engine_function import engine_function
 from sources._identity import is_same_table, table_identity
 from sources._kinds import dialect_of, open_source
 from sources._names import did_you_mean, nearest
-from sources._place import path_in_url
-from sources._spec import CsvOptions, SourceSpec
+from sources._spec import CsvOptions, SourceSpec, path_in_url
 from sources.moments import Moment, as_moment
 
 __all__ = [

@@ -3,8 +3,7 @@
 from typing import Final
 
 from sources._contract import Source, Unreachable
-from sources._place import scheme_of
-from sources._spec import SourceSpec
+from sources._spec import SourceSpec, scheme_of
 
 _DIALECTS: Final = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgres", "postgres": "postgres"}
 

@@ -27,7 +27,7 @@ from store._errors import (
     StoreUnavailable,
 )
 from store._failpoint import FailPoint, reached
-from store._histories import History
+from store._incidents import History
 from store._ledger import StoredLedger
 from store._ledger_anchor import anchor_file
 from store._ledger_repository import Tries
@@ -46,8 +46,8 @@ from store._notices import (
 )
 from store._open import open_store
 from store._rebuild import Discrepancy
-from store._release_events import ReleaseEvent, ReleaseEventKind
 from store._release_ledger import ReleaseLedger, RememberedPersons
+from store._releases import ReleaseEvent, ReleaseEventKind
 from store._restore import Restored, restore
 from store._retention import Pruned
 from store._signature_key import signature_key

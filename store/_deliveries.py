@@ -11,10 +11,9 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, update
 
 from store._errors import NotRecorded
-from store._given import any_of
 from store._notice_rows import DeliveryRow
 from store._notices import Delivery, DeliveryState, MessageSubject
-from store._repository import Repository
+from store._repository import Repository, any_of
 
 _DELIVERY: Final = DeliveryRow.__table__
 _FIELDS: Final = tuple(field.name for field in fields(Delivery))

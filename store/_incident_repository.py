@@ -9,11 +9,10 @@ from sqlalchemy import func, select, text
 from incidents import Change, Event, Incident, Opened, Spans, State
 from store import _incidents
 from store._errors import StoreConflict
-from store._given import any_of
-from store._histories import Folded, History, fold
+from store._incidents import Folded, History, fold
 from store._outbox import OutboxWriter
 from store._past_rows import insert_past, past_rows
-from store._repository import Repository
+from store._repository import Repository, any_of
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
 from store._spans import read_spans
 from store._values import IncidentFilter

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from checks import Earlier, Kind, Message, Past, Status, UnknownReason
 from incidents import Resolution, to_us
 from store._columns import columns_of
-from store._given import given
+from store._repository import given
 from store._rows import EpisodeRow, IncidentRow, MeasurementRow, RunRow
 from store._types import WHOLE
 from store._values import Result

@@ -8,10 +8,9 @@ from sqlalchemy import Select, func, literal_column, select, update
 
 from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reopened, Resolved, State, from_us
 from store._columns import columns_of
-from store._given import any_of
 from store._notice_rows import ToldRow, TransitionRow
 from store._notices import Changed, Lasting, LastNotification, Transition
-from store._repository import Repository
+from store._repository import Repository, any_of
 from store._rows import IncidentRow
 
 _AT_ONCE: Final = from_us(0)

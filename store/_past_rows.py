@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 from sqlalchemy import Connection, Table, insert
 
 from incidents import Episode, Opened, Resolved, State, to_us
-from store._histories import History, checksum_of
+from store._incidents import History, checksum_of
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
 
 Cells: TypeAlias = tuple[str | int | None, ...]

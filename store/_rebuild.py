@@ -13,9 +13,9 @@ from incidents import BrokenHistory, Event, Incident, to_us
 from incidents.events import decode, replay
 from store import _incidents
 from store._errors import StoreCorrupt
-from store._given import any_of
-from store._histories import checksum_of
+from store._incidents import checksum_of
 from store._json import from_text
+from store._repository import any_of
 from store._rows import IncidentEventRow, IncidentRow
 
 _V: Final = IncidentEventRow.__table__

@@ -1,14 +1,84 @@
-"""Earlier releases of tables: whom they held, and in which class, as signatures."""
+"""Earlier releases of tables: whom they held and in which class, as signatures; and what was decided about them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import delete, insert, literal_column, select, update
+from sqlalchemy import Index, delete, insert, literal_column, select, update
 
+from checks import Json
 from checks.classes.counts import CLASS_VALUE, SIGNATURE, KnownRelease, PersonPairs
 from store._class_rows import ReleasedRowRow, ReleasedValueRow, ReleaseRow
+from store._columns import STRICT, Row, columns_of, key, line, one_of, time, word
 from store._errors import StoreConflict
+from store._json import from_text, to_text
 from store._repository import Repository
+
+
+class ReleaseEventKind(StrEnum):
+    """What happened to a release: somebody approved it, somebody or something held it, a file was given out."""
+
+    APPROVED = "approved"
+    HELD = "held"
+    EXPORTED = "exported"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseEvent:
+    """A fact about a release. `body`: what it is about, as plain data; no value of the table is in it."""
+
+    release: str
+    kind: ReleaseEventKind
+    actor: str
+    note: str
+    body: Mapping[str, Json]
+    recorded_at: datetime
+    id: int = 0
+
+
+class ReleaseEventRow(Row, table=True):
+    """A fact about a release. Append-only: triggers refuse to change or remove it."""
+
+    __tablename__ = "release_event"
+    __table_args__ = (Index(None, "release", "id"), one_of("kind", ReleaseEventKind), STRICT)
+
+    id: int = key()
+    release: str = line()
+    kind: ReleaseEventKind = word(ReleaseEventKind)
+    actor: str = line()
+    note: str = line()
+    body: str = line()
+    recorded_at: datetime = time("recorded_us", "recorded_at")
+
+
+_EVENT: Final = ReleaseEventRow.__table__
+
+
+class ReleaseEventReader(Repository):
+    """What can be asked about decisions and exports."""
+
+    def matching(self, release: str | None = None, kind: ReleaseEventKind | None = None) -> Sequence[ReleaseEvent]:
+        """Return the facts about a release, or about all, the oldest first."""
+        values = select(*columns_of(ReleaseEventRow)).order_by(_EVENT.c.id)
+        if release is not None:
+            values = values.where(_EVENT.c.release == release)
+        if kind is not None:
+            values = values.where(_EVENT.c.kind == kind)
+        rows = self._connection.execute(values).mappings()
+        return [ReleaseEvent(**{**row, "body": from_text(row["body"])}) for row in rows]
+
+
+class ReleaseEventWriter(ReleaseEventReader):
+    """What can be written of decisions and exports."""
+
+    def add(self, event: ReleaseEvent) -> int:
+        """Write a fact, and give its number."""
+        row: dict[str, object] = {"release": event.release, "kind": event.kind, "recorded_at": event.recorded_at}
+        row |= {"actor": event.actor, "note": event.note, "body": to_text(event.body)}
+        return int(self._connection.scalars(insert(_EVENT).values(row).returning(_EVENT.c.id)).one())
+
 
 _RELEASE: Final = ReleaseRow.__table__
 _ROW: Final = ReleasedRowRow.__table__

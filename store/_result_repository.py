@@ -12,8 +12,7 @@ from incidents import Gap, Watch
 from store import _measurements
 from store._columns import columns_of
 from store._errors import StoreError
-from store._given import any_of, given
-from store._repository import Repository
+from store._repository import Repository, any_of, given
 from store._rows import CheckStateRow, GapRow, MeasurementRow, RunRow
 from store._values import Result, Run
 

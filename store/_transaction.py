@@ -13,8 +13,7 @@ from store._deliveries import DeliveryReader, DeliveryWriter
 from store._incident_repository import IncidentReader, IncidentWriter
 from store._ledger_repository import LedgerReader, LedgerWriter
 from store._outbox import OutboxReader, OutboxWriter
-from store._release_events import ReleaseEventReader, ReleaseEventWriter
-from store._releases import ReleaseReader, ReleaseWriter
+from store._releases import ReleaseEventReader, ReleaseEventWriter, ReleaseReader, ReleaseWriter
 from store._repository import Repository
 from store._result_repository import ResultReader, ResultWriter
 from store._retention import Pruned, prune

@@ -24,7 +24,7 @@ from monitor.config.project import Project
 from monitor.reporting.filters import texts
 from monitor.summaries.incident import IncidentFigures, episode_as_json, incident_as_json, incident_figures
 from monitor.terminal.localizer import Localizer
-from monitor.terminal.text_cleaning import visible
+from monitor.terminal.redaction import visible
 
 SCHEMA: Final = "tablewatch.alert/1"
 LONGEST_TITLE: Final = 250

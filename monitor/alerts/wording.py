@@ -22,7 +22,7 @@ from monitor.reporting.sentences import length, some
 from monitor.reporting.words import RESOLUTIONS, SEVERITIES
 from monitor.summaries.incident import IncidentFigures, is_downtime
 from monitor.terminal.localizer import Money
-from monitor.terminal.text_cleaning import visible
+from monitor.terminal.redaction import visible
 
 LONGEST: Final = 200
 """Letters of a name or a title."""

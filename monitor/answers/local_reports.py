@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from checks import did_you_mean
+from monitor.terminal.redaction import json_text
 from monitor.terminal.spreadsheet import escape_text, originals
-from monitor.terminal.text_cleaning import json_text
 from remedies import Misfit
 from remedies.differential_privacy import Oracle, choose_oracle, oracles
 from remedies.differential_privacy.domain import CategoryDomain

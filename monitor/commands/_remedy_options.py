@@ -138,7 +138,7 @@ def with_uniqueness(
     from monitor.releases.disclosure.uniqueness import find_uniqueness
     from monitor.releases.treatment.table_reader import columns_in
     from monitor.releases.treatment.verify import WrittenFile
-    from monitor.terminal.text_cleaning import visible
+    from monitor.terminal.redaction import visible
 
     place = WrittenFile().place(out)
     uniqueness = find_uniqueness(place, [name for name in columns_in(place) if name not in treated])

@@ -9,7 +9,7 @@ import typer
 from monitor.commands._output_pages import Force
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.text_cleaning import json_text
+from monitor.terminal.redaction import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

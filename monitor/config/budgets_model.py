@@ -11,7 +11,7 @@ from monitor.config.scalars import Schedule, Section
 from remedies import Misfit
 from remedies.differential_privacy import Accounting, nano
 from remedies.differential_privacy.answers import AnyStatistic, Declared, Terms
-from remedies.differential_privacy.decimal_text import WrittenLoss
+from remedies.differential_privacy.epsilon import WrittenLoss
 from remedies.differential_privacy.ledger import LedgerBudget
 
 StatisticName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]

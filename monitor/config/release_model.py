@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validat
 from checks import ColumnClass, did_you_mean
 from checks.parameters.columns import ColumnName
 from monitor.config.scalars import PositiveDuration, Section
-from remedies.differential_privacy.decimal_text import WrittenLoss
+from remedies.differential_privacy.epsilon import WrittenLoss
 
 RECIPES: Final = ("answers", "code", "generalise", "microaggregate", "randomise", "suppress")
 """What a release can be treated with: the remedies, and noisy answers in the place of records."""

@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 from checks import load_catalog
 from monitor.config.model import Config
 from monitor.config.scalars import SchemaOfText
-from monitor.terminal.text_cleaning import json_text
+from monitor.terminal.redaction import json_text
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SUBSTITUTION = {"type": "string", "pattern": r"^\$\{.+\}$", "description": "A value of the environment or a file."}

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Final
 
 from monitor.config.project import Project
-from monitor.daemon.leases import LeasedTable
+from monitor.daemon.claims import LeasedTable
 from monitor.scan.results import TableResult
 from monitor.workers import Job, Pool
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from monitor.terminal.text_cleaning import visible
+from monitor.terminal.redaction import visible
 
 LOG: Final = logging.getLogger("tablewatch")
 

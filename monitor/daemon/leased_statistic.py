@@ -7,7 +7,7 @@ from typing import Final
 
 from checks import Json, Outcome
 from monitor.config.answer_series import AnswerSeries
-from monitor.daemon.leases import LeasedTable
+from monitor.daemon.claims import LeasedTable
 from monitor.scan.private_question import PrivateQuestion
 from remedies.differential_privacy.epsilon import text_of
 from remedies.differential_privacy.ledger import Charge, Claim, Granted

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from incidents import Incident
 from monitor.scan.recorder import CheckResult
-from monitor.terminal.text_cleaning import visible
+from monitor.terminal.redaction import visible
 from monitor.workers import PoolState
 from store import DeliveryState
 

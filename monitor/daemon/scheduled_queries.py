@@ -20,11 +20,10 @@ from monitor.answers.data_set import DataSet
 from monitor.clock import Clock
 from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
-from monitor.daemon.claims import Claims
+from monitor.daemon.claims import Claims, LeasedTable
 from monitor.daemon.job_queue import Jobs
 from monitor.daemon.journal import LOG
 from monitor.daemon.leased_statistic import MOST_CHARGES, LeasedStatistic, Request, rests, spent
-from monitor.daemon.leases import LeasedTable
 from monitor.scan.private_question import PrivateQuestion
 from monitor.scan.results import Subject, Target, run_guarded
 from monitor.scan.targets import targets_of

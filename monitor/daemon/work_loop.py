@@ -17,11 +17,10 @@ from typing import Final, Protocol
 from checks import Message, Outcome, UnknownReason, unknown
 from monitor.alerts.operational import OperationalEvent
 from monitor.config.project import Project
-from monitor.daemon.claims import Claims
+from monitor.daemon.claims import Claims, LeasedTable
 from monitor.daemon.job_queue import Jobs
 from monitor.daemon.journal import LOG
 from monitor.daemon.leased_statistic import LeasedStatistic
-from monitor.daemon.leases import LeasedTable
 from monitor.daemon.quarantine import QuarantineTracker
 from monitor.daemon.scheduled_queries import ScheduledQueries
 from monitor.scan.incremental import with_count_states

@@ -18,7 +18,7 @@ from monitor.reporting.filters import filters, texts
 from monitor.reporting.model import WeeklyReport
 from monitor.reporting.responsive_tables import with_cards
 from monitor.terminal.localizer import Localizer
-from monitor.terminal.text_cleaning import one_line, visible
+from monitor.terminal.redaction import one_line, visible
 
 SECTIONS: Final = (
     "headline",

@@ -28,7 +28,7 @@ from monitor.reporting.model import (
 )
 from monitor.summaries.ranking import Advice
 from monitor.terminal.localizer import Localizer
-from monitor.terminal.text_cleaning import json_text
+from monitor.terminal.redaction import json_text
 
 SCHEMA: Final = "tablewatch.weekly/1"
 

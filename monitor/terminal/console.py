@@ -8,8 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.redaction import Redactor
-from monitor.terminal.text_cleaning import json_text, visible
+from monitor.terminal.redaction import Redactor, json_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,9 +9,25 @@ import operator
 import re
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from remedies._errors import Misfit
+
+
+def _read(said: object) -> object:
+    """Read a loss; what is none is refused with the reason."""
+    return decimal_of(nano(said, name="a privacy loss")) if isinstance(said, str | int | float | Decimal) else said
+
+
+WrittenLoss: TypeAlias = Annotated[
+    Decimal,
+    BeforeValidator(_read),
+    PlainSerializer("{:f}".format, return_type=str),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]}),
+]
+
 
 Loss: TypeAlias = str | int | float | Decimal
 """What a person or a configuration gives as epsilon or rho: 0.1, "0.1", 1, Decimal("0.000000001")."""

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from monitor.answers.ask import PrivateAnswer
 from monitor.answers.budget_status import ProtectedPeople, loss_word, sentence_of
+from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
-from monitor.terminal.text_cleaning import visible
 from remedies.differential_privacy.epsilon import text_of
 from remedies.differential_privacy.ledger import Audit, Charge, GivenAnswer, Standing
 

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from monitor.releases.disclosure.comparison_json import cost_of, labels, linear_retention
 from monitor.terminal.output import count
+from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
-from monitor.terminal.text_cleaning import visible
 
 if TYPE_CHECKING:
     from remedies.differential_privacy import Comparison

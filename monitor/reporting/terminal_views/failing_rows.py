@@ -11,7 +11,7 @@ from monitor.scan.planner import offending_keys
 from monitor.scan.recorder import CheckResult
 from monitor.scan.sql_template import TimeLiterals
 from monitor.scan.targets import targets_of
-from monitor.terminal.text_cleaning import visible
+from monitor.terminal.redaction import visible
 from sources import SourceError, open_source
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from rich.console import Console
 from rich.text import Text
 
+from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
-from monitor.terminal.text_cleaning import visible
 from remedies import UtilityReport
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from monitor.reporting.terminal_views.generalisation import draw_order
 from monitor.terminal.output import count
+from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
-from monitor.terminal.text_cleaning import visible
 from remedies import UtilityReport
 from remedies.differential_privacy.epsilon import NANO
 from remedies.differential_privacy.sentences import times

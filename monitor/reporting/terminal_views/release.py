@@ -16,8 +16,8 @@ from monitor.releases.record import export_as_json
 from monitor.releases.verify_file import FileVerification
 from monitor.reporting.terminal_views.risk import draw_assessment
 from monitor.summaries.incident import iso
+from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
-from monitor.terminal.text_cleaning import visible
 from store import ReleaseEvent
 
 _LINES: Final = {"vanished": "gone", "appeared": "new"}

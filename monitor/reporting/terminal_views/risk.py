@@ -11,8 +11,8 @@ from checks import PlainEnglish, Status
 from checks.risk.class_risks import STEPS
 from monitor.releases.disclosure.assessment import RiskAssessment
 from monitor.scan.recorder import CheckResult
+from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
-from monitor.terminal.text_cleaning import visible
 
 _VERDICTS: Final = {
     Status.FAIL: ("AT RISK", "bold red"),

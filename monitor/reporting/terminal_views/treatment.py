@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from monitor.reporting.terminal_views.generalisation import draw_k, draw_order
+from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
-from monitor.terminal.text_cleaning import visible
 from remedies import UtilityReport
 
 _NOT_PROTECTED: Final = (

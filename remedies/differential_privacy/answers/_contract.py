@@ -24,8 +24,7 @@ from remedies.differential_privacy.answers._where import WhereComparison
 from remedies.differential_privacy.answers.domain import Declaration
 from remedies.differential_privacy.answers.reading import Reader, with_columns
 from remedies.differential_privacy.answers.rows import meant_rows
-from remedies.differential_privacy.decimal_text import WrittenLoss
-from remedies.differential_privacy.epsilon import nano
+from remedies.differential_privacy.epsilon import WrittenLoss, nano
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -14,8 +14,7 @@ import monitor
 from monitor.terminal.console import draw_problem, make_console
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import Problem
-from monitor.terminal.redaction import Redactor
-from monitor.terminal.text_cleaning import visible
+from monitor.terminal.redaction import Redactor, visible
 
 
 def _drawn(problem: Problem, redact: Redactor | None = None) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.daemon.metrics import Metrics
 from monitor.reporting.render import escape_markdown, masking
-from monitor.terminal.text_cleaning import json_text, one_line, visible
+from monitor.terminal.redaction import json_text, one_line, visible
 
 HOSTILE = "a\x1b[31m\x07\x9b2J\u202ecba\u2066\x00\x7f\r\nb"
 _RAW = ("\x1b", "\x07", "\x9b", "\u202e", "\u2066", "\x00", "\x7f", "\r")
