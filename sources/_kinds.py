@@ -1,5 +1,9 @@
 """Choose the kind of a source by what is declared, and load only that kind's engine."""
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Final
 
 from sources._contract import Source, Unreachable
@@ -8,12 +12,49 @@ from sources._spec import SourceSpec, scheme_of
 _DIALECTS: Final = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgres", "postgres": "postgres"}
 
 
-def open_source(spec: SourceSpec) -> Source:
+@dataclass(slots=True)
+class _SharedConnection:
+    """The connection of a `one_connection` block: opened when it is first needed, closed with the block."""
+
+    spec: SourceSpec
+    closing: ExitStack = field(default_factory=ExitStack)
+    source: Source | None = None
+
+
+_shared: Final[ContextVar[tuple[_SharedConnection, ...]]] = ContextVar("shared connections", default=())
+
+
+@contextmanager
+def one_connection(spec: SourceSpec) -> Iterator[None]:
+    """Let every `open_source` of an equal spec, in this block and thread, use one connection.
+
+    What the connection read of the catalogue stays as it was when it was first read; what checks that a table is still
+    the same needs a block of its own.
+    """
+    with ExitStack() as closing:
+        token = _shared.set((*_shared.get(), _SharedConnection(spec, closing)))
+        try:
+            yield
+        finally:
+            _shared.reset(token)
+
+
+def open_source(spec: SourceSpec) -> AbstractContextManager[Source]:
     """Return the source that a spec declares; enter it to connect.
 
     Raises:
-        Unreachable: the driver it needs is not installed.
+        Unreachable: the driver it needs is not installed, or, in a `one_connection` block, as `Source.__enter__`.
+        TimedOut: in such a block, as `Source.__enter__`.
     """
+    shared = next((shared for shared in _shared.get() if shared.spec == spec), None)
+    if shared is None:
+        return _unconnected(spec)
+    if shared.source is None:
+        shared.source = shared.closing.enter_context(_unconnected(spec))
+    return nullcontext(shared.source)
+
+
+def _unconnected(spec: SourceSpec) -> Source:
     try:
         return _of_its_kind(spec)
     except ImportError as error:

@@ -26,6 +26,7 @@ from monitor.releases.person_registry import pairs_of
 from monitor.releases.plan import RemedyKind, TreatmentPlan
 from monitor.releases.treat import Treated, Verification, treat, verify_release, write_treated
 from monitor.releases.treatment.output import publish
+from monitor.releases.treatment.table_reader import one_connection_to
 from monitor.releases.treatment.verify import WrittenFile
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies import Misfit, Refused
@@ -52,8 +53,9 @@ def export(decisions: ReleaseDecisions, remedy: str, out: Path, *, actor: str, p
         Stop: it is not approved, the table is not what was approved, the file does not hold the limits, or it exposes
             somebody together with an earlier one.
     """
-    passed = check_export_allowed(decisions, remedy)
-    work = _Answers(passed, actor) if passed.plan.kind is RemedyKind.ANSWERS else _Records(passed, actor, progress)
+    with one_connection_to(decisions.case.place):
+        passed = check_export_allowed(decisions, remedy)
+        work = _Answers(passed, actor) if passed.plan.kind is RemedyKind.ANSWERS else _Records(passed, actor, progress)
     release_events: list[ReleaseEvent] = []
 
     def proved(draft: Path) -> None:

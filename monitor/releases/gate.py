@@ -10,6 +10,7 @@ from monitor.releases.digests import COLUMN_GONE, TableDigest, declared_digest, 
 from monitor.releases.person_registry import PersonRegistry
 from monitor.releases.plan import RemedyKind, TreatmentPlan, find_plan, kinds_of
 from monitor.releases.state import ReleaseDecision, ReleaseStanding
+from monitor.releases.treatment.table_reader import one_connection_to
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import ReadTransaction
 
@@ -35,8 +36,9 @@ class ExportPermission:
         current = self.decisions.reload()
         self._check_standing(current.standing())
         _check_approver(current, self.found)
-        check_same_table(current)
-        check_same_remedy(current)
+        with one_connection_to(current.case.place):
+            check_same_table(current)
+            check_same_remedy(current)
 
     def check_on_record(self, tx: ReadTransaction) -> None:
         """See, in the step in which the export goes on record, that nothing was decided and nothing spent since.

@@ -62,9 +62,9 @@ def scan_source(
 
 
 def _open(target: Target, closing: ExitStack) -> Source:
-    source = open_source(target.source)
-    source.__enter__()
-    closing.callback(lambda: run_guarded(lambda: source.__exit__(None, None, None)))  # what it found stays found
+    connection = open_source(target.source)
+    source = connection.__enter__()
+    closing.callback(lambda: run_guarded(lambda: connection.__exit__(None, None, None)))  # what it found stays found
     return source
 
 

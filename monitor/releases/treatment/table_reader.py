@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from sources import Source, SourceError, SourceSpec, TableNotFound, did_you_mean, open_source
+from sources import Source, SourceError, SourceSpec, TableNotFound, did_you_mean, one_connection, open_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +82,13 @@ def reading(place: TableRef) -> "Iterator[tuple[Source, ir.Table]]":
     except pa.ArrowException:
         message = f"'{place.name}' has a column that holds values of several types; expected one type in each"
         raise Stop(ExitCode.USAGE, Problem("remedy.not_read", message)) from None
+
+
+@contextmanager
+def one_connection_to(place: TableRef) -> Iterator[None]:
+    """Let everything that is read of a table in this block come over one connection."""
+    with one_connection(_patient(place.target.source)):
+        yield
 
 
 def _patient(spec: SourceSpec) -> SourceSpec:

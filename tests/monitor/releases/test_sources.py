@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from monitor.terminal.problem import Stop
+from sources.sqlite import Sqlite
 from tests.monitor.releases.desk import Desk, people, rows_of
 
 Change = Callable[[], None]
@@ -69,6 +70,23 @@ def test_a_release_of_files(desk: Desk, made: Callable[[Path, pd.DataFrame], tup
     (desk.folder / "people.parquet").unlink()
     desk.source, change = made(desk.folder, people())
     _goes_all_the_way(desk, change)
+
+
+def test_an_export_connects_twice(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once to judge and read the table, once to see that it is still the same before the file gets its name."""
+    (desk.folder / "people.parquet").unlink()
+    desk.source, _ = _sqlite(desk.folder, people())
+    desk.write(person_key="id", remedies=[{"remedy": "suppress"}]).approve("suppress")
+    connections = []
+    connect = Sqlite.__enter__
+
+    def counted(source: Sqlite) -> Sqlite:
+        connections.append(source)
+        return connect(source)
+
+    monkeypatch.setattr(Sqlite, "__enter__", counted)
+    desk.export("out.csv", remedy="suppress")
+    assert len(connections) == 2
 
 
 @pytest.mark.postgres
