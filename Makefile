@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 EXTRAS ?= postgres
 BIN    := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
 READY  := $(VENV)/.ready
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
@@ -11,20 +12,25 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 help:  ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-$(READY): pyproject.toml constraints.txt
+$(RUNTIME): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "tablewatch needs Python 3.11 or newer; install it, or name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo "this Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
-	@echo 'installing 1.3 GB of packages into $(VENV): some minutes, once'
+	@echo 'installing the runtime (1.0 GB of packages) into $(VENV), once'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	@touch $(RUNTIME)
+
+$(READY): $(RUNTIME)
+	@echo 'installing what tests need ($(EXTRAS), pytest, mypy, ruff and others) into $(VENV), once'
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]' --group dev
 	@touch $(READY)
 
 setup: $(READY)  ## Make .venv and install everything
 
-demo: $(READY)  ## Build a small shop with planted faults, replay six weeks of checks, write the report
+demo: $(RUNTIME)  ## Build a small shop with planted faults, replay six weeks of checks, write the report
 	$(BIN)/tablewatch demo --dir tablewatch-demo --force
 
 test: $(READY)  ## Run the quick tests: every capability, in about five minutes

@@ -1,7 +1,7 @@
-"""Compile once, fill in later: SQL text with holes for what changes from run to run, and for what a person wrote.
+"""Compile once, fill in at each run: SQL text with placeholders for times, and for predicates of the configuration.
 
-A hole is an expression that no table can contain, compiled like any other, whose text is then replaced. It is filled
-with text that Ibis or sqlglot wrote, never with text from outside.
+A placeholder is an expression that no table can contain, compiled like any other, whose text is then replaced by text
+that Ibis or sqlglot wrote, never by text from outside (ADR 26).
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Compiler(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TimePlaceholder:
-    """A hole for a time: the time of the measurement plus a shift, as UTC or as the naive wall clock of a zone."""
+    """A placeholder for a time: the time of the measurement plus a shift, as UTC or as the naive wall clock of a zone."""
 
-    hole: str
+    text: str
     shift: timedelta
     zone: str | None
     naive: bool
 
     def at(self, now: datetime) -> datetime:
-        """Return the time that belongs into the hole, to the second."""
+        """Return the time that belongs there, to the second."""
         moment = (now + self.shift).astimezone(UTC).replace(microsecond=0)
         if self.zone is not None:
             return latest_local_time(moment, ZoneInfo(self.zone))
@@ -45,7 +45,7 @@ class TimePlaceholder:
 
 @dataclass(frozen=True, slots=True)
 class SqlTemplate:
-    """A compiled statement with holes for times."""
+    """A compiled statement with placeholders for times."""
 
     sql: str
     moments: tuple[TimePlaceholder, ...] = ()
@@ -54,7 +54,7 @@ class SqlTemplate:
         """Return the statement as it is run at a time."""
         text = self.sql
         for moment in self.moments:
-            text = text.replace(moment.hole, literals.of(moment.at(now)))
+            text = text.replace(moment.text, literals.of(moment.at(now)))
         return text
 
 
@@ -108,7 +108,7 @@ class Placeholders:
         self._filters: dict[str, tuple[str, ir.BooleanValue]] = {}
 
     def now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
-        """Return a hole for the time of the measurement plus a shift, as UTC or as a zone's naive wall clock."""
+        """Return a placeholder for the time of the measurement plus a shift, as UTC or as a zone's naive wall clock."""
         key = (shift, zone)
         if key not in self._moments:
             # SQLite keeps times as text and knows no zones: there, UTC is a naive text too
@@ -122,22 +122,22 @@ class Placeholders:
         return self._moments[key][0]
 
     def filter(self, sql: str) -> ir.BooleanValue:
-        """Return a hole for a predicate; the same one for the same text."""
+        """Return a placeholder for a predicate; the same one for the same text."""
         if sql not in self._filters:
             expression = ibis.literal(f"tablewatch where {len(self._filters)}") == ibis.literal("tablewatch")
             self._filters[sql] = (_literal_sql(expression, self._source), expression)
         return self._filters[sql][1]
 
     def compile(self, expression: ir.Expr) -> SqlTemplate:
-        """Compile an expression that may hold such holes.
+        """Compile an expression that may contain placeholders.
 
         Raises:
             QueryFailed: the engine has no such operation.
         """
         sql = self._source.compile(expression)
-        for text, (hole, _) in self._filters.items():
-            sql = sql.replace(hole, f"({text})")
-        return SqlTemplate(sql, tuple(moment for _, moment in self._moments.values() if moment.hole in sql))
+        for predicate, (text, _) in self._filters.items():
+            sql = sql.replace(text, f"({predicate})")
+        return SqlTemplate(sql, tuple(moment for _, moment in self._moments.values() if moment.text in sql))
 
 
 def _literal_sql(expression: ir.Value, compiler: Compiler) -> str:
