@@ -28,7 +28,7 @@ class Compiler(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TimePlaceholder:
-    """A placeholder for a time: the time of the measurement plus a shift, as UTC or as the naive wall clock of a zone."""
+    """Stands for the time of the measurement plus a shift, as UTC or as the naive local time of a zone."""
 
     text: str
     shift: timedelta
