@@ -2,9 +2,8 @@
 
     python -m tests.mutants [--count 40] [--seed 1]
 
-Each change is made in a copy of the tracked files and judged by the tests of its part: the quick tier first, then, where
-that notices nothing, the rest. A change that neither notices is printed with its line: a missing test, or a change that
-changes nothing.
+Each change is made in a copy of the tracked files and judged by the tests of its part: the quick tier first, then,
+where that notices nothing, the rest. A change that neither notices is a missing test, or changes nothing.
 """
 
 import argparse
