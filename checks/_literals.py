@@ -73,13 +73,15 @@ def compared(column: ir.NumericColumn, comparison: Comparison, limit: int | Deci
         Misconfigured: the engine has no such number to compare with.
     """
     kind = column.type()
-    if kind.is_floating() or dialect == "sqlite":
-        return comparison(column, _nearest(limit, kind, dialect))
-    if kind.is_decimal() and (dialect == "postgres" or kind.scale is None):
-        return comparison(column, _decimal(Fraction(limit), dt.decimal))
     units = Fraction(limit) * 10 ** _scale(kind)
     rounds_up = comparison in {operator.lt, operator.ge}
     whole = math.ceil(units) if rounds_up else math.floor(units)
+    if kind.is_floating() or dialect == "sqlite":
+        if _is_kept_exactly(limit, kind):  # else one REAL may stand for the limit and for a value beside it
+            return comparison(column, _nearest(Fraction(whole, 10 ** _scale(kind)), kind, dialect))
+        return comparison(column, _nearest(limit, kind, dialect))
+    if kind.is_decimal() and (dialect == "postgres" or kind.scale is None):
+        return comparison(column, _decimal(Fraction(limit), dt.decimal))
     low, high = _bounds(kind)
     if low <= whole <= high:
         return comparison(column, _exactly(Fraction(whole, 10 ** _scale(kind)), kind))
@@ -124,6 +126,12 @@ def unsafe_from(kind: dt.DataType) -> Fraction | None:
         return Fraction(_WHOLE_IN_A_DOUBLE)
     known = kind.is_decimal() and kind.scale is not None
     return Fraction(10) ** int(_SAFE_DIGITS - kind.scale) if known else None
+
+
+def _is_kept_exactly(limit: int | Decimal, kind: dt.DataType) -> bool:
+    """Check whether SQLite keeps the numbers of a type exactly that are as large as a limit."""
+    unsafe = unsafe_from(kind)
+    return unsafe is not None and abs(Fraction(limit)) < (unsafe if _scale(kind) else 2**63)
 
 
 def is_imprecise(column: ir.Column) -> ir.BooleanValue:
@@ -179,7 +187,7 @@ def comparable(column: ir.Column) -> ir.Column:
     return column.cast("string") if kind.is_uuid() or isinstance(kind, Enum) else column
 
 
-def _nearest(value: int | Decimal, kind: dt.DataType, dialect: str) -> ir.Scalar:
+def _nearest(value: int | Decimal | Fraction, kind: dt.DataType, dialect: str) -> ir.Scalar:
     """Return a literal of the number, or of the nearest that the column can hold, with its type left open."""
     if value == int(value) and -(2**63) <= value < 2**63 and not kind.is_floating():
         return ibis.literal(int(value))

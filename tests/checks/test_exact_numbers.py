@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -79,6 +79,14 @@ def _stored(dialect: str, values: list[Decimal]) -> list[object]:
 
 @pytest.mark.parametrize("dialect", ENGINES)
 @given(case=_cases(), exclusive=st.booleans(), upper=st.booleans())
+@example(  # the REAL of SQLite that is nearest to the limit is that of the value
+    case=("DECIMAL(38, 10)", [Decimal("-99999.9999999994")], Decimal("-99999.99999999941")), exclusive=False, upper=True
+)
+@example(  # as a whole number the value is kept exactly, the limit is not
+    case=("DECIMAL(38, 0)", [Decimal(27942405962071215)], Decimal("27942405962071214.9")),
+    exclusive=False,
+    upper=False,
+)
 @settings(max_examples=examples(4 * EXAMPLES))
 def test_a_range_of_decimals_is_exact(dialect, case, exclusive, upper):
     """Counts the rows that arithmetic with fractions counts; where SQLite cannot know, it does not pass."""
