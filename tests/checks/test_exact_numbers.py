@@ -87,6 +87,9 @@ def _stored(dialect: str, values: list[Decimal]) -> list[object]:
     exclusive=False,
     upper=False,
 )
+@example(  # and so are integers
+    case=("BIGINT", [Decimal(-99999999999999999)], Decimal("-99999999999999998.5")), exclusive=False, upper=False
+)
 @settings(max_examples=examples(4 * EXAMPLES))
 def test_a_range_of_decimals_is_exact(dialect, case, exclusive, upper):
     """Counts the rows that arithmetic with fractions counts; where SQLite cannot know, it does not pass."""
