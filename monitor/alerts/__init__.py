@@ -1,9 +1,9 @@
 """Alerts: which channel is notified of which incident, when, in which words, and how the message is delivered.
 
-    outbox row ─> notify: route ─> decide ─> hold? ─> batch ─> message ─> delivery row ─> dispatch ─> channels/
+    outbox row ─> notify: route ─> decide ─> hold? ─> batch ─> message ─> delivery row ─> dispatch ─> a channel
 
 In: transitions of incidents in the store's outbox. Out: messages, at least once, with a stable id. Decided by pure
 functions: `decide` (is there news for a channel), `route` (which channels), `hold`, `quiet_hours`, `inhibition` and
 `batch` (not now, and until when). `message` and `wording` compose; `notify` does all of it on a store; `dispatch`
-sends what is due; `channels/` holds one file for each kind of channel.
+sends what is due through the kind of its channel (`monitor.channels`).
 """

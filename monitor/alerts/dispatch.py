@@ -16,21 +16,21 @@
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from checks import Outcome, PlainEnglish
-from monitor.alerts.attempts import LONGEST_WAIT, Attempt, DeliveryFailed, DeliverySucceeded, next_try
-from monitor.alerts.channels import apprise_channel as apprise_door
-from monitor.alerts.channels import webhook
+from monitor.alerts.attempts import next_try
 from monitor.alerts.message import compose
+from monitor.channels import LONGEST_WAIT, Attachment, Attempt, DeliveryFailed, DeliverySucceeded, Mail, OutgoingMessage
 from monitor.config.project import Project
 from monitor.scan import results as boundary
 from store import FailPoint, reached
 
 if TYPE_CHECKING:
+    from monitor.channels.standard_webhooks import Network
     from store import Delivery, Store, WriteTransaction
 
 AT_ONCE: Final = 4
@@ -226,27 +226,27 @@ def dispatch(project: Project, store: "Store", *, holder: str, sender: "Sender |
     return done
 
 
-def send(project: Project, delivery: "Delivery", network: webhook.Network | None = None) -> Attempt:
+def send(project: Project, delivery: "Delivery", network: "Network | None" = None) -> Attempt:
     """Send a delivery once through its channel. Whatever goes wrong is a `DeliveryFailed`."""
     made = boundary.run_guarded(lambda: _sent_through(project, delivery, network))
     return DeliveryFailed(made.message.render(PlainEnglish())) if isinstance(made, Outcome) else made
 
 
-def _sent_through(project: Project, delivery: "Delivery", network: webhook.Network | None) -> Attempt:
+def _sent_through(project: Project, delivery: "Delivery", network: "Network | None") -> Attempt:
     channel = project.config.alerts.channels.get(delivery.channel)
     if channel is None:
         return DeliveryFailed("its channel is not in the configuration any more", permanent=True)
-    if channel.webhook is not None:
-        now = project.clock.now()
-        return webhook.deliver(channel.webhook, delivery.payload, message_id=delivery.id, now=now, network=network)
-    composed_message = compose(delivery.payload)
-    mail = apprise_door.Mail(
-        composed_message.title,
-        composed_message.text,
-        composed_message.html,
-        apprise_door.attachments_of(delivery.payload),
+    message = OutgoingMessage(
+        delivery.id, delivery.payload, project.clock.now(), mail=lambda: _mail_of(delivery.payload), network=network
     )
-    return apprise_door.deliver(channel.apprise or "", mail, message_id=delivery.id)
+    return channel.kind.send(channel.settings, message)
+
+
+def _mail_of(payload: Mapping[str, Any]) -> Mail:
+    """Return a stored payload as people read it, with its files."""
+    composed = compose(payload)
+    files = [Attachment(file["name"], file["mime"], file["text"]) for file in payload.get("attachments", ())]
+    return Mail(composed.title, composed.text, composed.html, files)
 
 
 def _mark(tx: "WriteTransaction", delivery: "Delivery", attempt: Attempt, *, now: datetime, holder: str) -> Dispatched:

@@ -130,7 +130,7 @@ def weekly(project: Project, report: "WeeklyReport", channel: str, *, now: datet
 
     People get the figures as text, a page for mail, and the report as a file; a webhook gets it as JSON (`parts_of`).
     """
-    from monitor.alerts.channels.mail import parts_of
+    from monitor.alerts.report_message import parts_of
 
     writer = MessageComposer(project, now)
     voice = writer.voice(channel)

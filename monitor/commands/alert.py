@@ -275,9 +275,9 @@ def try_out(
 
     Example: tablewatch alert test data-team --as resolved
     """
-    from monitor.alerts.attempts import DeliveryFailed
     from monitor.alerts.dispatch import send
     from monitor.alerts.trial_message import TrialMessageKind, trial_message
+    from monitor.channels import DeliveryFailed
     from monitor.config.project import Project
 
     invocation: Invocation = ctx.obj

@@ -8,7 +8,7 @@ Read `load`, `model`, `project`; `cron` and `scalars` are its small words, `sele
 
 from monitor.config._errors import ConfigError
 from monitor.config._files import files_of, find, patterns_of
-from monitor.config.alerts_model import Alerts, Channel, Match, QuietHours, Route, Webhook
+from monitor.config.alerts_model import Alerts, Channel, Match, QuietHours, Route
 from monitor.config.budgets_model import Budget
 from monitor.config.load import Loaded, load, load_for, load_readable
 from monitor.config.model import (
@@ -60,7 +60,6 @@ __all__ = [
     "Source",
     "Storage",
     "Table",
-    "Webhook",
     "Weekdays",
     "WeeklyReportPlan",
     "files_of",

@@ -5,7 +5,9 @@ in the URLs of sources and of the store are masked by `monitor.terminal.redactio
 """
 
 from collections.abc import Iterator
+from functools import reduce
 
+from monitor.channels import KINDS
 from monitor.config.checks import child, entries
 from monitor.config.yaml_nodes import Node
 from monitor.terminal.redaction import MASK
@@ -22,11 +24,11 @@ def hide_secrets(tree: Node) -> set[str]:
 def _places(tree: Node) -> Iterator[tuple[Node, bool]]:
     """Yield the values that are secret, and whether each is an address."""
     for channel in entries(child(child(tree, "alerts"), "channels")).values():
-        hook = child(channel, "webhook")
-        for place, key in ((channel, "apprise"), (hook, "url"), (hook, "secret")):
-            node = child(place, key)
-            if node is not None:
-                yield node, key != "secret"
+        for kind in KINDS.values():
+            for secret in kind.secrets:
+                node = reduce(child, secret.keys, child(channel, kind.name))
+                if node is not None:
+                    yield node, secret.is_address
     heartbeat = child(child(tree, "daemon"), "heartbeat_url")
     if heartbeat is not None:
         yield heartbeat, True

@@ -1,35 +1,50 @@
 """The shape of `alerts`: when an incident opens and closes, who hears of it, where and when."""
 
 from datetime import timedelta
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from annotated_types import Ge, Le, MinLen
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from checks import Kind, Severity
+from monitor.channels import KINDS, ChannelKind
 from monitor.config.scalars import Clock, Duration, PositiveDuration, Section, Weekdays, Zone
 
 
-class Webhook(Section):
-    """An address that takes signed JSON."""
+class _ChannelOfAKind(Section):
+    """Where alerts go: settings of exactly one kind, under the kind's name."""
 
-    url: Annotated[str, Field(pattern="^https?://")]
-    secret: str | None = Field(None, description="Key of the signature (HMAC).")
-    allow_private: bool = Field(default=False, description="Whether the address may lie in a private network.")
-
-
-class Channel(Section):
-    """Where alerts go: exactly one of `apprise`, `webhook`."""
-
-    apprise: str | None = Field(None, description="An Apprise URL.")
-    webhook: Webhook | None = None
-    locale: Literal["en", "ja"] | None = None
+    if TYPE_CHECKING:
+        locale: Literal["en", "ja"] | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        if (self.apprise is None) == (self.webhook is None):
-            raise ValueError("a channel has exactly one of apprise, webhook")
+        if sum(getattr(self, name) is not None for name in KINDS) != 1:
+            raise ValueError(f"a channel has exactly one of {', '.join(KINDS)}")
         return self
+
+    @property
+    def kind(self) -> ChannelKind:
+        """Return what kind of channel it is."""
+        return next(kind for name, kind in KINDS.items() if getattr(self, name) is not None)
+
+    @property
+    def settings(self) -> Any:
+        """Return the settings of its kind."""
+        return getattr(self, self.kind.name)
+
+
+if TYPE_CHECKING:
+    Channel = _ChannelOfAKind
+else:
+    Channel = create_model(
+        "Channel",
+        __base__=_ChannelOfAKind,
+        __module__=__name__,
+        __doc__=f"Where alerts go: exactly one of {', '.join(f'`{name}`' for name in KINDS)}.",
+        **{name: (kind.settings | None, Field(None, description=kind.description)) for name, kind in KINDS.items()},
+        locale=(Literal["en", "ja"] | None, None),
+    )
 
 
 class Match(Section):

@@ -105,8 +105,8 @@ def _keep_all(project: Project, report: "WeeklyReport", files: Sequence[tuple[Pa
 def _delivery(project: Project, report: "WeeklyReport", channel: str, delivery_id: str, now: datetime) -> Delivery:
     from dataclasses import replace
 
-    from monitor.alerts.channels.mail import parts_of
     from monitor.alerts.operational import weekly
+    from monitor.alerts.report_message import parts_of
     from monitor.terminal.localizer import Localizer
 
     configured = project.config.alerts.channels[channel]

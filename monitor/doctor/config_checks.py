@@ -72,17 +72,11 @@ def sql_can_be_read(loaded: Loaded) -> Iterator[Problem]:
 
 
 def channels_are_understood(loaded: Loaded) -> Iterator[Problem]:
-    """Ask Apprise whether it knows the service that each address names, and can read the address; nothing is sent."""
+    """Ask each channel's kind whether its settings can work, as far as can be told without sending anything."""
     for name, channel in loaded.config.alerts.channels.items():
-        if channel.apprise is not None and not _apprise_understands(channel.apprise):
-            text = "Apprise does not understand this address; its documentation has the form of each service"
-            yield loaded.problem(("alerts", "channels", name, "apprise"), "config.channel", text)
-
-
-def _apprise_understands(url: str) -> bool:
-    from monitor.alerts.channels.apprise_channel import understands
-
-    return understands(url)
+        text = channel.kind.problem(channel.settings)
+        if text is not None:
+            yield loaded.problem(("alerts", "channels", name, channel.kind.name), "config.channel", text)
 
 
 def signatures_have_a_key(loaded: Loaded) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from monitor.alerts.channels.webhook import body_of
+from monitor.channels.standard_webhooks import body_of
 from tests.monitor.alerts.receivers import Handler, Request, verified
 
 SECRET: Final = "canary-key"  # noqa: S105 - of an endpoint of ours

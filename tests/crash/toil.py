@@ -11,10 +11,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from monitor.alerts.attempts import DeliverySucceeded
 from monitor.alerts.dispatch import dispatch
 from monitor.alerts.notify import notify
 from monitor.alerts.operational import OperationalEvent
+from monitor.channels import DeliverySucceeded
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project

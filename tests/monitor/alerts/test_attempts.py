@@ -3,7 +3,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alerts.attempts import JITTER, LONGEST_WAIT, SCHEDULE, next_try, read_retry_after
+from monitor.alerts.attempts import JITTER, SCHEDULE, next_try
+from monitor.channels import LONGEST_WAIT
+from monitor.channels.standard_webhooks import read_retry_after
 
 NOW = datetime(2026, 11, 16, 8, tzinfo=UTC)
 IDS = st.text("0123456789abcdef", min_size=24, max_size=24).map("msg_{}".format)

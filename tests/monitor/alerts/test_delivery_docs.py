@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from monitor.alerts.attempts import SCHEDULE, DeliveryFailed, DeliverySucceeded
-from monitor.alerts.channels.webhook import deliver
-from monitor.config import Webhook
+from monitor.alerts.attempts import SCHEDULE
+from monitor.channels import DeliveryFailed, DeliverySucceeded, Webhook
+from monitor.channels.standard_webhooks import deliver
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "delivery.md").read_text(encoding="utf-8")
 
@@ -60,7 +60,7 @@ def test_the_example_takes_our_messages_once_and_nobody_elses(example: Any, caps
 
 def test_the_example_notices_every_change(example: Any) -> None:
     """A byte of the body, the id or the time that is not what was signed makes a message false."""
-    from monitor.alerts.channels.webhook import sign
+    from monitor.channels.standard_webhooks import sign
 
     stamp = int(datetime.now(UTC).timestamp())
     body = json.dumps({"title": "x"}).encode()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from monitor.alerts.attempts import SCHEDULE, Attempt, DeliveryFailed, DeliverySucceeded
-from monitor.alerts.channels.webhook import Network, body_of
+from monitor.alerts.attempts import SCHEDULE
 from monitor.alerts.dispatch import AT_ONCE, LEASE, LEFT_AFTER, LONGEST_REST, Dispatched, Dispatcher, dispatch, send
+from monitor.channels import Attempt, DeliveryFailed, DeliverySucceeded
+from monitor.channels.standard_webhooks import Network, body_of
 from monitor.clock import SimulatedClock
 from monitor.config.project import Project
 from store import Delivery, DeliveryState
@@ -276,7 +277,7 @@ def test_a_sender_that_stumbles_is_a_failure_like_others(tmp_path: Path, monkeyp
     def stumbling(*_: object, **__: object) -> Attempt:
         raise KeyError("token=secret")
 
-    monkeypatch.setattr("monitor.alerts.channels.webhook.deliver", stumbling)
+    monkeypatch.setattr("monitor.channels.standard_webhooks.deliver", stumbling)
     project = speaking_to(tmp_path, {"hook": "http://127.0.0.1:9/"})
     with project.open_store() as store:
         add(store, message(1))

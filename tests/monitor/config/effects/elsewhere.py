@@ -10,7 +10,7 @@ _KEPT: Final = "counts are kept from run to run, over changes of the table"
 _SERVER: Final = "needs an address that answers"
 _WAITS: Final = "needs a server or a statement that does not answer"
 
-_CHANNELS: Final = "tests/monitor/alerts/channels/"
+_KINDS: Final = "tests/monitor/channels/"
 _DAEMON: Final = "tests/monitor/daemon/"
 _RELEASES: Final = "tests/monitor/releases/"
 _SCAN: Final = "tests/monitor/scan/"
@@ -47,9 +47,13 @@ ELSEWHERE: Final = tuple(
             "tests/monitor/reporting/test_release_pages.py::test_the_record_tells_everything_that_was_kept",
             _STATE,
         ),
-        ("Webhook.url", f"{_CHANNELS}test_webhook.py::test_a_message_arrives_signed", _SERVER),
-        ("Webhook.secret", f"{_CHANNELS}test_webhook.py::test_without_a_secret_nothing_is_signed", _SERVER),
-        ("Channel.apprise", f"{_CHANNELS}test_apprise_channel.py::test_a_mail_that_is_not_taken_is_a_failure", _SERVER),
+        ("Webhook.url", f"{_KINDS}test_standard_webhooks.py::test_a_message_arrives_signed", _SERVER),
+        ("Webhook.secret", f"{_KINDS}test_standard_webhooks.py::test_without_a_secret_nothing_is_signed", _SERVER),
+        (
+            "Channel.apprise",
+            f"{_KINDS}test_apprise_services.py::test_a_mail_that_is_not_taken_is_a_failure",
+            _SERVER,
+        ),
         (
             "Budget.people",
             "tests/monitor/commands/test_budget.py::test_tables_of_the_same_people_have_one_total",
@@ -115,7 +119,7 @@ ELSEWHERE: Final = tuple(
         ),
         (
             "Webhook.allow_private",
-            f"{_CHANNELS}test_webhook.py::test_a_name_that_changes_its_meaning_reaches_nothing",
+            f"{_KINDS}test_standard_webhooks.py::test_a_name_that_changes_its_meaning_reaches_nothing",
             _SERVER,
         ),
     )

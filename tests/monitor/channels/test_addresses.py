@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alerts.channels.addresses import (
+from monitor.channels.addresses import (
     AddressRefused,
     HostLookup,
     NotResolved,

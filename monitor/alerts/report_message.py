@@ -29,7 +29,7 @@ def parts_of(report: WeeklyReport, channel: Channel, voice: Localizer, redactor:
     The file comes as `attachments`: a sequence of `{name, mime, text}`. Everything is made now, so that a message that
     is sent again says the same.
     """
-    if channel.webhook is not None:
+    if channel.kind.reads_json:
         return {"report": redactor.value(shape.as_json(report, voice))}
     page = render.as_html(report, voice, redact=redactor)
     name = f"tablewatch-{report.week}-{voice.language}.html"

@@ -12,8 +12,8 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from monitor.alerts.attempts import Attempt, DeliveryFailed, DeliverySucceeded
-from monitor.alerts.channels.apprise_channel import ID_HEADER, Attachment, Mail, deliver, understands
+from monitor.channels import Attachment, Attempt, DeliveryFailed, DeliverySucceeded, Mail
+from monitor.channels.apprise_services import ID_HEADER, deliver, understands
 from tests.monitor.alerts.receivers import answering, listening, trap
 
 MAIL = Mail("Data downtime", "one\ntwo", "<html><body><table><tr><td>three &amp; four</td></tr></table></body></html>")

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alerts.attempts import Attempt, DeliveryFailed, DeliverySucceeded
-from monitor.alerts.channels import webhook as sender
-from monitor.alerts.channels.timed_socket import MOST_READ, TimedSocket
-from monitor.alerts.channels.webhook import Network, WebhookUnusable, body_of, deliver, sign
-from monitor.config import Webhook
+from monitor.channels import Attempt, DeliveryFailed, DeliverySucceeded, Webhook
+from monitor.channels import standard_webhooks as sender
+from monitor.channels.standard_webhooks import Network, WebhookUnusable, body_of, deliver, sign
+from monitor.channels.timed_socket import MOST_READ, TimedSocket
 from tests.monitor.alerts.receivers import Handler, Request, answering, certificate, listening, trap, verified
 
 NOW = datetime(2026, 11, 16, 8, tzinfo=UTC)

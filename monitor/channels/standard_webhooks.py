@@ -18,14 +18,15 @@ import json
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from monitor.alerts.attempts import Attempt, DeliveryFailed, DeliverySucceeded, read_retry_after
-from monitor.alerts.channels.addresses import AddressError, HostLookup, Resolver, checked_addresses, system_resolver
-from monitor.alerts.channels.timed_socket import MOST_READ, TimedSocket, TooLong
-from monitor.config import Webhook
+from monitor.channels.addresses import AddressError, HostLookup, Resolver, checked_addresses, system_resolver
+from monitor.channels.kind import LONGEST_WAIT, Attempt, DeliveryFailed, DeliverySucceeded
+from monitor.channels.timed_socket import MOST_READ, TimedSocket, TooLong
+from monitor.channels.webhook import Webhook
 from monitor.terminal.version import version
 
 DEADLINE: Final = 15.0
@@ -252,3 +253,21 @@ def _said_of(error: OSError | http.client.HTTPException) -> str:
             return "what came back is no HTTP"
         case _:
             return "the other side cannot be reached"
+
+
+def read_retry_after(value: str | None, now: datetime) -> timedelta | None:
+    """Read a Retry-After header (RFC 9110, 10.2.3): seconds or a date; between nothing and `LONGEST_WAIT`.
+
+    None when there is none, or when it cannot be understood.
+    """
+    text = (value or "").strip()
+    if text.isascii() and text.isdigit():
+        seconds = int(text) if len(text) < 10 else LONGEST_WAIT.total_seconds()
+        return min(timedelta(seconds=seconds), LONGEST_WAIT)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if moment.tzinfo is None:  # what RFC 5322 writes as -0000: UTC, from an unknown place
+        moment = moment.replace(tzinfo=UTC)
+    return min(max(moment - now, timedelta(0)), LONGEST_WAIT)

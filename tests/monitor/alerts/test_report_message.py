@@ -4,8 +4,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from monitor.alerts.channels.mail import MOST_BYTES, body_of, parts_of
-from monitor.config import Channel, Webhook
+from monitor.alerts.report_message import MOST_BYTES, body_of, parts_of
+from monitor.channels import Webhook
+from monitor.config import Channel
 from monitor.reporting.model import IncidentList, WeeklyReport
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import MASK, Redactor

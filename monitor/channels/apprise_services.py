@@ -9,12 +9,11 @@ import logging
 import re
 import threading
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.alerts.attempts import Attempt, DeliveryFailed, DeliverySucceeded
+from monitor.channels.kind import Attachment, Attempt, DeliveryFailed, DeliverySucceeded, Mail
 
 if TYPE_CHECKING:
     import apprise
@@ -28,25 +27,6 @@ ID_HEADER: Final = "X-Tablewatch-Id"
 _TAKES_HEADERS: Final = frozenset({"mailto", "mailtos", "json", "jsons", "xml", "xmls", "form", "forms"})
 _IMPORTING: Final = threading.Lock()
 _STATUS: Final = re.compile(r"\berror=([1-5]\d\d)\b")
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """A file that goes with a message, where the service takes files."""
-
-    name: str
-    mime: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mail:
-    """What is said: plain text for chats and pagers, a page for mail, and what goes with it."""
-
-    title: str
-    text: str
-    html: str | None = None
-    attachments: Sequence[Attachment] = ()
 
 
 def deliver(url: str, mail: Mail, *, message_id: str) -> Attempt:
@@ -164,8 +144,3 @@ def _why(entries: Iterable[str]) -> str:
         if status is not None:
             return f"the service answered {status[1]}"
     return "the service could not be reached, or did not take it"
-
-
-def attachments_of(payload: Mapping[str, Any]) -> Sequence[Attachment]:
-    """Return the files of a stored payload."""
-    return [Attachment(one["name"], one["mime"], one["text"]) for one in payload.get("attachments", ())]
