@@ -25,10 +25,10 @@ def _places(tree: Node) -> Iterator[tuple[Node, bool]]:
     """Yield the values that are secret, and whether each is an address."""
     for channel in entries(child(child(tree, "alerts"), "channels")).values():
         for kind in KINDS.values():
-            for secret in kind.secrets:
-                node = reduce(child, secret.keys, child(channel, kind.name))
+            for place in kind.secrets:
+                node = reduce(child, place.keys, child(channel, kind.name))
                 if node is not None:
-                    yield node, secret.is_address
+                    yield node, place.is_address
     heartbeat = child(child(tree, "daemon"), "heartbeat_url")
     if heartbeat is not None:
         yield heartbeat, True
