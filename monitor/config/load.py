@@ -15,7 +15,7 @@ from monitor.config._errors import ConfigError
 from monitor.config._files import ConfigFiles, find
 from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hierarchies
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
-from monitor.config._secrets import hide_secrets
+from monitor.config._secrets import hide_secrets, secret_keys
 from monitor.config._substitute import UNFILLED, Substitution
 from monitor.config.alerts_model import Match
 from monitor.config.checks import CheckBuilder, build_checks, child, entries, items, text
@@ -112,8 +112,9 @@ def _load(path: Path | str, environment: Mapping[str, str] | None) -> Loaded:
     tree = files.read(Path(path), substitution)
     problems = [*files.problems, *substitution.problems]
     if tree is None:
-        raise _error(problems, files, Redactor(substitution.secrets))
-    redactor = Redactor(substitution.secrets | hide_secrets(tree), published=_published(tree))
+        raise _error(problems, files, Redactor(substitution.secrets, keys=secret_keys()))
+    secrets = substitution.secrets | hide_secrets(tree)
+    redactor = Redactor(secrets, published=_published(tree), keys=secret_keys())
     workshop, hierarchies = build_checks(tree), build_hierarchies(tree)
     config, errors = _validate(tree, workshop, hierarchies)
     problems += [*workshop.problems, *hierarchies.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
@@ -169,7 +170,8 @@ def load_readable(path: Path, *, environment: Mapping[str, str] | None = None) -
             config = Config.model_validate(fixed | {key: named[key] for key in named if key != "storage"})
         except ValidationError:
             continue
-        redactor = Redactor(substitution.secrets | hide_secrets(tree), published={config.project})
+        secrets = substitution.secrets | hide_secrets(tree)
+        redactor = Redactor(secrets, published={config.project}, keys=secret_keys())
         read = tuple(Path(name) for name in files.texts)
         return Loaded(
             config=config,

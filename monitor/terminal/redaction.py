@@ -7,6 +7,7 @@ URL.
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Final
 from unicodedata import category
 
@@ -62,22 +63,28 @@ _QUERY_SECRET = re.compile(
     r"[\w.-]*=)[^\s&;\"'#]+",
     re.IGNORECASE,
 )
-_KEYED = re.compile(
-    r"""(?P<before>\b(?:secret|password|token|apprise|heartbeat_url|url(?=["']?\s*:\s*["']?https?://))["']?\s*:\s*)"""
-    r"""(?:"[^"]*"?|'[^']*'?|[^\s"',}\]][^,}\]]*)"""
-)
-"""What stands after a key that holds a secret, in YAML or JSON, to the end of the value as far as a line tells."""
+_SECRET_KEYS = frozenset({"secret", "password", "token"})
+"""Keys that are taken for secrets whatever the configuration says."""
 
 
 class Redactor:
     """Masks known secrets, and passwords in URLs, in any text or JSON value."""
 
-    def __init__(self, secrets: Iterable[str] = (), *, published: Iterable[str] = (), urls: bool = True) -> None:
+    def __init__(
+        self,
+        secrets: Iterable[str] = (),
+        *,
+        published: Iterable[str] = (),
+        keys: Iterable[str] = (),
+        urls: bool = True,
+    ) -> None:
         """Remember secrets; `published` names (tables, checks, the project) identify results and are never masked.
 
+        `keys` hold secrets in lines of a file that cannot be read (`line`), beside `secret`, `password` and `token`.
         `urls=False` lets the passwords of URLs through, for a person who asked to see them.
         """
         self._urls = urls
+        self._keyed = _keyed(_SECRET_KEYS.union(keys))
         names = set(secrets) - set(published)
         lines = {line.strip() for secret in names for line in secret.splitlines()}
         self._secrets = sorted({text for text in names | lines if len(text) >= _SHORTEST}, key=len, reverse=True)
@@ -94,7 +101,7 @@ class Redactor:
 
     def line(self, text: str) -> str:
         """Mask every secret in a line of a configuration, which nobody may have been able to read as a whole."""
-        return self(_KEYED.sub(rf"\g<before>{MASK}", text) if self._urls else text)
+        return self(self._keyed.sub(rf"\g<before>{MASK}", text) if self._urls else text)
 
     def value(self, value: Any) -> Any:
         """Mask every secret in a JSON value; the shape stays."""
@@ -105,3 +112,13 @@ class Redactor:
         if isinstance(value, list | tuple):
             return [self.value(item) for item in value]
         return value
+
+
+@cache
+def _keyed(keys: frozenset[str]) -> re.Pattern[str]:
+    """Match what stands after a key that holds a secret, in YAML or JSON, to the end of the value in its line."""
+    words = "|".join(sorted(map(re.escape, keys)))
+    return re.compile(
+        rf"""(?P<before>\b(?:{words}|url(?=["']?\s*:\s*["']?https?://))["']?\s*:\s*)"""
+        r"""(?:"[^"]*"?|'[^']*'?|[^\s"',}\]][^,}\]]*)"""
+    )

@@ -50,7 +50,7 @@ def main(folder: Path) -> None:
     """Configure, mask, check and send with it."""
     KINDS[DummyKind.name] = DummyKind()
     from monitor.alerts.dispatch import send
-    from monitor.config import Channel, load
+    from monitor.config import Channel, ConfigError, load
     from monitor.config.project import Project
     from monitor.doctor.config_checks import channels_are_understood
     from store import Delivery, MessageSubject
@@ -62,6 +62,16 @@ def main(folder: Path) -> None:
     assert "correct-horse" not in loaded.redactor("the pin is correct-horse")
     assert [problem.message for problem in channels_are_understood(loaded)] == ["the number is too short"]
     assert set(Channel.model_json_schema()["$defs"]["Dummy"]["properties"]) == {"number", "pin"}
+
+    file.write_text(CONFIGURATION.replace('"correct-horse"}', "correct-horse]"), encoding="utf-8")
+    try:
+        load(file)
+    except ConfigError as error:
+        lines = [error.redactor.line(problem.excerpt or "") for problem in error.problems]
+        assert any("pin: ***" in line for line in lines), lines
+        assert not any("correct-horse" in line for line in lines), lines
+    else:
+        raise AssertionError("this YAML cannot be read")
 
     def sent(channel):
         now = datetime(2026, 11, 23, tzinfo=UTC)

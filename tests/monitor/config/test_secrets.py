@@ -53,6 +53,24 @@ def test_a_path_that_is_no_token_destroys_no_text(load_text: Load, small: str) -
 
 
 @pytest.mark.parametrize(
+    "torn",
+    [
+        "alerts: {channels: {a: {apprise: 'slack://abcdefgh'}]",
+        "alerts: {channels: {a: {webhook: {url: 'https://h/abcdefgh', secret: abcdefgh]",
+        "storage: {signature_key: abcdefgh-abcdefgh]",
+        "daemon: {heartbeat_url: 'https://h/abcdefgh']",
+    ],
+)
+def test_a_line_that_cannot_be_read_does_not_show_them(load_text: Load, small: str, torn: str) -> None:
+    """Where YAML is broken no value has a place; the quoted line is masked by its keys."""
+    with pytest.raises(ConfigError) as caught:
+        load_text(f"{small}{torn}\n", {})
+    shown = [caught.value.redactor.line(problem.excerpt or "") for problem in caught.value.problems]
+    assert any("***" in line for line in shown)
+    assert not any("abcdefgh" in line for line in shown)
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         "alerts: {channels: {a: {webhook: {url: 'ftp://h/abcdefgh'}}}}",

@@ -66,7 +66,7 @@ def test_short_values_do_not_destroy_texts() -> None:
 )
 def test_secrets_in_a_line_that_nobody_could_read(line: str, shown: str) -> None:
     """A quoted line of a broken configuration shows no value of a key that holds a secret."""
-    assert Redactor().line(line) == shown
+    assert Redactor(keys=["apprise", "heartbeat_url"]).line(line) == shown
 
 
 def test_values_keep_their_shape() -> None:
