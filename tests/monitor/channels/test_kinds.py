@@ -24,5 +24,5 @@ def test_a_kind_says_what_is_secret(kind):
 
 def test_a_channel_is_of_one_kind():
     """The error names the kinds that there are."""
-    with pytest.raises(ValueError, match="exactly one of apprise, webhook"):
+    with pytest.raises(ValueError, match=f"exactly one of {', '.join(KINDS)}"):
         Channel()
