@@ -30,7 +30,7 @@ from monitor.scan import results as boundary
 from store import FailPoint, reached
 
 if TYPE_CHECKING:
-    from monitor.channels.standard_webhooks import Network
+    from monitor.channels.addresses import Network
     from store import Delivery, Store, WriteTransaction
 
 AT_ONCE: Final = 4

@@ -142,11 +142,10 @@ def weekly(project: Project, report: "WeeklyReport", channel: str, *, now: datet
         "blocks": list(_weekly_blocks(report, voice)),
         "lines": [],
         "week": str(report.week),
-        **parts_of(report, project.config.alerts.channels[channel], voice, project.loaded.redactor),
     }
-    return enqueue(
-        channel, MessageSubject.REPORT, writer.payload("tablewatch.report-mail/1", channel, content), now=now
-    )
+    parts = parts_of(report, project.config.alerts.channels[channel], voice, project.loaded.redactor)  # masks itself
+    payload = {**writer.payload("tablewatch.report-mail/1", channel, content), **parts}
+    return enqueue(channel, MessageSubject.REPORT, payload, now=now)
 
 
 def _operation(writer: MessageComposer, channel: str, happened: OperationalEvent) -> Mapping[str, Any]:

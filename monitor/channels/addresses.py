@@ -12,6 +12,7 @@ name that means another place a moment later (DNS rebinding) reaches nothing. Th
 import ipaddress
 import queue
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from typing import Final, TypeAlias
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
 """Gives the numeric addresses of a name, in the order in which they are to be tried; raises OSError."""
 
+DEADLINE: Final = 15.0
+"""Seconds for everything: the name, the connection, TLS, sending and the answer."""
 _V4: Final = {
     "0.0.0.0/8": "unspecified",
     "10.0.0.0/8": "private",
@@ -152,3 +155,17 @@ def _resolve_within(question: HostLookup, resolve: Resolver) -> Sequence[str]:
     if found is None:
         raise NotResolved("its name could not be resolved")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """How the world is reached.
+
+    `resolve`: by default the system's resolver. `trusted`: whose certificates are trusted; by default those that the
+    system trusts. `deadline`: seconds for everything. `allow_private`: whether an address may lie in a private network.
+    """
+
+    resolve: Resolver = system_resolver
+    trusted: ssl.SSLContext | None = None
+    deadline: float = DEADLINE
+    allow_private: bool = False

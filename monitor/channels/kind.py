@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
-    from monitor.channels.standard_webhooks import Network
+    from monitor.channels.addresses import Network
 
 LONGEST_WAIT: Final = timedelta(hours=24)
 """The most that the other side may ask for, as with Retry-After."""

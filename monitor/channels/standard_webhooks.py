@@ -23,14 +23,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from monitor.channels.addresses import AddressError, HostLookup, Resolver, checked_addresses, system_resolver
+from monitor.channels.addresses import AddressError, HostLookup, Network, checked_addresses
 from monitor.channels.kind import LONGEST_WAIT, Attempt, DeliveryFailed, DeliverySucceeded
 from monitor.channels.timed_socket import MOST_READ, TimedSocket, TooLong
-from monitor.channels.webhook import Webhook
 from monitor.terminal.version import version
 
-DEADLINE: Final = 15.0
-"""Seconds for everything: the name, the connection, TLS, sending and the answer."""
 GONE: Final = 410
 _POLITE: Final = 1.0
 """Seconds in which the other side may say the rest of an answer whose meaning is known already."""
@@ -51,19 +48,6 @@ _CERTIFICATES: Final = {
 
 class WebhookUnusable(ValueError):
     """A webhook whose address or secret cannot be understood."""
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """How the world is reached.
-
-    `resolve`: by default the system's resolver. `trusted`: whose certificates are trusted; by default those that the
-    system trusts. `deadline`: seconds for everything.
-    """
-
-    resolve: Resolver = system_resolver
-    trusted: ssl.SSLContext | None = None
-    deadline: float = DEADLINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +102,10 @@ def _key(secret: str) -> bytes:
 
 
 def deliver(
-    webhook: Webhook,
+    url: str,
     payload: Mapping[str, Any],
     *,
+    secret: str | None = None,
     message_id: str,
     now: datetime,
     network: Network | None = None,
@@ -131,8 +116,9 @@ def deliver(
     be tried again, a redirect too: it is never followed.
 
     Args:
-        webhook: where to, and how to sign.
+        url: where to.
         payload: what to say, JSON.
+        secret: the key of the signature; without one nothing is signed.
         message_id: the `webhook-id`, the same at every attempt.
         now: the time of this attempt, UTC.
         network: by default the system's.
@@ -140,10 +126,10 @@ def deliver(
     network = network or Network()
     connection = TimedSocket(network.deadline)
     try:
-        place = _place(webhook.url)
+        place = _place(url)
         body = body_of(payload)
-        headers = _headers(webhook, place, body, message_id=message_id, timestamp=int(now.timestamp()))
-        ask = HostLookup(place.host, place.port, seconds=connection.left(), allow_private=webhook.allow_private)
+        headers = _headers(secret, place, body, message_id=message_id, timestamp=int(now.timestamp()))
+        ask = HostLookup(place.host, place.port, seconds=connection.left(), allow_private=network.allow_private)
         names = checked_addresses(ask, network.resolve)
         _connect(connection, place, names, network.trusted)
         return _exchange(connection, place, headers, body, now)
@@ -177,7 +163,7 @@ def _place(url: str) -> _Place:
     return _Place(secure, host, port or (443 if secure else 80), target, basic)
 
 
-def _headers(webhook: Webhook, place: _Place, body: bytes, *, message_id: str, timestamp: int) -> Mapping[str, str]:
+def _headers(secret: str | None, place: _Place, body: bytes, *, message_id: str, timestamp: int) -> Mapping[str, str]:
     headers = {
         "Host": place.named,
         "User-Agent": f"Tablewatch/{version()}",
@@ -187,8 +173,8 @@ def _headers(webhook: Webhook, place: _Place, body: bytes, *, message_id: str, t
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),
     }
-    if webhook.secret:
-        headers["webhook-signature"] = sign(webhook.secret, message_id=message_id, timestamp=timestamp, body=body)
+    if secret:
+        headers["webhook-signature"] = sign(secret, message_id=message_id, timestamp=timestamp, body=body)
     if place.authorization is not None:
         headers["Authorization"] = place.authorization
     return headers

@@ -1,5 +1,6 @@
 """Webhooks: signed JSON by Standard Webhooks 1.0."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -26,7 +27,13 @@ class WebhookKind(ChannelKind):
     def send(self, settings: Webhook, message: OutgoingMessage) -> Attempt:
         """Send the payload, signed."""
         from monitor.channels import standard_webhooks
+        from monitor.channels.addresses import Network
 
         return standard_webhooks.deliver(
-            settings, message.payload, message_id=message.id, now=message.now, network=message.network
+            settings.url,
+            message.payload,
+            secret=settings.secret,
+            message_id=message.id,
+            now=message.now,
+            network=replace(message.network or Network(), allow_private=settings.allow_private),
         )

@@ -106,14 +106,8 @@ def _delivery(project: Project, report: "WeeklyReport", channel: str, delivery_i
     from dataclasses import replace
 
     from monitor.alerts.operational import weekly
-    from monitor.alerts.report_message import parts_of
-    from monitor.terminal.localizer import Localizer
 
-    configured = project.config.alerts.channels[channel]
-    voice = Localizer(configured.locale or project.config.locale, project.config.timezone)
-    message = weekly(project, report, channel, now=now)
-    parts = parts_of(report, configured, voice, project.loaded.redactor)
-    return replace(message, id=delivery_id, payload={**message.payload, **parts})
+    return replace(weekly(project, report, channel, now=now), id=delivery_id)
 
 
 def _keep(project: Project, path: Path, text: str) -> None:

@@ -3,6 +3,7 @@ import json
 import re
 import threading
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from monitor.alerts.attempts import SCHEDULE
-from monitor.channels import DeliveryFailed, DeliverySucceeded, Webhook
+from monitor.channels import DeliveryFailed, DeliverySucceeded
+from monitor.channels.addresses import Network
 from monitor.channels.standard_webhooks import deliver
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "delivery.md").read_text(encoding="utf-8")
@@ -39,16 +41,16 @@ def test_the_example_takes_our_messages_once_and_nobody_elses(example: Any, caps
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         url = f"http://127.0.0.1:{server.server_address[1]}/"
-        ours = Webhook(url=url, secret=example.SECRET, allow_private=True)
-        other = ours.model_copy(update={"secret": "whsec_YW5vdGhlcg=="})
+        ours = partial(deliver, url, secret=example.SECRET, network=Network(allow_private=True))
+        other = partial(deliver, url, secret="whsec_" + "YW5vdGhlcg==", network=Network(allow_private=True))
         now, old = datetime.now(UTC), datetime.now(UTC) - timedelta(hours=1)
         try:
             told = [
-                deliver(ours, {"title": "first"}, message_id="msg_1", now=now),
-                deliver(ours, {"title": "first"}, message_id="msg_1", now=now),
-                deliver(ours, {"title": "second"}, message_id="msg_2", now=now),
-                deliver(other, {"title": "forged"}, message_id="msg_3", now=now),
-                deliver(ours, {"title": "played back"}, message_id="msg_4", now=old),
+                ours({"title": "first"}, message_id="msg_1", now=now),
+                ours({"title": "first"}, message_id="msg_1", now=now),
+                ours({"title": "second"}, message_id="msg_2", now=now),
+                other({"title": "forged"}, message_id="msg_3", now=now),
+                ours({"title": "played back"}, message_id="msg_4", now=old),
             ]
         finally:
             server.shutdown()

@@ -13,7 +13,8 @@ import pytest
 from monitor.alerts.attempts import SCHEDULE
 from monitor.alerts.dispatch import AT_ONCE, LEASE, LEFT_AFTER, LONGEST_REST, Dispatched, Dispatcher, dispatch, send
 from monitor.channels import Attempt, DeliveryFailed, DeliverySucceeded
-from monitor.channels.standard_webhooks import Network, body_of
+from monitor.channels.addresses import Network
+from monitor.channels.standard_webhooks import body_of
 from monitor.clock import SimulatedClock
 from monitor.config.project import Project
 from store import Delivery, DeliveryState

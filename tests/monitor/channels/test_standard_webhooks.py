@@ -4,6 +4,7 @@ import logging
 import secrets
 import ssl
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.channels import Attempt, DeliveryFailed, DeliverySucceeded, Webhook
+from monitor.channels import Attempt, DeliveryFailed, DeliverySucceeded
 from monitor.channels import standard_webhooks as sender
-from monitor.channels.standard_webhooks import Network, WebhookUnusable, body_of, deliver, sign
+from monitor.channels.addresses import Network
+from monitor.channels.standard_webhooks import WebhookUnusable, body_of, deliver, sign
 from monitor.channels.timed_socket import MOST_READ, TimedSocket
 from tests.monitor.alerts.receivers import Handler, Request, answering, certificate, listening, trap, verified
 
@@ -24,8 +26,8 @@ PAYLOAD = {"schema": "tablewatch.alert/1", "title": "給料 is stale", "n": 3}
 
 def send(url: str, *, network: Network | None = None, secret: str | None = SECRET, private: bool = True) -> Attempt:
     """Send the payload once."""
-    webhook = Webhook(url=url, secret=secret, allow_private=private)
-    return deliver(webhook, PAYLOAD, message_id="msg_1", now=NOW, network=network or Network(deadline=5))
+    network = replace(network or Network(deadline=5), allow_private=private)
+    return deliver(url, PAYLOAD, secret=secret, message_id="msg_1", now=NOW, network=network)
 
 
 def why(attempt: Attempt) -> str:
