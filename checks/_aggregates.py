@@ -21,22 +21,22 @@ _MOST_DIGITS: Final = 38
 _MILLION: Final = 1_000_000
 
 _IMPOSTORS: Final = Message(
-    "{what} takes in {found:count} values that are no numbers, though the column is one of numbers",
-    one="{what} takes in {found:count} value that is no number, though the column is one of numbers",
+    "{what} includes {found:count} non-numeric values in a numeric column",
+    one="{what} includes {found:count} non-numeric value in a numeric column",
     counted="found",
 )
 _NAN: Final = Message(
-    "{what} takes in {found:count} values that are NaN",
-    one="{what} takes in {found:count} value that is NaN",
+    "{what} includes {found:count} NaN values",
+    one="{what} includes {found:count} NaN value",
     counted="found",
 )
 _IMPRECISE: Final = Message(
-    "{what} takes in {found:count} values that SQLite keeps as REAL, which has 15 digits; they may have more",
-    one="{what} takes in {found:count} value that SQLite keeps as REAL, which has 15 digits; it may have more",
+    "{what} includes {found:count} values that SQLite stores as REAL with 15 digits; the exact values may have more",
+    one="{what} includes {found:count} value that SQLite stores as REAL with 15 digits; the exact value may have more",
     counted="found",
 )
-_RUNS_OVER: Final = Message("{what} has more than 38 digits, which DuckDB cannot hold")
-_NO_VALUE: Final = Message("{what} has no finite value: every value is NULL, or one is NaN or infinite")
+_RUNS_OVER: Final = Message("{what} has more than 38 digits, the maximum of DuckDB")
+_NO_VALUE: Final = Message("{what} has no finite value: all values are NULL, or some are NaN or infinite")
 _DOUBTS: Final = {"impostors": _IMPOSTORS, "nan": _NAN, "imprecise": _IMPRECISE}
 
 

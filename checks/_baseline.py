@@ -14,15 +14,14 @@ from checks._message import Message
 from checks.parameters.numbers import exact
 
 Weeks: TypeAlias = Annotated[
-    int, Ge(1), Le(52), Field(description="How many weeks back the same weekday is looked at.")
+    int, Ge(1), Le(52), Field(description="Number of past weeks whose same weekday forms the baseline.")
 ]
 
 
 NOTHING_YET: Final = Message(
-    "nothing to compare with yet: no measurement on this weekday in the last {weeks:count} weeks, outside incidents "
+    "no baseline yet: no measurement on this weekday in the last {weeks:count} weeks, outside incidents "
     "and planned maintenance",
-    one="nothing to compare with yet: no measurement on this weekday in the last week, outside incidents and planned "
-    "maintenance",
+    one="no baseline yet: no measurement on this weekday in the last week, outside incidents and planned maintenance",
     counted="weeks",
 )
 

@@ -153,17 +153,15 @@ class CheckParameters(BaseModel):
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=80)] | None = Field(
         None, description="Name of the check within its table; by default the type with hyphens."
     )
-    severity: Severity = Field(Severity.ERROR, description="How much a broken limit matters.")
-    why: str | None = Field(None, description="Why it matters, shown to whoever must act.")
-    runbook: str | None = Field(None, description="Where the repair is described.")
+    severity: Severity = Field(Severity.ERROR, description="Severity of a failure.")
+    why: str | None = Field(None, description="Why it matters, shown to whoever handles the incident.")
+    runbook: str | None = Field(None, description="URL or path of the runbook.")
     where: str | None = Field(
         None, description="A boolean SQL expression over the table's own columns, in the source's dialect."
     )
-    on_empty: Literal["unknown", "pass", "fail"] = Field(
-        "unknown", description="The outcome when there is no row to look at."
-    )
+    on_empty: Literal["unknown", "pass", "fail"] = Field("unknown", description="Outcome when the table has no rows.")
     warn: dict[str, Any] | None = Field(
-        None, description="Softer limits; breaking only these is a warning, not a failure."
+        None, description="Warning limits; violating only these is a warning, not a failure."
     )
 
     @property
@@ -185,14 +183,14 @@ class CheckParameters(BaseModel):
     @classmethod
     def _where_is_taken(cls, value: str | None) -> str | None:
         if value is not None and not cls.takes_where:
-            raise ValueError("this check takes no 'where'")
+            raise ValueError("this check does not support 'where'")
         return value
 
     @field_validator("on_empty")
     @classmethod
     def _on_empty_is_taken(cls, value: str) -> str:
         if value != "unknown" and not cls.takes_on_empty:
-            raise ValueError("this check takes no 'on_empty': it is about columns, and needs no row; leave it out")
+            raise ValueError("this check does not support 'on_empty': it evaluates columns, not rows; remove it")
         return value
 
     @model_validator(mode="after")
@@ -200,8 +198,8 @@ class CheckParameters(BaseModel):
         if self.warn is not None:
             strange = sorted(set(self.warn) - self.limits)
             if strange or not self.warn:
-                text = ", ".join(sorted(self.limits)) or "none, this check has no softer form"
-                raise ValueError(f"'warn' takes limits only ({text}); seen: {', '.join(strange) or 'nothing'}")
+                text = ", ".join(sorted(self.limits)) or "none, this check has no warning level"
+                raise ValueError(f"'warn' accepts limits only ({text}); seen: {', '.join(strange) or 'nothing'}")
             try:
                 self.softened()
             except ValidationError as error:
@@ -256,11 +254,11 @@ class Check(Protocol):
 
     @property
     def runbook(self) -> str | None:
-        """Where the repair is described."""
+        """URL or path of the runbook."""
 
     @property
     def severity(self) -> Severity:
-        """How much a broken limit matters."""
+        """Severity of a failure."""
 
     @property
     def where(self) -> str | None:
@@ -268,7 +266,7 @@ class Check(Protocol):
 
     @property
     def on_empty(self) -> Literal["unknown", "pass", "fail"]:
-        """The outcome when there is no row to look at."""
+        """Outcome when the table has no rows."""
 
     def softened(self) -> Self | None:
         """The same check with the limits of its `warn:` block, None without one."""

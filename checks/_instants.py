@@ -101,8 +101,8 @@ def reading_of(measurement: Measurement, column: str, measured: str) -> Reading 
     readings: Sequence[Reading] = [reading for reading in _READINGS if f"{measured}_{reading}" in measurement.values]
     problem = None
     if unparsed:
-        name = "{column}: {unparsed:count} value is not a time"
-        many = "{column}: {unparsed:count} values are not a time"
+        name = "{column}: {unparsed:count} value is not a valid timestamp"
+        many = "{column}: {unparsed:count} values are not valid timestamps"
         problem = Message(many, {"column": column, "unparsed": unparsed}, one=name, counted="unparsed")
     elif not filled:
         return unknown(UnknownReason.NO_DATA, Message("{column} is NULL in every row", {"column": column}))
@@ -160,5 +160,5 @@ def placed(limit: date, clock: ZonedReading, zone: str | None) -> datetime | Non
 
 def _without_zone(column: str) -> Message:
     return Message(
-        "{column} holds wall clocks; declare their time zone, of the source or the column", {"column": column}
+        "{column} has timestamps without a time zone; declare one for the source or the column", {"column": column}
     )

@@ -21,7 +21,7 @@ def judge(check: Check, measurement: Measurement, history: Sequence[Past] = ()) 
 
 def without_rows(check: Check) -> Outcome:
     """Return the outcome of a check that has no row to look at, as its `on_empty` says."""
-    message = Message("there is no row to look at")
+    message = Message("no rows to evaluate")
     if check.on_empty == "unknown":
         return unknown(UnknownReason.NO_DATA, message, {"rows": 0})
     return Outcome(Status.PASS if check.on_empty == "pass" else Status.FAIL, message, {"rows": 0})

@@ -49,7 +49,7 @@ Limit: TypeAlias = Annotated[
                 {"type": "number"},
                 {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$|^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$"},
             ],
-            "description": "A number (all its digits count), a date (its first instant) or a time.",
+            "description": "A number (exact), a date (its first instant) or a time.",
             "examples": [0, 99.5, "2026-01-31", "2026-01-31T09:00:00Z"],
         }
     ),
@@ -70,7 +70,9 @@ def in_order(low: Any, high: Any) -> None:
     if low is None or high is None:
         return
     if is_time(low) != is_time(high) or _is_aware(low) != _is_aware(high):
-        raise ValueError("'min' and 'max' are of one kind: numbers, or times that both have a zone or both have none")
+        raise ValueError(
+            "'min' and 'max' must be of the same kind: numbers, or times both with or both without a time zone"
+        )
     if _as_datetime(low) > _as_datetime(high) if is_time(low) else low > high:
         raise ValueError("'min' is larger than 'max'")
 

@@ -38,7 +38,7 @@ _MOST_DIGITS: Final = 38
 
 def _checked(value: object) -> object:
     if value is None:
-        raise ValueError("a value, not null; whether NULL is accepted says 'allow_null'")
+        raise ValueError("a value, not null; use 'allow_null' to accept NULL")
     if isinstance(value, datetime):
         raise ValueError("a text, number, date, or true or false; for times use 'range'")  # noqa: TRY004 - pydantic
     if isinstance(value, float) and math.isnan(value):

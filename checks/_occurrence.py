@@ -10,7 +10,7 @@ def from_bad_rows(measurement: Measurement, *more: object) -> Occurrence | None:
     """Return the earliest load time among the bad rows, if the table says when its rows arrive.
 
     `more` are load times beside the aggregate `first_bad_load`. A naive load time without a declared zone names no
-    moment: None, and the last good run then stands.
+    moment: None, and the last passing run then stands.
     """
     if measurement.loaded_at is None:
         return None

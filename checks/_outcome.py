@@ -66,7 +66,7 @@ class OccurrenceMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A sharper time of occurrence than the last good run, seen in the data itself."""
+    """A sharper time of occurrence than the last passing run, seen in the data itself."""
 
     at: datetime
     method: OccurrenceMethod

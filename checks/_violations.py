@@ -19,12 +19,12 @@ from checks.parameters.columns import is_null, without_null
 from checks.parameters.numbers import decimal
 from sources.expressions import ir
 
-Share: TypeAlias = Annotated[float, Ge(0), Le(1), Field(description="Largest share of bad rows allowed, 0 to 1.")]
+Share: TypeAlias = Annotated[float, Ge(0), Le(1), Field(description="Maximum share of failing rows, 0 to 1.")]
 
-_FINE: Final = Message("no row breaks the rule")
+_FINE: Final = Message("no row violates the rule")
 _UNCERTAIN: Final = Message(
-    "{found:count} values cannot be told from a number of the rule: SQLite keeps them as REAL, which has 15 digits",
-    one="{found:count} value cannot be told from a number of the rule: SQLite keeps it as REAL, which has 15 digits",
+    "{found:count} values cannot be compared exactly with the limit: SQLite stores them as REAL with 15 digits",
+    one="{found:count} value cannot be compared exactly with the limit: SQLite stores it as REAL with 15 digits",
     counted="found",
 )
 

@@ -14,15 +14,15 @@ from checks.parameters.columns import ColumnName, is_null
 
 
 class AcceptedValues(CheckParameters):
-    """A column holds only values from a list; NULL is allowed unless said otherwise."""
+    """Values of a column are in a list; NULL is allowed by default."""
 
-    summary: ClassVar[str] = "A column holds only values from a list; NULL is allowed unless said otherwise."
+    summary: ClassVar[str] = "Values of a column are in a list; NULL is allowed by default."
     limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["accepted_values"] = "accepted_values"
-    column: ColumnName = Field(description="The column that is looked at.")
-    values: Annotated[tuple[Scalar, ...], MinLen(1)] = Field(description="The values that may occur.")
-    allow_null: bool = Field(default=True, description="Whether NULL may occur as well.")
+    column: ColumnName = Field(description="Column to check.")
+    values: Annotated[tuple[Scalar, ...], MinLen(1)] = Field(description="Accepted values.")
+    allow_null: bool = Field(default=True, description="Whether NULL is accepted.")
     max_ratio: Share = 0.0
 
     def wants(self, context: Context) -> Wants:
@@ -44,7 +44,7 @@ class AcceptedValues(CheckParameters):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when more rows than allowed hold another value."""
-        text = "{column}: {bad:count} of {rows:count} rows hold a value that is not accepted ({ratio:ratio})"
+        text = "{column}: {bad:count} of {rows:count} rows have a value that is not accepted ({ratio:ratio})"
         return judge_violations(
             measurement,
             bad=measurement.number("violations"),

@@ -24,7 +24,7 @@ from checks._message import Message
 
 _ALL: Final = Message("every column is classified")
 _UNCLASSIFIED: Final = Message(
-    "not classified: {columns}; say of each whether it is a direct-identifier, quasi-identifier, sensitive or other"
+    "not classified: {columns}; classify each as direct-identifier, quasi-identifier, sensitive or other"
 )
 _GONE: Final = Message("classified, but not in the table: {columns}")
 
@@ -32,7 +32,7 @@ _GONE: Final = Message("classified, but not in the table: {columns}")
 class Classification(CheckParameters):
     """Every column of the table is a direct identifier, a quasi-identifier, sensitive or other, and said to be so."""
 
-    summary: ClassVar[str] = "Every column is classified by what it says of persons."
+    summary: ClassVar[str] = "Every column is classified."
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     takes_where: ClassVar[bool] = False
     takes_on_empty: ClassVar[bool] = False
@@ -40,14 +40,12 @@ class Classification(CheckParameters):
     looks_again: ClassVar[bool] = True
 
     type: Literal["classification"] = "classification"
-    columns: dict[str, ColumnClass] = Field(
-        {}, description="What each column says of persons; by default what the table's `columns` say."
-    )
+    columns: dict[str, ColumnClass] = Field({}, description="Column classification; by default the table's `columns`.")
 
     def wants(self, context: Context) -> Wants:
         """Ask for the names of the columns only."""
         if not self.columns and not context.classified:
-            raise Misconfigured("nothing is classified; say with 'columns' what the columns say of persons")
+            raise Misconfigured("no columns are classified; classify them with 'columns'")
         return Wants(schema=True)
 
     def look_again(self, context: Context, measurement: Measurement) -> Measurement:

@@ -26,35 +26,38 @@ from checks.classes.population import NO_POPULATION, Population, PopulationColum
 from checks.classes.tables import quasi_identifiers_of
 from checks.parameters.columns import QuasiIdentifiers
 
-_EMPTY: Final = Message("{table} has no row")
+_EMPTY: Final = Message("{table} is empty")
 _TOLD: Final = Message(
-    "of some people in {table} one can tell with {high:ratio} that they are in, at most {max:ratio} allowed"
+    "the presence of some people of {table} can be inferred with a probability of {high:ratio}, limit {max:ratio}"
 )
 _TOLD_ABSENT: Final = Message(
-    "of some people in {table} one can tell that they are absent: {low:ratio} are in, at least {min:ratio} expected"
+    "the absence of some people of {table} can be inferred: presence probability {low:ratio}, at least {min:ratio} "
+    "expected"
 )
-_HIDDEN: Final = Message("of everybody in {table} the chance to be in the table is {low:ratio} to {high:ratio}")
+_HIDDEN: Final = Message(
+    "for every person of {table}, the probability of being in the table is {low:ratio} to {high:ratio}"
+)
 
 
 class DeltaPresence(CheckParameters):
     """For everybody in the population, the probability of being in the table lies between two limits."""
 
-    summary: ClassVar[str] = "Nobody can tell with much certainty who of a population is in the table, or is not."
+    summary: ClassVar[str] = "Presence in the table cannot be inferred for persons of a population (delta-presence)."
     limits: ClassVar[frozenset[str]] = frozenset({"min", "max"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["delta_presence"] = "delta_presence"
     quasi_identifiers: QuasiIdentifiers = Field(
-        (), description="Columns that an attacker knows; by default those the table classifies as quasi-identifiers."
+        (), description="Columns an attacker knows; by default the quasi-identifiers of the table."
     )
     population: PopulationName = Field(
-        description="The table of everybody who may be in, one row each, generalised alike, of the same source."
+        description="Population table of the same source, one row per person, generalised in the same way."
     )
     population_columns: PopulationColumns = Field({})
     min: Annotated[float, Interval(ge=0, le=1)] | None = Field(
-        None, description="Smallest probability allowed; above 0, every class of the population is in the table."
+        None, description="Minimum probability; above 0, every class of the population must be in the table."
     )
-    max: Annotated[float, Interval(ge=0, le=1)] | None = Field(None, description="Largest probability allowed.")
+    max: Annotated[float, Interval(ge=0, le=1)] | None = Field(None, description="Maximum probability.")
 
     @model_validator(mode="after")
     def _has_limits(self) -> Self:

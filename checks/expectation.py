@@ -1,4 +1,4 @@
-"""A Great Expectations expectation holds."""
+"""A Great Expectations expectation passes."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
@@ -37,16 +37,16 @@ _SQL_DIALECTS: Final = frozenset({"sqlite", "postgres"})
 class Expectation(CheckParameters):
     """A Great Expectations expectation, built-in or custom, holds for the table."""
 
-    summary: ClassVar[str] = "A Great Expectations expectation holds."
+    summary: ClassVar[str] = "A Great Expectations expectation passes."
     takes_where: ClassVar[bool] = False
 
     type: Literal["expectation"] = "expectation"
     expectation: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*(:[A-Za-z_]\w*)?$", max_length=200)] = Field(
-        description="Its name, ExpectColumnValuesToMatchRegex or in snake_case; a custom one as module:Class."
+        description="Name such as ExpectColumnValuesToMatchRegex, or in snake_case; custom ones as module:Class."
     )
     kwargs: dict[str, Any] = Field(default_factory=dict, description="The arguments of the expectation.")
     columns: tuple[str, ...] = Field(
-        (), description="On files and DuckDB: columns to hand over besides those that the arguments name."
+        (), description="On files and DuckDB: columns to pass in addition to those named in the arguments."
     )
 
     @model_validator(mode="after")
@@ -76,9 +76,7 @@ class Expectation(CheckParameters):
         if not columns and snake_case(self.expectation) in ROW_COUNT:
             columns = tuple(context.table.columns[:1])
         if not columns and context.dialect not in _SQL_DIALECTS:
-            raise Misconfigured(
-                f"the arguments of {self.expectation} name no column; say which it looks at in 'columns'"
-            )
+            raise Misconfigured(f"the arguments of {self.expectation} name no column; name the columns in 'columns'")
         return Frame(columns, context.frame_rows)
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
@@ -95,7 +93,7 @@ class Expectation(CheckParameters):
             expected["mostly"] = self.kwargs["mostly"]
         if results["met"]:
             return Outcome(
-                Status.PASS, Message("{expectation} holds", {"expectation": self._title}), observed, expected
+                Status.PASS, Message("{expectation} passed", {"expectation": self._title}), observed, expected
             )
         return Outcome(Status.FAIL, self._broken(results["violations"], results["elements"]), observed, expected)
 
@@ -106,13 +104,13 @@ class Expectation(CheckParameters):
 
     def _broken(self, violations: int | None, elements: int | None) -> Message:
         if violations is None:
-            return Message("{expectation} does not hold", {"expectation": self._title})
+            return Message("{expectation} failed", {"expectation": self._title})
         values = {"expectation": self._title, "violations": violations, "elements": elements}
         if elements is None:
-            name = "{expectation}: one row breaks it"
-            return Message("{expectation}: {violations:count} rows break it", values, one=name, counted="violations")
-        many = "{expectation}: {violations:count} of {elements:count} rows break it"
-        name = "{expectation}: one of {elements:count} rows breaks it"
+            name = "{expectation}: one row fails"
+            return Message("{expectation}: {violations:count} rows fail", values, one=name, counted="violations")
+        many = "{expectation}: {violations:count} of {elements:count} rows fail"
+        name = "{expectation}: one of {elements:count} rows fails"
         return Message(many, values, one=name, counted="violations")
 
 

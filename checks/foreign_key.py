@@ -18,12 +18,12 @@ from sources.expressions import dt, ir
 class ForeignKey(CheckParameters):
     """Every value is found in another table; a NULL in it points to nothing and is no orphan (MATCH SIMPLE)."""
 
-    summary: ClassVar[str] = "Every value is found in another table; a NULL points nowhere and is allowed."
+    summary: ClassVar[str] = "Every value exists in another table; NULL is allowed."
     limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["foreign_key"] = "foreign_key"
-    column: ColumnName | None = Field(None, description="The column that points to another table.")
-    columns: ColumnNames | None = Field(None, description="The columns that point to another table together.")
+    column: ColumnName | None = Field(None, description="Foreign key column.")
+    columns: ColumnNames | None = Field(None, description="Foreign key columns.")
     references: str | ColumnNames = Field(
         description="`table.column`, split at the last dot; for several columns a list in their order.",
         examples=["crm.customers.customer_id", ["orders.shop", "orders.number"]],
@@ -35,7 +35,9 @@ class ForeignKey(CheckParameters):
         if (self.column is None) == (self.columns is None):
             raise ValueError("exactly one of 'column' and 'columns'")
         if len(self._targets) != len(self._sources):
-            raise ValueError(f"'references' names {len(self._targets)} columns for {len(self._sources)}; one for each")
+            raise ValueError(
+                f"'references' names {len(self._targets)} columns for {len(self._sources)}; expected one for each"
+            )
         strange = [target for target in self._targets if not all(target.rpartition("."))]
         if strange:
             raise ValueError(f"'references' is table.column, split at the last dot; seen: {', '.join(strange)}")
@@ -81,7 +83,7 @@ class ForeignKey(CheckParameters):
         if _family(own) != _family(known):
             raise Misconfigured(
                 f"column '{source}' is of type {say_type(own)} and {target} of type {say_type(known)}; "
-                "a key and what it points to are of one kind"
+                "a foreign key and its referenced column must have the same type"
             )
         return source, name
 
@@ -94,7 +96,7 @@ class ForeignKey(CheckParameters):
             bad=int(found["orphans"]),
             max_ratio=self.max_ratio,
             counted_as="orphans",
-            say=Message("{bad:count} of {rows:count} rows point to no row of {table} ({ratio:ratio})", values),
+            say=Message("{bad:count} of {rows:count} rows have no matching row in {table} ({ratio:ratio})", values),
             since=found.get("first_bad_load"),
         )
 

@@ -35,24 +35,26 @@ class Expected(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     days: Weekdays = Weekdays.parse("mon-sun")
-    holidays: tuple[date, ...] = Field((), description="Days on which nothing is expected.")
-    start: Clock | None = Field(None, description="From this clock time on; midnight if not given.")
-    end: Clock | None = Field(None, description="Until this clock time; on the next day if it is not after the start.")
-    timezone: Zone | None = Field(None, description="The zone of these days and clocks.")
+    holidays: tuple[date, ...] = Field((), description="Days without expected rows.")
+    start: Clock | None = Field(None, description="Start time; midnight by default.")
+    end: Clock | None = Field(None, description="End time; on the next day if it is not after the start.")
+    timezone: Zone | None = Field(None, description="Time zone of these days and times.")
 
 
 class Freshness(CheckParameters):
     """The newest row is not older than a length of time, counted while rows are expected."""
 
-    summary: ClassVar[str] = "The newest row is not too old; only time in which rows are expected counts."
+    summary: ClassVar[str] = "The newest row is recent enough; only time in which rows are expected counts."
     limits: ClassVar[frozenset[str]] = frozenset({"max_age"})
 
     type: Literal["freshness"] = "freshness"
-    column: ColumnName = Field(description="The column that says when a row happened or arrived.")
-    max_age: PositiveDuration = Field(description="Greatest age of the newest row.")
-    skew: Duration = Field(timedelta(minutes=5), description="How far a clock may be ahead; later rows do not count.")
-    timezone: Zone | None = Field(None, description="The zone of naive values, before the one declared for the table.")
-    expected: Expected | None = Field(None, description="When rows are expected; always, if not given.")
+    column: ColumnName = Field(description="Column with the event or load time of a row.")
+    max_age: PositiveDuration = Field(description="Maximum age of the newest row.")
+    skew: Duration = Field(
+        timedelta(minutes=5), description="Tolerated clock skew into the future; later rows are ignored."
+    )
+    timezone: Zone | None = Field(None, description="Time zone of naive values; overrides the table's.")
+    expected: Expected | None = Field(None, description="When rows are expected; by default always.")
 
     def wants(self, context: Context) -> Wants:
         """Find the newest row that is not in the future, and count those that are."""
@@ -76,15 +78,15 @@ class Freshness(CheckParameters):
         seen = measurement.values[f"newest_{reading}"]
         if seen is None:
             message = Message(
-                "all {future:count} rows lie in the future",
+                "all {future:count} rows have future timestamps",
                 {"future": future},
-                one="the only row lies in the future",
+                one="the only row has a future timestamp",
                 counted="future",
             )
             return Outcome(Status.FAIL, message, _observe(None, future), self._expects)
         newest = moment_of(seen, zone, not_after=measurement.measured_at + self.skew)
         if newest is None:
-            text = "the newest value of {column} is not a moment"
+            text = "the newest value of {column} is not a valid timestamp"
             return unknown(UnknownReason.MISCONFIGURED, Message(text, {"column": self.column}), _observe(None, future))
         return self._judge_age(newest, measurement, future)
 
@@ -99,11 +101,9 @@ class Freshness(CheckParameters):
                 Status.PASS, Message("the newest row is {age:duration} old", values), observed, self._expects
             )
         deadline = Occurrence(calendar.after(newest, self.max_age), OccurrenceMethod.FRESHNESS_DEADLINE)
-        message = Message("the newest row is {age:duration} old, at most {limit:duration} allowed", values)
+        message = Message("the newest row is {age:duration} old, limit {limit:duration}", values)
         if self.expected is not None:
-            message = Message(
-                "{age:duration} of expected time without a new row, at most {limit:duration} allowed", values
-            )
+            message = Message("no new row for {age:duration} of expected time, limit {limit:duration}", values)
         return Outcome(Status.FAIL, message, observed, self._expects, occurrence=deadline)
 
     @property

@@ -46,24 +46,25 @@ from checks.risk.spelling import merged_spellings
 from sources.expressions import ir
 
 _HIDDEN: Final = Message(
-    "every record is alike with at least {others:count} others",
-    one="every record is alike with at least {others:count} other",
+    "every record shares its quasi-identifiers with at least {others:count} others",
+    one="every record shares its quasi-identifiers with at least {others:count} other",
     counted="others",
 )
 _CONTINUOUS: Final = Message(
-    "{columns}: a floating point number as a quasi-identifier; only exactly equal values count as alike, so bin it "
-    "unless its values were grouped"
+    "{columns}: floating-point quasi-identifier; only exactly equal values form a group, so bin the values unless "
+    "they are already grouped"
 )
 _EXPOSED: Final = Message(
-    "{bad:count} of {rows:count} records are in groups smaller than {k}; {column} does most of the damage",
+    "{bad:count} of {rows:count} records are in equivalence classes smaller than {k}; {column} contributes most",
 )
 _EXPOSED_BY_EACH: Final = Message(
-    "{bad:count} of {rows:count} records are in groups smaller than {k}; each of {columns} does the most damage",
+    "{bad:count} of {rows:count} records are in equivalence classes smaller than {k}; {columns} contribute most, "
+    "each equally",
 )
 _EXPOSED_BY_ALL: Final = Message(
-    "{bad:count} of {rows:count} records are in groups smaller than {k}; no single column does the damage",
+    "{bad:count} of {rows:count} records are in equivalence classes smaller than {k}; no single column is the cause",
 )
-_EXPOSED_BY_SOME: Final = Message("{bad:count} of {rows:count} records are in groups smaller than {k}")
+_EXPOSED_BY_SOME: Final = Message("{bad:count} of {rows:count} records are in equivalence classes smaller than {k}")
 _RISKY: Final = Message("the average risk of a record is {risk:ratio}, at most {limit:ratio} expected")
 _VALUES, _WITHOUT, _POPULATION = "values:", "without:", "population"
 
@@ -71,24 +72,24 @@ _VALUES, _WITHOUT, _POPULATION = "values:", "without:", "population"
 class KAnonymityCheck(SizesParameters):
     """No combination of quasi-identifiers belongs to fewer than k records."""
 
-    summary: ClassVar[str] = "Every record is alike, in the quasi-identifiers, with at least k - 1 others."
+    summary: ClassVar[str] = "Every record shares its quasi-identifier values with at least k - 1 others (k-anonymity)."
     limits: ClassVar[frozenset[str]] = frozenset({"k", "max_average_risk"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     looks_again: ClassVar[bool] = True
 
     type: Literal["k_anonymity"] = "k_anonymity"
     quasi_identifiers: QuasiIdentifiers = ()
-    k: Annotated[int, Ge(2)] = Field(description="The smallest group of records allowed.")
+    k: Annotated[int, Ge(2)] = Field(description="Minimum equivalence class size.")
     max_average_risk: Annotated[float, Interval(gt=0, le=1)] | None = Field(
-        None, description="Largest mean probability of finding a record again: groups per record."
+        None, description="Maximum mean re-identification risk: equivalence classes per record."
     )
     other_readings: bool = Field(
         default=True,
-        description="Measure beside it what k would be with NULL as a wildcard, and with one spelling per value.",
+        description="Also measure k with NULL as a wildcard, and with normalised spelling.",
     )
     population: PopulationName | None = Field(
         None,
-        description="The table of everybody who may be in, one row each, generalised alike: gives journalist risk.",
+        description="Population table, one row per person, generalised in the same way: adds journalist risk.",
     )
     population_columns: PopulationColumns = Field({})
 
@@ -97,7 +98,7 @@ class KAnonymityCheck(SizesParameters):
         if self.population is None and self.population_columns:
             raise ValueError("'population_columns' goes with 'population'")
         if self.population is not None and self.incremental is not None:
-            raise ValueError("'population' takes all rows; it does not go with 'incremental'")
+            raise ValueError("'population' evaluates all rows and cannot be combined with 'incremental'")
         return self
 
     @property

@@ -28,19 +28,21 @@ from checks.parameters.columns import QuasiIdentifiers, SensitiveColumns
 from checks.risk.l_measures import ratio_of
 
 _DIVERSE: Final[Mapping[Variant, Message]] = {
-    Variant.DISTINCT: Message("every group has at least {l:number} values of {columns}"),
-    Variant.ENTROPY: Message("every group has an entropy l of at least {l:number} in {columns}"),
-    Variant.RECURSIVE: Message("every group is recursively ({c:number}, {l:number})-diverse in {columns}"),
+    Variant.DISTINCT: Message("every equivalence class has at least {l:number} distinct values of {columns}"),
+    Variant.ENTROPY: Message("every equivalence class has an entropy l of at least {l:number} in {columns}"),
+    Variant.RECURSIVE: Message("every equivalence class is recursively ({c:number}, {l:number})-diverse in {columns}"),
 }
 _UNIFORM: Final[Mapping[Variant, Message]] = {
     Variant.DISTINCT: Message(
-        "{bad:count} of {rows:count} records are in groups with fewer than {l:number} values of {column}"
+        "{bad:count} of {rows:count} records are in equivalence classes with fewer than {l:number} distinct values "
+        "of {column}"
     ),
     Variant.ENTROPY: Message(
-        "{bad:count} of {rows:count} records are in groups with an entropy l below {l:number} in {column}"
+        "{bad:count} of {rows:count} records are in equivalence classes with an entropy l below {l:number} in {column}"
     ),
     Variant.RECURSIVE: Message(
-        "{bad:count} of {rows:count} records are in groups that are not recursively ({c:number}, {l:number})-diverse "
+        "{bad:count} of {rows:count} records are in equivalence classes that are not recursively ({c:number}, "
+        "{l:number})-diverse "
         "in {column}"
     ),
 }
@@ -49,7 +51,7 @@ _UNIFORM: Final[Mapping[Variant, Message]] = {
 class LDiversityCheck(CheckParameters):
     """Every group of records that are alike in the quasi-identifiers is diverse in its sensitive values."""
 
-    summary: ClassVar[str] = "Every group of records that are alike has at least l different sensitive values."
+    summary: ClassVar[str] = "Every equivalence class has at least l distinct sensitive values (l-diversity)."
     limits: ClassVar[frozenset[str]] = frozenset({"l", "c"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     looks_again: ClassVar[bool] = True
@@ -57,20 +59,21 @@ class LDiversityCheck(CheckParameters):
     type: Literal["l_diversity"] = "l_diversity"
     quasi_identifiers: QuasiIdentifiers = ()
     sensitive: SensitiveColumns = ()
-    l: Annotated[int | float, Gt(1)] = Field(description="The least diversity allowed of a group.")
+    l: Annotated[int | float, Gt(1)] = Field(description="Minimum diversity of an equivalence class.")
     variant: Variant = Field(
         Variant.DISTINCT,
-        description="What counts: distinct values, exp of their entropy, or recursive (c, l)-diversity.",
+        description="Variant: distinct values, exp of their entropy, or recursive (c, l)-diversity.",
     )
     c: float | None = Field(
         None,
-        description="Of recursive diversity: the most frequent value is rarer than c times the l-th and later ones.",
+        description="For recursive diversity: the most frequent value occurs less than c times as often as the "
+        "l-th and later ones.",
     )
 
     @model_validator(mode="after")
     def _c_is_of_recursive(self) -> Self:
         if (self.variant is Variant.RECURSIVE) != (self.c is not None):
-            raise ValueError("'c' goes with 'variant: recursive', and that with it")
+            raise ValueError("'c' and 'variant: recursive' go together")
         if self.c is not None:
             ratio_of(self.c)
         return self

@@ -31,15 +31,15 @@ from checks.parameters.columns import ColumnName, ColumnNames
 from checks.risk.record_linkage import Linkage
 from sources.expressions import ir
 
-_NOBODY: Final = Message("{table} has no row in which all shared columns are known: it tells an attacker nothing")
+_NOBODY: Final = Message("{table} has no row with values in all shared columns, so no linkage is possible")
 _ROWS: Final = Message(
-    "{unique:count} of {asked:count} rows match one and only one row of {table} ({share:ratio})",
-    one="{unique:count} of {asked:count} rows matches one and only one row of {table} ({share:ratio})",
+    "{unique:count} of {asked:count} rows match exactly one row of {table} ({share:ratio})",
+    one="{unique:count} of {asked:count} rows matches exactly one row of {table} ({share:ratio})",
     counted="unique",
 )
 _PERSONS: Final = Message(
-    "{unique:count} of {asked:count} persons of {table} fit one and only one person ({share:ratio})",
-    one="{unique:count} of {asked:count} persons of {table} fits one and only one person ({share:ratio})",
+    "{unique:count} of {asked:count} persons of {table} match exactly one person ({share:ratio})",
+    one="{unique:count} of {asked:count} persons of {table} matches exactly one person ({share:ratio})",
     counted="unique",
 )
 
@@ -47,34 +47,36 @@ _PERSONS: Final = Message(
 class LinkageCheck(CheckParameters):
     """At most a share of the records match one and only one record of an auxiliary table."""
 
-    summary: ClassVar[str] = "Few records match one and only one record of another table on the columns they share."
+    summary: ClassVar[str] = "Few records match exactly one record of another table on the shared columns."
     limits: ClassVar[frozenset[str]] = frozenset({"max_unique_fraction"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["linkage"] = "linkage"
-    auxiliary: Annotated[str, MinLen(1)] = Field(description="The table that an attacker may hold, of the same source.")
+    auxiliary: Annotated[str, MinLen(1)] = Field(
+        description="Auxiliary table an attacker may have, of the same source."
+    )
     on: ColumnNames | Annotated[Mapping[ColumnName, ColumnName], MinLen(1)] = Field(
-        description="The columns both tables share; or own column: its name in the auxiliary table.",
+        description="Shared columns; or own column: its name in the auxiliary table.",
         examples=[["postcode", "born"], {"postcode": "zip"}],
     )
     tolerance: Mapping[ColumnName, Tolerance] = Field(
-        {}, description="How far two values may be apart, by own column; without one they are equal."
+        {}, description="Matching tolerance by own column; exact by default."
     )
     entity: ColumnName | Annotated[Mapping[ColumnName, ColumnName], MinLen(1)] | None = Field(
-        None, description="The column that tells persons apart where one has many rows; or own column: its name there."
+        None, description="Person key column if a person has several rows; or own column: its name there."
     )
     at_least: Annotated[int, Ge(1)] | None = Field(
-        None, description="How many known rows of a person must be found; all of them, if not given."
+        None, description="How many known rows of a person must match; by default all."
     )
     max_unique_fraction: Annotated[float, Ge(0), Le(1)] = Field(
-        0.0, description="Largest share that may match one and only one, 0 to 1."
+        0.0, description="Maximum share that may match exactly one, 0 to 1."
     )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         strange = sorted(set(self.tolerance) - set(self._pairs))
         if strange:
-            raise ValueError(f"'tolerance' is of a column in 'on'; not there: {', '.join(strange)}")
+            raise ValueError(f"'tolerance' is for columns in 'on'; not there: {', '.join(strange)}")
         if self.at_least is not None and self.entity is None:
             raise ValueError("'at_least' counts the known rows of a person: it needs 'entity'")
         if isinstance(self.entity, Mapping) and len(self.entity) > 1:

@@ -34,8 +34,8 @@ from sources.expressions import ibis
 _FINE: Final = Message("{what} is as expected")
 _TOO_SMALL: Final = Message("{what} is {value:number}, at least {limit:number} expected")
 _TOO_LARGE: Final = Message("{what} is {value:number}, at most {limit:number} expected")
-_AWAY: Final = Message("{what} is {value:number}, {away:ratio} away from {baseline:number}, usual on this weekday")
-_USUALLY_ZERO: Final = Message("{what} is not 0, as is usual on this weekday")
+_AWAY: Final = Message("{what} is {value:number}, {away:ratio} off the usual {baseline:number} for this weekday")
+_USUALLY_ZERO: Final = Message("{what} is not 0, the usual value for this weekday")
 # a smallest or largest value is a value of the table: it is judged, and neither said nor kept
 _TOO_SMALL_VALUE: Final = Message("{what} is smaller than {limit:number}")
 _TOO_LARGE_VALUE: Final = Message("{what} is larger than {limit:number}")
@@ -44,22 +44,22 @@ _TOO_LARGE_VALUE: Final = Message("{what} is larger than {limit:number}")
 class Metric(CheckParameters):
     """An aggregate stays within limits, or near its median on the same weekday of the weeks before."""
 
-    summary: ClassVar[str] = "An aggregate stays within limits, or near what it usually is on the same weekday."
+    summary: ClassVar[str] = "An aggregate stays within limits, or near its usual value for the weekday."
     limits: ClassVar[frozenset[str]] = frozenset({"min", "max", "tolerance", "max_deviation"})
 
     type: Literal["metric"] = "metric"
-    aggregate: Aggregate | Literal["share"] = Field(description="How the table is summed up in one number.")
-    column: ColumnName | None = Field(None, description="The column that is summed up; 'count' does without.")
-    value: Scalar | None = Field(None, description="With 'share': the value whose share of the rows is looked at.")
-    min: Number | None = Field(None, description="Smallest number allowed.")
-    max: Number | None = Field(None, description="Largest number allowed.")
+    aggregate: Aggregate | Literal["share"] = Field(description="Aggregate function.")
+    column: ColumnName | None = Field(None, description="Column to aggregate; not used by 'count'.")
+    value: Scalar | None = Field(None, description="With 'share': the value whose share of rows is measured.")
+    min: Number | None = Field(None, description="Minimum.")
+    max: Number | None = Field(None, description="Maximum.")
     tolerance: Annotated[Number, Ge(0)] = Field(
-        0, description="How far beyond 'min' and 'max' is allowed: sums of floating point numbers are inexact."
+        0, description="Tolerance beyond 'min' and 'max': floating-point sums are inexact."
     )
     max_deviation: Annotated[float, Gt(0)] | None = Field(
-        None, description="Largest distance from the median of the same weekday, as a share of that median."
+        None, description="Maximum deviation from the median of the same weekday, as a share of that median."
     )
-    compare: Literal["same_weekday"] = Field("same_weekday", description="What a deviation is measured from.")
+    compare: Literal["same_weekday"] = Field("same_weekday", description="Baseline of the deviation.")
     weeks: Weeks = 4
 
     @model_validator(mode="after")
@@ -75,8 +75,8 @@ class Metric(CheckParameters):
             raise ValueError("at least one of 'min', 'max' and 'max_deviation'")
         if self._is_value and self.max_deviation is not None:
             raise ValueError(
-                f"'max_deviation' compares with earlier numbers, and a value of the table, which '{self.aggregate}' "
-                "is, is never kept; use 'min' and 'max'"
+                f"'max_deviation' compares with earlier results, but '{self.aggregate}' is a value of the table, "
+                "which is never stored; use 'min' and 'max'"
             )
         in_order(self.min, self.max)
         return self

@@ -20,14 +20,12 @@ _SHOWN: Final = 8
 class NotNull(CheckParameters):
     """Named columns hold no NULL, or at most a share of them."""
 
-    summary: ClassVar[str] = "Values are there: columns hold no NULL, or at most a share of it."
+    summary: ClassVar[str] = "Columns have no NULL, or at most a share of NULL."
     limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["not_null"] = "not_null"
-    columns: ColumnNames = Field(description="Columns, each looked at on its own.")
-    max_ratio: Annotated[float, Ge(0), Le(1)] = Field(
-        0.0, description="Largest share of NULL allowed in each column, 0 to 1."
-    )
+    columns: ColumnNames = Field(description="Columns, each checked separately.")
+    max_ratio: Annotated[float, Ge(0), Le(1)] = Field(0.0, description="Maximum share of NULL in each column, 0 to 1.")
 
     def wants(self, context: Context) -> Wants:
         """Count the rows, the NULLs of each column, and find when the first bad row was loaded."""
@@ -63,11 +61,11 @@ class NotNull(CheckParameters):
 
 def _fine(nan: int) -> Message:
     if not nan:
-        return Message("no column has too many NULLs")
+        return Message("no column exceeds its NULL limit")
     return Message(
-        "no column has too many NULLs; {nan:count} values are NaN, which is a value and not NULL",
+        "no column exceeds its NULL limit; {nan:count} values are NaN, which does not count as NULL",
         {"nan": nan},
-        one="no column has too many NULLs; {nan:count} value is NaN, which is a value and not NULL",
+        one="no column exceeds its NULL limit; {nan:count} value is NaN, which does not count as NULL",
         counted="nan",
     )
 

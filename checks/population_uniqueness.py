@@ -1,4 +1,4 @@
-"""Few people are unique in the population that the table is a sample of."""
+"""Few people are unique in the population from which the table is sampled."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Final, Literal, Self
@@ -27,17 +27,15 @@ from checks.risk.population import PopulationEstimate, PopulationModel, Populati
 from checks.risk.sizes import ClassSizes
 
 _FEW: Final = Message(
-    "an estimated {share:ratio} of the population is unique, at most {limit:number}% allowed ({model}); "
-    "of the sample it is {sample:ratio}"
+    "an estimated {share:ratio} of the population is unique, limit {limit:number}% ({model}); {sample:ratio} of the "
+    "sample is unique"
 )
 _MANY: Final = Message(
-    "an estimated {share:ratio} of the population is unique, more than {limit:number}% ({model}); "
-    "of the sample it is {sample:ratio}"
+    "an estimated {share:ratio} of the population is unique, more than {limit:number}% ({model}); {sample:ratio} of "
+    "the sample is unique"
 )
-_UNSETTLED: Final = Message("how much of the population is unique is not settled by the model of {model}: {problem}")
-_TOO_SMALL: Final = Message(
-    "the table has {rows:count} rows, more than the population of {size:count} that is configured"
-)
+_UNSETTLED: Final = Message("population uniqueness cannot be estimated with the model {model}: {problem}")
+_TOO_SMALL: Final = Message("the table has {rows:count} rows, more than the configured population size of {size:count}")
 _NAMES: Final = {
     PopulationModel.ZAYATZ: "Zayatz",
     PopulationModel.PITMAN: "Pitman",
@@ -49,23 +47,23 @@ _NAMES: Final = {
 class PopulationUniquenessCheck(SizesParameters):
     """At most a share of the population, of which the table is a sample, is unique in the quasi-identifiers."""
 
-    summary: ClassVar[str] = "Few people are unique in the population that the table is a sample of."
+    summary: ClassVar[str] = "Few people are unique in the population from which the table is sampled."
     limits: ClassVar[frozenset[str]] = frozenset({"max_population_unique_fraction"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["population_uniqueness"] = "population_uniqueness"
     quasi_identifiers: QuasiIdentifiers = ()
     sampling_fraction: Annotated[float, Interval(ge=1e-9, le=1)] | None = Field(
-        None, description="The share of the population whose rows are in the table, up to 1. This or 'population_size'."
+        None, description="Share of the population whose rows are in the table, up to 1. This or 'population_size'."
     )
     population_size: Annotated[int, Interval(ge=1, le=10**18)] | None = Field(
-        None, description="How many rows a table of the whole population would have. This or 'sampling_fraction'."
+        None, description="Number of rows of the whole population. This or 'sampling_fraction'."
     )
     max_population_unique_fraction: Annotated[float, Interval(ge=0, le=1)] = Field(
-        description="Largest share of the population that may be unique, 0 to 1."
+        description="Maximum share of population uniques, 0 to 1."
     )
     model: Literal["decision", "zayatz", "pitman", "snb", "poisson_gamma"] = Field(
-        "decision", description="The model whose estimate is judged; 'decision' chooses one by the sampling fraction."
+        "decision", description="Estimation model; 'decision' selects one by the sampling fraction."
     )
 
     @model_validator(mode="after")

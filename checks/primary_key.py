@@ -18,10 +18,10 @@ from sources.expressions import ir
 class PrimaryKey(CheckParameters):
     """A key is there in every row and names one row only."""
 
-    summary: ClassVar[str] = "A key names one row: no value of it is NULL, none occurs twice."
+    summary: ClassVar[str] = "Key values are not NULL and unique."
 
     type: Literal["primary_key"] = "primary_key"
-    columns: ColumnNames = Field(description="The columns of the key, together.")
+    columns: ColumnNames = Field(description="Key columns.")
 
     def wants(self, context: Context) -> Wants:
         """Count the rows, those without a complete key, and the complete keys that occur more than once."""
@@ -49,7 +49,7 @@ class PrimaryKey(CheckParameters):
         }
         expected: dict[str, Json] = {"duplicate_keys": 0, "null_keys": 0}
         if not keys and not missing:
-            return Outcome(Status.PASS, Message("every row has a key of its own"), observed, expected)
+            return Outcome(Status.PASS, Message("every row has a unique key"), observed, expected)
         message = _say(keys=keys, copies=copies, missing=missing)
         bad_since = from_bad_rows(measurement, found["first_bad_load"])
         return Outcome(Status.FAIL, message, observed, expected, occurrence=bad_since)
@@ -61,12 +61,12 @@ def _say(*, keys: int, copies: int, missing: int) -> Message:
         name = "{missing:count} row has NULL in its key"
         return Message("{missing:count} rows have NULL in their key", values, one=name, counted="missing")
     if not missing:
-        name = "{keys:count} key occurs more than once ({rows:count} rows)"
-        return Message("{keys:count} keys occur more than once ({rows:count} rows)", values, one=name, counted="keys")
+        name = "{keys:count} duplicate key ({rows:count} rows)"
+        return Message("{keys:count} duplicate keys ({rows:count} rows)", values, one=name, counted="keys")
     return Message(
-        "{keys:count} keys occur more than once ({rows:count} rows); rows with NULL in their key: {missing:count}",
+        "{keys:count} duplicate keys ({rows:count} rows); rows with NULL in their key: {missing:count}",
         values,
-        one="{keys:count} key occurs more than once ({rows:count} rows); rows with NULL in their key: {missing:count}",
+        one="{keys:count} duplicate key ({rows:count} rows); rows with NULL in their key: {missing:count}",
         counted="keys",
     )
 

@@ -24,15 +24,15 @@ from sources.expressions import ibis, ir
 class Range(CheckParameters):
     """Values lie between two limits, which are numbers, dates or times; NULL is allowed."""
 
-    summary: ClassVar[str] = "Values lie between two limits; NULL is allowed."
+    summary: ClassVar[str] = "Values are between two limits; NULL is allowed."
     limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["range"] = "range"
-    column: ColumnName = Field(description="The column that is looked at.")
-    min: Limit | None = Field(None, description="Smallest value allowed.")
-    max: Limit | None = Field(None, description="Largest value allowed.")
-    exclusive_min: bool = Field(default=False, description="Whether the smallest value itself is not allowed.")
-    exclusive_max: bool = Field(default=False, description="Whether the largest value itself is not allowed.")
+    column: ColumnName = Field(description="Column to check.")
+    min: Limit | None = Field(None, description="Minimum.")
+    max: Limit | None = Field(None, description="Maximum.")
+    exclusive_min: bool = Field(default=False, description="Whether the minimum itself is excluded.")
+    exclusive_max: bool = Field(default=False, description="Whether the maximum itself is excluded.")
     max_ratio: Share = 0.0
 
     @model_validator(mode="after")
@@ -46,7 +46,7 @@ class Range(CheckParameters):
         """Count the rows, and those whose value lies outside."""
         if is_time(self.min) or is_time(self.max):
             return Wants({"rows": context.rows, **self._times(context)})
-        numbers = fit(context, self.column, number_types(), text="a range of numbers takes a column of numbers")
+        numbers = fit(context, self.column, number_types(), text="a numeric range needs a numeric column")
         outside = self._outside(partial(compared, numbers, dialect=context.dialect), self.min, self.max)
         if context.dialect == "sqlite":  # where a text may stand in for a number, and is larger than all of them
             outside |= holds_no_number(numbers)
@@ -75,8 +75,8 @@ class Range(CheckParameters):
                 wanted |= {f"{name}_{clock.reading}": value for name, value in counted.items()}
         if not any(f"violations_{clock.reading}" in wanted for clock in times.clocks):
             raise Misconfigured(
-                f"column '{self.column}' and its limits do not both know their zone; declare the column's time zone, "
-                "or write the limits as the column is written, with an offset or without"
+                f"column '{self.column}' and its limits must both have a time zone or both have none; declare the "
+                "column's time zone, or write the limits in the form of the column, with or without an offset"
             )
         return wanted
 
@@ -98,10 +98,10 @@ class Range(CheckParameters):
                 return reading
             name, since = f"{name}_{reading}", measurement.values.get(f"first_bad_load_{reading}")
         nan = measurement.number("nan") if "nan" in measurement.values else 0
-        text = "{column}: {bad:count} of {rows:count} rows lie outside the range ({ratio:ratio})"
+        text = "{column}: {bad:count} of {rows:count} rows are outside the range ({ratio:ratio})"
         if nan:
             text = (
-                "{column}: {bad:count} of {rows:count} rows lie outside the range ({ratio:ratio}), {nan:count} as NaN"
+                "{column}: {bad:count} of {rows:count} rows are outside the range ({ratio:ratio}), {nan:count} as NaN"
             )
         return judge_violations(
             measurement,

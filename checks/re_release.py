@@ -28,33 +28,35 @@ from checks.classes.tables import quasi_identifiers_of
 from checks.parameters.columns import ColumnNames, QuasiIdentifiers
 
 _HIDDEN: Final = Message(
-    "with each of {releases:count} earlier releases, every person is alike with at least {others:count} others"
+    "with each of {releases:count} earlier releases, every person shares a group with at least {others:count} others"
 )
 _EXPOSED: Final = Message(
-    "{bad:count} persons are in groups smaller than {k} when this table is laid beside release {name}",
-    one="{bad:count} person is in a group smaller than {k} when this table is laid beside release {name}",
+    "{bad:count} persons are in groups smaller than {k} when this table is combined with release {name}",
+    one="{bad:count} person is in a group smaller than {k} when this table is combined with release {name}",
     counted="bad",
 )
 _NONE: Final = Message(
-    "no earlier release of this table is remembered; remember one with 'tablewatch risk remember TABLE --as NAME'"
+    "no earlier release of this table is recorded; record one with 'tablewatch risk remember TABLE --as NAME'"
 )
 _OTHERWISE: Final = Message(
-    "release {name} cannot be compared: its persons were told apart by other columns, or under another signature key"
+    "release {name} cannot be compared: its persons were identified by other columns or with another signature key"
 )
-_NOBODY: Final = Message("no row says whose it is: the person columns are NULL throughout")
+_NOBODY: Final = Message("the person columns are NULL in every row")
 
 
 class ReReleaseCheck(CheckParameters):
     """No person is in a group smaller than k when the table is laid beside an earlier release of it."""
 
-    summary: ClassVar[str] = "Every person hides among k others in this table and each earlier release together."
+    summary: ClassVar[str] = (
+        "Every person shares a group with k - 1 others in this table combined with each earlier release."
+    )
     limits: ClassVar[frozenset[str]] = frozenset({"k"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["re_release"] = "re_release"
-    person: ColumnNames = Field(description="Columns that say whose row it is, in every release alike.")
+    person: ColumnNames = Field(description="Person key columns, the same in every release.")
     quasi_identifiers: QuasiIdentifiers = ()
-    k: Annotated[int, Ge(2)] = Field(description="The smallest group of persons allowed.")
+    k: Annotated[int, Ge(2)] = Field(description="Minimum group size in persons.")
 
     @property
     def keeps(self) -> bool:

@@ -23,7 +23,7 @@ from checks._message import Message
 from checks.parameters.columns import ColumnName
 from checks.parameters.numbers import Number, decimal, plain, spoken
 
-_FINE: Final = Message("{own} agrees with {other}")
+_FINE: Final = Message("{own} matches {other}")
 _DIFFERS: Final = Message("{own} is {value:number}, {other} is {baseline:number}")
 # a smallest or largest value is a value of the table: it is judged, and neither said nor kept
 _DIFFERS_VALUE: Final = Message("{own} differs from {other}")
@@ -34,9 +34,9 @@ class Against(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    table: Annotated[str, MinLen(1)] = Field(description="The other table.")
-    column: ColumnName | None = Field(None, description="Its column; by default of the same name.")
-    aggregate: Aggregate | None = Field(None, description="How it is summed up; by default in the same way.")
+    table: Annotated[str, MinLen(1)] = Field(description="Other table.")
+    column: ColumnName | None = Field(None, description="Column of the other table; by default the same name.")
+    aggregate: Aggregate | None = Field(None, description="Aggregate function of the other table; by default the same.")
 
 
 class Reconcile(CheckParameters):
@@ -46,12 +46,12 @@ class Reconcile(CheckParameters):
     limits: ClassVar[frozenset[str]] = frozenset({"tolerance", "relative_tolerance"})
 
     type: Literal["reconcile"] = "reconcile"
-    aggregate: Aggregate = Field(description="How the table is summed up in one number.")
-    column: ColumnName | None = Field(None, description="The column that is summed up; 'count' does without.")
-    against: Against = Field(description="What the number is compared with.")
-    tolerance: Annotated[Number, Ge(0)] = Field(0, description="Largest difference allowed.")
+    aggregate: Aggregate = Field(description="Aggregate function.")
+    column: ColumnName | None = Field(None, description="Column to aggregate; not used by 'count'.")
+    against: Against = Field(description="What the aggregate is compared with.")
+    tolerance: Annotated[Number, Ge(0)] = Field(0, description="Maximum absolute difference.")
     relative_tolerance: Annotated[Number, Ge(0)] = Field(
-        0, description="Largest difference allowed, as a share of the other number; the larger tolerance holds."
+        0, description="Maximum relative difference to the other value; the larger tolerance applies."
     )
 
     @model_validator(mode="after")

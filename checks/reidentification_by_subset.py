@@ -31,34 +31,34 @@ from checks.risk.subsets import Separation, level_of, refuse_too_many
 from sources.expressions import ir
 
 _NONE: Final = Message(
-    "who knows up to {known} columns singles out nobody",
-    one="who knows any one column singles out nobody",
+    "no set of up to {known} columns identifies a record",
+    one="no single column identifies a record",
     counted="known",
 )
 _FEW: Final = Message(
-    "who knows up to {known} columns singles out at most {uniques:count} of {rows:count} records, by {columns}",
-    one="who knows any one column singles out at most {uniques:count} of {rows:count} records, by {columns}",
+    "sets of up to {known} columns identify at most {uniques:count} of {rows:count} records, by {columns}",
+    one="a single column identifies at most {uniques:count} of {rows:count} records, by {columns}",
     counted="known",
 )
-_MANY: Final = Message("who knows {columns} singles out {uniques:count} of {rows:count} records")
+_MANY: Final = Message("{columns} together identify {uniques:count} of {rows:count} records")
 _MOST_SHOWN: Final = 50
 
 
 class ReidentificationBySubset(CheckParameters):
     """No set of up to `known` quasi-identifiers makes more than a share of the records unique."""
 
-    summary: ClassVar[str] = "No few quasi-identifiers, known together, single out more records than allowed."
+    summary: ClassVar[str] = "No small set of quasi-identifiers identifies more records than allowed."
     limits: ClassVar[frozenset[str]] = frozenset({"max_unique_fraction"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     looks_again: ClassVar[bool] = True
 
     type: Literal["reidentification_by_subset"] = "reidentification_by_subset"
     quasi_identifiers: QuasiIdentifiers = Field(
-        (), description="Columns to take sets of; by default those the table classifies as quasi-identifiers."
+        (), description="Columns to combine; by default the quasi-identifiers of the table."
     )
-    known: Annotated[int, Interval(ge=1, le=5)] = Field(3, description="How many of them somebody knows at most.")
+    known: Annotated[int, Interval(ge=1, le=5)] = Field(3, description="Maximum number of columns an attacker knows.")
     max_unique_fraction: Annotated[float, Interval(ge=0, le=1)] = Field(
-        description="Largest share of the records that a set may single out."
+        description="Maximum share of records that a column set may identify."
     )
 
     def wants(self, context: Context) -> Wants:

@@ -33,17 +33,17 @@ Columns: TypeAlias = Annotated[dict[ColumnName, TypeName], MinLen(1)] | ColumnNa
 class Schema(CheckParameters):
     """The columns are the agreed ones, or, if none are named, those of the last accepted measurement."""
 
-    summary: ClassVar[str] = "The columns and their types are the agreed ones, or those last accepted."
+    summary: ClassVar[str] = "The columns and their types match the declared or last accepted schema."
     takes_where: ClassVar[bool] = False
     takes_on_empty: ClassVar[bool] = False
     judges_empty: ClassVar[bool] = True
 
     type: Literal["schema"] = "schema"
     columns: Columns | None = Field(
-        None, description="Names with types, or names only; without it, the columns last accepted are the measure."
+        None, description="Names with types, or names only; by default the last accepted columns."
     )
-    extra: Literal["forbid", "allow"] = Field("forbid", description="Whether further columns are allowed.")
-    order: bool = Field(default=False, description="Whether the order of the columns matters.")
+    extra: Literal["forbid", "allow"] = Field("forbid", description="Whether additional columns are allowed.")
+    order: bool = Field(default=False, description="Whether the column order is checked.")
 
     def wants(self, context: Context) -> Wants:
         """Read the columns from the catalogue; without agreed ones, also those last accepted."""
@@ -55,9 +55,7 @@ class Schema(CheckParameters):
         observed: dict[str, Json] = {"columns": seen, "order": list(seen)}
         agreed = self._agreed(history)
         if agreed is None:
-            text = (
-                "nothing to compare with yet; a remembered look makes these {columns:count} columns the accepted ones"
-            )
+            text = "no baseline yet; the first stored run records these {columns:count} columns as accepted"
             observed |= {"missing": None, "extra": None, "changed": None}
             return unknown(UnknownReason.NO_DATA, Message(text, {"columns": len(seen)}), observed)
         drift = _compare(seen, agreed.types, agreed.order if self.order else None)
@@ -114,14 +112,14 @@ def _compare(seen: Mapping[str, str], agreed: Mapping[str, str | None], order: S
 
 
 _SAID: Final = {
-    (True, True, True): Message("missing columns: {missing}; unexpected: {extra}; of another type: {changed}"),
+    (True, True, True): Message("missing columns: {missing}; unexpected: {extra}; changed type: {changed}"),
     (True, True, False): Message("missing columns: {missing}; unexpected: {extra}"),
-    (True, False, True): Message("missing columns: {missing}; of another type: {changed}"),
+    (True, False, True): Message("missing columns: {missing}; changed type: {changed}"),
     (True, False, False): Message("missing columns: {missing}"),
-    (False, True, True): Message("unexpected columns: {extra}; of another type: {changed}"),
+    (False, True, True): Message("unexpected columns: {extra}; changed type: {changed}"),
     (False, True, False): Message("unexpected columns: {extra}"),
-    (False, False, True): Message("columns of another type: {changed}"),
-    (False, False, False): Message("the columns stand in another order"),
+    (False, False, True): Message("columns with a changed type: {changed}"),
+    (False, False, False): Message("the column order has changed"),
 }
 """What is said, by whether columns are missing, unexpected, of another type."""
 

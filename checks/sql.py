@@ -30,7 +30,7 @@ class Sql(CheckParameters):
 
     type: Literal["sql"] = "sql"
     query: str = Field(description="One SELECT in the source's dialect that returns the bad rows; it is only counted.")
-    max: Count = Field(0, description="Most rows the query may return.")
+    max: Count = Field(0, description="Maximum number of rows the query may return.")
 
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
         """Read the query."""
@@ -50,10 +50,10 @@ class Sql(CheckParameters):
         observed: dict[str, Json] = {"rows": measurement.number("rows"), "violations": found}
         expected: dict[str, Json] = {"max": plain(self.max)}
         if found <= self.max:
-            return Outcome(Status.PASS, Message("the query returns no more rows than it may"), observed, expected)
+            return Outcome(Status.PASS, Message("the number of rows returned is within the limit"), observed, expected)
         values = {"violations": found, "max": self.max}
-        many = "the query returns {violations:count} rows, at most {max:count} allowed"
-        name = "the query returns {violations:count} row, at most {max:count} allowed"
+        many = "the query returns {violations:count} rows, limit {max:count}"
+        name = "the query returns {violations:count} row, limit {max:count}"
         return Outcome(Status.FAIL, Message(many, values, one=name, counted="violations"), observed, expected)
 
 

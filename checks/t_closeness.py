@@ -47,26 +47,27 @@ from checks.parameters.columns import ColumnName, QuasiIdentifiers, SensitiveCol
 from checks.risk.hierarchy import Hierarchy
 from sources.expressions import dt
 
-_CLOSE: Final = Message("in every group the values of {columns} are spread as in the table, to within {t:number}")
+_CLOSE: Final = Message("in every equivalence class the distribution of {columns} is within {t:number} of the table's")
 _FAR: Final = Message(
-    "{bad:count} of {rows:count} records are in groups whose {column} is farther than {t:number} from the table's"
+    "{bad:count} of {rows:count} records are in equivalence classes whose distribution of {column} is more than "
+    "{t:number} from the table's"
 )
 _CLOSE_TO_BOTH: Final = Message(
-    "in every group the values of {columns} are spread as in the table and as in {reference}, to within {t:number}"
+    "in every equivalence class the distribution of {columns} is within {t:number} of the table's and of {reference}"
 )
 _FAR_FROM_REFERENCE: Final = Message(
-    "{bad:count} of {rows:count} records are in groups whose {column} is farther than {t:number} from that "
-    "of {reference}"
+    "{bad:count} of {rows:count} records are in equivalence classes whose distribution of {column} is more than "
+    "{t:number} from that of {reference}"
 )
-_EMPTY: Final = Message("{table} has no row")
+_EMPTY: Final = Message("{table} is empty")
 _STRANGE: Final = Message(
     "{column}: {strangers:count} values are not in the hierarchy",
     one="{column}: {strangers:count} value is not in the hierarchy",
     counted="strangers",
 )
 _DISORDERLY: Final = Message(
-    "{column}: {strangers:count} values have no place in the order, being of another kind than the column",
-    one="{column}: {strangers:count} value has no place in the order, being of another kind than the column",
+    "{column}: {strangers:count} values cannot be ordered, since their type differs from the column",
+    one="{column}: {strangers:count} value cannot be ordered, since its type differs from the column",
     counted="strangers",
 )
 _MOST_VALUES: Final = 10_000
@@ -87,7 +88,9 @@ def _as_texts(value: object) -> object:
 class TClosenessCheck(CheckParameters):
     """No group of records that are alike in the quasi-identifiers says much that the table does not say."""
 
-    summary: ClassVar[str] = "In every group of records that are alike, sensitive values are spread as in the table."
+    summary: ClassVar[str] = (
+        "In every equivalence class, sensitive values are distributed as in the table (t-closeness)."
+    )
     limits: ClassVar[frozenset[str]] = frozenset({"t"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     looks_again: ClassVar[bool] = True
@@ -96,20 +99,21 @@ class TClosenessCheck(CheckParameters):
     quasi_identifiers: QuasiIdentifiers = ()
     sensitive: SensitiveColumns = ()
     t: Annotated[float, Interval(ge=0, le=1)] = Field(
-        description="The largest distance allowed between the values of a group and those of the table."
+        description="Maximum distance between the distribution of a class and of the table."
     )
     distance: Literal["equal", "ordered"] = Field(
-        "equal", description="How far two values lie apart: all alike, or by their places in order (numbers and times)."
+        "equal", description="Distance between two values: all equal, or by rank (numbers and times)."
     )
     hierarchy: Annotated[dict[str, tuple[str, ...]] | str | None, BeforeValidator(_as_texts)] = Field(
-        None, description="Instead: by the level at which they meet. Value to ancestors, or lines `value;ancestor;...`."
+        None,
+        description="Alternative: distance by the common ancestor. Value to ancestors, or lines `value;ancestor;...`.",
     )
 
     reference: Annotated[str, MinLen(1)] | None = Field(
-        None, description="A table of the same source, such as the one this was made from, to compare with besides."
+        None, description="Additional reference table of the same source, such as the original table."
     )
     reference_columns: Mapping[ColumnName, ColumnName] = Field(
-        {}, description="Sensitive column: its name in the reference table, where the two differ."
+        {}, description="Sensitive column: its name in the reference table, if different."
     )
 
     @model_validator(mode="after")
@@ -127,7 +131,7 @@ class TClosenessCheck(CheckParameters):
     def _one_distance(self) -> Self:
         if self.hierarchy is not None:
             if "distance" in self.model_fields_set and self.distance != "equal":
-                raise ValueError("'hierarchy' is itself the distance; leave 'distance' out")
+                raise ValueError("'hierarchy' defines the distance; remove 'distance'")
             tree = self._tree()
             if tree is not None and len(tree.values) > _MOST_VALUES:
                 raise ValueError(f"a hierarchy of {len(tree.values):,} values; a statement takes {_MOST_VALUES:,}")
@@ -146,7 +150,7 @@ class TClosenessCheck(CheckParameters):
             raise Misconfigured("a hierarchy is of one sensitive column; name it with 'sensitive'")
         strange = sorted(set(self.reference_columns) - set(columns))
         if strange:
-            raise Misconfigured(f"'{strange[0]}' is no sensitive column{did_you_mean(strange[0], columns)}")
+            raise Misconfigured(f"'{strange[0]}' is not a sensitive column{did_you_mean(strange[0], columns)}")
         wanted = list(dict.fromkeys([self.t, *([] if softer is None else [softer.t])]))
         class_questions: dict[str, ClassQuestion] = {}
         for name in columns:
@@ -189,7 +193,7 @@ class TClosenessCheck(CheckParameters):
             Misconfigured: it has no such column, or one of another kind.
         """
         column = self.reference_columns.get(name, name)
-        must = "they must be of one kind to be compared"
+        must = "they must have the same type to be compared"
         kind = common_kind(context, name, column, of=reference, must=must)
         return values_of(context.references[reference], column, kind)
 

@@ -16,14 +16,14 @@ from sources.expressions import ir
 
 
 class Unique(CheckParameters):
-    """No combination of values occurs twice; NULL is allowed."""
+    """Combinations of values are unique; NULL is allowed."""
 
-    summary: ClassVar[str] = "No combination of values occurs twice; NULL is allowed."
+    summary: ClassVar[str] = "Combinations of values are unique; NULL is allowed."
 
     type: Literal["unique"] = "unique"
-    columns: ColumnNames = Field(description="The columns whose values are unique together.")
+    columns: ColumnNames = Field(description="Columns whose combined values are unique.")
     nulls: Literal["distinct", "equal"] = Field(
-        "distinct", description="Whether two NULLs differ, as the SQL standard has it, or are one value (equal)."
+        "distinct", description="Whether NULLs are distinct, as in standard SQL, or equal."
     )
 
     def wants(self, context: Context) -> Wants:
@@ -48,9 +48,9 @@ class Unique(CheckParameters):
         }
         expected: dict[str, Json] = {"duplicate_keys": 0}
         if not keys:
-            return Outcome(Status.PASS, Message("nothing occurs more than once"), observed, expected)
-        name = "{keys:count} key occurs more than once ({rows:count} rows)"
-        many = "{keys:count} keys occur more than once ({rows:count} rows)"
+            return Outcome(Status.PASS, Message("no duplicates"), observed, expected)
+        name = "{keys:count} duplicate key ({rows:count} rows)"
+        many = "{keys:count} duplicate keys ({rows:count} rows)"
         message = Message(many, {"keys": keys, "rows": copies}, one=name, counted="keys")
         bad_since = from_bad_rows(measurement, found["first_bad_load"])
         return Outcome(Status.FAIL, message, observed, expected, occurrence=bad_since)

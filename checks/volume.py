@@ -42,13 +42,13 @@ _TOO_MANY: Final = Message(
     counted="rows",
 )
 _SHRUNK: Final = Message(
-    "{rows:count} rows, less than {limit:ratio} of the {baseline:number} that are usual on this weekday",
-    one="{rows:count} row, less than {limit:ratio} of the {baseline:number} that are usual on this weekday",
+    "{rows:count} rows, less than {limit:ratio} of the usual {baseline:number} for this weekday",
+    one="{rows:count} row, less than {limit:ratio} of the usual {baseline:number} for this weekday",
     counted="rows",
 )
 _GROWN: Final = Message(
-    "{rows:count} rows, more than {limit:ratio} of the {baseline:number} that are usual on this weekday",
-    one="{rows:count} row, more than {limit:ratio} of the {baseline:number} that are usual on this weekday",
+    "{rows:count} rows, more than {limit:ratio} of the usual {baseline:number} for this weekday",
+    one="{rows:count} row, more than {limit:ratio} of the usual {baseline:number} for this weekday",
     counted="rows",
 )
 
@@ -56,20 +56,24 @@ _GROWN: Final = Message(
 class Volume(CheckParameters):
     """The number of rows, of all or of a recent window, stays within limits or near what it usually is."""
 
-    summary: ClassVar[str] = "There are as many rows as there should be, by limits or as on the same weekday before."
+    summary: ClassVar[str] = "The number of rows is within limits, or near the usual number for the weekday."
     limits: ClassVar[frozenset[str]] = frozenset({"min", "max", "min_ratio", "max_ratio"})
     judges_empty: ClassVar[bool] = True
 
     type: Literal["volume"] = "volume"
-    min: Count | None = Field(None, description="Fewest rows allowed.")
-    max: Count | None = Field(None, description="Most rows allowed.")
-    min_ratio: Annotated[float, Ge(0)] | None = Field(None, description="Fewest rows, as a share of the usual number.")
-    max_ratio: Annotated[float, Ge(0)] | None = Field(None, description="Most rows, as a share of the usual number.")
-    compare: Literal["same_weekday"] = Field("same_weekday", description="What the usual number is taken from.")
+    min: Count | None = Field(None, description="Minimum number of rows.")
+    max: Count | None = Field(None, description="Maximum number of rows.")
+    min_ratio: Annotated[float, Ge(0)] | None = Field(
+        None, description="Minimum number of rows, as a share of the usual number."
+    )
+    max_ratio: Annotated[float, Ge(0)] | None = Field(
+        None, description="Maximum number of rows, as a share of the usual number."
+    )
+    compare: Literal["same_weekday"] = Field("same_weekday", description="Baseline of the usual number.")
     weeks: Weeks = 4
-    column: ColumnName | None = Field(None, description="With 'window': the column that says when a row happened.")
-    window: PositiveDuration | None = Field(None, description="Counts only rows of this last length of time.")
-    timezone: Zone | None = Field(None, description="The zone of naive values, before the one declared for the table.")
+    column: ColumnName | None = Field(None, description="With 'window': column with the event time of a row.")
+    window: PositiveDuration | None = Field(None, description="Count only rows of this most recent period.")
+    timezone: Zone | None = Field(None, description="Time zone of naive values; overrides the table's.")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

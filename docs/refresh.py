@@ -177,7 +177,7 @@ def _options(command: Any) -> Iterator[str]:
             continue
         shown = ", ".join(f"`{word}`" for word in words) or f"`{(parameter.metavar or parameter.name).upper()}`"
         help_text = getattr(parameter, "help", None) or ""
-        if "--format" in words and help_text == "For people or for programs.":
+        if "--format" in words and help_text == "Output format: text or JSON.":
             continue
         rows.append(f"| {shown} | {help_text.replace('|', '&#124;')} |")
     if rows:

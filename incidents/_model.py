@@ -62,7 +62,7 @@ class Resolution(StrEnum):
 
 
 class FoundBy(StrEnum):
-    """Who noticed."""
+    """How it was detected."""
 
     CHECK = "check"
     PERSON = "person"
@@ -173,7 +173,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Snoozed:
-    """Nobody wants to hear of it until then; it goes on counting."""
+    """Nobody wants to hear of it until then; downtime is still counted."""
 
     until: datetime
     kind: Literal["snoozed"] = "snoozed"

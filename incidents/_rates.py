@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class StaffRole:
-    """People who cannot do their work, or who repair, while data is down.
+    """People blocked by data downtime or working on its resolution.
 
     `hourly`: wage per hour. `share`: share of the downtime that each spends on it, 0 to 1.
     """

@@ -55,7 +55,7 @@ def apply(incident: Incident | None, event: Event) -> Incident:
             raise BrokenHistory(f"incident #{event.incident_id} begins with '{change.kind}', expected 'opened'")
         return _open(event.incident_id, change)
     if incident.id != event.incident_id:
-        raise BrokenHistory(f"an event of incident #{event.incident_id} was given to incident #{incident.id}")
+        raise BrokenHistory(f"an event of incident #{event.incident_id} was applied to incident #{incident.id}")
     if isinstance(change, Opened):
         raise BrokenHistory(f"incident #{incident.id} is opened a second time, expected 'reopened'")
     return _change(incident, change, event.recorded_at)

@@ -133,7 +133,7 @@ def assign(incident: Incident, assignee: str) -> Assigned:
 
 
 def snooze(incident: Incident, until: datetime, *, now: datetime) -> Snoozed:
-    """Hear nothing of it until a time to come; it goes on counting."""
+    """Hear nothing of it until a time to come; downtime is still counted."""
     _allowed(incident, "snooze")
     if until <= now:
         raise ImpossibleOrder(f"snoozed until {_say(until)}, which is not after now, {_say(now)}")
@@ -144,7 +144,7 @@ def comment(incident: Incident, text: str) -> Commented:
     """Write something down."""
     _allowed(incident, "comment")
     if not text.strip():
-        raise NotAllowed(f"an empty comment on incident #{incident.id}; write what there is to know")
+        raise NotAllowed(f"the comment on incident #{incident.id} is empty; write its text")
     return Commented(text)
 
 
@@ -177,8 +177,8 @@ def resolve(
     resolved = _ended(incident.last.detected_at, ending, now)
     if check_still_fails and not force and incident.state is not State.RESOLVED:
         raise NotAllowed(
-            f"incident #{incident.id}: its check {incident.check_id} still fails, so it would open again; "
-            "snooze it, repair the data, or force it"
+            f"incident #{incident.id}: its check {incident.check_id} still fails, so it would reopen; snooze it, fix "
+            "the data, or use --force"
         )
     return resolved
 
@@ -279,8 +279,8 @@ def merge(incident: Incident, into: Incident, *, lookup: Lookup, now: datetime, 
         raise NotAllowed(f"incident #{into.id} was itself merged into #{into.merged_into}{hint}")
     if into.table != incident.table:
         raise NotAllowed(
-            f"incident #{incident.id} is about {incident.table}, #{into.id} about {into.table}: they are not the same "
-            f"thing; if #{into.id} caused it, name it as its root"
+            f"incident #{incident.id} is about {incident.table}, #{into.id} about {into.table}: an incident can only "
+            f"be a duplicate of one on the same table; if #{into.id} caused it, set it as the root cause"
         )
     if not force:
         _same_account(incident, into)
@@ -292,27 +292,28 @@ def _same_account(incident: Incident, into: Incident) -> None:
     if incident.kind is not into.kind:
         raise NotAllowed(
             f"incident #{incident.id} is of kind {incident.kind}, #{into.id} of kind {into.kind}: their hours are "
-            "counted apart, so they are hardly the same thing; force it if they are"
+            "counted separately, so they are probably not duplicates; use --force if they are"
         )
     if incident.counts and not into.counts:
         raise NotAllowed(
             f"incident #{into.id} is not counted as downtime, since it ended as {into.resolution}, so #{incident.id} "
-            f"would no longer be counted; resolve #{incident.id} as {into.resolution} too if it is, put right how "
-            f"#{into.id} ended, or force it"
+            f"would no longer be counted; resolve #{incident.id} as {into.resolution} too if appropriate, correct "
+            f"the resolution of #{into.id}, or use --force"
         )
 
 
 def _same_time(incident: Incident, into: Incident, now: datetime) -> None:
     if incident.state is not State.RESOLVED and into.state is State.RESOLVED:
         raise NotAllowed(
-            f"incident #{into.id} is over and #{incident.id} is not, so what lasts would no longer be counted; "
-            f"merge #{into.id} into #{incident.id}, reopen #{into.id} first, or force it"
+            f"incident #{into.id} is resolved and #{incident.id} is not, so its remaining downtime would not be "
+            "counted; "
+            f"merge #{into.id} into #{incident.id}, reopen #{into.id} first, or use --force"
         )
     ours, theirs = _bad_times(incident, now), _bad_times(into, now)
     if not any(start <= until and since <= end for start, end in ours for since, until in theirs):
         raise NotAllowed(
-            f"incidents #{incident.id} and #{into.id} were never bad at the same time, so they are hardly the same "
-            "thing; force it if they are"
+            f"incidents #{incident.id} and #{into.id} did not overlap in time, so they are probably not duplicates; "
+            "use --force if they are"
         )
 
 
@@ -332,7 +333,7 @@ def name_root(incident: Incident, root: Incident | None, *, lookup: Lookup) -> R
     causes = _follow(root, lambda one: one.root, lookup)
     if incident.id in causes:
         way = " -> ".join(f"#{one}" for one in (incident.id, *causes[: causes.index(incident.id) + 1]))
-        raise NotAllowed(f"incident #{incident.id} would cause itself: {way}")
+        raise NotAllowed(f"incident #{incident.id} would be its own root cause: {way}")
     return RootNamed(root.id)
 
 

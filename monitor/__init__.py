@@ -31,7 +31,8 @@ def _guard_rooms() -> None:
         if found is None or found.resolve() != expected:
             raise ShadowedRoomError(
                 f"package '{room}' was found at {found or 'no place at all'}, expected at {expected}; "
-                f"install tablewatch in an environment of its own, or take the other '{room}' out of the import path"
+                f"install tablewatch in a separate virtual environment, or remove the other '{room}' from the "
+                "import path"
             )
 
 

@@ -45,7 +45,7 @@ def _shared(
     ] = None,
     output_format: Annotated[
         Format | None,
-        typer.Option("--format", help="For people or for programs.", callback=remember_format, expose_value=False),
+        typer.Option("--format", help="Output format: text or JSON.", callback=remember_format, expose_value=False),
     ] = None,
 ) -> None:
     """Declare the options that every command has."""
@@ -144,7 +144,7 @@ _FEW_COMMANDS: Final = 12
 app = typer.Typer(
     name="tablewatch",
     cls=CommandFolder,
-    help="Watches tables: checks, incidents with honest times, data downtime and its cost.",
+    help="Data quality monitoring: checks, incidents, data downtime and its cost.",
     epilog=_CODES,
     context_settings={"auto_envvar_prefix": "TABLEWATCH", "help_option_names": ["-h", "--help"]},
 )

@@ -60,12 +60,12 @@ class SimulatedClock:
         moment = _in_utc(moment)
         if moment < self._now:
             stands, asked = self._now.isoformat(), moment.isoformat()
-            raise ValueError(f"a simulated clock only moves forward; it stands at {stands}, asked for {asked}")
+            raise ValueError(f"a simulated clock only moves forward; it is at {stands}, requested {asked}")
         self._now = moment
         return moment
 
 
 def _in_utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
-        raise ValueError("a moment needs a time zone")
+        raise ValueError("a timestamp needs a time zone")
     return moment.astimezone(UTC)

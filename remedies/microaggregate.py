@@ -43,8 +43,8 @@ class Microaggregate(RemedyParameters):
     treats: ClassVar[frozenset[str]] = frozenset({"k_anonymity", "population_uniqueness", "reidentification_by_subset"})
 
     type: Literal["microaggregate"] = "microaggregate"
-    columns: ColumnNames = Field(description="Quasi-identifiers: columns that somebody may know of a person.")
-    k: Annotated[int, Ge(2)] = Field(description="The smallest group of records that are alike.")
+    columns: ColumnNames = Field(description="Quasi-identifiers: columns an attacker may know about a person.")
+    k: Annotated[int, Ge(2)] = Field(description="Minimum equivalence class size.")
     method: GroupingMethod = Field(GroupingMethod.BEST, description="How records are grouped.")
     ordinal: Mapping[str, tuple[str | int | float, ...]] = Field(
         default_factory=dict,

@@ -62,7 +62,7 @@ class Randomise(RemedyParameters):
         None, description="Instead: the probability with which a value is kept, for all columns or by column."
     )
     joint: bool = Field(default=False, description="All columns are kept or drawn anew together, as one combination.")
-    rows_per_unit: Annotated[int, Ge(1)] = Field(1, description="How many rows one person has at most.")
+    rows_per_unit: Annotated[int, Ge(1)] = Field(1, description="Maximum rows per person.")
 
     @model_validator(mode="after")
     def _declarations_fit(self) -> Self:
@@ -199,7 +199,9 @@ def keep_to_epsilon(mechanism: Mechanism, limit: Loss) -> None:
     allowed = decimal_of(nano(limit, name="the limit on epsilon"))
     if mechanism.epsilon is None:
         current_name = ", ".join(mechanism.unchanged)
-        raise Refused(f"the release has a limit on epsilon, and no epsilon holds: unchanged leave {current_name}")
+        raise Refused(
+            f"the release has a limit on epsilon, and no epsilon is guaranteed: not randomised: {current_name}"
+        )
     if mechanism.epsilon > allowed:
         raise Refused(f"the table costs epsilon {mechanism.epsilon:f}; the release allows {allowed:f}")
 

@@ -77,7 +77,7 @@ def _first(path: Path, delimiter: str, quote: str, skip: int) -> Sequence[str]:
         with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
             return next(csv.reader(islice(lines, skip, None), delimiter=delimiter, quotechar=quote), [])
     except (csv.Error, EOFError, gzip.BadGzipFile, TypeError):
-        raise duckdb.InvalidInputException("no CSV") from None
+        raise duckdb.InvalidInputException("not CSV") from None
 
 
 def _names(cells: Sequence[str]) -> tuple[str, ...]:

@@ -89,12 +89,14 @@ def read_text(path: Path, declared: CsvOptions, check_time: CheckTime) -> CsvTex
     for text in _chunks(path, encoding):
         check_time()
         if (place := text.find("\0")) >= 0:
-            remedy = "the file is damaged, or is UTF-16 without a byte order mark (declare csv.encoding: utf-16-le)"
-            raise CsvFault("a NUL character, which no CSV holds", remedy, _line_at(path, encoding, count + place))
+            remedy = "the file is corrupt, or is UTF-16 without a byte order mark (declare csv.encoding: utf-16-le)"
+            raise CsvFault(
+                "a NUL character, which is not allowed in CSV", remedy, _line_at(path, encoding, count + place)
+            )
         count += len(text)
         ends |= _ends(text)
     if not count:
-        raise CsvFault("the file is empty", "expected a first line that names the columns")
+        raise CsvFault("the file is empty", "expected a header line with the column names")
     return CsvText(encoding, len(ends) > 1 and _ends_differ(path, encoding, declared.quote or '"', check_time))
 
 
@@ -111,7 +113,7 @@ def find_layout(path: Path, text: CsvText, declared: CsvOptions) -> CsvLayout:
     tried = _DELIMITERS if declared.delimiter is None else (layout.delimiter,)
     best = max((_Sample.of(path, text, replace(layout, delimiter=each)) for each in tried), key=lambda it: it.rank)
     if not best.width:
-        raise best.fault or CsvFault("no row", "expected a first line that names the columns", layout.skip + 1)
+        raise best.fault or CsvFault("no row", "expected a header line with the column names", layout.skip + 1)
     if best.width == 1:
         _refuse_one_column(path, text, best.layout, declared.delimiter is not None)
     return replace(best.layout, width=best.width, skip=best.line - 1)  # DuckDB takes an empty line for the header
@@ -128,8 +130,8 @@ def rewrite(path: Path, target: Path, text: CsvText, layout: CsvLayout, check_ti
         transcode(path, target, text.encoding, check_time)
         return layout
     if not layout.width:
-        remedy = "write it with line ends of one kind, or with a delimiter of one character"
-        raise CsvFault("line ends of two kinds in a file whose delimiter has several characters", remedy)
+        remedy = "use one kind of line ending, or a single-character delimiter"
+        raise CsvFault("mixed line endings in a file with a multi-character delimiter", remedy)
     with target.open("x", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, delimiter=layout.delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
         for row in _rows(path, text, layout, check_time):
@@ -262,18 +264,18 @@ def _rows(path: Path, text: CsvText, layout: CsvLayout, check_time: CheckTime) -
 
 def _ragged(width: int, layout: CsvLayout, line: int) -> CsvFault:
     cells = "1 cell" if width == 1 else f"{width} cells"
-    remedy = "each row has as many; a delimiter within a cell stands in quotes (see csv.delimiter, csv.quote)"
+    remedy = "all rows need the same number; quote cells that contain the delimiter (see csv.delimiter, csv.quote)"
     more = " and csv.skip_lines" if line <= layout.skip + 2 else ""
-    return CsvFault(f"{cells}, where the first row has {layout.width}", remedy.replace(")", f"{more})"), line)
+    return CsvFault(f"{cells}, but the first row has {layout.width}", remedy.replace(")", f"{more})"), line)
 
 
 def _malformed(error: str, line: int) -> CsvFault:
     if "unexpected end of data" in error:
-        return CsvFault("a quote that is opened and never closed", "close it, or double quotes within cells", line)
+        return CsvFault("an unclosed quote", "close it, or double the quotes within cells", line)
     if "expected after" in error:
-        remedy = "double quotes within cells, or declare csv.escape"
+        remedy = "double the quotes within cells, or declare csv.escape"
         return CsvFault("text between a closing quote and the next delimiter", remedy, line)
-    return CsvFault("a row that is no CSV, or longer than 16 MB", "see csv.quote and csv.escape", line)
+    return CsvFault("a row that is not valid CSV, or longer than 16 MB", "see csv.quote and csv.escape", line)
 
 
 def _lines(file: IO[str], check_time: CheckTime) -> Iterator[str]:
@@ -281,7 +283,7 @@ def _lines(file: IO[str], check_time: CheckTime) -> Iterator[str]:
         if number % 10_000 == 0:
             check_time()
         if len(line) >= _LONGEST_LINE:
-            raise CsvFault("a line longer than 16 MB", "see csv.quote, and the line ends of the file", number)
+            raise CsvFault("a line longer than 16 MB", "see csv.quote and the line endings of the file", number)
         yield line
 
 
@@ -319,7 +321,7 @@ def _undecodable(error: UnicodeError, path: Path, encoding: str, read: int) -> C
         before = len(error.object[: error.start].decode(encoding, "ignore"))
     wrong = "UTF-8" if encoding in UTF_8 else encoding
     remedy = "declare csv.encoding, such as cp1252, shift_jis or utf-16, or write the file as UTF-8"
-    return CsvFault(f"bytes that are not {wrong}", remedy, _line_at(path, encoding, read + before))
+    return CsvFault(f"bytes that are not valid {wrong}", remedy, _line_at(path, encoding, read + before))
 
 
 def _line_at(path: Path, encoding: str, characters: int) -> int:

@@ -136,7 +136,7 @@ class DuckdbSource(EngineSource):
     def _say(self, error: duckdb.Error) -> SourceError:
         kind, text = next((kind, text) for wrong, kind, text in _TOLD if isinstance(error, wrong))
         if "Permission denied" in str(error):
-            kind, text = PermissionDenied, "a file may not be read by this account"
+            kind, text = PermissionDenied, "permission denied for a file"
         return kind(self._says(text, error))
 
 
@@ -164,19 +164,19 @@ _WORDED: Final[Sequence[tuple[str, type[duckdb.Error]]]] = (
 
 _MISFIT: Final = "a value does not fit the type of its column, or a file is not in its format; see csv.types"
 _MALFORMED: Final = (
-    "a file is not in its format (a row of another length, a quote that does not close, line ends of two kinds), "
+    "a file is not in its format (a row of another length, an unclosed quote, mixed line endings), "
     "or a value does not fit the type of its column; see csv.types"
 )
 
 _TOLD: Final[Sequence[tuple[type[duckdb.Error], type[SourceError], str]]] = (
-    (duckdb.PermissionException, PermissionDenied, "the statement reaches for files or settings that are locked"),
+    (duckdb.PermissionException, PermissionDenied, "the statement accesses files or settings that are locked"),
     (duckdb.OutOfMemoryException, QueryFailed, "the statement needs more memory than memory_limit allows"),
     (duckdb.IOException, Unreachable, "a file is missing, incomplete or cannot be read"),
     (duckdb.ParserException, QueryFailed, "the statement is not valid SQL"),
     (duckdb.CatalogException, QueryFailed, "the statement names a table or function that does not exist"),
     (duckdb.BinderException, QueryFailed, "the statement names a column or function that does not exist or fit"),
     (duckdb.ConversionException, QueryFailed, _MISFIT),
-    (duckdb.OutOfRangeException, QueryFailed, "a number is larger than DuckDB can hold, such as a sum of 38 digits"),
+    (duckdb.OutOfRangeException, QueryFailed, "a number exceeds the range of DuckDB, such as a sum of 38 digits"),
     (duckdb.InvalidInputException, QueryFailed, _MALFORMED),
     (duckdb.Error, QueryFailed, "the statement failed"),
 )

@@ -93,7 +93,7 @@ class EngineSource(ABC):
         try:
             return str(self._backend.compile(expression))
         except IbisError as error:
-            raise QueryFailed(self._says(f"{self.dialect} has no way to say this", error)) from None
+            raise QueryFailed(self._says(f"{self.dialect} does not support this expression", error)) from None
 
     def fetch(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """Run one SELECT and give its rows by column name."""
@@ -192,7 +192,7 @@ class EngineSource(ABC):
     def _find(self, name: str) -> CatalogueEntry:
         known = self._known()
         if name not in known:
-            hint = did_you_mean(name, known) if known else "; the source holds no table"
+            hint = did_you_mean(name, known) if known else "; the source has no tables"
             raise TableNotFound(f"table '{name}' not found in source '{self.name}'{hint}")
         return known[name]
 

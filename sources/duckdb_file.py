@@ -51,13 +51,13 @@ class DuckdbFile(DuckdbSource):
         if _is_locked(error):
             holder = re.search(r"PID (\d+)", str(error))
             who = f"process {holder[1]}" if holder else "another process"
-            text = f"'{path.name}' is held open for writing by {who}; expected that its owner closes it between writes"
+            text = f"'{path.name}' is open for writing in {who}; that process must close it between writes"
             return Unreachable(self._says(text, error))
         if isinstance(error, (duckdb.BinderException, duckdb.ConnectionException)):
             text = f"'{path.name}' is open for writing in this process; close that connection first"
             return Unreachable(self._says(text, error))
         if "Permission denied" in str(error):
-            return PermissionDenied(self._says(f"'{path.name}' may not be read by this account", error))
+            return PermissionDenied(self._says(f"'{path.name}' cannot be read: permission denied", error))
         if not isinstance(error, duckdb.IOException):
             return Unreachable(self._says("DuckDB cannot be started with these settings; see memory_limit", error))
         with path.open("rb") as file:

@@ -105,7 +105,7 @@ class Files(DuckdbSource):
         # Never Unreachable: one file that fails says nothing about the tables of the others.
         gone = [path for files in self._files.values() for path in files if not path.is_file()]
         if gone and isinstance(error, (duckdb.PermissionException, duckdb.IOException)):
-            return TableNotFound(self._says(f"'{gone[0].name}' was there when the pass began and is gone now", error))
+            return TableNotFound(self._says(f"'{gone[0].name}' was removed while checks were running", error))
         unreadable = isinstance(error, (duckdb.InvalidInputException, duckdb.ConversionException))
         if unreadable and (fault := self._fault_of(str(error))) is not None:
             return fault
@@ -129,7 +129,10 @@ class Files(DuckdbSource):
             remedy = "declare csv.types or csv.null_values, or correct the file"
             return QueryFailed(f"source '{self.name}': '{file.path.name}', {place}: {text}; {remedy}")
         if row is not None and _TOO_LONG in error:
-            text = f"'{file.path.name}', row {row[1]}: longer than 2 MB; a quote may be open, or line ends missing"
+            text = (
+                f"'{file.path.name}', row {row[1]}: longer than 2 MB; possibly an unclosed quote or missing line "
+                "endings"
+            )
             return QueryFailed(f"source '{self.name}': {text}")
         csv_fault = find_fault(file.path, file.text, file.layout, self._check_time)
         return None if csv_fault is None else self._csv_fault(file.path, csv_fault)
@@ -194,14 +197,14 @@ class Files(DuckdbSource):
         except CsvFault as fault:
             raise self._csv_fault(path, fault) from None
         except PACKED_FAULTS as error:
-            raise QueryFailed(self._says(f"'{path.name}' is cut short, or is not packed by gzip", error)) from None
+            raise QueryFailed(self._says(f"'{path.name}' is truncated or not gzip-compressed", error)) from None
         except FileNotFoundError as error:
-            gone = f"'{path.name}' was there when the pass began and is gone now"
+            gone = f"'{path.name}' was removed while checks were running"
             raise TableNotFound(self._says(gone, error)) from None
         except PermissionError as error:
-            raise PermissionDenied(self._says(f"'{path.name}' may not be read by this account", error)) from None
+            raise PermissionDenied(self._says(f"'{path.name}' cannot be read: permission denied", error)) from None
         except OSError as error:
-            failed = f"'{path.name}' cannot be read, or there is no room in '{self._copies.parent}' to rewrite it"
+            failed = f"'{path.name}' cannot be read, or no disk space is left in '{self._copies.parent}' to rewrite it"
             raise QueryFailed(self._says(failed, error)) from None
         return self._csv_files.setdefault(file.read, file)
 
@@ -262,7 +265,7 @@ class Files(DuckdbSource):
         kind = self._spec.csv.types.get(column, "").upper()
         if kind.startswith(("DATE", "TIMESTAMP")):
             key, example = ("date_format", "%d/%m/%Y") if kind == "DATE" else ("timestamp_format", "%d/%m/%Y %H:%M:%S")
-            reason = f"column '{column}' is declared {kind}, and its values do not begin with a year of four digits"
+            reason = f"column '{column}' is declared {kind}, but its values do not start with a four-digit year"
             line = file.layout.skip + (2 if self._spec.csv.header is not False else 1)
             raise self._csv_fault(file.path, CsvFault(reason, f"declare csv.{key}, such as '{example}'", line))
 
@@ -307,7 +310,7 @@ class Files(DuckdbSource):
         for column in types:
             if column not in columns and len(self._files) == 1:
                 hint = did_you_mean(column, columns)
-                raise QueryFailed(f"source '{self.name}': csv.types names column '{column}', which no file has{hint}")
+                raise QueryFailed(f"source '{self.name}': csv.types names column '{column}', which is in no file{hint}")
         return {column: kind for column, kind in types.items() if column in columns}
 
 
@@ -339,7 +342,9 @@ def _by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
         )
     if spec.table is not None:
         if len({_kind(path.name) for path in found}) > 1:
-            raise Unreachable(f"source '{spec.name}': table '{spec.table}' mixes CSV and Parquet; expected one of them")
+            raise Unreachable(
+                f"source '{spec.name}': table '{spec.table}' mixes CSV and Parquet; expected only one of them"
+            )
         return {spec.table: found}
     tables: dict[str, Path] = {}
     paths: dict[str, Path] = {}  # DuckDB's names know no case

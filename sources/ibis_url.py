@@ -37,7 +37,7 @@ class IbisUrl(UnlistedSource):
         with _Reworded(self._why_closed):
             backend = ibis.connect(self._spec.url or "")
         if not isinstance(backend, SQLBackend):
-            raise Unreachable(f"source '{self.name}': '{backend.name}' is no SQL engine; expected one that runs SQL")
+            raise Unreachable(f"source '{self.name}': '{backend.name}' is not an SQL engine")
         closing.callback(backend.disconnect)
         self.dialect = backend.dialect.__name__.lower()
         return backend
@@ -57,7 +57,7 @@ class IbisUrl(UnlistedSource):
             return FetchedRows(result.column_names, [tuple(row) for row in result.result_rows])
         if hasattr(result, "schema"):
             return FetchedRows([field.name for field in result.schema], [tuple(row.values()) for row in result])
-        raise QueryFailed(f"source '{self.name}': {self.dialect} answers in a form that Tablewatch cannot read")
+        raise QueryFailed(f"source '{self.name}': {self.dialect} returns results in an unsupported form")
 
     def _asking(self) -> AbstractContextManager[None]:
         return _Reworded(self._why_failed)
@@ -66,10 +66,10 @@ class IbisUrl(UnlistedSource):
         scheme = scheme_of(self._spec.url or "")
         entries = {entry.name for entry in backend_entry_points()}
         if not scheme:
-            return Unreachable(f"source '{self.name}': its URL does not begin with an engine; expected ENGINE://...")
+            return Unreachable(f"source '{self.name}': its URL does not start with an engine; expected ENGINE://...")
         if scheme not in entries:
             hint = did_you_mean(scheme, entries)
-            return Unreachable(f"source '{self.name}': Ibis knows no engine '{scheme}'{hint}")
+            return Unreachable(f"source '{self.name}': Ibis has no backend '{scheme}'{hint}")
         if isinstance(error, ImportError):
             text = f"the driver of {scheme} is not installed; install 'ibis-framework[{scheme}]'"
             return Unreachable(self._says(text, error))

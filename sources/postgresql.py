@@ -117,25 +117,25 @@ class Postgresql(EngineSource):
             return Unreachable(self._says("the server ended the connection", error))
         query, lock = (f"{limit.total_seconds():g} s" for limit in (self.query_timeout, self._spec.lock_timeout))
         if isinstance(error, psycopg.DataError) and error.sqlstate is None:  # the driver says so, not the server
-            return QueryFailed(self._says("what came back cannot be read, such as a time of -infinity", error))
+            return QueryFailed(self._says("a value in the result cannot be read, such as the time -infinity", error))
         kind, text = next((kind, text) for wrong, kind, text in _TOLD if isinstance(error, wrong))
         return kind(self._says(text.format(query=query, lock=lock, state=error.sqlstate), error))
 
     def _why(self, text: str) -> str:
         """Describe why there is no connection; the driver's text is only recognised, never passed on."""
         reasons = {
-            "password": "the server refused the password, or wants one",
-            "role": "the server does not know the user",
-            "pg_hba.conf": "the server admits no such user, database and address (pg_hba.conf)",
-            "resolve host": "the host's name is unknown",
+            "password": "password authentication failed",
+            "role": "the user does not exist",
+            "pg_hba.conf": "no pg_hba.conf entry for this user, database and address",
+            "resolve host": "the host name cannot be resolved",
             "timeout": f"no answer within {self._spec.connect_timeout.total_seconds():g} s; see connect_timeout",
-            "refused": "nothing listens at the host and port",
-            "does not exist": "the server has no such database",
-            "too many": "the server has no connection left",
+            "refused": "connection refused: nothing is listening on the host and port",
+            "does not exist": "the database does not exist",
+            "too many": "too many connections",
             "SSL": "the encrypted connection failed; see sslmode",
         }
         names = (reason for sign, reason in reasons.items() if sign in text)
-        return next(names, "there is no connection; check host, port, database and user")
+        return next(names, "the connection failed; check host, port, database and user")
 
 
 def _ms(limit: timedelta) -> int:
@@ -144,13 +144,13 @@ def _ms(limit: timedelta) -> int:
 
 _TOLD: Final[Sequence[tuple[type[psycopg.Error], type[SourceError], str]]] = (
     (psycopg.errors.QueryCanceled, TimedOut, "no answer within {query}; see query_timeout"),
-    (psycopg.errors.LockNotAvailable, TimedOut, "a lock was not free within {lock}; see lock_timeout"),
+    (psycopg.errors.LockNotAvailable, TimedOut, "a lock was not available within {lock}; see lock_timeout"),
     (
         psycopg.errors.InsufficientPrivilege,
         PermissionDenied,
         "the user may not read this; expected the right to SELECT",
     ),
-    (psycopg.errors.ReadOnlySqlTransaction, QueryFailed, "only reading is allowed, the statement writes"),
+    (psycopg.errors.ReadOnlySqlTransaction, QueryFailed, "the connection is read-only, but the statement writes"),
     (psycopg.errors.UndefinedTable, QueryFailed, "the statement names a table that does not exist"),
     (psycopg.errors.UndefinedColumn, QueryFailed, "the statement names a column that does not exist"),
     (
@@ -160,7 +160,7 @@ _TOLD: Final[Sequence[tuple[type[psycopg.Error], type[SourceError], str]]] = (
     ),
     (psycopg.errors.SyntaxError, QueryFailed, "the statement is not valid SQL"),
     (psycopg.errors.DivisionByZero, QueryFailed, "the statement divides by zero"),
-    (psycopg.DataError, QueryFailed, "a value does not fit the type that the statement wants"),
+    (psycopg.DataError, QueryFailed, "a value does not match the type expected by the statement"),
     (psycopg.Error, QueryFailed, "PostgreSQL refused the statement: SQLSTATE {state}"),
 )
 

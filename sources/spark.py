@@ -65,7 +65,9 @@ class Spark(UnlistedSource):
             self._session = _session(address, closing)
             return ibis.pyspark.connect(self._session)
         except (PySparkException, Py4JError, ValueError, RuntimeError, OSError) as error:
-            raise Unreachable(self._says("there is no Spark session; check the address, and Java", error)) from None
+            raise Unreachable(
+                self._says("the Spark session could not be created; check the address, and Java", error)
+            ) from None
 
     def _probe(self, address: str) -> None:
         """Knock at the servers' doors first: Spark itself would wait for minutes."""
@@ -75,7 +77,7 @@ class Spark(UnlistedSource):
         hosts = re.split(r"[/;?]", address.partition("://")[2])[0].rpartition("@")[2].split(",")
         limit = self._spec.connect_timeout.total_seconds()
         if not any(_answers(host, port, limit) for host in hosts):
-            text = f"nothing answers at the address within {limit:g} s; see connect_timeout"
+            text = f"no answer from the address within {limit:g} s; see connect_timeout"
             raise Unreachable(f"source '{self.name}': {text}")
 
     def _look_up(self, table: str, place: Sequence[str]) -> ir.Table:
@@ -118,7 +120,7 @@ class Spark(UnlistedSource):
         state = error.getSqlState() if isinstance(error, PySparkException) else None
         if state in _DENIED:
             return PermissionDenied(self._says("the account may not read this; expected the right to SELECT", error))
-        return QueryFailed(self._says(f"Spark refused the statement: {condition or 'no condition given'}", error))
+        return QueryFailed(self._says(f"Spark refused the statement: {condition or 'no error condition'}", error))
 
 
 def _answers(host: str, port: str, limit: float) -> bool:

@@ -112,13 +112,13 @@ class Sqlite(EngineSource):
             return TimedOut(self._says(f"no answer within {limit}; see query_timeout", error))
         if family in {"SQLITE_BUSY", "SQLITE_LOCKED"}:
             limit = f"{self._spec.lock_timeout.total_seconds():g} s"
-            return TimedOut(self._says(f"the file stayed locked for {limit}; see lock_timeout", error))
+            return TimedOut(self._says(f"the file was locked for more than {limit}; see lock_timeout", error))
         if family in {"SQLITE_PERM", "SQLITE_AUTH"}:
-            return PermissionDenied(self._says("the file may not be read by this account", error))
+            return PermissionDenied(self._says("the file cannot be read: permission denied", error))
         if family in _BROKEN:
             return Unreachable(self._says(f"the file cannot be read as SQLite: {code}", error))
         if family == "SQLITE_READONLY":
-            return QueryFailed(self._says("only reading is allowed, the statement writes", error))
+            return QueryFailed(self._says("the connection is read-only, but the statement writes", error))
         return QueryFailed(self._says(f"SQLite refused the statement: {code or 'no code'}", error))
 
 

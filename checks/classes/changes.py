@@ -100,7 +100,7 @@ def written(value: Any, column: ir.Column) -> ir.Value:
     """
     kind = column.type()
     if isinstance(value, str) != kind.is_string():
-        raise Misconfigured(f"column '{column.get_name()}' is of type {say_type(kind)} and holds other values")
+        raise Misconfigured(f"column '{column.get_name()}' is of type {say_type(kind)} with other values")
     return ibis.literal(value, type=kind.copy(nullable=True))
 
 
@@ -124,7 +124,7 @@ def change_table(context: Context, quasi_identifiers: Sequence[str], *, table: s
             if own.copy(nullable=True) != told.copy(nullable=True):
                 raise Misconfigured(
                     f"column '{side}_{name}' of {table} is of type {say_type(told)}; expected {say_type(own)}, as the "
-                    "column whose changes it tells"
+                    "column whose changes it records"
                 )
     kind = changes[sequence].type()
     if not kind.is_integer():

@@ -21,7 +21,7 @@ class ByAppend(_Incremental):
     """Rows only come: those whose watermark is at least the last one are added."""
 
     mode: Literal["append"]
-    watermark: str = Field(description="A column of times or whole numbers that grows with every row that arrives.")
+    watermark: str = Field(description="Column of times or integers that increases with every new row.")
 
     @property
     def keeping(self) -> Keeping:
@@ -33,8 +33,8 @@ class ByChanges(_Incremental):
     """Another table of the source tells each change: `op`, and `before_` and `after_` each quasi-identifier."""
 
     mode: Literal["changes"]
-    table: str = Field(description="The table of changes, one of the configured tables of the same source.")
-    sequence: str = Field("sequence", description="Its column of whole numbers that grow with every change.")
+    table: str = Field(description="Change table, a configured table of the same source.")
+    sequence: str = Field("sequence", description="Its integer column that increases with every change.")
 
     @property
     def keeping(self) -> Keeping:
@@ -49,7 +49,7 @@ class SizesParameters(CheckParameters):
     """The parameters of checks that follow from the sizes of classes alone, which can be kept from run to run."""
 
     incremental: Incremental | None = Field(
-        None, description="Keep the counts, and count only what changed: by append or changes."
+        None, description="Store the counts and count only changes: by append or changes."
     )
 
     @property
@@ -65,7 +65,7 @@ class SizesParameters(CheckParameters):
     @model_validator(mode="after")
     def _changes_are_of_all_rows(self) -> Self:
         if isinstance(self.incremental, ByChanges) and self.where is not None:
-            raise ValueError("'incremental' by changes takes no 'where': changes are told of all rows")
+            raise ValueError("'incremental' by changes does not support 'where': changes cover all rows")
         return self
 
     def wanted_sizes(self, context: Context, quasi_identifiers: tuple[str, ...]) -> Wants:

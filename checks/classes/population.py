@@ -21,14 +21,14 @@ from checks.parameters.columns import ColumnName, common_kind
 from sources.expressions import dt, ibis, ir
 
 NO_POPULATION: Final = Message(
-    "at least {outside:count} rows are not in {table}: it is no population of this table",
-    one="at least {outside:count} row is not in {table}: it is no population of this table",
+    "at least {outside:count} rows are not in {table}: it is not a population of this table",
+    one="at least {outside:count} row is not in {table}: it is not a population of this table",
     counted="outside",
 )
 PopulationName: TypeAlias = Annotated[str, MinLen(1)]
 PopulationColumns: TypeAlias = Annotated[
     Mapping[ColumnName, ColumnName],
-    Field(description="Quasi-identifier: its name in the population table, where the two differ."),
+    Field(description="Quasi-identifier: its name in the population table, if different."),
 ]
 
 _ROWS: Final = "rows"
@@ -59,9 +59,11 @@ class Population:
         """
         strange = sorted(set(names) - set(quasi_identifiers))
         if strange:
-            raise Misconfigured(f"'{strange[0]}' is no quasi-identifier{did_you_mean(strange[0], quasi_identifiers)}")
+            raise Misconfigured(
+                f"'{strange[0]}' is not a quasi-identifier{did_you_mean(strange[0], quasi_identifiers)}"
+            )
         theirs = {own: names.get(own, own) for own in quasi_identifiers}
-        must = "a quasi-identifier and its column in the population are of one kind"
+        must = "a quasi-identifier and its column in the population must have the same type"
         kinds = {own: common_kind(context, own, column, of=name, must=must) for own, column in theirs.items()}
         return cls(context.references[name], theirs, kinds)
 

@@ -24,7 +24,7 @@ def sensitive_of(context: Context, names: Sequence[str], quasi_identifiers: Sequ
     results = tuple(context.column(name).get_name() for name in names or classified)
     both = [name for name in results if name in quasi_identifiers]
     if both:
-        raise Misconfigured(f"both quasi-identifier and sensitive: {', '.join(both)}; a column is one of them")
+        raise Misconfigured(f"both quasi-identifier and sensitive: {', '.join(both)}; a column can be only one of them")
     return results
 
 

@@ -103,18 +103,18 @@ def shared_column(
         try:
             sides = [_times(current_context, column) for current_context, column in ((context, own), (other, theirs))]
         except NotTemporal as error:
-            raise Misconfigured(f"{error}; a tolerance that is a duration is one between times") from None
+            raise Misconfigured(f"{error}; a duration tolerance applies to times only") from None
         return SharedColumn(sides[0], sides[1], None if not tolerance else round(tolerance / MICROSECOND))
     if tolerance is not None and kinds != {"number"}:
         name, column = next(pair for pair in zip(names, (own, theirs), strict=True) if _kind(pair[1]) != "number")
-        hint = "a duration such as 3d" if _kind(column) == "time" else "none: it is compared exactly"
+        hint = "a duration such as 3d" if _kind(column) == "time" else "none: the column is compared exactly"
         raise Misconfigured(
             f"column '{name}' is of type {say_type(column.type())}, which has no distance in numbers; expected {hint}"
         )
     if len(kinds - {"unknown"}) > 1:
         raise Misconfigured(
             f"column '{names[0]}' is of type {say_type(own.type())} and '{names[1]}' of the other table of type "
-            f"{say_type(theirs.type())}; what is shared is of one kind"
+            f"{say_type(theirs.type())}; shared columns must have the same type"
         )
     if not tolerance:
         return SharedColumn(_exact(context, own), _exact(other, theirs), None)
@@ -166,7 +166,9 @@ def unreadable(own: Mapping[str, Any], other: Mapping[str, Any], names: tuple[st
             return unknown(UnknownReason.MISCONFIGURED, problem)
     told = [bool(int(counts["with_offset"] or 0)) for counts in (own, other) if int(counts.get("filled") or 0)]
     if len(set(told)) > 1:
-        text = "{column}: one table holds wall clocks, the other moments (an offset or a zone); bring both to one form"
+        text = (
+            "{column}: one table has timestamps without a time zone, the other with one; convert both to the same form"
+        )
         return unknown(UnknownReason.MISCONFIGURED, Message(text, {"column": names[0]}))
     return None
 

@@ -33,7 +33,7 @@ ROW_COUNT: Final = frozenset({"expect_table_row_count_to_be_between", "expect_ta
 REFUSED: Final[Mapping[str, str]] = {
     "expect_query_results_to_match_comparison": "it needs a second data source; use a check of type reconcile",
     "expect_table_row_count_to_equal_other_table": (
-        "it takes the other table's name as SQL text; use a check of type reconcile"
+        "it takes the name of the other table as SQL text; use a check of type reconcile"
     ),
 }
 
@@ -56,9 +56,9 @@ def check_arguments(expectation: str, kwargs: Mapping[str, Any]) -> None:
     if reason := REFUSED.get(snake_case(expectation)):
         raise ValueError(f"{expectation} cannot be used: {reason}")
     if strange := sorted(_RUN_OPTIONS & set(kwargs)):
-        raise ValueError(f"kwargs hold the expectation's own arguments; '{strange[0]}' is decided by tablewatch")
+        raise ValueError(f"kwargs hold the expectation's own arguments; '{strange[0]}' is set by tablewatch")
     if any(isinstance(value, Mapping) and "$PARAMETER" in value for value in kwargs.values()):
-        raise ValueError("suite parameters ($PARAMETER) have no value here; write the value itself")
+        raise ValueError("suite parameters ($PARAMETER) are not supported; write the value itself")
     if kwargs.get("condition_parser", "great_expectations") not in _CONDITION_PARSERS:
         raise ValueError("condition_parser must be great_expectations: the others run text as code or SQL")
     if "row_condition" in kwargs:

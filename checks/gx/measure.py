@@ -30,7 +30,7 @@ def dialect_of(database: str) -> str:
     if database not in _DIALECTS:
         text = " or ".join(_DIALECTS)
         raise Misconfigured(
-            f"a batch of {database} cannot be looked at; expected one of {text}, or a frame of its rows"
+            f"a batch of {database} is not supported; expected one of {text}, or a data frame of its rows"
         )
     return _DIALECTS[database]
 

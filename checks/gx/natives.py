@@ -97,7 +97,7 @@ def _compound_unique(kwargs: Mapping[str, Any]) -> Native | None:
         case "never":
             return Native({**check, "nulls": "equal"})
         case "all_values_are_missing":
-            remark = "rows in which all these columns are NULL now count as duplicates of each other"
+            remark = "rows in which all these columns are NULL are now duplicates of each other"
             return Native({**check, "nulls": "equal"}, remark)
     return None
 

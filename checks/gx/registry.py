@@ -22,7 +22,7 @@ def no_provider(name: str, route: str) -> Message:
     if route == "sql":
         text = "{expectation} has no implementation for SQL databases; it works on files and DuckDB only"
         return Message(text, {"expectation": name})
-    text = "{expectation} has no implementation for frames; it works on SQLite and PostgreSQL only"
+    text = "{expectation} has no implementation for data frames; it works on SQLite and PostgreSQL only"
     return Message(text, {"expectation": name})
 
 

@@ -106,7 +106,7 @@ def _written(check: Check, twins: Sequence[Twin]) -> Iterator[dict[str, Any]]:
 def spoken(check: Check) -> dict[str, Any]:
     """Return a check in the words of the configuration, as JSON can hold it."""
     if not isinstance(check, CheckParameters):
-        raise TypeError(f"{type(check).__name__} has no parameters to write down")
+        raise TypeError(f"{type(check).__name__} has no parameters to export")
     given = check.model_dump(mode="json", exclude_defaults=True)
     return {"type": check.model_dump()["type"], **given}
 
@@ -140,7 +140,7 @@ def to_checks(suite: object, *, table: str) -> Imported:
     expectations = suite.get("expectations") if isinstance(suite, Mapping) else None
     if not isinstance(expectations, list) or not all(isinstance(expectation, Mapping) for expectation in expectations):
         raise NotASuiteError(
-            "expected a suite as Great Expectations saves it: a JSON object with 'expectations', a list"
+            "expected a suite as saved by Great Expectations: a JSON object with 'expectations', a list"
         )
     if len(expectations) > MOST_EXPECTATIONS:
         text = f"{len(expectations):,} expectations"

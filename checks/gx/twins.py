@@ -46,7 +46,7 @@ def twins_of(check: Check, zones: Zones, classified: Mapping[str, ColumnClass] =
         NoTwinError: there are none.
     """
     if check.where is not None:
-        raise NoTwinError("its filter is SQL, which no row condition can say")
+        raise NoTwinError("its filter is SQL, which a row condition cannot express")
     if isinstance(check, freshness.Freshness):
         return Twins([_fresh(check, zones)])
     if isinstance(check, KAnonymityCheck | LDiversityCheck | TClosenessCheck):
@@ -71,7 +71,7 @@ def _unique(check: unique.Unique) -> Twins:
     if check.nulls == "distinct":
         return Twins([_without_duplicates(check.columns)])
     if len(check.columns) == 1:
-        raise NoTwinError("Great Expectations leaves NULL out of the uniqueness of one column")
+        raise NoTwinError("Great Expectations ignores NULL in the uniqueness of a single column")
     arguments = {"column_list": list(check.columns), "ignore_row_if": "never"}
     return Twins([("expect_compound_columns_to_be_unique", arguments)])
 
@@ -86,7 +86,7 @@ def _without_duplicates(columns: Sequence[str]) -> Twin:
 def _accepted_values(check: accepted_values.AcceptedValues) -> Twins:
     _refuse_share(check.max_ratio)
     if any(is_time(value) for value in check.values):
-        raise NoTwinError("Great Expectations has no dates in JSON")
+        raise NoTwinError("Great Expectations does not support dates in JSON")
     twins: list[Twin] = [
         (
             "expect_column_values_to_be_in_set",
@@ -101,7 +101,7 @@ def _accepted_values(check: accepted_values.AcceptedValues) -> Twins:
 def _range(check: value_range.Range) -> Twins:
     _refuse_share(check.max_ratio)
     if is_time(check.min) or is_time(check.max):
-        raise NoTwinError("Great Expectations has no dates in JSON")
+        raise NoTwinError("Great Expectations does not support dates in JSON")
     arguments = {"column": check.column, "min_value": _number(check.min), "max_value": _number(check.max)}
     strict = {"strict_min": check.exclusive_min or None, "strict_max": check.exclusive_max or None}
     return Twins([("expect_column_values_to_be_between", _given({**arguments, **strict}))])
@@ -111,32 +111,32 @@ def _number(value: Any) -> Any:
     """Return a number that Great Expectations, which computes in doubles, reads as it is written."""
     number = plain(value) if isinstance(value, Decimal) else value
     if isinstance(value, Decimal) and isinstance(number, str):
-        raise NoTwinError("it names a number of more digits than the doubles of Great Expectations have")
+        raise NoTwinError("a number has more digits than the doubles of Great Expectations")
     return number
 
 
 def _refuse_share(max_ratio: float) -> None:
     if max_ratio:
-        raise NoTwinError("Great Expectations takes a share of the values that are not NULL, this check of all rows")
+        raise NoTwinError("Great Expectations uses the share of non-NULL values, this check the share of all rows")
 
 
 def _volume(check: volume.Volume) -> Twins:
     if check.window is not None or check.min_ratio is not None or check.max_ratio is not None:
-        raise NoTwinError("Great Expectations keeps no history to compare with")
+        raise NoTwinError("Great Expectations stores no history to compare with")
     limits = _given({"min_value": check.min, "max_value": check.max})
     return Twins([("expect_table_row_count_to_be_between", limits)])
 
 
 def _schema(check: schema.Schema) -> Twins:
     if check.columns is None:
-        raise NoTwinError("Great Expectations keeps no history to compare with")
+        raise NoTwinError("Great Expectations stores no history to compare with")
     names = list(check.columns)
     lost = []
     if isinstance(check.columns, dict):
         lost.append("types (Great Expectations' names for them depend on the database)")
     if check.order and check.extra == "allow":
         lost.append("order (it is not compared where more columns are allowed)")
-    remark = f"only the names of the columns are asked for, without their {' and '.join(lost)}" if lost else None
+    remark = f"only the names of the columns are exported, without their {' and '.join(lost)}" if lost else None
     if check.order and check.extra == "forbid":
         return Twins([("expect_table_columns_to_match_ordered_list", {"column_list": names})], remark)
     more = {"exact_match": False} if check.extra == "allow" else {}
@@ -155,18 +155,18 @@ _AGGREGATES: Final = {
 
 def _metric(check: metric.Metric) -> Twins:
     if check.max_deviation is not None:
-        raise NoTwinError("Great Expectations keeps no history to compare with")
+        raise NoTwinError("Great Expectations stores no history to compare with")
     if check.tolerance:
-        raise NoTwinError("Great Expectations takes no tolerance")
+        raise NoTwinError("Great Expectations does not support a tolerance")
     limits = _given({"min_value": _number(check.min), "max_value": _number(check.max)})
     if check.aggregate in _AGGREGATES:
         return Twins([(_AGGREGATES[check.aggregate], {"column": check.column, **limits})])
-    raise NoTwinError(f"there is no expectation of a {check.aggregate}")
+    raise NoTwinError(f"there is no expectation for {check.aggregate}")
 
 
 def _sql(check: sql.Sql) -> Twins:
     if check.max:
-        raise NoTwinError("Great Expectations allows a query no row at all")
+        raise NoTwinError("Great Expectations expects a query to return no rows")
     query = check.query.replace("{", "{{").replace("}", "}}")
     return Twins([("unexpected_rows_expectation", {QUERY_ARGUMENT: query})], "it runs on SQL databases only")
 
@@ -197,13 +197,13 @@ def _disclosure(
     check: KAnonymityCheck | LDiversityCheck | TClosenessCheck, classified: Mapping[str, ColumnClass]
 ) -> Twins:
     if check.refers_to and not check.keeps:
-        raise NoTwinError("it looks at a second table, which an expectation of one batch does not")
+        raise NoTwinError("it reads a second table, which an expectation of one batch cannot")
     kind, names = _DISCLOSURE[check.type]
     given: dict[str, Any] = {"quasi_identifiers": _columns(check, "quasi_identifiers", classified)}
     if not isinstance(check, KAnonymityCheck):
         given["sensitive"] = _columns(check, "sensitive", classified)
     given |= check.model_dump(mode="json", include=set(names), exclude_defaults=True)
-    return Twins([(kind, given)], "it counts all rows each time" if check.keeps else None)
+    return Twins([(kind, given)], "it counts all rows on each run" if check.keeps else None)
 
 
 def _columns(check: CheckParameters, which: str, classified: Mapping[str, ColumnClass]) -> list[str]:
@@ -211,7 +211,7 @@ def _columns(check: CheckParameters, which: str, classified: Mapping[str, Column
     word = ColumnClass.SENSITIVE if which == "sensitive" else ColumnClass.QUASI_IDENTIFIER
     results = list(getattr(check, which)) or [name for name, column_class in classified.items() if column_class is word]
     if not results:
-        raise NoTwinError(f"it names no column in '{which}', and the table classifies none so")
+        raise NoTwinError(f"it names no column in '{which}', and the table classifies none as such")
     return results
 
 

@@ -52,7 +52,7 @@ class GxRequest:
             TypeError: the check is of another type.
         """
         if not isinstance(check, Expectation):
-            raise TypeError(f"only checks of type expectation want a frame, not {type(check).__name__}")
+            raise TypeError(f"only checks of type expectation use a data frame, not {type(check).__name__}")
         return cls(check.expectation, check.kwargs, source, relation, frame)
 
 
@@ -92,7 +92,7 @@ def evaluate(request: GxRequest, *, deadline: timedelta) -> Mapping[str, Any]:
     if request.frame.max_rows == 0:
         frame = frame.head(0)
     if len(frame) > request.frame.max_rows:
-        text = "more than {rows:count} rows, the most this source hands to Great Expectations (expectation_rows)"
+        text = "more than {rows:count} rows, the maximum this source passes to Great Expectations (expectation_rows)"
         return _no_verdict(UnknownReason.MISCONFIGURED, Message(text, {"rows": request.frame.max_rows}))
     return _ask(request, frame, deadline)
 
@@ -115,7 +115,7 @@ def validate(declared: Sequence[DeclaredExpectation], *, within: timedelta | Non
         if answers[1:]:  # the first call starts the worker
             within -= timedelta(seconds=monotonic() - began)
         if within <= timedelta():
-            raise TimeoutError("it takes too long for so many")
+            raise TimeoutError("it takes too long for this many")
     return answers
 
 
@@ -126,7 +126,7 @@ def _problem_of(declared: DeclaredExpectation, within: timedelta) -> str | None:
         return str(error)
     answer = _WORKER.call(_problem, declared.expectation, kwargs, declared.route, deadline=within)
     if isinstance(answer, Raised):
-        return f"Great Expectations could not make {declared.expectation} ({answer.classes[0]})"
+        return f"Great Expectations could not create {declared.expectation} ({answer.classes[0]})"
     return None if answer is None else str(answer)
 
 
@@ -158,7 +158,7 @@ def _could_not(expectation: str, classes: tuple[str, ...], table: _SqlTable | pd
     reason = reason_of(classes, sqlite=isinstance(table, _SqlTable) and table.url.startswith("sqlite"))
     values = {"expectation": expectation, "error": classes[0]}
     if reason is UnknownReason.MISCONFIGURED:
-        text = "{expectation} does not fit this table ({error}); compare its arguments with the types of the columns"
+        text = "{expectation} is not applicable to this table ({error}); compare its arguments with the column types"
         return _no_verdict(reason, Message(text, values))
     return _no_verdict(reason, Message("Great Expectations could not evaluate {expectation} ({error})", values))
 

@@ -27,12 +27,12 @@ ColumnNames: TypeAlias = Annotated[tuple[ColumnName, ...], MinLen(1), AfterValid
 QuasiIdentifiers: TypeAlias = Annotated[
     tuple[ColumnName, ...],
     AfterValidator(_named_once),
-    Field(description="Columns that together may single a person out; by default those the table classifies so."),
+    Field(description="Quasi-identifiers; by default those the table classifies as such."),
 ]
 SensitiveColumns: TypeAlias = Annotated[
     tuple[ColumnName, ...],
     AfterValidator(_named_once),
-    Field(description="Columns that nobody should learn, each on its own; by default those the table classifies so."),
+    Field(description="Sensitive columns, each evaluated separately; by default those the table classifies as such."),
 ]
 
 

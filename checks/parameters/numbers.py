@@ -196,7 +196,7 @@ Number: TypeAlias = Annotated[
     JsonSchema(
         {
             "anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^[-+]?[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?$"}],
-            "description": "A number; all its digits count, in quotes or without.",
+            "description": "An exact number, quoted or unquoted.",
         }
     ),
 ]

@@ -68,7 +68,7 @@ Duration: TypeAlias = Annotated[
         {
             "type": "string",
             "pattern": "^(?=.)([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$",
-            "description": "A length of time: whole numbers with units w, d, h, m, s, largest first.",
+            "description": "A duration: whole numbers with units w, d, h, m, s, largest first.",
             "examples": ["15m", "26h", "1h30m", "7d"],
         }
     ),
@@ -163,7 +163,7 @@ def parse_clock(value: object) -> time:
     if not re.fullmatch("([01][0-9]|2[0-3]):[0-5][0-9]", text):
         hint = '; write "00:00" for midnight' if text == "24:00" else ""
         trap = "; put it in quotes, YAML reads an unquoted 19:00 as a number" if isinstance(value, int) else ""
-        raise ValueError(f'a clock time such as "09:00", not {value!r}{hint}{trap}')
+        raise ValueError(f'a time such as "09:00", not {value!r}{hint}{trap}')
     return time.fromisoformat(text)
 
 
@@ -175,7 +175,7 @@ Clock: TypeAlias = Annotated[
         {
             "type": "string",
             "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$",
-            "description": "A wall clock time, 00:00 to 23:59, in quotes.",
+            "description": "A local time, 00:00 to 23:59, in quotes.",
             "examples": ["09:00", "19:30"],
         }
     ),

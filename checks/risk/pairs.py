@@ -78,7 +78,7 @@ def sensitive_columns(quasi_identifiers: Sequence[str], sensitive: str | Sequenc
         raise ValueError("no sensitive column: name at least one")
     both = sorted(set(names) & set(quasi_identifiers))
     if both:
-        raise ValueError(f"both quasi-identifier and sensitive: {', '.join(both)}; a column is one of them")
+        raise ValueError(f"both quasi-identifier and sensitive: {', '.join(both)}; a column can be only one of them")
     return names
 
 

@@ -108,7 +108,7 @@ def population_uniqueness(
     `decision`.
     """
     if not sizes.count:
-        raise ValueError("a sample without rows says nothing about its population; at least one row expected")
+        raise ValueError("a sample without rows cannot be used to estimate its population; at least one row expected")
     size = _population_size(sizes.rows, sampling_fraction, population_size)
     sample = Sample(sizes, size)
     estimates = {model: _estimate(sample, fit) for model, fit in _MODELS.items()}

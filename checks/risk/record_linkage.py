@@ -109,7 +109,7 @@ def linkage(
     pairs, tolerance = paired(on, table, auxiliary), dict(tolerance or {})
     strange = sorted(set(tolerance) - set(pairs))
     if strange:
-        raise ValueError(f"a tolerance is of a shared column; not one: {', '.join(strange)}")
+        raise ValueError(f"a tolerance needs a shared column; not shared: {', '.join(strange)}")
     if at_least is not None and (entity is None or at_least < 1):
         raise ValueError("'at_least' counts the known rows of a person, from 1: it needs 'entity'")
     sides = _Sides.of(table, auxiliary, pairs, tolerance)

@@ -131,7 +131,7 @@ def microseconds(own: pd.Series[Any], other: pd.Series[Any]) -> Values:
 
     parts = [_moments(column) for column in (own, other)]
     if len({aware for _, aware in parts if aware is not None}) > 1:
-        text = "one table holds wall clocks, the other moments (an offset or a zone); bring both to one form"
+        text = "one table has timestamps without a time zone, the other with one; convert both to the same form"
         raise ValueError(f"column '{own.name}': {text}")
     both = pd.concat([values for values, _ in parts], ignore_index=True)
     return Values(both.dt.as_unit("us").astype("int64").to_numpy(), both.notna().to_numpy())
@@ -151,7 +151,7 @@ def _moments(column: pd.Series[Any]) -> tuple[pd.Series[Any], bool | None]:
     read = pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce") if kinds <= {"text", "time"} else None
     strange = len(filled) if read is None else int(filled.shape[0] - read.count())
     if read is None or strange:
-        raise ValueError(f"column '{column.name}': {strange} values are not a time")
+        raise ValueError(f"column '{column.name}': {strange} values are not valid timestamps")
     if offsets.any() != offsets.all():
         raise ValueError(f"column '{column.name}': some values have an offset, the others have none")
     return read, bool(offsets.iloc[0])

@@ -124,7 +124,7 @@ def read(text: str, *, what: str, start: type[exp.Expr], kinds: Kinds, dialect: 
         for node in tree.walk():
             _refuse_stranger(node, what=what, kinds=kinds)
     except RecursionError:
-        raise Misconfigured(f"'{what}' is nested too deeply; write it more simply") from None
+        raise Misconfigured(f"'{what}' is nested too deeply; simplify it") from None
     return tree
 
 
@@ -142,17 +142,17 @@ def write(tree: exp.Expr, *, what: str, start: type[exp.Expr], dialect: str) -> 
             return text
     except _UNREADABLE as error:
         reason = f": {str(error).splitlines()[0]}" if isinstance(error, SqlglotError) else ""
-        raise Misconfigured(f"'{what}' says what {dialect} cannot{reason}") from None
+        raise Misconfigured(f"'{what}' cannot be expressed in {dialect}{reason}") from None
     except RecursionError:
-        raise Misconfigured(f"'{what}' is nested too deeply; write it more simply") from None
-    raise Misconfigured(f"'{what}' cannot be written out unambiguously; add parentheses or write it more simply")
+        raise Misconfigured(f"'{what}' is nested too deeply; simplify it") from None
+    raise Misconfigured(f"'{what}' cannot be written out unambiguously; add parentheses or simplify it")
 
 
 def _parse(text: str, *, what: str, start: type[exp.Expr], dialect: str) -> exp.Expr:
     try:
         language = Dialect.get_or_raise(dialect)
     except ValueError:
-        raise Misconfigured(f"'{what}' cannot be read: SQL of '{dialect}' is not known here") from None
+        raise Misconfigured(f"'{what}' cannot be parsed: the SQL dialect '{dialect}' is not supported") from None
     try:
         tokens = list(language.tokenize(text))
         if tokens and tokens[-1].token_type is TokenType.SEMICOLON:

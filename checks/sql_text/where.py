@@ -70,8 +70,8 @@ def _resolve(column: exp.Column, names: Sequence[str]) -> str:
     if len(alike) == 1 and not column.this.args.get("quoted"):
         return alike[0]
     if len(alike) > 1:
-        raise Misconfigured(f"'where' names '{seen}', which fits {' and '.join(alike)}; quote the one you mean")
-    raise Misconfigured(f"'where' names column '{seen}', which is not there{did_you_mean(seen, names)}")
+        raise Misconfigured(f"'where' names '{seen}', which matches {' and '.join(alike)}; quote the intended name")
+    raise Misconfigured(f"'where' names column '{seen}', which does not exist{did_you_mean(seen, names)}")
 
 
 def _is_true_or_false(tree: exp.Expr) -> bool:

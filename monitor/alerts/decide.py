@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FLAPPING_NOTICE: Final = timedelta(days=1)
 """A channel hears at most once in so long that an incident flaps."""
-_NOTHING_YET: Final = "the channel was told nothing of it yet"
+_NOTHING_YET: Final = "the channel has not been notified yet"
 
 
 class NotificationReason(StrEnum):
@@ -91,7 +91,7 @@ def _lasting(
             NotificationReason.ESCALATED, f"from {last_notification.severity} to {incident.severity}"
         )
     if last_notification.reason == NotificationReason.FLAPPING:
-        return NotificationDecision(NotificationReason.REMINDER, "it flaps no longer, and it lasts")
+        return NotificationDecision(NotificationReason.REMINDER, "no longer flapping, still open")
     return _reminder(incident, last_notification, now=now, remind_every=remind_every)
 
 
@@ -99,12 +99,12 @@ def _reminder(
     incident: Incident, last_notification: "LastNotification", *, now: datetime, remind_every: timedelta
 ) -> NotificationDecision:
     if incident.snoozed_until is not None and incident.snoozed_until > now:
-        return NotificationDecision(NotificationReason.NONE, "snoozed, so nobody is reminded")
+        return NotificationDecision(NotificationReason.NONE, "snoozed, no reminder")
     if incident.state is State.ACKNOWLEDGED:
-        return NotificationDecision(NotificationReason.NONE, "acknowledged, so nobody is reminded")
+        return NotificationDecision(NotificationReason.NONE, "acknowledged, no reminder")
     if now - last_notification.told_at >= remind_every:
-        return NotificationDecision(NotificationReason.REMINDER, "it lasts, and nobody takes care of it")
-    return NotificationDecision(NotificationReason.NONE, "the channel knows")
+        return NotificationDecision(NotificationReason.REMINDER, "still open and not acknowledged")
+    return NotificationDecision(NotificationReason.NONE, "the channel was already notified")
 
 
 def _over(
@@ -116,16 +116,14 @@ def _over(
     if missed:
         if owed and incident.merged_into is None:
             reason = NotificationReason.FIRST if last_notification is None else NotificationReason.REOPENED
-            return NotificationDecision(reason, "it was kept back, and is over by now")
-        return NotificationDecision(NotificationReason.NONE, "it is over, and the channel was never told of it")
+            return NotificationDecision(reason, "held back, and resolved meanwhile")
+        return NotificationDecision(NotificationReason.NONE, "resolved, and the channel was never notified")
     if last_notification is not None and _is_closed(last_notification):
-        return NotificationDecision(NotificationReason.NONE, "the channel knows that it is over")
+        return NotificationDecision(NotificationReason.NONE, "the channel was already notified of the resolution")
     if not send_resolved:
-        return NotificationDecision(
-            NotificationReason.NONE, "the end of an incident is not told (alerts.send_resolved)"
-        )
-    same_as = "" if incident.merged_into is None else f": the same thing as #{incident.merged_into}"
-    return NotificationDecision(NotificationReason.RESOLVED, f"it is over{same_as}")
+        return NotificationDecision(NotificationReason.NONE, "resolutions are not sent (alerts.send_resolved)")
+    same_as = "" if incident.merged_into is None else f": duplicate of #{incident.merged_into}"
+    return NotificationDecision(NotificationReason.RESOLVED, f"resolved{same_as}")
 
 
 def _flapping(
@@ -135,13 +133,13 @@ def _flapping(
     if last_notification is None:
         if is_over and not owed:
             return NotificationDecision(
-                NotificationReason.NONE, "it passes at the moment, and the channel was never told of it"
+                NotificationReason.NONE, "currently passing, and the channel was never notified"
             )
         return NotificationDecision(NotificationReason.FIRST, _NOTHING_YET)
     missed = owed and last_notification.episodes < len(incident.episodes)
     if is_over and _is_closed(last_notification) and not missed:
         return NotificationDecision(
-            NotificationReason.NONE, "it flaps, and the channel knows that it passes at the moment"
+            NotificationReason.NONE, "flapping, and the channel was already notified that it is passing"
         )
     worse = not is_over and incident.severity.rank > last_notification.severity.rank
     if (
@@ -149,9 +147,9 @@ def _flapping(
         and not worse
         and now - last_notification.told_at < FLAPPING_NOTICE
     ):
-        return NotificationDecision(NotificationReason.NONE, "it flaps, and the channel was told so today")
+        return NotificationDecision(NotificationReason.NONE, "flapping, and the channel was already notified today")
     return NotificationDecision(
-        NotificationReason.FLAPPING, f"it is now {incident.severity}, and flaps" if worse else "it changes too often"
+        NotificationReason.FLAPPING, f"now {incident.severity}, and flapping" if worse else "flapping"
     )
 
 

@@ -199,7 +199,7 @@ class Circumstances:
         if not settling:
             return None
         end, root = max(settling, key=lambda pair: pair[0])
-        return Hold(HoldReason.DOWNSTREAM, f"downstream of #{root.id} on {root.table}, which was just repaired", end)
+        return Hold(HoldReason.DOWNSTREAM, f"downstream of #{root.id} on {root.table}, which was just resolved", end)
 
     def _on(self, tables: Iterable[str]) -> Iterator[Incident]:
         return (one for table in tables for one in self._around.get(table, ()))

@@ -66,6 +66,6 @@ def _gone(transition: Transition, records: Mapping[str, DecisionRecord]) -> Mapp
             continue
         held = record.action is DecisionAction.HELD
         results[channel] = (
-            replace(record, action=DecisionAction.NOTHING, why="no longer a channel of it") if held else record
+            replace(record, action=DecisionAction.NOTHING, why="no longer one of its channels") if held else record
         )
     return results

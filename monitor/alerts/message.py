@@ -36,7 +36,7 @@ _TOLD: Final = 25
 _AS_JSON: Final = 50
 _MORE: Final = Message("And {n:count} more incidents.", {}, one="And {n:count} more incident.", counted="n")
 _NO_ROOM: Final = Message(
-    "This channel has had all the messages of an hour. What happens until {until:time} is summed up in one."
+    "This channel reached its hourly message limit. Events until {until:time} are summarized in one message."
 )
 
 FiguresOf: TypeAlias = Mapping[int, IncidentFigures]

@@ -301,7 +301,7 @@ class _Pass:
         for channel, ear in self._ears(case).items():
             case.records[channel] = case.dropped(channel) or scales.weigh(case.incident, ear)
         if not case.records:
-            case.why = "no route leads to a channel, and the owner has none"
+            case.why = "no route matches, and the owner has no channel"
 
     def _remind(self, case: IncidentNotification, scales: NotificationPolicy) -> None:
         """Report again what lasts. What is held back now is no loss: it is asked again, and again."""

@@ -42,20 +42,20 @@ class Operation(StrEnum):
 
 
 _TITLES: Final[Mapping[Operation, Message]] = {
-    Operation.CONFIG_FAILED: Message("[tablewatch] the changed configuration is wrong; the old one is still used"),
-    Operation.CONFIG_FINE: Message("[tablewatch] the configuration is fine again"),
-    Operation.SOURCE_UNREACHABLE: Message("[tablewatch] source {name} could not be reached for a while"),
-    Operation.SOURCE_REACHABLE: Message("[tablewatch] source {name} can be reached again"),
-    Operation.CHECK_QUARANTINED: Message("[tablewatch] check {name} crashes again and again; it is left out"),
-    Operation.CHECK_RELEASED: Message("[tablewatch] check {name} works again"),
-    Operation.STATISTIC_HELD: Message("[tablewatch] statistic {name} is not answered"),
-    Operation.STATISTIC_ANSWERED: Message("[tablewatch] statistic {name} is answered again"),
+    Operation.CONFIG_FAILED: Message("[tablewatch] the new configuration is invalid; the previous one stays in use"),
+    Operation.CONFIG_FINE: Message("[tablewatch] configuration reloaded"),
+    Operation.SOURCE_UNREACHABLE: Message("[tablewatch] source {name} is unreachable"),
+    Operation.SOURCE_REACHABLE: Message("[tablewatch] source {name} is reachable again"),
+    Operation.CHECK_QUARANTINED: Message("[tablewatch] check {name} crashes repeatedly and is suspended"),
+    Operation.CHECK_RELEASED: Message("[tablewatch] check {name} has recovered"),
+    Operation.STATISTIC_HELD: Message("[tablewatch] scheduled query {name} is not running"),
+    Operation.STATISTIC_ANSWERED: Message("[tablewatch] scheduled query {name} is running again"),
 }
 _ADVICE: Final[Mapping[Operation, Message]] = {
-    Operation.CONFIG_FAILED: Message("tablewatch config check says what is wrong, and where."),
-    Operation.SOURCE_UNREACHABLE: Message("Its tables are not watched meanwhile: that opens no incident."),
-    Operation.STATISTIC_HELD: Message("You hear of it once; tablewatch status shows how it is."),
-    Operation.CHECK_QUARANTINED: Message("Its table is not watched by it meanwhile; it is tried again now and then."),
+    Operation.CONFIG_FAILED: Message("Run 'tablewatch config check' for the errors and their locations."),
+    Operation.SOURCE_UNREACHABLE: Message("Its tables are not monitored until then; this does not open an incident."),
+    Operation.STATISTIC_HELD: Message("This notification is sent once; 'tablewatch status' shows the current state."),
+    Operation.CHECK_QUARANTINED: Message("The check does not run on its table until then; it is retried periodically."),
 }
 
 
@@ -84,7 +84,7 @@ class OperationalEvent:
 def operations(
     project: Project, happened: OperationalEvent, *, now: datetime, deliveries: Sequence[Delivery] = ()
 ) -> Sequence[Delivery]:
-    """Return the messages that tell the operators: one for each of their channels; none if nobody is named.
+    """Return the messages that tell the operators: one for each of their channels; none if none.
 
     Several daemons notice the same thing. `deliveries` are the messages of as long as this is no news
     (`is_news_after`), newest first: a channel whose newest one about this source, check, statistic or the configuration
@@ -155,7 +155,7 @@ def _operation(writer: MessageComposer, channel: str, happened: OperationalEvent
     if happened.why is not None:
         facts.append((Message("Why"), Message("{text}", {"text": plain(happened.why, _LONGEST_WHY)})))
     if happened.since is not None:
-        facts.append((Message("Since"), Message("{at:time}", {"at": happened.since})))
+        facts.append((Message("Started"), Message("{at:time}", {"at": happened.since})))
     if happened.until is not None:
         facts.append((Message("Until"), Message("{at:time}", {"at": happened.until})))
     advice = _ADVICE.get(happened.operation)
@@ -178,14 +178,18 @@ def _weekly_blocks(report: "WeeklyReport", voice: Localizer) -> Iterator[Mapping
     figures = (
         (Message("Incidents (N)"), "n"),
         (Message("Data downtime"), "downtime_us"),
-        (Message("until noticed"), "undetected_us"),
-        (Message("until repaired"), "repair_us"),
+        (Message("time to detection"), "undetected_us"),
+        (Message("time to resolution"), "repair_us"),
         *([(Message("Cost"), "cost")] if report.method.priced else []),
     )
     facts = [(label, _beside(name, week, before, currency=report.currency)) for label, name in figures]
     yield {"headline": Message("Figures").render(voice), "facts": _said(facts, voice)}
     if report.tables:
-        most = Message("Most costly tables") if report.by_cost else Message("Tables with the most downtime")
+        most = (
+            Message("Tables with the highest downtime cost")
+            if report.by_cost
+            else Message("Tables with the most downtime")
+        )
         rows = [
             (
                 Message("{name}", {"name": plain(table.name or "")}),
@@ -213,7 +217,7 @@ def _beside(name: str, week: "Figures | None", before: "Figures | None", *, curr
 def _figure(name: str, column: "Figures | None", currency: str) -> Message:
     value = None if column is None else getattr(column, name)
     if value is None:
-        return Message("not known")
+        return Message("unknown")
     if name == "n":
         return Message("{n:number}", {"n": int(value)})
     if name == "cost":

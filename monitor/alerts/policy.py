@@ -71,14 +71,14 @@ class NotificationPolicy:
         if not decision.tells:
             why = decision.why
         elif not ear.routed and decision.reason is not NotificationReason.RESOLVED:
-            why = "no route leads to the channel any more"
+            why = "no route leads to the channel any longer"
         return None if why is None else _replace(record, DecisionAction.NOTHING, why)
 
     def _not_now(self, record: DecisionRecord, incident: Incident, ear: ChannelState) -> DecisionRecord | None:
         if ear.disabled is not None:
             return record.held(Hold(HoldReason.DISABLED, f"the channel is disabled: {ear.disabled}", None))
         if ear.undelivered:
-            why = "what it was told before is not delivered yet"
+            why = "an earlier message is not delivered yet"
             return record.held(Hold(HoldReason.DELIVERY, why, self._now + DELIVERED_SOON))
         hold = None if record.reason is NotificationReason.RESOLVED else self._circumstances.hold(incident)
         if hold is not None:
@@ -88,7 +88,7 @@ class NotificationPolicy:
             return None
         names = ", ".join(ear.reached.quiet)
         if record.reason is not NotificationReason.RESOLVED and self._drops(ear):
-            return _replace(record, DecisionAction.DROPPED, f"{record.why}; quiet hours {names} drop it")
+            return _replace(record, DecisionAction.DROPPED, f"{record.why}; dropped by quiet hours {names}")
         return record.held(Hold(HoldReason.QUIET_HOURS, f"quiet hours {names}", until))
 
     def _drops(self, ear: ChannelState) -> bool:

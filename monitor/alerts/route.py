@@ -100,16 +100,16 @@ def _misses(match: Match, facts: Mapping[str, str | None], *, severity: Severity
     for key in ("table", "domain", "owner", "tier", "source"):
         wanted, text = getattr(match, key), facts.get(key)
         if wanted is not None and wanted != text:
-            yield f"it is about {key} {wanted}, not {'none' if text is None else text}"
+            yield f"the route matches {key} {wanted}, not {'none' if text is None else text}"
     if match.severity is not None and severity.rank < match.severity.rank:
-        yield f"it is about severity {match.severity} and above, not {severity}"
+        yield f"the route matches severity {match.severity} and above, not {severity}"
     if match.kind is not None and kind is not match.kind:
-        yield f"it is about kind {match.kind}, not {kind}"
+        yield f"the route matches kind {match.kind}, not {kind}"
 
 
 def _say_match(match: Match) -> str:
     parts = [f"{key} {value}" for key, value in match.model_dump(exclude_none=True, mode="json").items()]
-    return f"it matches: {', '.join(parts)}" if parts else "it has no match, so it is about everything"
+    return f"it matches: {', '.join(parts)}" if parts else "the route has no match, so it applies to every incident"
 
 
 def _owner_step(table: Table | None, config: Config, *, matched: bool) -> Step:
@@ -120,5 +120,5 @@ def _owner_step(table: Table | None, config: Config, *, matched: bool) -> Step:
     if channel is None:
         return Step(OWNER, applies=False, why=f"{owner} has no channel")
     if matched:
-        return Step(OWNER, applies=False, why=f"{owner} is left out, since a route applies", to=(channel,))
-    return Step(OWNER, applies=True, why=f"no route applies, so {owner} hears of it", to=(channel,))
+        return Step(OWNER, applies=False, why=f"{owner} is not notified, since a route applies", to=(channel,))
+    return Step(OWNER, applies=True, why=f"no route applies, so {owner} is notified", to=(channel,))

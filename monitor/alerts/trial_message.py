@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from monitor.reporting.model import WeeklyReport
 
 _TITLE: Final = Message("[test] {title}")
-_LINE: Final = Message("This is a test of the channel {name}: nothing of this has happened.")
+_LINE: Final = Message("This is a test message for channel {name}; no incident occurred.")
 _TOOK: Final = timedelta(minutes=90)
 
 
@@ -46,7 +46,7 @@ def trial_message(
     writer = MessageComposer(project, now)
     if like is TrialMessageKind.REPORT:
         if report is None:
-            raise ValueError("a test that looks like a report needs a report")
+            raise ValueError("a test message in the form of a report needs a report")
         made = weekly(project, report, channel, now=now).payload
         lines: list[str] = []
     else:

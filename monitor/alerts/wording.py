@@ -31,16 +31,16 @@ _MENTION: Final = re.compile(r"@(?=(channel|here|everyone|all)\b)", re.IGNORECAS
 
 _LASTING: Final[Mapping[NotificationReason, Message]] = {
     NotificationReason.FIRST: Message("[{severity}] {table}: {title} (#{id})"),
-    NotificationReason.REOPENED: Message("[{severity}] {table}, again: {title} (#{id})"),
-    NotificationReason.ESCALATED: Message("[{severity}] {table}, worse: {title} (#{id})"),
-    NotificationReason.REMINDER: Message("[{severity}] {table}, still: {title} (#{id})"),
+    NotificationReason.REOPENED: Message("[{severity}] {table}, recurred: {title} (#{id})"),
+    NotificationReason.ESCALATED: Message("[{severity}] {table}, severity raised: {title} (#{id})"),
+    NotificationReason.REMINDER: Message("[{severity}] {table}, still open: {title} (#{id})"),
     NotificationReason.FLAPPING: Message("[flapping] {table}: {title} (#{id})"),
 }
 _OVER: Final = Message("[resolved] {table}: {title} (#{id})")
-_PASSED: Final = Message("[over already] {table}: {title} (#{id})")
+_PASSED: Final = Message("[already resolved] {table}: {title} (#{id})")
 _SEVERAL: Final = Message("[{severity}] {place}: {n:count} incidents")
 _SEVERAL_OVER: Final = Message("[resolved] {place}: {n:count} incidents")
-_SEVERAL_MIXED: Final = Message("[{severity}] {place}: {n:count} incidents, {over:count} of them over")
+_SEVERAL_MIXED: Final = Message("[{severity}] {place}: {n:count} incidents, {over:count} of them resolved")
 _PLACES: Final = Message("{tables:count} tables")
 
 
@@ -111,10 +111,12 @@ def facts(
     if not over and check is not None and check.why:
         yield Fact(Message("Why it matters"), _given(check.why))
     if item.reason is NotificationReason.FLAPPING or incident.flapping:
-        settled = Message("It changes between good and bad too often. You hear no more of it until it has settled.")
+        settled = Message(
+            "The check alternates between pass and fail too often. Notifications are paused until it is stable."
+        )
         yield Fact(Message("Flapping"), settled)
     if incident.kind is Kind.DISCLOSURE:
-        yield Fact(Message("Kind"), Message("a release is at risk"))
+        yield Fact(Message("Kind"), Message("data release at risk"))
     yield from _times(incident, figures, over=over)
     yield from _money(project, incident, figures, over=over, now=now)
     yield from _people(project, incident)
@@ -126,7 +128,7 @@ def facts(
     if not over and check is not None and check.runbook:
         yield Fact(Message("Runbook"), _given(check.runbook))
     if incident.state is State.OPEN:
-        yield Fact(Message("Take care of it"), _given(f"tablewatch incident ack {incident.id}"))
+        yield Fact(Message("Acknowledge"), _given(f"tablewatch incident ack {incident.id}"))
 
 
 def check_of(project: Project, incident: Incident) -> Any:
@@ -153,20 +155,20 @@ def _whole(incident: Incident, label: Message) -> Message:
 def _times(incident: Incident, figures: IncidentFigures, *, over: bool) -> Iterator[Fact]:
     last = incident.last
     since = {"occurred": last.onset.at, "detected": last.detected_at}
-    yield Fact(_this(incident, Message("Since")), Message("{occurred:time}, noticed {detected:time}", since))
+    yield Fact(_this(incident, Message("Started")), Message("{occurred:time}, detected {detected:time}", since))
     if len(incident.episodes) > 1:
         yield Fact(Message("Episode"), Message("number {n:count}", {"n": len(incident.episodes)}))
     if not over:
         return
     if incident.merged_into is not None:
-        same = Message("the same thing as #{id}, which goes on being told", {"id": incident.merged_into})
+        same = Message("duplicate of #{id}; notifications continue there", {"id": incident.merged_into})
         yield Fact(Message("Ended"), same)
         return
     ended = {"at": last.resolved_at, "resolution": RESOLUTIONS[incident.resolution] if incident.resolution else ""}
     yield Fact(_this(incident, Message("Ended")), Message("{at:time}, {resolution}", ended))
     if len(incident.episodes) > 1:
-        yield Fact(_this(incident, Message("Bad for")), _lengths(figures.episodes[-1]))
-    yield Fact(_whole(incident, Message("Bad for")), _lengths(figures.whole))
+        yield Fact(_this(incident, Message("Duration")), _lengths(figures.episodes[-1]))
+    yield Fact(_whole(incident, Message("Duration")), _lengths(figures.whole))
     if figures.whole.maintenance:
         planned = {"hours": length(figures.whole.maintenance)}
         left_out = Message("{hours:hours} of planned maintenance", planned)
@@ -175,7 +177,7 @@ def _times(incident: Incident, figures: IncidentFigures, *, over: bool) -> Itera
 
 def _lengths(took: Durations) -> Message:
     values = {"whole": length(took.total), "ttd": length(took.ttd), "ttr": length(took.ttr)}
-    return Message("{whole:hours}: {ttd:hours} until noticed (TTD), {ttr:hours} until repaired (TTR)", values)
+    return Message("{whole:hours}: time to detection (TTD) {ttd:hours}, time to resolution (TTR) {ttr:hours}", values)
 
 
 def _money(

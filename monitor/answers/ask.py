@@ -29,8 +29,8 @@ class NotAnswered(Exception):
 
     def __init__(self, request_id: str) -> None:
         super().__init__(
-            f"request '{request_id}' was charged and could not be computed; see whether the table can be reached "
-            "('tablewatch doctor') before you ask again, which is charged again"
+            f"request '{request_id}' was charged and could not be computed; check with 'tablewatch doctor' that the "
+            "table can be reached before you retry; a retry is charged again"
         )
 
 
@@ -144,7 +144,7 @@ def check_alone(data_set: DataSet, project: Project) -> None:
         Misfit: one is: each budget would be spent as if the other were not.
     """
     for name in data_set.same_tables(project)[:1]:
-        raise Misfit(f"'{data_set.table}' and '{name}' are the same table, which has one budget; leave one out")
+        raise Misfit(f"'{data_set.table}' and '{name}' are the same table, which has one budget; remove one")
 
 
 def check_columns(data_set: DataSet) -> None:

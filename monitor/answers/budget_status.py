@@ -97,8 +97,8 @@ class ProtectedPeople:
         """What all answers about these tables reveal of one person."""
         which = ", ".join(self.tables)
         if self.epsilon == 0:
-            return f"no answer has been given yet about the tables of the same people ({self.name}: {which})"
-        but = "" if self.delta is None else f" (but for a probability of {float(self.delta):g})"
+            return f"no query has been answered yet about the tables of the same people ({self.name}: {which})"
+        but = "" if self.delta is None else f" (except with probability {float(self.delta):g})"
         return (
             f"if all records of one of the people of '{self.name}' {CHANGE[self.adjacency]}, all answers so far about "
             f"the tables that hold them ({which}) together would become at most {times(self.epsilon)} times as likely "

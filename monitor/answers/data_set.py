@@ -35,10 +35,10 @@ class DataSet:
         if table not in budgets:
             text = f"; declared: {', '.join(sorted(budgets))}" if budgets else ""
             message = f"no budget of '{table}' is declared{did_you_mean(table, budgets) or text}"
-            hint = "declare under 'budgets' what can be asked of it and what that may cost"
+            hint = "declare its domains and its total under 'budgets'"
             raise Stop(ExitCode.USAGE, Problem("budget.not_declared", message, hint=hint))
         if same := project.same_tables(table, budgets, connect=False):
-            message = f"'{table}' and '{same[0]}' are the same table, which has one budget; leave one out"
+            message = f"'{table}' and '{same[0]}' are the same table, which has one budget; remove one"
             raise Stop(ExitCode.USAGE, Problem("budget.two_budgets", message))
         (target,) = targets_of(project, [table])
         declared = budgets[table]

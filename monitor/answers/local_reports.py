@@ -72,7 +72,7 @@ class Respondents:
             return choose_oracle(self.size, epsilon)
         if name.upper() not in oracles:
             near = did_you_mean(name.upper(), oracles)
-            raise Misfit(f"no oracle is called '{name}'{near}; there are {', '.join(oracles)}")
+            raise Misfit(f"no oracle '{name}'{near}; available: {', '.join(oracles)}")
         return oracles[name.upper()](self.size, epsilon)
 
     def perturb(self, oracle: Oracle, texts: Sequence[str]) -> list[Any]:
@@ -132,7 +132,7 @@ def read_reports(text: str, end: str, people: Respondents, oracle: Oracle) -> An
         escaped = {} if people.domain is None or end != ".csv" else _escaped(people.domain)
         return people.codes(escaped.get(one, one) for one in map(text_of, read))
     if any(not isinstance(one, list) or any(type(part) is not int for part in one) for one in read):
-        raise Misfit(f"the file has lines that are no lists of whole numbers, as reports of {oracle.name} are")
+        raise Misfit(f"the file has lines that are not lists of integers, as reports of {oracle.name} are")
     return read
 
 
@@ -160,7 +160,7 @@ def _lines(text: str) -> list[Any]:
         try:
             results.append(json.loads(line))
         except (ValueError, RecursionError):
-            raise Misfit(f"line {number} is no JSON; expected one report on each line") from None
+            raise Misfit(f"line {number} is not JSON; expected one report per line") from None
     return results
 
 
@@ -168,7 +168,7 @@ def _fields(text: str, oracle: Oracle) -> list[Any]:
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
     except csv.Error:
-        raise Misfit("the file is no CSV; expected the fields of one report on each line") from None
+        raise Misfit("the file is not CSV; expected one report per line") from None
     if oracle.name != "GRR":
         return [[int(part) if _WHOLE.fullmatch(part) else part for part in row] for row in rows]
     if any(len(row) > 1 for row in rows):

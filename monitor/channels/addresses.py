@@ -98,8 +98,8 @@ def checked_addresses(question: HostLookup, resolve: Resolver) -> Sequence[str]:
         why = why_refused(address)
         if why is not None and not question.allow_private:
             raise AddressRefused(
-                f"its address is {why}, and alerts are not sent there; "
-                "if that is meant, set 'allow_private: true' for the webhook"
+                f"its address is {why}, and alerts are not sent there; to allow it, "
+                "set 'allow_private: true' for the webhook"
             )
     return names
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from store import Store, StoredLedger
 
 TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table under 'budgets' of the configuration.")]
-By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who does this; by default the user.")]
+By = Annotated[
+    str | None, typer.Option("--by", metavar="WHO", help="Name recorded as the actor; by default the current user.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Counter:
         """Report beside what was spent that it may be more, where the ledger does not fit its anchor."""
         problem = self.ledger.problem()
         if problem is not None:
-            invocation.note(f"{problem}; more may be spent than is shown; see 'tablewatch budget verify'")
+            invocation.note(f"{problem}; the amount spent may be higher than shown; see 'tablewatch budget verify'")
 
 
 def refuse_analysts(project: "Project", target: "Target") -> None:
@@ -55,10 +57,10 @@ def refuse_analysts(project: "Project", target: "Target") -> None:
         if not is_same_table(marks, project.table_identity(table, connect=False)):
             continue
         message = (
-            f"this would compute figures from the protected table '{table}', which analysts may only ask for noisy "
-            "answers; nothing was read"
+            f"this would compute figures from the protected table '{table}', which analysts may only query with "
+            "noisy answers; nothing was read"
         )
-        hint = f"ask it with 'tablewatch answer', such as: tablewatch answer count {table} --epsilon 0.1 --dry-run"
+        hint = f"query it with 'tablewatch answer', such as: tablewatch answer count {table} --epsilon 0.1 --dry-run"
         raise Stop(ExitCode.USAGE, Problem("budget.analyst", message, hint=hint))
 
 

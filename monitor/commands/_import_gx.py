@@ -23,8 +23,8 @@ _ASK_WITHIN = timedelta(seconds=8)
 
 def import_gx(
     ctx: typer.Context,
-    suite: Annotated[Path, typer.Argument(help="The suite as JSON, as Great Expectations saves it.")],
-    table: Annotated[str, typer.Option(help="The table that the checks are for, as the configuration names it.")],
+    suite: Annotated[Path, typer.Argument(help="The suite as JSON, as saved by Great Expectations.")],
+    table: Annotated[str, typer.Option(help="Configured name of the table the checks are for.")],
 ) -> None:
     """Print the checks of a Great Expectations suite as YAML, to be put under `checks:` of a table.
 
@@ -65,7 +65,7 @@ def _read(path: Path) -> Any:
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise Stop(
-                ExitCode.USAGE, Problem("gx.too_large", "a suite of at most 20 MB is read", file=str(path))
+                ExitCode.USAGE, Problem("gx.too_large", "the maximum size of a suite is 20 MB", file=str(path))
             ) from None
         problem = not_read("gx.not_read", path, error)
     except UnicodeDecodeError:
@@ -75,8 +75,10 @@ def _read(path: Path) -> Any:
             "gx.not_json", f"not JSON: {error.msg.lower()}", file=str(path), line=error.lineno, column=error.colno
         )
     except (ValueError, RecursionError) as error:
-        why = "values are nested too deeply" if isinstance(error, RecursionError) else "it holds a number out of range"
-        problem = Problem("gx.not_json", f"not JSON that can be read: {why}", file=str(path))
+        why = (
+            "values are nested too deeply" if isinstance(error, RecursionError) else "it contains a number out of range"
+        )
+        problem = Problem("gx.not_json", f"not readable JSON: {why}", file=str(path))
     raise Stop(ExitCode.USAGE, problem)
 
 
@@ -110,7 +112,7 @@ def _say_unknown(table: str, invocation: Invocation) -> None:
     except Stop as stop:
         # checks can be translated before there is a configuration, and while it is being repaired
         if any(problem.code != "config.not_found" for problem in stop.problems):
-            invocation.note(f"note: the configuration has errors, so whether it has '{table}' is not known")
+            invocation.note(f"note: the configuration has errors, so it is unknown whether it has '{table}'")
         return
     stranger = unknown_table(table, config)
     if stranger is not None:
@@ -130,7 +132,7 @@ def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> Non
             [DeclaredExpectation(check["expectation"], check["kwargs"]) for check in asked], within=_ASK_WITHIN
         )
     except (ChildProcessError, TimeoutError) as error:
-        invocation.note(f"note: Great Expectations could not be asked about the expectations: {error}")
+        invocation.note(f"note: the expectations could not be validated with Great Expectations: {error}")
         return
     for check, answer in zip(asked, answers, strict=True):
         if answer is not None:
@@ -142,7 +144,7 @@ def _say_notes(imported: "Imported", invocation: Invocation) -> None:
     for note in imported.remarks:
         invocation.note(f"note: {note.name}: {note.text}")
     for note in imported.left_out:
-        invocation.note(f"left out: {note.name}: {note.text}")
+        invocation.note(f"skipped: {note.name}: {note.text}")
     total = count(len(imported.checks), "check")
     invocation.note(f"{total}; {count(len(imported.left_out), 'expectation')} could not be translated")
 

@@ -29,8 +29,8 @@ Map = Annotated[
     typer.Option(
         "--map",
         metavar="COLUMN=FIELD",
-        help="Which column is which field: table, title, detected, occurred, resolved, resolution, severity, "
-        "found_by, cause, id. May be given again.",
+        help="Column mapping to fields: table, title, detected, occurred, resolved, resolution, severity, "
+        "found_by, cause, id. Repeatable.",
         envvar="TABLEWATCH_IMPORT_INCIDENTS_MAP",
     ),
 ]
@@ -39,7 +39,7 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="FIELD=VALUE",
-        help="What is the same for every row, such as severity=error. May be given again.",
+        help="Constant value for every row, such as severity=error. Repeatable.",
         envvar="TABLEWATCH_IMPORT_INCIDENTS_SET",
     ),
 ]
@@ -47,44 +47,41 @@ Value = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FIELD:THEIRS=OURS",
-        help="What a word of the ticket system means, such as severity:Highest=critical, for table, severity, "
+        help="Value mapping from the ticket system, such as severity:Highest=critical, for table, severity, "
         "resolution and found_by; nothing after the = means no value, for any field, such as 'resolved:?='. "
-        "May be given again.",
+        "Repeatable.",
         envvar="TABLEWATCH_IMPORT_INCIDENTS_VALUE",
     ),
 ]
 Zone = Annotated[
-    str | None, typer.Option(metavar="ZONE", help="Zone of times without an offset; by default the project's.")
+    str | None, typer.Option(metavar="ZONE", help="Time zone of times without an offset; by default the project's.")
 ]
 TimeFormat = Annotated[
     list[str] | None,
     typer.Option(
         metavar="PATTERN",
-        help="How times are written, such as '%d/%m/%Y %H:%M'. May be given again; ISO 8601 with an offset is "
-        "always read.",
+        help="Time format, such as '%d/%m/%Y %H:%M'. Repeatable; ISO 8601 with an offset is always accepted.",
         envvar="TABLEWATCH_IMPORT_INCIDENTS_TIME_FORMAT",
     ),
 ]
-Encoding = Annotated[
-    str, typer.Option(metavar="NAME", help="How the file's text is written, such as shift_jis or cp1252.")
-]
+Encoding = Annotated[str, typer.Option(metavar="NAME", help="Text encoding of the file, such as shift_jis or cp1252.")]
 Update = Annotated[
     bool,
-    typer.Option("--update", help="Let incidents follow their tickets, where these say something else by now."),
+    typer.Option("--update", help="Update existing incidents from tickets that have changed."),
 ]
 OpenAsUnknown = Annotated[
     bool,
-    typer.Option("--open-as-unknown", help="Leave out rows without an end: it is not known, and they do not last."),
+    typer.Option("--open-as-unknown", help="Skip rows without an end time, whose end is unknown."),
 ]
-Partial = Annotated[bool, typer.Option("--partial", help="Import the good rows although others are bad.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")]
-AnyTable = Annotated[bool, typer.Option("--any-table", help="Also for tables that are not in the configuration.")]
-By = Annotated[str | None, typer.Option(metavar="WHO", help="Who does this; by default the user.")]
+Partial = Annotated[bool, typer.Option("--partial", help="Import valid rows even if others are invalid.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Dry run: read everything, write nothing.")]
+AnyTable = Annotated[bool, typer.Option("--any-table", help="Allow tables that are not in the configuration.")]
+By = Annotated[str | None, typer.Option(metavar="WHO", help="Name recorded as the actor; by default the current user.")]
 
 
 def import_incidents(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A table of incidents.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="CSV file of incidents.")],
     map_: Map = None,
     set_: Set = None,
     value: Value = None,
@@ -179,11 +176,11 @@ def _read(reader: "TicketReader", file: Path) -> "Tickets":
 def _say_assumed(invocation: Invocation, assumed: dict[str, int], zone: str) -> None:
     if still := assumed["open"]:
         have = "has no end and counts" if still == 1 else "have no end and count"
-        invocation.note(f"note: {count(still, 'row')} {have} as open until now; --open-as-unknown leaves out such rows")
+        invocation.note(f"note: {count(still, 'row')} {have} as open until now; --open-as-unknown skips such rows")
     texts = {
-        "timezone": ("time", f"without an offset, so read in {zone}", ""),
-        "fixed": ("row", "resolved without a word on how, so taken as 'fixed'", ""),
-        "person": ("row", "without a word on who noticed, so taken as a person", "; --set found_by=check if not"),
+        "timezone": ("time", f"without an offset, read in {zone}", ""),
+        "fixed": ("row", "without a resolution, imported as 'fixed'", ""),
+        "person": ("row", "without found_by, imported as reported by a person", "; --set found_by=check if not"),
     }
     for name, (thing, what, remedy) in texts.items():
         if assumed[name]:
@@ -192,7 +189,7 @@ def _say_assumed(invocation: Invocation, assumed: dict[str, int], zone: str) -> 
 
 def _problems(tickets: "Tickets", file: Path) -> "list[Problem]":
     message = f"{len(tickets.bad):,} of {tickets.rows:,} rows cannot be imported; nothing was written"
-    hint = "--partial imports the good rows"
+    hint = "--partial imports the valid rows"
     rows = [Problem("import.bad_row", refusal.reason, file=str(file), line=refusal.line) for refusal in tickets.bad]
     return [Problem("import.bad_rows", message, hint=hint), *rows]
 
@@ -224,7 +221,7 @@ def _draw(
 ) -> None:
     would = "would be imported" if result["dry_run"] else "imported"
     span = "" if result["first_id"] is None else f", #{result['first_id']} to #{result['last_id']}"
-    text = f"{result['known']:,} {'was' if result['known'] == 1 else 'were'} there already"
+    text = f"{result['known']:,} {'was' if result['known'] == 1 else 'were'} already imported"
     console.print(f"{count(result['rows'], 'row')}: {result['imported']:,} {would}{span}; {text}")
     news = [ticket_comparison for ticket_comparison in import_counts.differ if ticket_comparison.is_new]
     if news:
@@ -232,22 +229,24 @@ def _draw(
         _list(console, [_say_difference(ticket_comparison, zone) for ticket_comparison in news], "that differ")
     if before := len(import_counts.differ) - len(news):
         current_text = f"{before:,} {'differs' if before == 1 else 'differ'} as before"
-        console.print(f"{current_text}; what is recorded stays; --format json lists {'it' if before == 1 else 'them'}")
+        console.print(
+            f"{current_text}; recorded incidents are not changed; --format json lists {'it' if before == 1 else 'them'}"
+        )
     if endless := result["unknown_end"]:
         lines = ", ".join(f"{line:,}" for line in endless[:_SHOWN]) + (" ..." if len(endless) > _SHOWN else "")
-        console.print(f"{count(len(endless), 'row')} without an end left out: line{'s'[: len(endless) > 1]} {lines}")
+        console.print(f"{count(len(endless), 'row')} without an end skipped: line{'s'[: len(endless) > 1]} {lines}")
     refused = result["refused"]
     _list(
         console,
         [f"line {ticket_comparison['line']}: {ticket_comparison['reason']}" for ticket_comparison in refused],
-        "bad rows",
+        "invalid rows",
     )
 
 
 def _sum_up(differ: int, applicable: int, *, update: bool, dry_run: bool) -> str:
     text = f"{differ:,} {'differs' if differ == 1 else 'differ'}"
     if not applicable:
-        return f"{text}; what is recorded stays"
+        return f"{text}; recorded incidents are not changed"
     which = "them" if applicable == differ > 1 else "it" if differ == 1 else f"what can be changed in {applicable:,}"
     if not update:
         return f"{text}; --update applies {which}"
@@ -262,7 +261,7 @@ def _say_difference(ticket_comparison: "TicketComparison", zone: str) -> str:
         shown = difference.recorded is not None or difference.told is not None
         change = f" {_say(difference.recorded, zone)} -> {_say(difference.told, zone)}" if shown else ""
         stays = f" stays: {difference.stays}" if difference.stays else ""
-        replaces = f", in place of what {difference.replaces} put right here" if difference.replaces else ""
+        replaces = f", replacing the correction by {difference.replaces}" if difference.replaces else ""
         parts.append(f"{difference.field}{change}{stays}{replaces}")
     return f"line {ticket_comparison.line}, #{ticket_comparison.incident.id}: {'; '.join(parts)}"
 

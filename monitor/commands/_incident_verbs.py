@@ -24,14 +24,16 @@ def read_number(text: str) -> int:
     """Read an incident's number, also as it is shown: `#41`."""
     number = str(text).removeprefix("#")
     if not re.fullmatch("[1-9][0-9]{0,17}", number):
-        raise typer.BadParameter(f"'{text}' is not the number of an incident, such as 41")
+        raise typer.BadParameter(f"'{text}' is not an incident number such as 41")
     return int(number)
 
 
-Number: TypeAlias = Annotated[int, typer.Argument(metavar="ID", help="The incident's number.", parser=read_number)]
-By: TypeAlias = Annotated[str | None, typer.Option(metavar="WHO", help="Who does this; by default the user.")]
-Occurred: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="When the data went bad.")]
-Detected: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="When it was noticed.")]
+Number: TypeAlias = Annotated[int, typer.Argument(metavar="ID", help="Incident number.", parser=read_number)]
+By: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="WHO", help="Name recorded as the actor; by default the current user.")
+]
+Occurred: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="When the problem started.")]
+Detected: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="When it was detected.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,14 +60,14 @@ def acknowledge(ctx: typer.Context, incident_id: Number, by: By = None) -> None:
 def assign(
     ctx: typer.Context,
     incident_id: Number,
-    assignee: Annotated[str, typer.Argument(metavar="WHO", help="Who repairs it.")],
+    assignee: Annotated[str, typer.Argument(metavar="WHO", help="Assignee.")],
     by: By = None,
 ) -> None:
     """Assign an incident to somebody.
 
     Example: tablewatch incident assign 41 s.sato
     """
-    name = _told(assignee, "WHO is empty; write who repairs it")
+    name = _told(assignee, "WHO is empty; write the assignee")
     _work(ctx, by, lambda desk, _: desk.assign(incident_id, name))
 
 
@@ -74,9 +76,11 @@ def snooze(
     incident_id: Number,
     for_: Annotated[
         str | None,
-        typer.Option("--for", metavar="LENGTH", help="For so long: 2h, 1d.", envvar="TABLEWATCH_INCIDENT_SNOOZE_FOR"),
+        typer.Option(
+            "--for", metavar="LENGTH", help="Duration, such as 2h or 1d.", envvar="TABLEWATCH_INCIDENT_SNOOZE_FOR"
+        ),
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Until then.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="End time.")] = None,
     by: By = None,
 ) -> None:
     """Mute alerts of an incident for a while, or until it gets worse. Its downtime goes on.
@@ -84,7 +88,7 @@ def snooze(
     Example: tablewatch incident snooze 41 --for 2h
     """
     if (for_ is None) == (until is None):
-        raise Stop(ExitCode.USAGE, Problem("usage", "give one of --for and --until", hint="--for 2h"))
+        raise Stop(ExitCode.USAGE, Problem("usage", "use either --for or --until", hint="--for 2h"))
 
     def work(desk: "IncidentDesk", times: "TypedTimes") -> "Incident":
         end = times.moment("--until", until)
@@ -98,13 +102,13 @@ def resolve(
     incident_id: Number,
     as_: Annotated[
         ResolutionWord,
-        typer.Option("--as", help="How it ended.", envvar="TABLEWATCH_INCIDENT_RESOLVE_AS"),
+        typer.Option("--as", help="Resolution.", envvar="TABLEWATCH_INCIDENT_RESOLVE_AS"),
     ],
     resolved: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When good data was there again; by default now.")
+        str | None, typer.Option(metavar="TIME", help="When the data was correct again; by default now.")
     ] = None,
-    cause: Annotated[str | None, typer.Option(help="Why it happened.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also while its check still fails.")] = False,
+    cause: Annotated[str | None, typer.Option(help="Root cause.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Resolve even if its check still fails.")] = False,
     by: By = None,
 ) -> None:
     """Resolve an incident, or correct its resolution.
@@ -115,7 +119,7 @@ def resolve(
     """
     from incidents import Resolution
 
-    why = None if cause is None else _told(cause, "--cause is empty; write why it happened, or leave it out")
+    why = None if cause is None else _told(cause, "--cause is empty; write the root cause, or omit the option")
 
     def work(desk: "IncidentDesk", times: "TypedTimes") -> "Incident":
         at = times.moment("--resolved", resolved)
@@ -144,9 +148,9 @@ def correct(
     incident_id: Number,
     occurred: Occurred = None,
     detected: Detected = None,
-    resolved: Annotated[str | None, typer.Option(metavar="TIME", help="When good data was there again.")] = None,
+    resolved: Annotated[str | None, typer.Option(metavar="TIME", help="When the data was correct again.")] = None,
     episode: Annotated[
-        int | None, typer.Option(min=1, help="Which episode, 1 is the first; by default the newest.")
+        int | None, typer.Option(min=1, help="Episode number, 1 is the first; by default the latest.")
     ] = None,
     by: By = None,
 ) -> None:
@@ -171,27 +175,25 @@ def correct(
 def comment(
     ctx: typer.Context,
     incident_id: Number,
-    text: Annotated[str, typer.Argument(help="What there is to know.")],
+    text: Annotated[str, typer.Argument(help="Text of the comment.")],
     by: By = None,
 ) -> None:
     """Add a comment to an incident.
 
     Example: tablewatch incident comment 41 'the supplier changed the unit'
     """
-    said = _told(text, "an empty comment; write what there is to know")
+    said = _told(text, "the comment is empty; write its text")
     _work(ctx, by, lambda desk, _: desk.comment(incident_id, said))
 
 
 def merge(
     ctx: typer.Context,
     incident_id: Number,
-    into: Annotated[
-        int, typer.Argument(metavar="INTO", help="The incident that it is the same thing as.", parser=read_number)
-    ],
+    into: Annotated[int, typer.Argument(metavar="INTO", help="The incident it duplicates.", parser=read_number)],
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Also when they were not bad at the same time, or the other is over or not counted."
+            "--force", help="Merge even if they did not overlap in time, or the other is resolved or not counted."
         ),
     ] = False,
     by: By = None,
@@ -219,9 +221,9 @@ def root(
     ctx: typer.Context,
     incident_id: Number,
     cause_id: Annotated[
-        int | None, typer.Argument(metavar="CAUSE_ID", help="The incident that caused it.", parser=read_number)
+        int | None, typer.Argument(metavar="CAUSE_ID", help="The incident that is its root cause.", parser=read_number)
     ] = None,
-    none: Annotated[bool, typer.Option("--none", help="Take the cause back.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="Remove the recorded cause.")] = False,
     by: By = None,
 ) -> None:
     """Name the incident that caused another: downtime is then also shown by who must repair the cause.
@@ -229,7 +231,7 @@ def root(
     Example: tablewatch incident root 42 41
     """
     if (cause_id is None) != none:
-        raise Stop(ExitCode.USAGE, Problem("usage", "give one of CAUSE_ID and --none", hint="incident root 42 41"))
+        raise Stop(ExitCode.USAGE, Problem("usage", "use either CAUSE_ID or --none", hint="incident root 42 41"))
     _work(ctx, by, lambda desk, _: desk.name_root(incident_id, cause_id))
 
 
@@ -260,7 +262,7 @@ def present(
         if not whole:
             console.print(incident_headline(sheet.incident))
             console.print(say_event(sheet.events[-1], project.config.timezone))
-            console.print(f"  possible now: {', '.join(available(sheet.incident))}", style="dim")
+            console.print(f"  available actions: {', '.join(available(sheet.incident))}", style="dim")
             return
         for line in tell(project, sheet):
             console.print(line)

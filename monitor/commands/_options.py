@@ -7,7 +7,7 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 
 
 class SeverityWord(StrEnum):
-    """How much a broken limit matters."""
+    """Severity of a failure."""
 
     INFO = "info"
     WARNING = "warning"
@@ -34,7 +34,7 @@ class ResolutionWord(StrEnum):
 
 
 class FoundByWord(StrEnum):
-    """Who noticed."""
+    """How it was detected."""
 
     CHECK = "check"
     PERSON = "person"
@@ -51,7 +51,7 @@ def who(text: str | None) -> str:
     """Return who does something: whoever was named, else the name under which this machine knows its user."""
     if text is not None:
         if not text.strip():
-            raise Stop(ExitCode.USAGE, Problem("usage", "--by is empty; write who does this"))
+            raise Stop(ExitCode.USAGE, Problem("usage", "--by is empty; write a name"))
         return " ".join(text.split())
     try:
         return getpass.getuser()

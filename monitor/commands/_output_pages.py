@@ -32,10 +32,10 @@ def format_for(current_f: F | None, out: Path | None, by_suffix: Mapping[str, F]
     named = by_suffix.get(ending)
     if current_f is None and ending and named is None:
         text = ", ".join(by_suffix)
-        current_text = f"{out} ends in '{ending}', which is none of {text}; choose one of these, or give --format"
-        raise Stop(ExitCode.USAGE, Problem(code, f"{current_text} (a page is made a PDF by printing it)"))
+        current_text = f"{out} ends in '{ending}', expected one of {text}; choose one of these, or use --format"
+        raise Stop(ExitCode.USAGE, Problem(code, f"{current_text} (print the page to create a PDF)"))
     if current_f is not None and named not in {None, current_f}:
-        current_text = f"{out} is named as {named}, but --format is {current_f}; change one of them"
+        current_text = f"{out} has the file type {named}, but --format is {current_f}; change one of them"
         raise Stop(ExitCode.USAGE, Problem(code, current_text))
     return current_f or named or default
 

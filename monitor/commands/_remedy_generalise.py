@@ -65,11 +65,17 @@ def generalise(
     search: Annotated[str | None, typer.Option(help="incognito (the optimum), mondrian or datafly.")] = None,
     by: By = None,
     levels: Annotated[
-        str | None, typer.Option(metavar="A=2,B=1", help="No search: these levels; what is not named stays as it is.")
+        str | None,
+        typer.Option(
+            metavar="A=2,B=1", help="Use these fixed levels instead of a search; other columns are not generalised."
+        ),
     ] = None,
     budget: Budget = None,
     analysis: Annotated[
-        str | None, typer.Option(metavar="SELECT", help="Compare what it says of IN and of OUT; the table is `data`.")
+        str | None,
+        typer.Option(
+            metavar="SELECT", help="Run this SELECT on IN and OUT and compare the results; the table is `data`."
+        ),
     ] = None,
     drop: Drop = None,
     drop_identifiers: DropIdentifiers = False,
@@ -160,8 +166,10 @@ def lattice(
     release: ReleaseName = None,
     suppress: Suppress = "0",
     by: By = None,
-    every: Annotated[bool, typer.Option("--all", help="All levels that hold, not the minimal ones alone.")] = False,
-    top: Annotated[int, typer.Option(min=1, help="How many are listed; JSON has them all.")] = 20,
+    every: Annotated[
+        bool, typer.Option("--all", help="List all levels that meet the limits, not only minimal ones.")
+    ] = False,
+    top: Annotated[int, typer.Option(min=1, help="Number of combinations listed; JSON has all.")] = 20,
     budget: Budget = None,
 ) -> None:
     """List the levels at which each record is in a class of at least k, and what they lose; nothing is written.
@@ -225,10 +233,10 @@ def suppress(
     l: Diversity = None,
     t: Closeness = None,
     cells: Annotated[
-        bool, typer.Option("--cells", help="Blank few cells, and leave out only the records that are left then.")
+        bool, typer.Option("--cells", help="Suppress single cells first, then the remaining records.")
     ] = False,
     weights: Annotated[
-        str | None, typer.Option(metavar="A=2,...", help="How much a column's cell is worth, with --cells.")
+        str | None, typer.Option(metavar="A=2,...", help="Weight of a column's cells, with --cells.")
     ] = None,
     release: ReleaseName = None,
     drop: Drop = None,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _NO_COLUMNS: Final = Problem(
-    "remedy.no_columns", "no column is named: which may somebody know from elsewhere?", hint="--columns a,b,c"
+    "remedy.no_columns", "no column is named: name the quasi-identifiers", hint="--columns a,b,c"
 )
 
 
@@ -47,30 +47,32 @@ def microaggregate(
     out: Out,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Columns that somebody may know; by default those classified so."),
+        typer.Option(metavar="A,B,...", help="Quasi-identifiers; by default the columns classified so."),
     ] = None,
-    k: Annotated[int, typer.Option("--k", help="The smallest group of records that are alike.")] = 5,
+    k: Annotated[int, typer.Option("--k", help="Minimum equivalence class size.")] = 5,
     method: Annotated[str, typer.Option(help="best, npn, fdh, mdav or vmdav.")] = "best",
     nominal: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Which of the columns hold names without an order.")
+        str | None, typer.Option(metavar="A,B,...", help="Nominal columns: values without an order.")
     ] = None,
     ordinal: Annotated[
         list[str] | None,
-        typer.Option(metavar="A=LOW<MID<HIGH", help="One of the columns with levels; just A if in order. Repeat it."),
+        typer.Option(
+            metavar="A=LOW<MID<HIGH", help="Ordinal column with its levels; just A if they sort naturally. Repeatable."
+        ),
     ] = None,
     weights: Annotated[
-        str | None, typer.Option(metavar="A=2,...", help="How often a column's squared distances count.")
+        str | None, typer.Option(metavar="A=2,...", help="Weight of a column's squared distances.")
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same groups.")] = 0,
-    budget: Annotated[str | None, typer.Option(metavar="30s", help="For how long best may look for better.")] = None,
+    budget: Annotated[str | None, typer.Option(metavar="30s", help="Time budget of best.")] = None,
     sweeps: Annotated[
-        str | None, typer.Option(metavar="N,...", help="Replay a result: the sweeps that it says it took.")
+        str | None, typer.Option(metavar="N,...", help="Number of sweeps, to reproduce an earlier result.")
     ] = None,
-    anchors: Annotated[int, typer.Option(help="Anchors of fdh.")] = 3,
-    divisor: Annotated[float, typer.Option(help="By what fdh divides the radius around an anchor.")] = 3,
-    gamma: Annotated[float, typer.Option(help="How eagerly vmdav lets a group grow.")] = 0.2,
+    anchors: Annotated[int, typer.Option(help="Number of anchors of fdh.")] = 3,
+    divisor: Annotated[float, typer.Option(help="Divisor of the radius around an anchor, for fdh.")] = 3,
+    gamma: Annotated[float, typer.Option(help="Group growth factor gamma of vmdav.")] = 0.2,
     memory: Annotated[
-        str | None, typer.Option(metavar="2GB", help="Treat a file larger than memory, with no more than so much.")
+        str | None, typer.Option(metavar="2GB", help="Process a file larger than memory within this memory limit.")
     ] = None,
     drop: Drop = None,
     drop_identifiers: DropIdentifiers = False,
@@ -211,10 +213,12 @@ def code(
     given: Given,
     out: Out,
     top: Annotated[
-        list[str] | None, typer.Option(metavar="A=80,...", help="This number of column A and all above become one.")
+        list[str] | None,
+        typer.Option(metavar="A=80,...", help="Top code: this number of column A and all above are merged."),
     ] = None,
     bottom: Annotated[
-        list[str] | None, typer.Option(metavar="A=20,...", help="All numbers of column A below this one become one.")
+        list[str] | None,
+        typer.Option(metavar="A=20,...", help="Bottom code: all numbers of column A below this one are merged."),
     ] = None,
     form: Annotated[
         str, typer.Option("--as", help="number: the bound, so that the column stays numeric; label: the text >=80.")
@@ -273,6 +277,6 @@ def _bounds(parts: list[str] | None) -> dict[str, str]:
 def _bound(text: str) -> tuple[str, str]:
     name, sign, bound = text.partition("=")
     if not (name and sign and bound):
-        message = f"'{text}' is no bound of a column; expected a column, '=' and a number"
+        message = f"'{text}' is not a column bound; expected a column, '=' and a number"
         raise Stop(ExitCode.USAGE, Problem("remedy.limit", message))
     return name.strip(), bound.strip()

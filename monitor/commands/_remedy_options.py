@@ -28,8 +28,8 @@ KeepOrder = Annotated[
     bool,
     typer.Option(
         "--keep-order",
-        help="Write the rows in the order of IN, not in random order. Who knows that order finds each record by its "
-        "place: the bill lists it as not protected.",
+        help="Write the rows in the order of IN instead of random order. Anyone who knows that order can identify "
+        "records by position: the report lists this as not protected.",
     ),
 ]
 Columns = Annotated[
@@ -38,18 +38,16 @@ Columns = Annotated[
         "--quasi-identifiers",
         "-q",
         metavar="A,B,...",
-        help="Columns that somebody may know; by default those classified so.",
+        help="Quasi-identifiers; by default the columns classified so.",
     ),
 ]
-K = Annotated[
-    int | None, typer.Option("--k", help="The smallest group of records that are alike; the release's, or 5.")
-]
+K = Annotated[int | None, typer.Option("--k", help="Minimum equivalence class size; by default the release's, or 5.")]
 Diversity = Annotated[
     list[str] | None,
     typer.Option(
         "--l",
         metavar="A=2",
-        help="Sensitive values in each group, at least; A=2.5:entropy, A=3:recursive:2 (l, c). Repeat it.",
+        help="Minimum distinct sensitive values per class; A=2.5:entropy, A=3:recursive:2 (l, c). Repeatable.",
     ),
 ]
 Closeness = Annotated[
@@ -57,12 +55,13 @@ Closeness = Annotated[
     typer.Option(
         "--t",
         metavar="A=0.2",
-        help="Distance of a group's sensitive values from the input's, at most; A=0.2:ordered for numbers, "
-        "A=0.2:a.csv by a hierarchy. Repeat it.",
+        help="Maximum distance of a class's sensitive values from the input's; A=0.2:ordered for numbers, "
+        "A=0.2:a.csv by a hierarchy. Repeatable.",
     ),
 ]
 ReleaseName = Annotated[
-    str | None, typer.Option("--release", metavar="NAME", help="Take columns, hierarchies and limits of this release.")
+    str | None,
+    typer.Option("--release", metavar="NAME", help="Use the columns, hierarchies and limits of this release."),
 ]
 
 
@@ -102,7 +101,7 @@ def order_of(*, kept: bool) -> "RowOrder":
 def note_compiling(invocation: Invocation, remedies: "Iterable[Remedy]") -> None:
     """Report why the first run on a machine takes longer, where one of the remedies has yet to be compiled."""
     if any(remedy.compiles_first() for remedy in remedies):
-        invocation.note("first the search is compiled for this machine: about a minute, once")
+        invocation.note("compiling the search for this machine, once, about a minute")
 
 
 def result_of(
@@ -163,7 +162,7 @@ def release_of(place: "TableRef", name: str | None, invocation: Invocation) -> "
     if name is None:
         return next(iter(current_releases.values())) if len(current_releases) == 1 else None
     if name not in current_releases:
-        text = "there is no such release" if name not in releases else f"it is of table '{releases[name].table}'"
+        text = "there is no such release" if name not in releases else f"it belongs to table '{releases[name].table}'"
         raise Stop(
             ExitCode.USAGE, Problem("remedy.no_release", f"'{name}': {text}{did_you_mean(name, current_releases)}")
         )
@@ -234,14 +233,14 @@ def _limit(text: str, words: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
     name, _, limit = text.partition("=")
     parts = [part.strip() for part in limit.split(":")]
     if not limit or len(parts) > len(words):
-        message = f"'{text}' is no limit on a column; expected a column, '=' and a number"
+        message = f"'{text}' is not a column limit; expected a column, '=' and a number"
         raise Stop(ExitCode.USAGE, Problem("remedy.limit", message))
     return name.strip(), {word: number_in(part) for word, part in zip(words, parts, strict=False)}
 
 
-Drop = Annotated[str | None, typer.Option("--drop", metavar="A,B,...", help="Leave these columns out of OUT.")]
+Drop = Annotated[str | None, typer.Option("--drop", metavar="A,B,...", help="Drop these columns from OUT.")]
 DropIdentifiers = Annotated[
-    bool, typer.Option("--drop-identifiers", help="Leave out all that are classified as direct identifiers.")
+    bool, typer.Option("--drop-identifiers", help="Drop all columns classified as direct identifiers.")
 ]
 
 _NONE: Final = Problem(
@@ -274,7 +273,7 @@ def dropped(
         for name in sorted(wanted - set(there))
     ]
     problems += [
-        Problem("remedy.drop", f"--drop: column '{name}' is treated or has a limit; name it in one place")
+        Problem("remedy.drop", f"--drop: column '{name}' is treated or has a limit; name it only once")
         for name in sorted(wanted & set(needed))
     ]
     if problems:

@@ -34,13 +34,12 @@ Domains = Annotated[
     typer.Option(
         "--domain",
         metavar="A=F,M",
-        help="All values that column A could have had; A=1930..2010 whole numbers, A=1930..2009:10 in cells of ten. "
-        "Repeat it.",
+        help="Complete domain of column A; A=1930..2010 whole numbers, A=1930..2009:10 in cells of ten. Repeatable.",
     ),
 ]
 Others = Annotated[
     list[str] | None,
-    typer.Option("--other", metavar="A=F", help="What NULL and values outside A's domain are taken for. Repeat it."),
+    typer.Option("--other", metavar="A=F", help="Value used for NULL and values outside A's domain. Repeatable."),
 ]
 
 
@@ -57,27 +56,32 @@ def randomise(
         str | None, typer.Option(metavar="A,B,...", help="Columns to randomise; by default those of --domain.")
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option(metavar="1.0", help="What the table may cost a person: at most nine places.")
+        str | None, typer.Option(metavar="1.0", help="Epsilon of the table, at most nine decimal places.")
     ] = None,
-    pk: Annotated[float | None, typer.Option(metavar="K", help="Instead: Pk-anonymity of each row, at least.")] = None,
+    pk: Annotated[
+        float | None, typer.Option(metavar="K", help="Alternative: minimum Pk-anonymity of each row.")
+    ] = None,
     retention: Annotated[
-        str | None, typer.Option(metavar="RHO", help="Instead: the probability of keeping a value; or A=0.5,B=0.1.")
+        str | None, typer.Option(metavar="RHO", help="Alternative: retention probability; or A=0.5,B=0.1.")
     ] = None,
     joint: Annotated[
-        bool, typer.Option("--joint", help="Keep or draw a row's columns together: better for reconstructed cells.")
+        bool,
+        typer.Option("--joint", help="Retain or redraw the columns of a row jointly: better for reconstructed cells."),
     ] = False,
     domain: Domains = None,
     other: Others = None,
-    drop: Annotated[str | None, typer.Option(metavar="A,B,...", help="Leave these columns out.")] = None,
+    drop: Annotated[str | None, typer.Option(metavar="A,B,...", help="Drop these columns.")] = None,
     drop_rest: Annotated[
         bool,
-        typer.Option("--drop-rest", help="Leave out all columns that are not randomised; else no epsilon holds."),
+        typer.Option(
+            "--drop-rest", help="Drop all columns that are not randomised; otherwise no epsilon is guaranteed."
+        ),
     ] = False,
     rows_per_unit: Annotated[
-        int | None, typer.Option(metavar="N", help="How many rows one person has at most; 1 by default.")
+        int | None, typer.Option(metavar="N", help="Maximum rows per person; 1 by default.")
     ] = None,
     release: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Take domains, epsilon and its limit from this release.")
+        str | None, typer.Option(metavar="NAME", help="Use the domains, epsilon and its limit of this release.")
     ] = None,
     keep_order: KeepOrder = False,
     force: Force = False,
@@ -152,7 +156,7 @@ def _remedy(
         words[name] = by_release.get(name) if words[name] is None else words[name]
     if not any(words[name] is not None for name in price):
         hint = "--epsilon 1, --pk 900 or --retention 0.1"
-        message = "say how much is kept: what the table may cost a person, a Pk or a retention"
+        message = "missing privacy parameter: give an epsilon, a Pk or a retention"
         raise Stop(ExitCode.USAGE, Problem("remedy.limit", message, hint=hint))
     with limits_in_words(""):
         return Randomise.model_validate(
@@ -220,18 +224,16 @@ def add_reconstruct(app: typer.Typer) -> None:
 
 def reconstruct(
     ctx: typer.Context,
-    given: Annotated[str, typer.Argument(metavar="FILE", help="The randomised table.")],
-    mechanism: Annotated[
-        Path, typer.Option(metavar="BILL", help="What 'remedy randomise' printed with --format json.")
-    ],
+    given: Annotated[str, typer.Argument(metavar="FILE", help="Randomised table.")],
+    mechanism: Annotated[Path, typer.Option(metavar="BILL", help="Output of 'remedy randomise' with --format json.")],
     by: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Whose counts; by default all that were randomised.")
+        str | None, typer.Option(metavar="A,B,...", help="Columns to count; by default all randomised ones.")
     ] = None,
     method: Annotated[
         str, typer.Option(help="bayes (no cell below 0), inverse (without bias) or inverse-projected.")
     ] = "bayes",
     stop: Annotated[
-        str, typer.Option(metavar="RULE", help="When bayes ends: discrepancy, or a number of iterations.")
+        str, typer.Option(metavar="RULE", help="Stopping rule of bayes: discrepancy, or a number of iterations.")
     ] = "discrepancy",
 ) -> None:
     """Estimate what the counts of a table were before it was randomised. It costs no further epsilon.

@@ -22,7 +22,7 @@ Folder = Annotated[
     typer.Option(
         "--hierarchies",
         metavar="FOLDER",
-        help="Of each column: age.csv as ARX writes it, or age.yaml that declares it.",
+        help="Folder of hierarchies: age.csv in ARX format, or age.yaml.",
     ),
 ]
 Inline = Annotated[
@@ -30,21 +30,19 @@ Inline = Annotated[
     typer.Option(
         "--hierarchy",
         metavar="A=5,10,20",
-        help="Widths of intervals; or A=month,year, A=mask:1,2 (last characters hidden), A=flat, A=FILE. Repeat it.",
+        help="Interval widths; or A=month,year, A=mask:1,2 (last characters hidden), A=flat, A=FILE. Repeatable.",
     ),
 ]
-Suppress = Annotated[str, typer.Option(metavar="2%", help="Share of the records that may be left out instead.")]
+Suppress = Annotated[str, typer.Option(metavar="2%", help="Maximum share of records that may be suppressed.")]
 By = Annotated[
     str | None,
     typer.Option(metavar="MEASURE", help="loss, precision, steps, discernibility, class-size, entropy or kl."),
 ]
 Budget = Annotated[
-    str | None, typer.Option(metavar="30s", help="For how long to look; then the best so far, maybe not the optimum.")
+    str | None, typer.Option(metavar="30s", help="Time limit of the search; returns the best result so far.")
 ]
 
-_NO_COLUMNS: Final = Problem(
-    "remedy.no_columns", "no column is named: which may somebody know from elsewhere?", hint="-q a,b,c"
-)
+_NO_COLUMNS: Final = Problem("remedy.no_columns", "no column is named: name the quasi-identifiers", hint="-q a,b,c")
 
 
 @dataclass(frozen=True, slots=True)

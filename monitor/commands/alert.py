@@ -39,8 +39,8 @@ def add_decision_commands(app: typer.Typer) -> None:
 
 def route(
     ctx: typer.Context,
-    table: Annotated[str, typer.Option(help="The table, as it is called in the configuration.")],
-    severity: Annotated[SeverityWord, typer.Option(help="How much it matters.")] = SeverityWord.ERROR,
+    table: Annotated[str, typer.Option(help="Table name in the configuration.")],
+    severity: Annotated[SeverityWord, typer.Option(help="Severity.")] = SeverityWord.ERROR,
     kind: Annotated[str, typer.Option(help="quality or disclosure.")] = "quality",
 ) -> None:
     """Show which channels would be notified of an incident on a table, and why: route by route.
@@ -60,7 +60,7 @@ def route(
     if stranger is not None:
         raise Stop(ExitCode.USAGE, stranger)
     if kind not in set(Kind):
-        text = f"--kind: '{kind}' is none of {', '.join(Kind)}{did_you_mean(kind, list(Kind))}"
+        text = f"--kind: '{kind}' is not one of {', '.join(Kind)}{did_you_mean(kind, list(Kind))}"
         raise Stop(ExitCode.USAGE, Problem("usage", text))
     routing = channels_for(table, config, severity=Severity(severity), kind=Kind(kind))
     now = project.clock.now()
@@ -106,7 +106,7 @@ def _draw_routing(
     if rows:
         draw_table(console, ("~channel", "~by", "~quiet hours"), rows)
     else:
-        console.print("no channel hears of it")
+        console.print("no channel is notified")
     console.print()
     steps = [(step.name, "yes" if step.applies else "no", step.why, ", ".join(step.to)) for step in routing.steps]
     draw_table(console, ("route", "applies", "~why", "~to"), steps)
@@ -115,9 +115,9 @@ def _draw_routing(
 def log(
     ctx: typer.Context,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="What changed, and was sent, since: 7d, 2026-11-01, or a time.")
+        str | None, typer.Option(metavar="TIME", help="Show changes and deliveries since: 7d, 2026-11-01, or a time.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most so many, newest first.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of entries, newest first.")] = 50,
 ) -> None:
     """Show who was notified of each change of an incident, who was not and why, and which messages arrived.
 
@@ -155,9 +155,9 @@ def log(
     invocation.emit(result, lambda console: _draw_log(console, project, decided[:limit], deliveries[:limit]))
     for name, one in disabled.items():
         if not invocation.as_json:
-            invocation.note(f"note: {name} is disabled: {one.why}; 'tablewatch alert enable {name}' uses it again")
+            invocation.note(f"note: {name} is disabled: {one.why}; 'tablewatch alert enable {name}' enables it")
     if result["more"] and not invocation.as_json:
-        invocation.note(f"note: there is more than {limit} of it; see --limit")
+        invocation.note(f"note: more than {limit} entries; see --limit")
 
 
 def _decision_as_json(transition: "Transition") -> dict[str, Any]:
@@ -196,7 +196,7 @@ def _draw_log(
 
     zone = project.config.timezone
     if not decided and not deliveries:
-        console.print("nothing changed, and nothing was sent")
+        console.print("no changes and no deliveries")
         return
     if decided:
         rows = [row for transition in decided for row in _decision_rows(transition, zone)]
@@ -228,7 +228,7 @@ def _decision_rows(transition: "Transition", zone: str) -> "Iterator[tuple[str |
     )
     decision = transition.decision
     if decision is None:
-        yield (*head, None, "waits", "for more of its table (alerts.group_wait)")
+        yield (*head, None, "waits", "to group with other incidents of its table (alerts.group_wait)")
     elif not decision["channels"]:
         yield (*head, None, "nothing", decision["why"])
     else:
@@ -267,7 +267,7 @@ def add_delivery_commands(app: typer.Typer) -> None:
 def try_out(
     ctx: typer.Context,
     channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
-    like: Annotated[LikeWord, typer.Option("--as", help="What the message looks like.")] = LikeWord.INCIDENT,
+    like: Annotated[LikeWord, typer.Option("--as", help="Message template.")] = LikeWord.INCIDENT,
 ) -> None:
     """Send a test message to a channel now, once, and report whether it was delivered.
 
@@ -288,7 +288,7 @@ def try_out(
     message = trial_message(project, channel, TrialMessageKind(like), now=now, report=report)
     attempt = send(project, message)
     if isinstance(attempt, DeliveryFailed):
-        text = f"channel '{channel}' did not get the message: {attempt.why}"
+        text = f"channel '{channel}' could not be reached: {attempt.why}"
         raise Stop(ExitCode.FAILED, Problem("alert.not_sent", text))
     result = {"schema": "tablewatch.alert-test/1", "ok": True, "channel": channel, "id": message.id, "as": str(like)}
     invocation.emit(result, lambda console: console.print(f"sent to {channel}: {message.payload['title']}"))
@@ -329,7 +329,7 @@ def resend(
         except NotRecorded as error:
             raise Stop(ExitCode.NOTHING_SELECTED, Problem("alert.not_found", str(error))) from None
     result = {"schema": "tablewatch.alert-resend/1", "ok": True, "channel": known.channel, "id": known.id}
-    invocation.emit(result, lambda console: console.print(f"{known.id} is to be sent to {known.channel} again"))
+    invocation.emit(result, lambda console: console.print(f"{known.id} is queued for {known.channel} again"))
     if is_disabled and not invocation.as_json:
         invocation.note(f"note: {known.channel} is disabled; it waits until 'tablewatch alert enable {known.channel}'")
 
@@ -359,7 +359,7 @@ def enable(
         decide_again(store, now)
     was = before.get(channel)
     result = {"schema": "tablewatch.alert-enable/1", "ok": True, "channel": channel, "was_disabled": was is not None}
-    text = f"{channel} is used again" if was is not None else f"{channel} was not disabled"
+    text = f"{channel} is enabled" if was is not None else f"{channel} was not disabled"
     invocation.emit(result, lambda console: console.print(text))
 
 
@@ -373,7 +373,7 @@ def _require(channel: str, current_names: "Iterable[str]") -> None:
 
     names = list(current_names)
     if channel not in names:
-        hint = f"the channels are {', '.join(names)}" if names else "alerts.channels names none"
+        hint = f"the channels are {', '.join(names)}" if names else "no channels are configured under alerts.channels"
         text = f"channel '{channel}' not found{did_you_mean(channel, names)}"
         raise Stop(ExitCode.USAGE, Problem("alert.unknown_channel", text, hint=hint))
 

@@ -15,23 +15,26 @@ if TYPE_CHECKING:
     from remedies.differential_privacy.answers import Statistic
 
 Epsilon = Annotated[
-    str | None, typer.Option(metavar="0.1", help="What the answer costs: a decimal of at most nine places.")
+    str | None, typer.Option(metavar="0.1", help="Privacy cost of the answer: a decimal of at most nine places.")
 ]
-Rho = Annotated[str | None, typer.Option(metavar="0.005", help="The same, of a budget that counts in rho (zcdp).")]
+Rho = Annotated[str | None, typer.Option(metavar="0.005", help="Privacy cost in rho, for zCDP budgets.")]
 Where = Annotated[
-    list[str] | None, typer.Option(metavar="'A >= 18'", help="Only these rows: a declared column compared. Repeat it.")
+    list[str] | None, typer.Option(metavar="'A >= 18'", help="Filter rows by comparing a declared column. Repeatable.")
 ]
-Cells = Annotated[str | None, typer.Option("--by", metavar="A,B,...", help="For each combination of their values.")]
-Column = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with declared limits.")]
+Cells = Annotated[str | None, typer.Option("--by", metavar="A,B,...", help="Group by these columns.")]
+Column = Annotated[str, typer.Argument(metavar="COLUMN", help="Column with declared limits.")]
 RequestId = Annotated[
-    str | None, typer.Option(metavar="ID", help="Asked again under the same id, the same answer costs nothing.")
+    str | None,
+    typer.Option(
+        metavar="ID", help="Request id; a repeated request with the same id returns the stored answer at no cost."
+    ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what it would cost and how large the noise would be; ask nothing.")
+    bool, typer.Option("--dry-run", help="Show the cost and the expected noise without running the query.")
 ]
 
 app = typer.Typer(
-    help="Ask a protected table: the answer is noisy, and charged to its budget.",
+    help="Query a protected table: answers are noisy and charged to its budget.",
     no_args_is_help=True,
     rich_help_panel="Disclosure",
 )
@@ -39,7 +42,7 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Ask a protected table: the answer is noisy, and charged to its budget before the table is looked at."""
+    """Query a protected table: answers are noisy and charged to its budget before the query runs."""
 
 
 @app.command()
@@ -65,14 +68,14 @@ def count(
 def histogram(
     ctx: typer.Context,
     table: TableName,
-    by: Annotated[str, typer.Option("--by", metavar="A,B,...", help="The columns whose cells are counted.")],
+    by: Annotated[str, typer.Option("--by", metavar="A,B,...", help="Columns to count by.")],
     epsilon: Epsilon = None,
     rho: Rho = None,
     where: Where = None,
     request_id: RequestId = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Count the rows of each cell of one or more columns; cells that never occur too.
+    """Count the rows of each cell of one or more columns, including empty cells.
 
     Example: tablewatch answer histogram customers --by sex,birth_year --epsilon 0.5
     """
@@ -92,7 +95,7 @@ def sum_(
     request_id: RequestId = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Add up a column, or in each cell with --by. Values outside the declared limits count as the nearest limit.
+    """Compute the sum of a column, or of each cell with --by. Values outside the declared limits are clamped.
 
     Example: tablewatch answer sum orders amount --by sex --epsilon 0.5
     """
@@ -112,7 +115,7 @@ def mean(
     request_id: RequestId = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Compute the mean of a column, or in each cell with --by.
+    """Compute the mean of a column, or of each cell with --by.
 
     Example: tablewatch answer mean orders amount --epsilon 0.5
     """
@@ -125,9 +128,9 @@ def quantile(
     ctx: typer.Context,
     table: TableName,
     column: Column,
-    share: Annotated[str, typer.Option(metavar="0.5", help="The share of rows below it; 0.5 is the median.")] = "0.5",
+    share: Annotated[str, typer.Option(metavar="0.5", help="Quantile; 0.5 is the median.")] = "0.5",
     step: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="From one candidate to the next; by default a 1000th.")
+        str | None, typer.Option(metavar="NUMBER", help="Step between candidates; by default 1/1000 of the range.")
     ] = None,
     epsilon: Epsilon = None,
     rho: Rho = None,
@@ -147,9 +150,9 @@ def quantile(
 def list_(
     ctx: typer.Context,
     table: TableName,
-    limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of answers, newest first.")] = 20,
 ) -> None:
-    """List the answers that were given; to see them again costs nothing.
+    """List earlier answers; listing them costs nothing.
 
     Example: tablewatch answer list customers
     """
@@ -182,8 +185,8 @@ def list_(
 
 def _asked(epsilon: str | None, rho: str | None, where: list[str] | None) -> dict[str, Any]:
     if epsilon is None and rho is None:
-        hint = "--epsilon 0.1; --dry-run says how large the noise would be"
-        raise Stop(ExitCode.USAGE, Problem("answer.no_price", "say what the answer may cost", hint=hint))
+        hint = "--epsilon 0.1; --dry-run shows the expected noise"
+        raise Stop(ExitCode.USAGE, Problem("answer.no_price", "missing privacy cost of the answer", hint=hint))
     return {"epsilon": epsilon, "rho": rho, "where": where or ()}
 
 

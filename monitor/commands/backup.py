@@ -13,14 +13,14 @@ app = typer.Typer(rich_help_panel="Set up")
 @app.command()
 def backup(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(help="Where to write the copy.", show_default=False)],
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    file: Annotated[Path, typer.Argument(help="Path of the backup.", show_default=False)],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Copy the store, also while the daemon runs, and verify the copy.
+    """Back up the store, also while the daemon runs, and verify the backup.
 
-    Privacy budgets and their ledger are in it; the anchor that vouches for the ledger, and keys in files, are not.
+    The backup includes privacy budgets and their ledger, but not the ledger's anchor file or key files.
 
-    Only a store that is a file; on PostgreSQL, use pg_dump.
+    For SQLite stores only; for PostgreSQL, use pg_dump.
 
     Example: tablewatch backup tablewatch-backup.db
     """
@@ -43,9 +43,9 @@ def backup(
         "rows": made.rows,
         "ledger_anchor": str(project.ledger_anchor) if project.ledger_anchor.exists() else None,
     }
-    invocation.emit(result, lambda console: console.print(f"wrote {made.file}: {count(made.rows, 'row')}, all there"))
+    invocation.emit(result, lambda console: console.print(f"wrote {made.file}: {count(made.rows, 'row')}, verified"))
     if project.ledger_anchor.exists():
         invocation.note(
-            f"the anchor of privacy budgets, {project.ledger_anchor}, is not in the copy: it stays where it is, so "
-            "that an old copy is noticed"
+            f"the anchor of privacy budgets, {project.ledger_anchor}, is not part of the backup: it stays in place "
+            "so that restoring an old backup is detected"
         )

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from monitor.commands._budget_options import Counter
     from remedies.differential_privacy.ledger import Standing
 
-Reason = Annotated[str, typer.Option(help="Why; it is kept.")]
+Reason = Annotated[str, typer.Option(help="Reason; it is recorded.")]
 
 app = typer.Typer(
-    help="Keep what noisy answers about a table may cost the people in it.",
+    help="Manage the privacy budgets of tables.",
     no_args_is_help=True,
     rich_help_panel="Disclosure",
 )
@@ -25,12 +25,12 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Keep what noisy answers about a table may cost the people in it. What is spent stays spent."""
+    """Manage the privacy budgets of tables. Spent budget is never returned."""
 
 
 @app.command()
 def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
-    """Create the budget that the configuration declares of a table; only its columns' names and types are looked at.
+    """Create the budget declared for a table; reads only the names and types of its columns.
 
     Example: tablewatch budget create customers
     """
@@ -58,9 +58,9 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
 @app.command()
 def show(
     ctx: typer.Context,
-    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Of this table; by default of all.")] = None,
+    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Table; by default all.")] = None,
 ) -> None:
-    """Show budgets: the total, what was spent, and what all answers so far mean for whom they protect.
+    """Show budgets: total, spent, and the privacy guarantee of all answers so far.
 
     Example: tablewatch budget show customers
     """
@@ -84,7 +84,7 @@ def change(
     reason: Reason,
     by: By = None,
 ) -> None:
-    """Change the total of a budget, for a reason that is kept; what is spent stays spent.
+    """Change the total of a budget, with a recorded reason; spent budget is never returned.
 
     Example: tablewatch budget change customers --total 12 --reason 'agreed with the ethics board, 2026-11-02'
     """
@@ -102,9 +102,9 @@ def change(
 
 @app.command()
 def verify(ctx: typer.Context) -> None:
-    """Walk through the whole ledger: every entry's hash, every sum, the anchor outside the database, and each release.
+    """Verify the ledger: the hash of every entry, every sum, the anchor outside the database, and each release.
 
-    Exits with 1 if something does not fit.
+    Exits with 1 if something is inconsistent.
 
     Example: tablewatch budget verify
     """
@@ -128,9 +128,9 @@ def verify(ctx: typer.Context) -> None:
 
 @app.command()
 def resume(ctx: typer.Context, reason: Reason, by: By = None) -> None:
-    """Go on with a ledger that does not fit its anchor: what the anchor knows to be spent is charged again.
+    """Resume a ledger that does not match its anchor: spending recorded by the anchor is charged again.
 
-    Decisions and exports of releases that were changed are taken as they are, and every release is put on hold.
+    Modified release decisions and exports are accepted as they are, and every release is put on hold.
 
     Example: tablewatch budget resume --reason 'restored the backup of Sunday after the disk failed'
     """
@@ -181,7 +181,7 @@ def _differences(at: "Counter", standings: "Sequence[Standing]") -> "Sequence[st
         ledger_budget = declared[table].in_ledger(table) if table in declared else None
         if ledger_budget is not None and ledger_budget.unit == kept.unit and ledger_budget != kept:
             notes.append(
-                f"the configuration declares another budget of {table} than this one, which holds; write it so there: "
-                "the total is changed by 'tablewatch budget change', all else is for life"
+                f"the configuration declares another budget of {table} than this one, which is in effect; correct "
+                "the configuration: the total can be changed with 'tablewatch budget change', nothing else can"
             )
     return notes

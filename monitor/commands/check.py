@@ -25,13 +25,11 @@ def check(
         list[str] | None, typer.Argument(help="sales.orders, domain:sales, type:freshness, !...")
     ] = None,
     fail_on: Annotated[
-        SeverityWord, typer.Option(help="Least severity of a failure that sets exit code 1.")
+        SeverityWord, typer.Option(help="Minimum severity of a failure that sets exit code 1.")
     ] = SeverityWord.INFO,
-    only_failed: Annotated[bool, typer.Option("--only-failed", help="Leave out what passed.")] = False,
-    show_rows: Annotated[int, typer.Option(min=0, help="Show up to N offending keys, on a terminal only.")] = 0,
-    no_store: Annotated[
-        bool, typer.Option("--no-store", help="Run checks only: store nothing, open no incident.")
-    ] = False,
+    only_failed: Annotated[bool, typer.Option("--only-failed", help="Hide passed checks.")] = False,
+    show_rows: Annotated[int, typer.Option(min=0, help="Show up to N failing keys, on a terminal only.")] = 0,
+    no_store: Annotated[bool, typer.Option("--no-store", help="Dry run: store nothing, open no incident.")] = False,
 ) -> None:
     """Run checks now; open and resolve incidents.
 
@@ -52,7 +50,7 @@ def check(
     if len(unchecked) == len(selection):
         raise Stop(ExitCode.NOTHING_SELECTED, _no_checks(unchecked))
     if unchecked and selector:
-        invocation.note(f"note: nothing was checked in {', '.join(unchecked)}: no checks are configured there")
+        invocation.note(f"note: no checks are configured for {', '.join(unchecked)}")
     store_or_none = nullcontext() if no_store else project.open_store()
     with store_or_none as store, progress("checking", len(selection)) as advance:
         report = run_checks(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
@@ -70,11 +68,11 @@ def check(
     if report.problem is not None and not invocation.as_json:
         invocation.show([Problem("store", report.problem)])
     if show_rows and (invocation.as_json or not out().is_terminal):
-        invocation.note("--show-rows shows keys on a terminal only, and this output is none: they were left out")
+        invocation.note("--show-rows works on a terminal only; keys are not shown")
     raise Stop(ExitCode(report.exit_code))
 
 
 def _no_checks(tables: "Sequence[str]") -> Problem:
     where = f"table '{tables[0]}' has no checks" if len(tables) == 1 else f"none of {len(tables)} tables has a check"
-    hint = "add some under 'checks' of a table, such as {type: not_null, columns: [id]}"
+    hint = "add checks under 'checks' of a table, such as {type: not_null, columns: [id]}"
     return Problem("check.no_checks", f"{where}, so nothing was checked", hint=hint)

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from monitor.config import Loaded
 
-app = typer.Typer(help="Check, show and describe the configuration.", rich_help_panel="Set up")
+app = typer.Typer(help="Validate and show the configuration.", rich_help_panel="Set up")
 
 
 @app.callback()
 def _group() -> None:
-    """Look at the configuration."""
+    """Validate and show the configuration."""
 
 
 @app.command()
@@ -34,7 +34,7 @@ def check(ctx: typer.Context) -> None:
 
     invocation: Invocation = ctx.obj
     loaded = load_for(invocation)
-    with activity("asking the sources and Great Expectations"):
+    with activity("validating against sources and Great Expectations"):
         problems = deep_problems(loaded)
     if problems:
         unsure = all(problem.code == NOT_CHECKED for problem in problems)
@@ -59,9 +59,9 @@ def check(ctx: typer.Context) -> None:
 def show(
     ctx: typer.Context,
     redacted: Annotated[
-        bool, typer.Option("--redacted/--reveal", help="Mask what came from the environment or a file, and passwords.")
+        bool, typer.Option("--redacted/--reveal", help="Mask passwords and values from the environment or files.")
     ] = True,
-    defaults: Annotated[bool, typer.Option("--defaults", help="Show the values that nobody wrote, too.")] = False,
+    defaults: Annotated[bool, typer.Option("--defaults", help="Include default values.")] = False,
 ) -> None:
     """Show the effective configuration: files merged, variables substituted.
 
@@ -92,7 +92,7 @@ def schema(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Print the JSON Schema of the configuration, by which editors complete and check it.
+    """Print the JSON Schema of the configuration, for completion and validation in editors.
 
     Example: tablewatch config schema --write .tablewatch/schema.json
     """
@@ -111,7 +111,7 @@ def schema(
 
 @app.command()
 def adopt_store(ctx: typer.Context) -> None:
-    """Take over the store of this project after the project was renamed.
+    """Assign the store to this project after the project was renamed.
 
     Example: tablewatch config adopt-store
     """

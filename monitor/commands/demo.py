@@ -19,8 +19,8 @@ app = typer.Typer(rich_help_panel="Set up")
 @app.command()
 def demo(
     ctx: typer.Context,
-    folder: Annotated[Path, typer.Option("--dir", help="Where to build it.")] = Path("tablewatch-demo"),
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo in that folder.")] = False,
+    folder: Annotated[Path, typer.Option("--dir", help="Folder of the demo.")] = Path("tablewatch-demo"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing demo in that folder.")] = False,
 ) -> None:
     """Build a small shop with planted faults, replay six weeks of checks, write the weekly report.
 
@@ -29,7 +29,7 @@ def demo(
     from monitor.demo import DAYS, DemoError, build_demo, explained, tell
 
     invocation: Invocation = ctx.obj
-    invocation.note(f"building a small shop in {folder} and replaying six weeks of it on a simulated clock")
+    invocation.note(f"building a demo shop in {folder} and replaying six weeks of checks on a simulated clock")
     try:
         with explained(folder):
             with progress("replaying", DAYS) as advance:

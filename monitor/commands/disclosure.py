@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from remedies.differential_privacy.answers.domain import Cells
 
 app = typer.Typer(
-    help="Compare the two ways to disclose, a randomised table and noisy answers.",
+    help="Compare a randomised table with noisy answers.",
     no_args_is_help=True,
     rich_help_panel="Disclosure",
 )
@@ -23,7 +23,7 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Compare the two ways to disclose. What is said comes from the protected table: it is for its steward only."""
+    """Compare disclosure methods. Results are computed from the protected table and are for its steward only."""
 
 
 @app.command()
@@ -31,29 +31,29 @@ def compare(
     ctx: typer.Context,
     given: Annotated[str, typer.Argument(metavar="TABLE_OR_FILE", help="A configured table, or a file.")],
     by: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns; by default those of --domain.")] = None,
-    epsilon: Annotated[str, typer.Option(metavar="0.1,1,4", help="What either way may cost, each.")] = "0.1,1,4",
+    epsilon: Annotated[str, typer.Option(metavar="0.1,1,4", help="Epsilon values to compare.")] = "0.1,1,4",
     queries: Annotated[
-        str, typer.Option(metavar="1,10,100", help="How many answers share an epsilon, each.")
+        str, typer.Option(metavar="1,10,100", help="Numbers of answers that share an epsilon.")
     ] = "1,10,100",
     domain: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="A=F,M", help="All values that column A could have; A=1930..2009:10 whole numbers in cells of ten."
+            metavar="A=F,M", help="Complete domain of column A; A=1930..2009:10 whole numbers in cells of ten."
         ),
     ] = None,
     other: Annotated[
-        list[str] | None, typer.Option(metavar="A=F", help="What NULL and values outside A's domain are taken for.")
+        list[str] | None, typer.Option(metavar="A=F", help="Value used for NULL and values outside A's domain.")
     ] = None,
     weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="A column that says how many records a row stands for.")
+        str | None, typer.Option(metavar="COLUMN", help="Column with the number of records per row.")
     ] = None,
-    rows_per_unit: Annotated[int, typer.Option(min=1, metavar="N", help="Rows that one person has at most.")] = 1,
-    delta: Annotated[str, typer.Option(metavar="0.000001", help="Under zCDP, epsilon may fail so often.")] = "0.000001",
+    rows_per_unit: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum rows per person.")] = 1,
+    delta: Annotated[str, typer.Option(metavar="0.000001", help="Delta of zCDP.")] = "0.000001",
     runs: Annotated[
-        int | None, typer.Option(min=0, help="Simulated tables; 0: only what has a formula. By default 10 to 100.")
+        int | None, typer.Option(min=0, help="Number of simulated tables; 0 uses formulas only. By default 10 to 100.")
     ] = None,
 ) -> None:
-    """Compare a randomised table, given once, with noisy answers at the same epsilon, on your own counts.
+    """Compare a randomised table, published once, with noisy answers at the same epsilon, on your own counts.
 
     Example: tablewatch disclosure compare examples/movielens-users.csv --weight users --domain gender=F,M
     --domain 'age=<18,18-24,25-34,35-44,45-49,50-55,56+'
@@ -76,7 +76,7 @@ def compare(
     domains = domains_for(names_in(by), inline=domain or (), others=other or (), declared=declared)
     asked, epsilons = _numbers(queries), names_in(epsilon)
     if not epsilons:
-        message = "--epsilon names nothing; expected decimals, such as 0.1,1,4"
+        message = "--epsilon is empty; expected decimals, such as 0.1,1,4"
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message))
     counts = count_cells(blind(place), domains, weight=weight)
     try:

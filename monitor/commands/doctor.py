@@ -23,7 +23,7 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "magen
 
 @app.command()
 def doctor(ctx: typer.Context) -> None:
-    """Check whether the installation, the configuration, the store and the sources are in order.
+    """Diagnose the installation, the configuration, the store and the sources.
 
     Exits with 1 if something is wrong, with 3 if something could not be determined and nothing is wrong.
 
@@ -33,7 +33,7 @@ def doctor(ctx: typer.Context) -> None:
     from monitor.doctor.finding import FindingStatus
 
     invocation: Invocation = ctx.obj
-    with activity("examining the store and the sources"):
+    with activity("checking the store and the sources"):
         findings = examine(invocation, SystemClock().now())
     verdicts = {finding.verdict for finding in findings}
     code = ExitCode.OK

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from monitor.config import Config, Loaded, Table
     from monitor.terminal.output_file import ProtectedFiles
 
-app = typer.Typer(help="Hand what is known to other tools.", no_args_is_help=True, rich_help_panel="Set up")
+app = typer.Typer(help="Export to other tools.", no_args_is_help=True, rich_help_panel="Set up")
 
 
 @app.callback()
 def _group() -> None:
-    """Hand what is known to other tools."""
+    """Export to other tools."""
 
 
 @app.command()
 def gx(
     ctx: typer.Context,
-    table: Annotated[str | None, typer.Option(help="Of this table; of all tables if not given.")] = None,
+    table: Annotated[str | None, typer.Option(help="Table; by default all tables.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write to this file; for several tables, a file for each in this folder.")
+        Path | None, typer.Option(help="Output file; for several tables, a folder with a file for each.")
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write checks as a Great Expectations 1.x suite, as JSON. Checks without a twin there are listed.
+    """Write checks as a Great Expectations 1.x suite, as JSON. Checks without an equivalent there are listed.
 
     Example: tablewatch export gx --table sales.orders --out gx/expectations/orders.json
     """
@@ -99,7 +99,7 @@ def _export(loaded: "Loaded", table: "Table", invocation: Invocation) -> "Export
     for note in exported.remarks:
         invocation.note(f"note: {table.name}.{note.name}: {note.text}")
     for note in exported.left_out:
-        invocation.note(f"left out: {table.name}.{note.name}: {note.text}")
+        invocation.note(f"skipped: {table.name}.{note.name}: {note.text}")
     return exported
 
 

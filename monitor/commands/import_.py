@@ -8,12 +8,12 @@ import typer
 from monitor.commands._import_gx import import_gx
 from monitor.commands._import_incidents import import_incidents
 
-app = typer.Typer(help="Bring in what other tools know.", no_args_is_help=True, rich_help_panel="Set up")
+app = typer.Typer(help="Import from other tools.", no_args_is_help=True, rich_help_panel="Set up")
 
 
 @app.callback()
 def _group() -> None:
-    """Bring in what other tools know."""
+    """Import from other tools."""
 
 
 app.command("gx")(import_gx)

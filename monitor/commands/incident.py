@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 
 _LONG_UNNOTICED_US: Final = 90 * 86_400_000_000
 
-app = typer.Typer(help="See, log and work on incidents.", no_args_is_help=True, rich_help_panel="Incidents and cost")
+app = typer.Typer(help="List, log and manage incidents.", no_args_is_help=True, rich_help_panel="Incidents and cost")
 
 
 @app.callback()
 def _group() -> None:
-    """See, log and work on incidents."""
+    """List, log and manage incidents."""
 
 
 @app.command("list")
 def list_(
     ctx: typer.Context,
-    state: Annotated[list[StateWord] | None, typer.Option(help="In this state; may be given again.")] = None,
-    table: Annotated[list[str] | None, typer.Option(help="On this table; may be given again.")] = None,
-    owner: Annotated[str | None, typer.Option(help="On tables of this owner.")] = None,
-    severity: Annotated[list[SeverityWord] | None, typer.Option(help="Of this severity; may be given again.")] = None,
+    state: Annotated[list[StateWord] | None, typer.Option(help="State; repeatable.")] = None,
+    table: Annotated[list[str] | None, typer.Option(help="Table; repeatable.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Owner of the table.")] = None,
+    severity: Annotated[list[SeverityWord] | None, typer.Option(help="Severity; repeatable.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Lasting or ended since: 7d, 2026-11-01, or a time.")
+        str | None, typer.Option(metavar="TIME", help="Open or resolved since: 7d, 2026-11-01, or a time.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Show at most so many, newest first.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of entries, newest first.")] = 50,
 ) -> None:
     """List incidents, newest first.
 
@@ -136,7 +136,7 @@ def _draw(
 
 @app.command()
 def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
-    """Show an incident: its times and how they are known, TTD, TTR, cost, what happened, what can be done now.
+    """Show an incident: times and their source, TTD, TTR, cost, history, available actions.
 
     Example: tablewatch incident show 41
     """
@@ -154,30 +154,31 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
 @app.command("open")
 def open_(
     ctx: typer.Context,
-    table: Annotated[str, typer.Option(help="The table, as it is called in the configuration.")],
-    title: Annotated[str, typer.Option(help="What is wrong, in a few words.")],
+    table: Annotated[str, typer.Option(help="Table name in the configuration.")],
+    title: Annotated[str, typer.Option(help="Short description of the problem.")],
     occurred: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When the data went bad; by default when it was noticed.")
+        str | None, typer.Option(metavar="TIME", help="When the problem started; by default the time of detection.")
     ] = None,
-    detected: Annotated[str | None, typer.Option(metavar="TIME", help="When it was noticed; by default now.")] = None,
+    detected: Annotated[str | None, typer.Option(metavar="TIME", help="When it was detected; by default now.")] = None,
     resolved: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When good data was there again, if it is over; with --as.")
+        str | None,
+        typer.Option(metavar="TIME", help="When the data was correct again, if already resolved; with --as."),
     ] = None,
     as_: Annotated[
         ResolutionWord | None,
-        typer.Option("--as", help="How it ended, with --resolved.", envvar="TABLEWATCH_INCIDENT_OPEN_AS"),
+        typer.Option("--as", help="Resolution, with --resolved.", envvar="TABLEWATCH_INCIDENT_OPEN_AS"),
     ] = None,
-    cause: Annotated[str | None, typer.Option(help="Why it happened, with --resolved.")] = None,
-    severity: Annotated[SeverityWord, typer.Option(help="How much it matters.")] = SeverityWord.ERROR,
-    found_by: Annotated[FoundByWord, typer.Option(help="Who noticed.")] = FoundByWord.PERSON,
+    cause: Annotated[str | None, typer.Option(help="Root cause, with --resolved.")] = None,
+    severity: Annotated[SeverityWord, typer.Option(help="Severity.")] = SeverityWord.ERROR,
+    found_by: Annotated[FoundByWord, typer.Option(help="How it was detected.")] = FoundByWord.PERSON,
     any_table: Annotated[
-        bool, typer.Option("--any-table", help="Also for a table that is not in the configuration.")
+        bool, typer.Option("--any-table", help="Allow a table that is not in the configuration.")
     ] = False,
     by: _incident_verbs.By = None,
 ) -> None:
-    """Log an incident that no check found.
+    """Log an incident that no check detected.
 
-    The same table, title and --detected once more is the same incident: nothing is logged twice.
+    Logging the same table, title and --detected again returns the existing incident.
 
     Times are ISO 8601 with an offset (2026-11-11T10:10+09:00), without one in the project's local time, or '2h ago'.
 
@@ -195,7 +196,7 @@ def open_(
         sheet = desk.sheet(incident)
         alike = desk.alike(incident) if is_new else ()
     if not is_new:
-        invocation.note(f"note: this was logged before, as incident #{incident.id}; nothing was changed")
+        invocation.note(f"note: already logged as incident #{incident.id}; nothing was changed")
     for note in _doubts(project, incident, alike) if is_new else ():
         invocation.note(f"note: {note}")
     _incident_verbs.present(invocation, project, sheet)
@@ -209,10 +210,10 @@ def _doubts(project: "Project", incident: "Incident", alike: "Sequence[int]") ->
     unnoticed = incident_figures(project, [incident])[incident.id].ttd_us
     if unnoticed > _LONG_UNNOTICED_US:
         length = format_hours(unnoticed)
-        yield f"it was bad for {length} before it was noticed; if not: tablewatch incident correct {incident.id}"
+        yield f"time to detection is {length}; to correct it: tablewatch incident correct {incident.id}"
     if alike:
         yield (
-            f"incident #{alike[0]}, which still lasts, has the same title; if it is the same thing: "
+            f"incident #{alike[0]}, still open, has the same title; if it is a duplicate: "
             f"tablewatch incident merge {incident.id} {alike[0]}"
         )
 
@@ -240,18 +241,18 @@ class _Form:
         if stranger is not None:
             raise Stop(ExitCode.USAGE, stranger)
         if not tidy(self.title):
-            raise Stop(ExitCode.USAGE, Problem("usage", "--title is empty; write what is wrong, in a few words"))
+            raise Stop(ExitCode.USAGE, Problem("usage", "--title is empty; write a short description of the problem"))
         now = project.clock.now()
         reader = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
         moments = {option: reader.moment(option, text) for option, text in self.times.items()}
         resolved_at, resolution = moments["--resolved"], self.resolution
         if (resolved_at is None) != (resolution is None):
-            message = "--resolved and --as go together: when good data was there again, and how it ended"
+            message = "--resolved and --as go together: when the data was correct again, and the resolution"
             raise Stop(ExitCode.USAGE, Problem("usage", message, hint=f"--as takes {', '.join(Resolution)}"))
         if resolved_at is not None and moments["--detected"] is None:
-            raise Stop(ExitCode.USAGE, Problem("usage", "--resolved needs --detected: when it was noticed"))
+            raise Stop(ExitCode.USAGE, Problem("usage", "--resolved needs --detected, the time of detection"))
         if self.cause is not None and resolved_at is None:
-            hint = "use 'tablewatch incident comment' for what is known so far"
+            hint = "use 'tablewatch incident comment' for notes on an open incident"
             raise Stop(ExitCode.USAGE, Problem("usage", "--cause goes with --resolved and --as", hint=hint))
         return ReportedIncident(
             table=self.table,

@@ -20,14 +20,14 @@ app = typer.Typer(rich_help_panel="Set up")
 @app.command()
 def init(
     ctx: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="Where to write tablewatch.yaml.", show_default="here")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="Folder for tablewatch.yaml.", show_default="here")] = Path(),
     source: Annotated[
         str | None,
         typer.Option(metavar="URL|FILES", help="postgresql://..., sqlite:///shop.db, a file, a folder, 'data/*.csv'."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
 ) -> None:
-    """Write a first tablewatch.yaml for the tables of a source, and a schema for your editor.
+    """Write a starter tablewatch.yaml for the tables of a source, and a JSON Schema for your editor.
 
     Example: tablewatch init --source sqlite:///shop.db
     """
@@ -57,11 +57,11 @@ def init(
         "left_out": left_out,
     }
     lines = [f"wrote {path}: {count(len(every), 'table')}, {keyed} with a declared key"]
-    lines += [f"left out: {one}" for one in left_out]
-    lines += [f"set {variable} first: the password was not written down" for variable in variables]
+    lines += [f"skipped: {one}" for one in left_out]
+    lines += [f"set {variable} first: the password was not written to the file" for variable in variables]
     where = "" if folder == Path() else f" -c {path}"
     lines.append(f"next: tablewatch check{where}")
-    lines.append(f"then give tables a schedule, and leave it to the daemon: tablewatch run{where}")
+    lines.append(f"then add a schedule to tables and start the daemon: tablewatch run{where}")
     invocation.emit(result, lambda console: console.print("\n".join(lines)))
 
 
@@ -75,9 +75,9 @@ def _refuse_overwriting(folder: Path, *, force: bool) -> None:
             return
         raise Stop(ExitCode.USAGE, *error.problems) from None
     if path.name != "tablewatch.yaml":
-        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{path} is there; two configurations would be ambiguous"))
+        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{path} exists; two configurations would be ambiguous"))
     if not force:
-        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{path} is there already", hint="--force overwrites it"))
+        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{path} is already imported", hint="--force overwrites it"))
 
 
 def _places(source: str | None, folder: Path) -> "SourceLocations":
@@ -110,13 +110,13 @@ def _catalogues(
         if table_entries := [table for table in every if table.problem is None]:
             tables.append((place, table_entries))
         elif not every:
-            left_out.append(f"source '{place.name}' holds no table")
+            left_out.append(f"source '{place.name}' has no tables")
     return tables, left_out
 
 
 def _nothing(places: "Sequence[SourceLocation]", left_out: "Sequence[str]") -> Stop:
     """Return that there is nothing to watch: a source that cannot be read is not one that holds nothing."""
-    empty = {f"source '{place.name}' holds no table" for place in places}
+    empty = {f"source '{place.name}' has no tables" for place in places}
     unreadable = [Problem("source.unreachable", name) for name in left_out if name not in empty]
     if unreadable:
         return Stop(ExitCode.NOT_EVALUATED, *unreadable)

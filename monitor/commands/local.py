@@ -14,25 +14,27 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 if TYPE_CHECKING:
     from monitor.answers.local_reports import Respondents
 
-Epsilon = Annotated[str, typer.Option(metavar="1.0", help="What one report costs: at most nine places.")]
+Epsilon = Annotated[str, typer.Option(metavar="1.0", help="Epsilon of one report, at most nine decimal places.")]
 DomainWords = Annotated[
     str | None,
-    typer.Option("--domain", metavar="A,B,C", help="All values that a person can have; or 1930..2009:10 in tens."),
+    typer.Option("--domain", metavar="A,B,C", help="Complete domain of values; or 1930..2009:10 for bins of ten."),
 ]
-DomainFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Instead: a file with one value on each line.")]
+DomainFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Alternative: file with one value per line.")]
 DomainSize = Annotated[
-    int | None, typer.Option(min=2, metavar="D", help="Instead: how many values there are, 0 to D - 1.")
+    int | None, typer.Option(min=2, metavar="D", help="Alternative: size of the domain, values 0 to D - 1.")
 ]
 OracleName = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="GRR, SUE, OUE, BLH, OLH, SHE, THE or HR; by default the one that varies least."),
+    typer.Option(
+        metavar="NAME", help="GRR, SUE, OUE, BLH, OLH, SHE, THE or HR; by default the one with the lowest variance."
+    ),
 ]
-Other = Annotated[str | None, typer.Option(metavar="VALUE", help="The value that all others are taken for.")]
+Other = Annotated[str | None, typer.Option(metavar="VALUE", help="Value used for all values outside the domain.")]
 _STDIN = "-"
 _OUTPUT = "local.output"
 
 app = typer.Typer(
-    help="Randomise each value where it is known, and count without knowing any (local differential privacy).",
+    help="Local differential privacy: randomise each value at its source, estimate counts.",
     no_args_is_help=True,
     rich_help_panel="Disclosure",
 )
@@ -40,16 +42,18 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Randomise each value where it is known, and count the reports. Domain, epsilon and oracle are agreed before."""
+    """Local differential privacy: randomise values, estimate counts. Agree on domain, epsilon and oracle in advance."""
 
 
 @app.command()
 def perturb(
     ctx: typer.Context,
     epsilon: Epsilon,
-    value: Annotated[str | None, typer.Argument(metavar="[VALUE]", help="The value, or - to read it.")] = None,
+    value: Annotated[
+        str | None, typer.Argument(metavar="[VALUE]", help="Value, or - to read it from standard input.")
+    ] = None,
     values: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Instead: a file with one person's value on each line.")
+        Path | None, typer.Option(metavar="FILE", help="Alternative: file with one person's value per line.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The .jsonl or .csv file to write.")] = None,
     domain: DomainWords = None,
@@ -61,16 +65,16 @@ def perturb(
         bool,
         typer.Option(
             "--keep-order",
-            help="Write the reports in the order of the values, not in random order: to give each person their own. Do "
-            "not send that file on: in a sorted file, a place tells the value.",
+            help="Write the reports in input order instead of random order, to return each person's own report. Do "
+            "not share that file: in a sorted file, the position reveals the value.",
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Randomise one person's value, or those of a file: the reports are all that may leave.
+    """Randomise one person's value, or the values of a file; publish only the reports.
 
-    Each further report of the same value costs epsilon again: keep the first one, and send it again instead. The
-    reports of a file come in random order.
+    Each further report of the same value costs epsilon again: store the first report and reuse it. The
+    reports of a file are in random order.
 
     Example: tablewatch local perturb yes --domain yes,no --epsilon 1
     """
@@ -107,7 +111,7 @@ def perturb(
         invocation.emit(result, lambda console: console.print(written(reports, end), end=""))
     else:
         text = f"{len(reports):,} reports by {chosen.name} at epsilon {epsilon}: {out}"
-        text += "\nNot protected: the order of the reports, which is that of the values" if keep_order else ""
+        text += "\nNot protected: the order of the reports, which is the input order" if keep_order else ""
         invocation.emit(result, lambda console: console.print(text))
 
 
@@ -120,11 +124,11 @@ def estimate(
     domain_file: DomainFile = None,
     domain_size: DomainSize = None,
     oracle: OracleName = None,
-    value: Annotated[list[str] | None, typer.Option(metavar="A", help="Estimate this value only. Repeat it.")] = None,
+    value: Annotated[list[str] | None, typer.Option(metavar="A", help="Estimate only this value. Repeatable.")] = None,
 ) -> None:
     """Estimate from all reports how many people have each value, with standard errors.
 
-    Estimates have no bias, so none is ever clipped: those of rare values can be below 0.
+    Estimates are unbiased and not clipped: those of rare values can be negative.
 
     Example: tablewatch local estimate reports.jsonl --domain yes,no --epsilon 1
     """
@@ -162,9 +166,9 @@ def choose(
     domain: DomainWords = None,
     domain_file: DomainFile = None,
     domain_size: DomainSize = None,
-    users: Annotated[int, typer.Option(min=1, help="How many people will report.")] = 10_000,
+    users: Annotated[int, typer.Option(min=1, help="Number of respondents.")] = 10_000,
 ) -> None:
-    """Compare the oracles: which varies least for so many values, and how large its reports are.
+    """Compare frequency oracles: variance and report size for a domain size.
 
     Example: tablewatch local choose --domain-size 14 --epsilon 1
     """
@@ -198,7 +202,7 @@ def _people(words: str | None, file: Path | None, size: int | None, other: str |
     from monitor.releases.treatment.declared_domains import declared_words, reason
 
     if sum(name is not None for name in (words, file, size)) != 1:
-        message = "say once what a person can have: --domain A,B,C, --domain-file FILE or --domain-size D"
+        message = "declare the domain once: --domain A,B,C, --domain-file FILE or --domain-size D"
         raise Stop(ExitCode.USAGE, Problem("local.domain", message))
     if size is not None:
         if other is not None:
@@ -213,7 +217,7 @@ def _people(words: str | None, file: Path | None, size: int | None, other: str |
 
 def _values(value: str | None, file: Path | None) -> list[str]:
     if (value is None) == (file is None):
-        raise Stop(ExitCode.USAGE, Problem("local.values", "say one VALUE, or name a file of --values"))
+        raise Stop(ExitCode.USAGE, Problem("local.values", "give one VALUE, or a file with --values"))
     if value is not None:
         return [sys.stdin.readline().rstrip("\r\n") if value == _STDIN else value]
     return _listed(str(file))

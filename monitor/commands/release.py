@@ -59,7 +59,7 @@ def list_releases(ctx: typer.Context) -> None:
 
 def record(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A release, also one that is no longer configured.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Release name, including releases no longer configured.")],
     out: Annotated[
         Path | None,
         typer.Option(help="Write to this file: .html, .htm or .json.", show_default="standard output"),
@@ -69,9 +69,9 @@ def record(
         RecordFormat | None,
         typer.Option(
             "--format",
-            help="How it is written.",
+            help="Output format.",
             callback=remember_format,
-            show_default="by the ending of --out, else html",
+            show_default="by the extension of --out, else html",
         ),
     ] = None,
     force: Force = False,
@@ -106,7 +106,7 @@ def record(
 
 def verify(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that was exported, under whichever name.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An exported file; its name may differ.")],
 ) -> None:
     """Check a file against the certificate on record: its content, its k, l and t counted again, and the record itself.
 
@@ -129,10 +129,12 @@ def verify(
     raise Stop(code)
 
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A release of the configuration.")]
-Remedy = Annotated[str, typer.Option(metavar="NAME", help="One of the release's remedies, or as-it-is.")]
-Note = Annotated[str, typer.Option(help="Why; it is kept.")]
-By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who does this; by default the user.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Configured release.")]
+Remedy = Annotated[str, typer.Option(metavar="NAME", help="Remedy of the release, or as-it-is.")]
+Note = Annotated[str, typer.Option(help="Reason; it is recorded.")]
+By = Annotated[
+    str | None, typer.Option("--by", metavar="WHO", help="Name recorded as the actor; by default the current user.")
+]
 
 app = typer.Typer(
     help="Assess a release, compare remedies, approve one, and export a file that passes its limits.",
@@ -148,7 +150,7 @@ def _group() -> None:
 
 @app.command()
 def assess(ctx: typer.Context, name: Name) -> None:
-    """Judge the table of a release by its limits; opens or closes its incidents, as the daemon does.
+    """Evaluate the limits of a release on its table; opens or resolves its incidents, as the daemon does.
 
     Exits with 0 if the release is clear or approved, with 1 if it is on hold, with 3 if it could not be evaluated.
 
@@ -179,19 +181,23 @@ def compare(
     name: Name,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write it as a page too, with a plot of risk against loss."),
+        typer.Option(
+            "--html", metavar="FILE", help="Also write an HTML page with a plot of risk and information loss."
+        ),
     ] = None,
     locale: Locale = None,
     force: Force = False,
     sample: Annotated[
         int | None,
-        typer.Option("--sample", min=1, metavar="N", help="Try N rows, drawn at random; by default at most 2 million."),
+        typer.Option(
+            "--sample", min=1, metavar="N", help="Use a random sample of N rows; by default at most 2 million."
+        ),
     ] = None,
 ) -> None:
-    """Try every remedy on the table, side by side: what it reaches, what it costs, which one loses least.
+    """Compare all remedies on the table: achieved limits, epsilon and information loss.
 
-    Nothing is given out, and no budget is charged. Figures are computed from the protected table and rounded: they are
-    for its steward, and no private release.
+    Nothing is exported and no budget is charged. Results are computed from the protected table and rounded: they
+    are for its steward, not for publication.
 
     Example: tablewatch release compare research-extract --html comparison.html
     """
@@ -235,7 +241,7 @@ def compare(
 
 @app.command()
 def approve(ctx: typer.Context, name: Name, remedy: Remedy, note: Note, by: By = None) -> None:
-    """Approve a remedy for the table as it is now; whoever owns the table cannot.
+    """Approve a remedy for the current table; the owner of the table cannot approve.
 
     Example: tablewatch release approve research-extract --remedy generalise --by privacy-desk --note 'ticket 4711'
     """
@@ -248,7 +254,7 @@ def approve(ctx: typer.Context, name: Name, remedy: Remedy, note: Note, by: By =
 
 @app.command()
 def hold(ctx: typer.Context, name: Name, note: Note, by: By = None) -> None:
-    """Put a release on hold until somebody approves it again.
+    """Put a release on hold until it is approved again.
 
     Example: tablewatch release hold research-extract --by privacy-desk --note 'the contract has ended'
     """
@@ -268,7 +274,7 @@ def export(
     by: By = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Export the file of an approved release: written, read again, and published only if it passes every limit.
+    """Export an approved release: the file is written, verified, and published only if it meets every limit.
 
     Example: tablewatch release export research-extract --remedy generalise --out extract.csv
     """

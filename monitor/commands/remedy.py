@@ -5,7 +5,7 @@ import typer
 from monitor.commands import _remedy_generalise, _remedy_microaggregate, _remedy_randomise
 
 app = typer.Typer(
-    help="Treat a table that is at risk: the file is read again, and kept only if it passes the limits asked for.",
+    help="Anonymise a table: the output is verified and kept only if it meets the limits.",
     no_args_is_help=True,
     rich_help_panel="Disclosure",
 )
@@ -13,7 +13,7 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Treat a table that is at risk: the file is read again, and kept only if it passes the limits asked for.
+    """Anonymise a table: the output is verified and kept only if it meets the limits.
 
     The table itself is never changed. Rows are written in random order.
     """

@@ -35,12 +35,12 @@ _BY_SUFFIX = {
     ".json": ReportFormat.JSON,
 }
 
-app = typer.Typer(help="Write reports.", no_args_is_help=True, rich_help_panel="Incidents and cost")
+app = typer.Typer(help="Generate reports.", no_args_is_help=True, rich_help_panel="Incidents and cost")
 
 
 @app.callback()
 def _group() -> None:
-    """Write reports."""
+    """Generate reports."""
 
 
 @app.command()
@@ -48,7 +48,7 @@ def weekly(
     ctx: typer.Context,
     week: Annotated[
         str | None,
-        typer.Option(metavar="2026-W46", help="The week, Monday to Sunday.", show_default="the last one that is over"),
+        typer.Option(metavar="2026-W46", help="ISO week, Monday to Sunday.", show_default="the last complete week"),
     ] = None,
     out: Annotated[
         Path | None,
@@ -59,14 +59,14 @@ def weekly(
         ReportFormat | None,
         typer.Option(
             "--format",
-            help="How it is written.",
+            help="Output format.",
             callback=remember_format,
-            show_default="by the ending of --out, else html",
+            show_default="by the extension of --out, else html",
         ),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write the report of a week: data downtime, its cost, what changed and what would help.
+    """Generate the weekly report: data downtime, its cost, changes and recommended improvements.
 
     Example: tablewatch report weekly --week 2026-W46 --locale ja --out report.html
     """
@@ -98,7 +98,9 @@ def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
         raise Stop(ExitCode.USAGE, Problem("report.week", str(error))) from None
     if week.start > now:
         running = Week.containing(now, zone)
-        raise Stop(ExitCode.USAGE, Problem("report.week", f"week {week} has not begun; the present one is {running}"))
+        raise Stop(
+            ExitCode.USAGE, Problem("report.week", f"week {week} has not started; the current week is {running}")
+        )
     return week
 
 

@@ -22,13 +22,13 @@ app = typer.Typer(rich_help_panel="Set up")
 @app.command()
 def restore(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(help="What 'tablewatch backup' wrote.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="File written by 'tablewatch backup'.", show_default=False)],
 ) -> None:
-    """Restore a copy of the store, after it was verified; nobody may use the store meanwhile.
+    """Verify and restore a backup of the store; stop everything that uses the store first.
 
-    The present store is kept beside it. Privacy budgets that were spent since the copy was made are charged again by
-    'tablewatch budget resume'; until then no question is answered. A copy by an older Tablewatch is brought up to
-    date; the copy itself is not changed.
+    The current store is kept beside it. Budget spent since the backup is charged again by
+    'tablewatch budget resume'; until then queries are blocked. A backup of an older Tablewatch is migrated; the
+    backup file itself is not changed.
 
     Example: tablewatch restore tablewatch-backup.db
     """
@@ -50,8 +50,8 @@ def restore(
     }
     for flaw in _flaws(project):
         invocation.note(
-            f"{flaw}: no question is answered until 'tablewatch budget verify' was looked at, and 'tablewatch budget "
-            "resume --reason ...' has charged again what the anchor knows to be spent"
+            f"{flaw}: queries are blocked; review 'tablewatch budget verify', then run 'tablewatch budget resume "
+            "--reason ...', which charges again what the anchor recorded as spent"
         )
     invocation.emit(result, lambda console: _draw(console, done))
 
@@ -67,4 +67,4 @@ def _flaws(project: "Project") -> "Sequence[str]":
 def _draw(console: "Console", done: "Restored") -> None:
     console.print(f"restored {done.backup.file}: {count(done.backup.rows, 'row')}")
     if done.kept is not None:
-        console.print(f"the store that was there is kept as {done.kept}")
+        console.print(f"the previous store is kept as {done.kept}")

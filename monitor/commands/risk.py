@@ -36,50 +36,46 @@ class _TableByDefault(typer.core.TyperGroup):
 
 app = typer.Typer(
     cls=_TableByDefault,
-    help="Say how likely it is that records of a table or a file are found again.",
+    help="Assess the re-identification risk of a table or file.",
     no_args_is_help=True,
     rich_help_panel="Disclosure",
 )
 
 Name = Annotated[str, typer.Argument(metavar="TABLE_OR_FILE", help="A configured table, or a CSV or Parquet file.")]
-Columns = Annotated[
-    str | None, typer.Option("--quasi-identifiers", "-q", metavar="A,B,...", help="Columns that somebody may know.")
+Columns = Annotated[str | None, typer.Option("--quasi-identifiers", "-q", metavar="A,B,...", help="Quasi-identifiers.")]
+Sensitive = Annotated[str | None, typer.Option("--sensitive", "-s", metavar="A,B,...", help="Sensitive columns.")]
+Diversity = Annotated[
+    float | None, typer.Option("--l", help="Minimum distinct sensitive values per equivalence class; by default 2.")
 ]
-Sensitive = Annotated[
-    str | None, typer.Option("--sensitive", "-s", metavar="A,B,...", help="Columns that nobody should learn.")
-]
-Diversity = Annotated[float | None, typer.Option("--l", help="Distinct sensitive values in each group; by default 2.")]
 Distance = Annotated[
-    float | None, typer.Option("--t", help="Largest distance of a group's sensitive values from those of all.")
+    float | None, typer.Option("--t", help="Maximum distance between the sensitive values of a class and of the table.")
 ]
 SamplingFraction = Annotated[
-    float | None, typer.Option(help="Share of the population in the table: estimates who is unique in it.")
+    float | None, typer.Option(help="Sampling fraction of the population: estimates population uniqueness.")
 ]
-PopulationUnique = Annotated[
-    float | None, typer.Option(help="Largest share of the population that may be unique in it.")
-]
+PopulationUnique = Annotated[float | None, typer.Option(help="Maximum share of population uniques.")]
 Population = Annotated[
     str | None,
-    typer.Option(metavar="TABLE_OR_FILE", help="Everybody who may be in: adds journalist risk and delta-presence."),
+    typer.Option(metavar="TABLE_OR_FILE", help="Population table: adds journalist risk and delta-presence."),
 ]
 PopulationColumns = Annotated[
-    str | None, typer.Option(metavar="A=B,...", help="Quasi-identifiers that are called otherwise in --population.")
+    str | None, typer.Option(metavar="A=B,...", help="Quasi-identifiers with a different name in --population.")
 ]
 Presence = Annotated[
     float | None,
-    typer.Option(min=0, max=1, help="Largest chance that somebody of --population is in; by default 1, any."),
+    typer.Option(
+        min=0, max=1, help="Maximum presence probability of a person of --population; by default 1, no limit."
+    ),
 ]
-_NO_POPULATION: Final = Problem(
-    "risk.no_population", "no population is named; --population-columns and --max-presence speak of one"
-)
+_NO_POPULATION: Final = Problem("risk.no_population", "--population-columns and --max-presence need --population")
 _NO_SENSITIVE: Final = Problem(
     "risk.no_sensitive",
-    "no sensitive column is named; --l and --t speak of one",
+    "--l and --t need a sensitive column",
     hint="--sensitive a,b,c; or classify the table's columns",
 )
 _NO_FRACTION: Final = Problem(
     "risk.no_sampling_fraction",
-    "no sampling fraction is given; --max-population-unique is a limit of what is estimated from one",
+    "--max-population-unique needs --sampling-fraction",
     hint="--sampling-fraction 0.01, if the table is a hundredth of the population",
 )
 _NOTHING_SHARED: Final = Problem("risk.nothing_shared", "no shared column is named", hint="--on a,b=c")
@@ -87,7 +83,7 @@ _NOTHING_SHARED: Final = Problem("risk.nothing_shared", "no shared column is nam
 
 @app.callback()
 def _group() -> None:
-    """Report how likely it is that records of a table or a file are found again. Nothing is remembered.
+    """Assess the re-identification risk of a table or file. Results are not stored.
 
     `risk TABLE` is `risk table TABLE`.
     """
@@ -99,7 +95,7 @@ def table(
     name: Name,
     quasi_identifiers: Columns = None,
     sensitive: Sensitive = None,
-    k: Annotated[int, typer.Option("--k", help="The smallest group of records that are alike.")] = 5,
+    k: Annotated[int, typer.Option("--k", help="Minimum equivalence class size.")] = 5,
     l: Diversity = None,
     t: Distance = None,
     sampling_fraction: SamplingFraction = None,
@@ -150,12 +146,12 @@ def subsets(
     ctx: typer.Context,
     name: Name,
     quasi_identifiers: Columns = None,
-    known: Annotated[int, typer.Option(min=1, max=5, help="How many columns somebody knows at most.")] = 3,
-    max_unique: Annotated[float, typer.Option(help="Largest share of the records that a set may single out.")] = 1.0,
+    known: Annotated[int, typer.Option(min=1, max=5, help="Maximum number of columns an attacker knows.")] = 3,
+    max_unique: Annotated[float, typer.Option(help="Maximum share of records that a column set may identify.")] = 1.0,
 ) -> None:
-    """Show how many records small sets of columns identify together.
+    """Show how many records are identified by small sets of columns.
 
-    Exits with 1 if a set singles out more than --max-unique.
+    Exits with 1 if a set identifies more than --max-unique.
 
     Example: tablewatch risk subsets people.csv --quasi-identifiers birth_year,postcode,sex --known 2
     """
@@ -173,13 +169,13 @@ def subsets(
 @app.command()
 def linkage(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="TABLE_OR_FILE", help="What is to be given away.")],
-    auxiliary: Annotated[str, typer.Argument(metavar="AUXILIARY", help="What somebody has: a table or file.")],
-    on: Annotated[str, typer.Option(metavar="A,B=C,...", help="Columns that both have; B=C where the names differ.")],
+    name: Annotated[str, typer.Argument(metavar="TABLE_OR_FILE", help="Table or file to be released.")],
+    auxiliary: Annotated[str, typer.Argument(metavar="AUXILIARY", help="Auxiliary table or file of an attacker.")],
+    on: Annotated[str, typer.Option(metavar="A,B=C,...", help="Shared columns; B=C where the names differ.")],
     tolerance: Annotated[
-        str | None, typer.Option(metavar="A=3,B=2d,...", help="How far numbers and times may be apart.")
+        str | None, typer.Option(metavar="A=3,B=2d,...", help="Matching tolerance of numbers and times.")
     ] = None,
-    max_unique: Annotated[float, typer.Option(help="Largest share of the records that may be matched uniquely.")] = 0.0,
+    max_unique: Annotated[float, typer.Option(help="Maximum share of records that match uniquely.")] = 0.0,
 ) -> None:
     """Show how many records match exactly one record of another table.
 
@@ -207,7 +203,7 @@ def suggest(
     ctx: typer.Context,
     name: Name,
 ) -> None:
-    """Suggest which columns are quasi-identifiers, by their names and by how well each tells records apart.
+    """Suggest which columns are quasi-identifiers, by name and by how well each distinguishes records.
 
     Example: tablewatch risk suggest people.csv
     """
@@ -234,12 +230,12 @@ def remember(
     name: Annotated[str, typer.Argument(metavar="TABLE", help="A configured table with a check of type re_release.")],
     as_: Annotated[
         str,
-        typer.Option("--as", metavar="NAME", help="What the release is called.", envvar="TABLEWATCH_RISK_REMEMBER_AS"),
+        typer.Option("--as", metavar="NAME", help="Name of the release.", envvar="TABLEWATCH_RISK_REMEMBER_AS"),
     ],
 ) -> None:
-    """Remember a table as it is published now, so that later states are compared with it; as keyed hashes only.
+    """Record a table as published, as keyed hashes only, to compare later states with it.
 
-    Exits with 3 if one of several checks could not remember it.
+    Exits with 3 if a check could not record it.
 
     Example: tablewatch risk remember crm.customers --as spring-extract
     """
@@ -270,8 +266,8 @@ def remember(
 
     def draw(console: "Console") -> None:
         for one in kept:
-            unnamed = f"; {one.unnamed:,} rows name nobody" if one.unnamed else ""
-            remembered = f"{one.rows:,} rows are remembered as {as_}{unnamed}"
+            unnamed = f"; {one.unnamed:,} rows have no person key" if one.unnamed else ""
+            remembered = f"{one.rows:,} rows are recorded as {as_}{unnamed}"
             console.print(f"{one.check_id}: {one.problem or remembered}")
 
     invocation.emit(result, draw)
@@ -293,8 +289,8 @@ def _known(place: "TableRef", name: str, text: str | None) -> tuple[str, ...]:
             ExitCode.USAGE,
             Problem(
                 "risk.no_quasi_identifier",
-                "no quasi-identifier is named: which columns may somebody know from elsewhere?",
-                hint=f"--quasi-identifiers a,b,c; 'tablewatch risk suggest {name}' says which columns to think about",
+                "no quasi-identifiers are named",
+                hint=f"--quasi-identifiers a,b,c; 'tablewatch risk suggest {name}' suggests columns",
             ),
         )
     return names

@@ -26,16 +26,16 @@ app = typer.Typer(rich_help_panel="Watch")
 @app.command()
 def run(
     ctx: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="Run what is due now, send alerts, exit.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Run due checks once, send alerts, exit.")] = False,
 ) -> None:
     """Run the daemon: check every table when it is due, and send alerts.
 
-    Stops on Ctrl-C or SIGTERM. Loads the configuration anew when its files change, or on SIGHUP; as long as the new one
-    has errors, the old one stays in use.
+    Stops on Ctrl-C or SIGTERM. Reloads the configuration when its files change, or on SIGHUP; while the new one has
+    errors, the previous one stays in use.
 
-    With --once, for cron or Airflow: leaves with 1 if a check failed, with 3 if one could not be evaluated; with
-    --format json the standard output is the count of how checks came out. Standing statistics that are due are answered
-    too: leaves with 3 if one could not be, but not if its budget is spent.
+    With --once, for cron or Airflow: exits with 1 if a check failed, with 3 if one could not be evaluated; with
+    --format json standard output is the count of check outcomes. Scheduled queries that are due run too: exits with
+    3 if one could not be answered, but not if its budget is spent.
 
     Example: tablewatch run
     """
@@ -59,10 +59,10 @@ def run(
         and not any(table.checks for table in project.config.tables)
         and not AnswerSeries.configured(project.config)
     ):
-        raise Stop(ExitCode.NOTHING_SELECTED, Problem("check.no_checks", "no table has a check, so nothing is checked"))
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("check.no_checks", "no table has a check; nothing to run"))
     scheduled = any(table.schedule is not None and table.checks for table in project.config.tables)
     if once and not scheduled and not AnswerSeries.configured(project.config):
-        why = "no table has a schedule, so none is ever due; give tables one, or use 'tablewatch check'"
+        why = "no table has a schedule; add schedules, or use 'tablewatch check'"
         raise Stop(ExitCode.USAGE, Problem("run.no_schedule", why))
     try:
         open_store = partial(project.open_store, alone=True) if once else partial(open_patiently, project)
@@ -122,7 +122,7 @@ def _conclude(
         "statistics": dict(statistics),
     }
     tally = "  ".join(f"{status.value.upper()} {counted[status]}" for status in Status)
-    text = f"{tally}  of {counted.total()} that were due"
+    text = f"{tally}  of {counted.total()} due"
     if any(statistics.values()):
         text += f"; statistics: {statistics['answered']} answered, {statistics['not_answered']} not"
     invocation.emit(result, lambda console: console.print(text))

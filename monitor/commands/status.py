@@ -28,10 +28,10 @@ app = typer.Typer(rich_help_panel="Watch")
 
 @app.command()
 def status(ctx: typer.Context) -> None:
-    """Show table health: last run, open incidents, what could not be evaluated; releases, statistics.
+    """Show table health: last run, open incidents, failed evaluations, releases, scheduled queries.
 
-    Exits with 0 whatever the tables are like; 'tablewatch check' is the gate. Exits with 2 if the configuration on
-    disk has errors: first it shows what the store knows of the tables that a daemon goes on watching, then the errors.
+    Exits with 0 regardless of table health; use 'tablewatch check' as a gate. Exits with 2 if the configuration on
+    disk has errors: shows the stored state of the tables that a daemon keeps monitoring, then the errors.
 
     Example: tablewatch status
     """
@@ -115,10 +115,10 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
 
     def draw(console: "Console") -> None:
         if loaded_at is None:
-            console.print("the configuration on disk has errors; this is what the store knows of the last runs")
+            console.print("the configuration on disk has errors; showing the last recorded runs")
         else:
             console.print(
-                f"the configuration on disk has errors; a daemon goes on with the one it loaded at "
+                f"the configuration on disk has errors; a daemon keeps using the one it loaded at "
                 f"{loaded_at:%Y-%m-%d %H:%M} UTC"
             )
         _draw(console, project, states, now)
@@ -220,8 +220,8 @@ def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: 
         for release in releases
     ]
     console.print()
-    draw_table(console, ("~release", "~table", "state", "since", "~held by"), rows)
-    console.print(Text("clear: passes the configured limits; no more, and no statement of law", "dim"))
+    draw_table(console, ("~release", "~table", "state", "since", "~on hold by"), rows)
+    console.print(Text("clear: passes the configured limits; neither proof of anonymity nor legal advice", "dim"))
 
 
 def _draw_statistics(console: "Console", statistics: "Sequence[StatisticState]") -> None:

@@ -7,12 +7,12 @@ import typer
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Stop
 
-app = typer.Typer(help="See the catalogue of watched tables.", no_args_is_help=True, rich_help_panel="Watch")
+app = typer.Typer(help="Show the catalogue of monitored tables.", no_args_is_help=True, rich_help_panel="Watch")
 
 
 @app.callback()
 def _group() -> None:
-    """See the catalogue of watched tables."""
+    """Show the catalogue of monitored tables."""
 
 
 @app.command("list")
@@ -56,7 +56,7 @@ def list_(
 @app.command()
 def show(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="TABLE", help="The table, as it is called in the configuration.")],
+    name: Annotated[str, typer.Argument(metavar="TABLE", help="Table name in the configuration.")],
 ) -> None:
     """Show a table: owner, tier, lineage, consumers, checks with their last result, incidents, downtime and cost.
 

@@ -10,7 +10,7 @@ from monitor.terminal.redaction import Redactor
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used; `problems` says why, all of it."""
+    """The configuration is invalid; `problems` lists every error."""
 
     def __init__(self, problems: Sequence[Problem], redactor: Redactor | None = None) -> None:
         super().__init__(sum_up(problems))

@@ -38,9 +38,9 @@ def find(folder: Path) -> Path:
         return results[0]
     if results:
         message = f"more than one configuration in {folder}: {', '.join(map(str, results))}"
-        raise ConfigError([Problem("config.ambiguous", message, hint="say which with -c, or keep one")])
+        raise ConfigError([Problem("config.ambiguous", message, hint="select one with -c, or keep only one")])
     looked = f"{', '.join(NAMES)} and {FOLDER}/"
-    hint = "name one with -c FILE, write a first one with 'tablewatch init', or look at 'tablewatch demo'"
+    hint = "name one with -c FILE, create one with 'tablewatch init', or try 'tablewatch demo'"
     raise ConfigError([Problem("config.not_found", f"no configuration in {folder}: looked for {looked}", hint=hint)])
 
 
@@ -127,7 +127,7 @@ class ConfigFiles:
             return replace(first, value=[*first.value, *second.value])
         place, other = second.place, first.place
         message = f"'{key}' is given twice; also in {other.file}:{other.line}:{other.column}"
-        hint = "files of a folder add to mappings and lists; a single value stands in one of them"
+        hint = "files of a folder add to mappings and lists; a single value may appear in only one of them"
         self.problems.append(Problem("config.given_twice", message, place.file, place.line, place.column, hint))
         return first
 
@@ -157,9 +157,9 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
     """
     for number, (where, folders, names) in enumerate(os.walk(folder)):
         if number >= _MOST_FOLDERS:
-            message = f"{folder} has more than {_MOST_FOLDERS:,} folders, so it is no folder of a configuration"
+            message = f"{folder} has more than {_MOST_FOLDERS:,} folders, so it is not a configuration folder"
             raise ConfigError(
-                [Problem("config.too_large", message, str(folder), hint="name a file, or a folder of its own")]
+                [Problem("config.too_large", message, str(folder), hint="name a file, or a separate folder")]
             )
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
@@ -177,7 +177,7 @@ def _text_of(path: Path) -> str:
         content = read_bytes(path, most=MAX_BYTES, pipes=False)
     except OSError as error:
         if error.errno == errno.EFBIG:
-            hint = "make it a folder of several files, or generate fewer tables"
+            hint = "split it into several files in a folder, or reduce the number of tables"
             raise Unreadable(Problem("config.too_large", f"{path} is larger than 1 MB", str(path), hint=hint)) from None
         if isinstance(error, FileNotFoundError):
             hint = "write one with 'tablewatch init'"

@@ -68,7 +68,7 @@ def _unknown_columns(tree: Node, release: Node, declared: Node | None) -> Iterat
         nodes = entries(child(mine, "columns"))
     for column in entries(declared):
         if declared is not None and nodes and column not in nodes:
-            message = f"unknown column '{column}': a hierarchy is of a column that the release classifies"
+            message = f"unknown column '{column}': hierarchies are declared for columns classified by the release"
             yield problem_at(declared.keys[column], "config.unknown_reference", message, suggest(column, nodes))
 
 

@@ -56,7 +56,7 @@ def repeated_tables(tree: Node) -> Iterator[Problem]:
         if name.value in first:
             other = first[name.value].place
             message = f"table '{name.value}' is given twice; first in {other.file}:{other.line}"
-            hint = "put its checks together; for tables of one name in two sources, give one another name and 'table:'"
+            hint = "merge its checks; for tables of the same name in two sources, rename one and set 'table:'"
             yield problem_at(name.place, "config.duplicate_table", message, hint)
         else:
             first[name.value] = name
@@ -71,8 +71,10 @@ def foreign_sources(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Proble
             other = source_of.get(name, mine)
             if other != mine:
                 at = _place_of_reference(built_checks.node, name)
-                message = f"'{name}' lies in source '{other}', but '{built_checks.table}' lies in source '{mine}'"
-                yield problem_at(at.place, "config.foreign_source", message, "a check looks at tables of one source")
+                message = f"'{name}' is in source '{other}', but '{built_checks.table}' is in source '{mine}'"
+                yield problem_at(
+                    at.place, "config.foreign_source", message, "all tables of a check must be in the same source"
+                )
 
 
 def outside_references(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
@@ -82,7 +84,7 @@ def outside_references(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Pro
         for name in built_checks.check.refers_to:
             if name not in known:
                 at = _place_of_reference(built_checks.node, name)
-                message = f"table '{name}' is not configured; it is looked for in the source of '{built_checks.table}'"
+                message = f"table '{name}' is not configured; assumed to be in the source of '{built_checks.table}'"
                 yield problem_at(at.place, "config.outside_table", message, suggest(name, known, show=0))
 
 
@@ -156,8 +158,8 @@ def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
         for statistic, node in entries(child(budget, "statistics")).items():
             slot_name = AnswerSeries(name, statistic).slot_name
             if slot_name in names.tables:
-                message = f"table '{slot_name}' has the name under which slots of this statistic are kept"
-                yield problem_at(node.place, "config.name_taken", message, "give the statistic another name")
+                message = f"table '{slot_name}' has the name reserved for the slots of this scheduled query"
+                yield problem_at(node.place, "config.name_taken", message, "rename the scheduled query")
 
 
 def _one_budget_each(tree: Node) -> Iterator[Problem]:
@@ -172,7 +174,7 @@ def _one_budget_each(tree: Node) -> Iterator[Problem]:
         other = first.setdefault(place, str(name))
         if other != name:
             message = f"'{name}' and '{other}' are the same table, which has one budget"
-            hint = f"ask for '{other}', and leave this budget out"
+            hint = f"use '{other}', and remove this budget"
             yield problem_at(budgets.keys[str(name)], "config.two_budgets", message, hint)
 
 

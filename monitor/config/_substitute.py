@@ -88,7 +88,7 @@ class Substitution:
         match = _NAME.fullmatch(body) if body is not None else None
         if match is None:
             hint = "write ${NAME}, ${NAME:-default}, ${file:PATH} or ${here}; $${ stands for a literal ${"
-            self._add("config.substitution", "a substitution that cannot be read", node, hint)
+            self._add("config.substitution", "an invalid substitution", node, hint)
             return "", False
         value = self._environment.get(match["name"])
         if match["default"] is not None and not value:

@@ -48,15 +48,15 @@ else:
 
 
 class Match(Section):
-    """Which incidents a route is about; every key given must fit."""
+    """Which incidents a route matches; every given key must match."""
 
     table: str | None = Field(None, description="One of `tables`.")
     domain: str | None = Field(None, description="One of `domains`.")
     owner: str | None = Field(None, description="One of `owners`.")
     tier: str | None = Field(None, description="The tier of the table.")
     source: str | None = Field(None, description="One of `sources`.")
-    severity: Severity | None = Field(None, description="At least so severe.")
-    kind: Kind | None = Field(None, description="What it is about.")
+    severity: Severity | None = Field(None, description="Minimum severity.")
+    kind: Kind | None = Field(None, description="Kind of incident.")
 
 
 class Route(Section):
@@ -68,17 +68,15 @@ class Route(Section):
 
 
 class QuietHours(Section):
-    """When a channel wants silence; an `end` that is not after `start` lies on the next day."""
+    """Hours in which a channel gets no alerts; an `end` that is not after `start` is on the next day."""
 
-    days: Weekdays = Field(Weekdays.parse("mon-sun"), description="Days on which they begin.")
+    days: Weekdays = Field(Weekdays.parse("mon-sun"), description="Days on which they start.")
     start: Clock
     end: Clock
-    timezone: Zone | None = Field(None, description="Its wall clock; by default the project's.")
-    let_through: tuple[Severity, ...] = Field(
-        (), description="What is told all the same: what is at least as severe as one of these."
-    )
+    timezone: Zone | None = Field(None, description="Time zone; by default the project's.")
+    let_through: tuple[Severity, ...] = Field((), description="Severities that are sent anyway: these and higher.")
     afterwards: Literal["catch-up", "drop"] = Field(
-        "catch-up", description="Whether problems of these hours are told when they end, or never."
+        "catch-up", description="Whether alerts of these hours are sent when they end, or dropped."
     )
 
     @model_validator(mode="after")
@@ -89,25 +87,27 @@ class QuietHours(Section):
 
 
 class Alerts(Section):
-    """When an incident opens and closes, and who hears of it."""
+    """When an incident opens and resolves, and who is notified."""
 
     open_after: Annotated[int, Ge(1)] = Field(1, description="Failing runs in a row that open an incident.")
     resolve_after: Annotated[int, Ge(1)] = Field(2, description="Passing runs in a row that resolve it.")
-    group_wait: Duration = Field(timedelta(minutes=2), description="How long to wait for more before the first alert.")
+    group_wait: Duration = Field(
+        timedelta(minutes=2), description="How long to collect incidents before the first alert."
+    )
     remind_every: PositiveDuration = Field(timedelta(hours=24), description="How often to remind of an open incident.")
-    send_resolved: bool = Field(default=True, description="Whether the end of an incident is told too.")
+    send_resolved: bool = Field(default=True, description="Whether resolutions are sent.")
     mute_downstream: bool = Field(
-        default=True, description="Whether tables downstream of an open incident stay silent."
+        default=True, description="Whether alerts of tables downstream of an open incident are suppressed."
     )
     hourly_cap: Annotated[int, Ge(1), Le(10_000)] = Field(
-        30, description="Most messages to a channel in any hour; what is beyond is summed up in one."
+        30, description="Maximum messages to a channel per hour; the rest is summarized in one message."
     )
     operators: tuple[str, ...] = Field(
         (),
-        description="Channels that hear of Tablewatch itself; by default those of the routes without a match.",
+        description="Channels for operational messages of Tablewatch; by default those of the routes without a match.",
     )
     channels: dict[str, Channel] = Field({}, description="Where alerts go, by name.")
     routes: tuple[Route, ...] = Field(
-        (), description="Who hears of what; every route that matches applies, and the owner's channel if none does."
+        (), description="Alert routing; every matching route applies, and the owner's channel if none does."
     )
-    quiet_hours: dict[str, QuietHours] = Field({}, description="When alerts wait, by name.")
+    quiet_hours: dict[str, QuietHours] = Field({}, description="Quiet hours, by name.")

@@ -1,4 +1,4 @@
-"""The answers of a standing statistic: a series with one request for each slot of its schedule.
+"""The answers of a scheduled query: a series with one request for each slot of its schedule.
 
 Two names for one thing: the slots of a series are kept under `slot_name`, beside those of tables; its requests in the
 ledger are `TABLE/NAME/SLOT`. A slot that is tried again is the same request, so what was answered is never charged
@@ -18,7 +18,7 @@ _SLOTS: Final = "statistic:"
 
 @dataclass(frozen=True, slots=True)
 class AnswerSeries:
-    """A standing statistic: `NAME` of a `TABLE` under `budgets`."""
+    """A scheduled query: `NAME` of a `TABLE` under `budgets`."""
 
     table: str
     name: str

@@ -19,7 +19,7 @@ PeopleName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*
 
 
 class StandingStatistic(Section):
-    """A statistic that the daemon answers on schedule; each answer is charged to the budget."""
+    """A query that the daemon runs on schedule; each answer is charged to the budget."""
 
     schedule: Schedule = Field(description="'every 7d' or 'cron: 0 6 * * mon'.")
     ask: AnyStatistic
@@ -35,25 +35,25 @@ class StandingStatistic(Section):
 
 
 class Budget(Declared):
-    """What all noisy answers about a table may cost whom they protect, and what can be asked."""
+    """Privacy budget of a table and the domains of its columns."""
 
-    total: WrittenLoss = Field(description="All answers together may cost so much epsilon (or rho).")
-    accounting: Accounting = Field(Accounting.PURE, description="Whether it counts in epsilon, or in rho.")
+    total: WrittenLoss = Field(description="Total budget in epsilon (or rho) for all answers.")
+    accounting: Accounting = Field(Accounting.PURE, description="Accounting in epsilon or in rho.")
     delta: Annotated[Decimal, Gt(0), Lt(1)] | None = Field(
-        None, description="With zcdp: the probability with which the epsilon that is shown may not hold."
+        None, description="With zcdp: delta, the probability that the shown epsilon does not hold."
     )
     people: PeopleName | None = Field(
         None,
-        description="The name of the people in the table: tables with the same name hold the same ones, and what all "
-        "answers about these tables reveal together is shown. A name of your choice, never a value of the table.",
+        description="Name of the population of the table: tables with the same name contain the same people, and "
+        "their joint privacy loss is shown. A name of your choice, never a value of the table.",
     )
     analysts: tuple[str, ...] = Field(
         (),
-        description="Users, as this machine knows them, who may only ask for noisy answers: commands that compare or "
-        "explain with the table itself refuse them. A guard against mistakes, no access control.",
+        description="Operating system users restricted to noisy answers: commands that read the table itself refuse "
+        "them. A guard against mistakes, not access control.",
     )
     statistics: dict[StatisticName, StandingStatistic] = Field(
-        {}, description="Answers that the daemon gives on schedule, by name."
+        {}, description="Queries that the daemon runs on schedule, by name."
     )
 
     @property

@@ -102,9 +102,7 @@ def _collisions(here: Sequence[BuiltChecks]) -> Iterator[Problem]:
         ids = " and ".join(f"id: {propose_id(which.check)}" for which in (first[name], built_checks))
         if propose_id(first[name].check) == propose_id(built_checks.check):
             ids = f"id: {propose_id(built_checks.check)} and id: {propose_id(built_checks.check)}-2"
-        message = (
-            f"two checks of table '{built_checks.table}' are called '{name}'; the first stands in line {other.line}"
-        )
+        message = f"two checks of table '{built_checks.table}' are called '{name}'; the first is in line {other.line}"
         yield problem_at(at, "config.duplicate_check", message, f"give them ids of their own, such as {ids}")
 
 

@@ -50,9 +50,9 @@ def check_line(line: str) -> None:
     except CronSimError as error:
         name = str(error).lower().removeprefix("bad ")
         text = dict(zip(_FIELD_NAMES, fields, strict=True)).get(name, line)
-        raise ValueError(f"a cron line that can be read, not {line!r}: {name} {text!r} is not valid") from None
+        raise ValueError(f"a valid cron line, not {line!r}: {name} {text!r} is not valid") from None
     if not _is_ever_due(line):
-        raise ValueError(f"a cron line that is due some day, not {line!r}, which never is")
+        raise ValueError(f"a cron line that matches some date, not {line!r}, which never matches")
 
 
 def _is_ever_due(line: str) -> bool:

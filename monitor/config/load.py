@@ -266,6 +266,6 @@ def _unheard(config: Config) -> Iterator[Problem]:
         channel = config.owners[name].channel
         if channel is not None and channel not in reached:
             message = (
-                f"owner '{name}' hears nothing on {channel}: route {everything} has no match, so it always applies"
+                f"owner '{name}' gets no alerts on {channel}: route {everything} has no match, so it always applies"
             )
             yield Problem("config.unheard_owner", message, hint=f"add a route with match: {{owner: {name}}}")

@@ -18,7 +18,7 @@ from monitor.terminal.redaction import MASK
 
 _EXPECTED: Mapping[str, str] = {
     "string_type": "a text",
-    "string_too_short": "a text that is not empty",
+    "string_too_short": "a non-empty text",
     "string_too_long": "a text of at most {max_length} characters",
     "int_type": "a whole number",
     "int_parsing": "a whole number",

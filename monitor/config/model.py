@@ -22,22 +22,22 @@ from monitor.config.scalars import Clock, Cron, Duration, PositiveDuration, Sche
 
 
 class Storage(Section):
-    """Where Tablewatch keeps what it knows."""
+    """Store of Tablewatch."""
 
     url: str = Field(
         "sqlite:///tablewatch.db",
-        description="SQLite (a path relative to the folder the command is started in) or PostgreSQL.",
+        description="SQLite (a path relative to the working directory) or PostgreSQL.",
     )
-    keep_measurements: PositiveDuration = Field(timedelta(days=90), description="How long measurements are kept.")
-    keep_incidents: PositiveDuration = Field(timedelta(days=1095), description="How long incidents are kept.")
+    keep_measurements: PositiveDuration = Field(timedelta(days=90), description="Retention of measurements.")
+    keep_incidents: PositiveDuration = Field(timedelta(days=1095), description="Retention of incidents.")
     signature_key: Annotated[str, MinLen(16)] | None = Field(
         None,
-        description="The secret under which class counts and releases are kept; on SQLite, by default, in a file.",
+        description="Secret key for stored class counts and releases; on SQLite, by default, in a file.",
     )
 
     ledger_anchor: str | None = Field(
         None,
-        description="File that vouches for privacy budgets: by default beside the store, better on another disk.",
+        description="Anchor file of the privacy budget ledger: by default beside the store, better on another disk.",
     )
 
     @model_validator(mode="after")
@@ -51,18 +51,18 @@ OneCharacter: TypeAlias = Annotated[str, MinLen(1), MaxLen(1)]
 
 
 class CsvFormat(Section):
-    """How CSV files are written, where what is read from them is not enough."""
+    """CSV format, where it cannot be detected."""
 
     types: dict[str, str] = Field({}, description="DuckDB type of a column, by its name.")
-    delimiter: Annotated[str, MinLen(1)] | None = Field(None, description="What stands between two values.")
-    header: bool | None = Field(None, description="Whether the first line holds the names of the columns.")
-    null_values: tuple[str, ...] = Field((), description="Texts that mean NULL.")
+    delimiter: Annotated[str, MinLen(1)] | None = Field(None, description="Delimiter.")
+    header: bool | None = Field(None, description="Whether the first line is a header.")
+    null_values: tuple[str, ...] = Field((), description="Texts read as NULL.")
     encoding: str | None = Field(None, description="Encoding of files without a byte order mark; UTF-8 by default.")
-    quote: OneCharacter | None = Field(None, description="The character around cells that hold a delimiter.")
-    escape: OneCharacter | None = Field(None, description="The character before a quote within quotes.")
-    skip_lines: Annotated[int, Ge(0), Le(1000)] = Field(0, description="Lines above the header.")
-    date_format: str | None = Field(None, description="How dates are written, such as '%d/%m/%Y'.")
-    timestamp_format: str | None = Field(None, description="How times are written, such as '%d/%m/%Y %H:%M:%S'.")
+    quote: OneCharacter | None = Field(None, description="Quote character.")
+    escape: OneCharacter | None = Field(None, description="Escape character for quotes within quotes.")
+    skip_lines: Annotated[int, Ge(0), Le(1000)] = Field(0, description="Number of lines to skip before the header.")
+    date_format: str | None = Field(None, description="Date format, such as '%d/%m/%Y'.")
+    timestamp_format: str | None = Field(None, description="Timestamp format, such as '%d/%m/%Y %H:%M:%S'.")
 
     @field_validator("encoding")
     @classmethod
@@ -72,12 +72,12 @@ class CsvFormat(Section):
                 codecs.getincrementaldecoder(name)("strict").decode("".encode(name))
             except (LookupError, ValueError):
                 examples = "utf-8, utf-16-le, cp1252, latin-1, shift_jis, euc_jp"
-                raise ValueError(f"{name!r} is no encoding of text; expected one such as {examples}") from None
+                raise ValueError(f"{name!r} is not a text encoding; expected one such as {examples}") from None
         return name
 
 
 class Source(Section):
-    """Where tables live: exactly one of `files`, `url`, `spark`."""
+    """A data source: exactly one of `files`, `url`, `spark`."""
 
     files: str | None = Field(None, description="A file or glob of CSV or Parquet, relative to the configuration file.")
     url: str | None = Field(None, description="sqlite:///, duckdb:///, postgresql://, or any other Ibis URL.")
@@ -85,19 +85,19 @@ class Source(Section):
     table: str | None = Field(None, description="Reads the whole glob as one table of this name.")
     csv: CsvFormat = CsvFormat()
     timezone: Zone | None = Field(None, description="The IANA zone of naive time columns.")
-    query_timeout: PositiveDuration = Field(timedelta(seconds=60), description="Most time for one statement.")
-    connect_timeout: PositiveDuration = Field(timedelta(seconds=10), description="Most time to connect.")
-    lock_timeout: PositiveDuration = Field(timedelta(seconds=5), description="Most time to wait for a lock.")
+    query_timeout: PositiveDuration = Field(timedelta(seconds=60), description="Timeout of a statement.")
+    connect_timeout: PositiveDuration = Field(timedelta(seconds=10), description="Timeout of a connection attempt.")
+    lock_timeout: PositiveDuration = Field(timedelta(seconds=5), description="Timeout of waiting for a lock.")
     run_timeout: PositiveDuration = Field(
-        timedelta(minutes=5), description="Most time the daemon gives to one look at a table, all its checks."
+        timedelta(minutes=5), description="Timeout of a daemon run of a table, all its checks."
     )
-    concurrency: Annotated[int, Ge(1), Le(64)] = Field(2, description="Most tables looked at at the same time.")
+    concurrency: Annotated[int, Ge(1), Le(64)] = Field(2, description="Maximum number of tables checked concurrently.")
     memory_limit: Annotated[str, Field(pattern="^[0-9]+(\\.[0-9]+)? ?([KMGT]i?)?B$")] = Field(
-        "2GB", description="Most memory DuckDB may use for this source."
+        "2GB", description="Memory limit of DuckDB for this source."
     )
     threads: Annotated[int, Ge(1)] | None = Field(None, description="Threads of DuckDB; by default one per core.")
     expectation_rows: Annotated[int, Ge(1)] = Field(
-        1_000_000, description="Most rows given to a Great Expectations expectation as a frame."
+        1_000_000, description="Maximum rows passed to a Great Expectations expectation as a data frame."
     )
 
     @model_validator(mode="after")
@@ -111,18 +111,18 @@ class Source(Section):
 
 
 class Domain(Section):
-    """A part of the business that owns tables (data mesh)."""
+    """A business domain that owns tables (data mesh)."""
 
-    owner: str | None = Field(None, description="Who answers for its tables; one of `owners`.")
+    owner: str | None = Field(None, description="Owner of its tables; one of `owners`.")
     title: str | None = Field(None, description="Its name in reports.")
 
 
 class Owner(Section):
-    """Who answers for tables."""
+    """Owner of tables."""
 
     name: str | None = Field(None, description="Their name in reports.")
     email: Annotated[str, Field(pattern="^[^@ ]+@[^@ ]+$")] | None = Field(None, description="Their address.")
-    channel: str | None = Field(None, description="Where alerts reach them; one of `alerts.channels`.")
+    channel: str | None = Field(None, description="Channel for their alerts; one of `alerts.channels`.")
 
 
 class Rate(Section):
@@ -132,22 +132,24 @@ class Rate(Section):
 
 
 class Role(Section):
-    """People who cannot do their work, or who repair, while data is down."""
+    """People blocked by data downtime or working on its resolution."""
 
-    role: str = Field(description="Who they are, such as analyst; for readers of this file.")
-    headcount: Annotated[Decimal, Ge(0)] = Field(description="How many of them.")
-    hourly: Annotated[Decimal, Ge(0)] = Field(description="What an hour of one of them costs.")
+    role: str = Field(description="Description of the role, such as analyst.")
+    headcount: Annotated[Decimal, Ge(0)] = Field(description="Headcount.")
+    hourly: Annotated[Decimal, Ge(0)] = Field(description="Hourly cost per person.")
     share: Annotated[Decimal, Ge(0), Le(1)] = Field(description="Share of the downtime spent on it, 0 to 1.")
 
 
 class BusinessHours(Section):
-    """Hours that cost in full; outside them the cost is multiplied by `outside_factor`."""
+    """Hours charged in full; outside them the cost is multiplied by `outside_factor`."""
 
     days: Weekdays = Weekdays.parse("mon-fri")
     start: Clock
     end: Clock
-    outside_factor: Annotated[Decimal, Ge(0), Le(1)] = Field(Decimal(0), description="What counts outside, 0 to 1.")
-    timezone: Zone | None = Field(None, description="Its wall clock; by default the project's.")
+    outside_factor: Annotated[Decimal, Ge(0), Le(1)] = Field(
+        Decimal(0), description="Cost factor outside business hours, 0 to 1."
+    )
+    timezone: Zone | None = Field(None, description="Time zone; by default the project's.")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -157,20 +159,20 @@ class BusinessHours(Section):
 
 
 class Rates(Section):
-    """Rates that are valid from a day on."""
+    """Rates valid from a date on."""
 
     valid_from: date | None = Field(
-        None, description="First day (project time zone) on which these rates hold; earlier hours have no price."
+        None, description="First day (project time zone) on which these rates apply; earlier hours have no cost."
     )
-    tiers: dict[str, Rate] = Field({}, description="What the tables of a tier cost.")
-    tables: dict[str, Rate] = Field({}, description="What single tables cost, in place of their tier.")
-    roles: tuple[Role, ...] = Field((), description="Who is held up, added to every table.")
-    business_hours: BusinessHours | None = Field(None, description="Without it, every hour costs in full.")
-    note: str | None = Field(None, description="Where the rates come from.")
+    tiers: dict[str, Rate] = Field({}, description="Hourly cost by tier.")
+    tables: dict[str, Rate] = Field({}, description="Hourly cost of single tables, overriding their tier.")
+    roles: tuple[Role, ...] = Field((), description="Roles affected by downtime, added to every table.")
+    business_hours: BusinessHours | None = Field(None, description="Without it, every hour is charged in full.")
+    note: str | None = Field(None, description="Source of the rates.")
 
 
 class Cost(Rates):
-    """What an hour of data downtime costs."""
+    """Cost of an hour of data downtime."""
 
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = Field("USD", description="ISO 4217, for all amounts.")
     history: tuple[Rates, ...] = Field((), description="Earlier rates, each with its own valid_from.")
@@ -188,27 +190,27 @@ class Cost(Rates):
 
 
 class Table(Section):
-    """A watched table: who owns it, how much it matters, what is asked of it."""
+    """A monitored table: owner, tier, schedule and checks."""
 
     name: Annotated[str, MinLen(1)] = Field(description="A dotted name is schema.table.")
     source: str = Field(description="One of `sources`.")
     table: str | None = Field(None, description="Its name within the source, where that differs.")
     domain: str | None = Field(None, description="One of `domains`.")
     owner: str | None = Field(None, description="One of `owners`; by default the domain's.")
-    tier: str | None = Field(None, description="How much it matters; priced in `cost.tiers`.")
-    description: str | None = Field(None, description="What it holds.")
+    tier: str | None = Field(None, description="Tier of the table; its cost is in `cost.tiers`.")
+    description: str | None = Field(None, description="Description of the table.")
     schedule: Schedule | None = Field(None, description="'every 15m' or 'cron: 0 6 * * mon-fri'.")
-    schedule_timezone: Zone | None = Field(None, description="The wall clock of a cron line; by default the project's.")
-    upstream: tuple[str, ...] = Field((), description="Tables that it is made from.")
-    consumers: tuple[str, ...] = Field((), description="Who or what reads it, for people.")
+    schedule_timezone: Zone | None = Field(None, description="Time zone of cron schedules; by default the project's.")
+    upstream: tuple[str, ...] = Field((), description="Upstream tables.")
+    consumers: tuple[str, ...] = Field((), description="Consumers of the table, informational.")
     loaded_at: str | None = Field(
-        None, description="The column that says when a row arrived; sharpens the time of occurrence."
+        None, description="Column with the load time of a row; makes the occurrence time of incidents more precise."
     )
     timezones: dict[str, Zone] = Field(
-        {}, description="Zones of naive time columns, by column, where the source's does not hold."
+        {}, description="Time zones of naive time columns, by column, overriding the source's."
     )
     columns: dict[str, ColumnClass] = Field(
-        {}, description="What columns say of persons; a check that needs quasi-identifiers finds them here."
+        {}, description="Column classification; used by disclosure checks to find quasi-identifiers."
     )
     checks: tuple[SerializeAsAny[Any], ...] = ()  # each a Check of the catalogue; `load` builds them beforehand
 
@@ -218,12 +220,12 @@ class Table(Section):
 
 
 class Maintenance(Section):
-    """Planned work: its hours are no downtime. Without `tables` and `domains` it is about every table."""
+    """Planned maintenance, excluded from downtime. Without `tables` and `domains` it applies to every table."""
 
     tables: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
-    start: datetime = Field(description="When it begins; without an offset, by the project's wall clock.")
-    end: datetime = Field(description="When it ends; without an offset, by the project's wall clock.")
+    start: datetime = Field(description="Start; without an offset, in the project's time zone.")
+    end: datetime = Field(description="End; without an offset, in the project's time zone.")
     reason: Annotated[str, MinLen(1)]
 
     @model_validator(mode="after")
@@ -249,12 +251,12 @@ class Maintenance(Section):
 
 
 class WeeklyReportPlan(Section):
-    """When the weekly report is made, in which languages, and who gets it."""
+    """Schedule, languages and recipients of the weekly report."""
 
-    cron: Cron = Field(Schedule.parse("cron: 0 8 * * mon"), description="When it is made (project time zone).")
+    cron: Cron = Field(Schedule.parse("cron: 0 8 * * mon"), description="When it is generated (project time zone).")
     locales: tuple[Literal["en", "ja"], ...] = ("en",)
     to: tuple[str, ...] = ()
-    keep: str | None = Field(None, description="Folder that keeps the rendered reports.")
+    keep: str | None = Field(None, description="Folder where rendered reports are saved.")
 
 
 class Report(Section):
@@ -264,29 +266,29 @@ class Report(Section):
 
 
 class Daemon(Section):
-    """How `tablewatch run` works."""
+    """Settings of `tablewatch run`."""
 
-    workers: Annotated[int, Ge(1), Le(64)] = Field(4, description="Processes that look at tables.")
+    workers: Annotated[int, Ge(1), Le(64)] = Field(4, description="Number of worker processes.")
     catch_up: Literal["latest", "all", "none"] = Field(
-        "latest", description="Which of the slots that were missed are run late: the newest, each (up to 100), none."
+        "latest", description="Catch-up of missed runs: the newest, all (up to 100), none."
     )
     jitter: Duration = Field(
-        timedelta(seconds=30), description="Tables start up to so much (at most a tenth of their period) after a slot."
+        timedelta(seconds=30), description="Random start delay after a scheduled time (at most a tenth of the period)."
     )
     heartbeat_url: Annotated[str, Field(pattern="^https?://")] | None = Field(
-        None, description="Called once a minute while all is well (Healthchecks-compatible)."
+        None, description="Heartbeat URL, called once a minute while healthy (Healthchecks-compatible)."
     )
     metrics: Annotated[str, Field(pattern="^(off|[^ :]+:[0-9]{1,5}|\\[[0-9a-fA-F:]+\\]:[0-9]{1,5})$")] = Field(
-        "127.0.0.1:9464", description="Address on which Prometheus finds /metrics, or off."
+        "127.0.0.1:9464", description="Listen address of the Prometheus /metrics endpoint, or off."
     )
 
 
 class Config(Section):
-    """The whole configuration."""
+    """The configuration."""
 
     version: Literal[1]
     project: Annotated[str, MinLen(1)]
-    timezone: Zone = Field("UTC", description="Every wall clock in this file and in the reports.")
+    timezone: Zone = Field("UTC", description="Time zone of this file and of reports.")
     locale: Literal["en", "ja"] = Field("en", description="Default language of alerts and reports.")
     storage: Storage = Storage()
     sources: Annotated[dict[str, Source], MinLen(1)]
@@ -296,7 +298,7 @@ class Config(Section):
     tables: tuple[Table, ...]
     maintenance: tuple[Maintenance, ...] = ()
     releases: dict[ReleaseName, Release] = {}
-    budgets: dict[str, Budget] = Field({}, description="Table: what noisy answers about it may cost, and be about.")
+    budgets: dict[str, Budget] = Field({}, description="Privacy budgets by table.")
     alerts: Alerts = Alerts()
     report: Report = Report()
     daemon: Daemon = Daemon()

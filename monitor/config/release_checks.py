@@ -52,7 +52,9 @@ def taken_ids(tree: Node, config: Config) -> Iterator[Problem]:
         taken = taken_in.get(release.table, set())
         for check in release_checks(name, release):
             if check.name in taken:
-                message = f"table '{release.table}' has a check '{check.name}', which is what the release calls its own"
+                message = (
+                    f"table '{release.table}' has a check '{check.name}', a name reserved for the release's own check"
+                )
                 yield problem_at(node.place, "config.duplicate_check", message, "give one of them another name")
 
 
@@ -68,7 +70,7 @@ def unasked_limits(tree: Node, config: Config) -> Iterator[Problem]:
             if lacking:
                 message = f"release '{name}' has a limit '{word}', and classifies no column as {lacking[0]}"
                 place = limits.keys.get(word, limits.place)
-                yield problem_at(place, "config.limit_of_nothing", message, "classify one, or leave the limit out")
+                yield problem_at(place, "config.limit_of_nothing", message, "classify one, or remove the limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class TwoClasses:
 
 
 ONE_CLASS_HINT: Final = (
-    "a column has one classification over all releases of a table; leave it out by a remedy's 'drop'"
+    "a column must have the same classification in all releases of a table; exclude it with a remedy's 'drop'"
 )
 
 
@@ -131,8 +133,8 @@ def has_free_values(release: Release) -> bool:
 
 
 FREE_VALUES: Final = (
-    "it has a sensitive column and no limit on l or t: a group of records that are alike may all have one sensitive "
-    "value, which is then known of everybody in it"
+    "it has a sensitive column and no limit on l or t: all records of an equivalence class may have the same "
+    "sensitive value, which then discloses it for each of them"
 )
 
 
@@ -168,7 +170,7 @@ def release_checks(name: str, release: Release) -> Sequence[Check]:
 def _check(name: str, release: Release, kind: str, given: dict[str, Any], quasi: Sequence[str]) -> Check:
     of: dict[str, Any] = {} if kind == "classification" else {"quasi_identifiers": quasi}
     who = "" if release.audience is None else f" to {release.audience}"
-    why = f"the release {name} gives this table{who}"
+    why = f"release {name} publishes this table{who}"
     model: Any = load_catalog()[kind]
     check: Check = model(id=f"{name}-{kind.replace('_', '-')}", why=why, **of, **given)
     return check

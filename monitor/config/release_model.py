@@ -19,30 +19,32 @@ ReleaseName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]
 
 
 class Limits(Section):
-    """What a release must keep to; each limit becomes a check of its table."""
+    """Limits of a release; each becomes a check of its table."""
 
-    k: Annotated[int, Ge(2)] | None = Field(None, description="The smallest group of records that are alike.")
-    l: Annotated[float, Gt(1)] | None = Field(None, description="Distinct sensitive values in each group, at least.")
+    k: Annotated[int, Ge(2)] | None = Field(None, description="Minimum equivalence class size.")
+    l: Annotated[float, Gt(1)] | None = Field(
+        None, description="Minimum distinct sensitive values per equivalence class."
+    )
     t: Annotated[float, Gt(0), Le(1)] | None = Field(
-        None, description="Distance of each group's sensitive values from those of the table, at most."
+        None, description="Maximum distance between the sensitive values of a class and of the table."
     )
     max_risk: Annotated[float, Gt(0), Le(0.5)] | None = Field(
-        None, description="Highest probability of finding a record again: 0.2 is k = 5."
+        None, description="Maximum re-identification risk of a record: 0.2 is k = 5."
     )
     max_average_risk: Annotated[float, Gt(0), Le(1)] | None = Field(
-        None, description="Mean probability of finding a record again, at most."
+        None, description="Maximum mean re-identification risk."
     )
     max_population_unique_fraction: Annotated[float, Ge(0), Le(1)] | None = Field(
-        None, description="Share of the population that may be unique in it."
+        None, description="Maximum share of population uniques."
     )
     sampling_fraction: Annotated[float, Ge(1e-9), Le(1)] = Field(
-        1.0, description="Which share of the population the table is a sample of; 1, all of it, is the strictest."
+        1.0, description="Sampling fraction of the population; 1, all of it, is the strictest."
     )
     unclassified_uniqueness: Annotated[float, Ge(0), Le(1)] | None = Field(
-        None, description="Share of the records that a column called 'other' may identify alone, at most."
+        None, description="Maximum share of records that a column classified 'other' may identify alone."
     )
     epsilon: WrittenLoss | None = Field(
-        None, description="Most that a randomised table or noisy answers may cost; needed to give these out."
+        None, description="Maximum epsilon of a randomised table or of noisy answers; required to publish these."
     )
 
     @property
@@ -59,14 +61,14 @@ class Limits(Section):
 
 
 class Recipe(BaseModel):
-    """One way to treat a release: a remedy, and its words. What is left out comes from the release."""
+    """A remedy of a release with its parameters. Defaults come from the release."""
 
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True, allow_inf_nan=False)
 
     remedy: str
     id: ReleaseName | None = Field(None, description="Its name within the release; by default that of the remedy.")
     drop: Literal["rest"] | tuple[ColumnName, ...] = Field(
-        (), description="Columns that are left out; 'rest' are all that the remedy does not treat."
+        (), description="Columns to drop; 'rest' is every column that the remedy does not treat."
     )
 
     @property
@@ -81,34 +83,34 @@ class Recipe(BaseModel):
 
 
 class Release(Section):
-    """A table that is to be given to somebody."""
+    """A table to be published or shared."""
 
     table: str
-    audience: str | None = Field(None, description="Who gets it.")
-    purpose: str | None = Field(None, description="What for.")
+    audience: str | None = Field(None, description="Recipients of the release.")
+    purpose: str | None = Field(None, description="Purpose of the release.")
     columns: dict[str, ColumnClass] = Field(
-        {}, description="What each column says of persons; one that is left out breaks the release."
+        {}, description="Classification of every column; an unclassified column fails the release."
     )
     pseudonyms: tuple[ColumnName, ...] = Field(
-        (), description="Direct identifiers that leave as pseudonyms of this release; all others are left out."
+        (), description="Direct identifiers to publish as release-specific pseudonyms; all others are dropped."
     )
     limits: Limits = Limits()
     hierarchies: dict[str, SerializeAsAny[Any]] = Field(  # each a HierarchySpec; `load` builds them beforehand
-        {}, description="Column: what becomes of its values, level by level, when they are generalised."
+        {}, description="Generalisation hierarchy by column."
     )
     person_key: ColumnName | None = Field(
-        None, description="The column that says whose row it is; later releases of the same people are compared by it."
+        None, description="Column that identifies the person; used to compare later releases of the same people."
     )
     re_release: Literal["refuse", "warn"] = Field(
-        "refuse", description="What happens when an earlier release and this one together expose somebody."
+        "refuse", description="Action when an earlier release and this one together expose a person."
     )
     analyses: dict[str, Annotated[str, MinLen(1)]] = Field(
         {}, description="By name, a SELECT from `data` that the audience will ask: remedies are compared by it."
     )
-    legal_basis: str | None = Field(None, description="Recorded, not judged.")
-    remedies: tuple[Recipe, ...] = Field((), description="Ways to treat it that are compared, and can be approved.")
-    approvers: tuple[str, ...] = Field((), description="Who may approve it, of `owners`; never the table's own.")
-    expires_after: PositiveDuration | None = Field(None, description="How long an approval holds.")
+    legal_basis: str | None = Field(None, description="Recorded, not evaluated.")
+    remedies: tuple[Recipe, ...] = Field((), description="Remedies that can be compared and approved.")
+    approvers: tuple[str, ...] = Field((), description="Approvers, from `owners`; never the owner of the table.")
+    expires_after: PositiveDuration | None = Field(None, description="Validity of an approval.")
 
     @model_validator(mode="before")
     @classmethod
@@ -129,7 +131,7 @@ class Release(Section):
             raise ValueError(f"'remedies' has two that are called '{twice[0]}'; give one of them an 'id'")
         odd = [name for name in self.pseudonyms if self.columns.get(name) is not ColumnClass.DIRECT_IDENTIFIER]
         if odd:
-            raise ValueError(f"'pseudonyms' names '{odd[0]}', which 'columns' does not call a direct-identifier")
+            raise ValueError(f"'pseudonyms' names '{odd[0]}', which 'columns' does not classify as direct-identifier")
         return self
 
     def classified(self, *words: ColumnClass) -> tuple[str, ...]:

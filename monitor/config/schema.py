@@ -12,7 +12,7 @@ from monitor.config.scalars import SchemaOfText
 from monitor.terminal.redaction import json_text
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_SUBSTITUTION = {"type": "string", "pattern": r"^\$\{.+\}$", "description": "A value of the environment or a file."}
+_SUBSTITUTION = {"type": "string", "pattern": r"^\$\{.+\}$", "description": "A value from the environment or a file."}
 _LEAVES = frozenset({"integer", "number", "boolean"})
 _ANNOTATIONS = ("title", "description", "default", "examples")
 _SCHEMAS = ("items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "allOf")
@@ -63,7 +63,7 @@ def _one_of(branches: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _lay_flat(definitions: dict[str, Any]) -> None:
-    """Put the schedule of standing statistics beside the keys of each statistic, as people write them."""
+    """Put the schedule of scheduled queries beside the keys of each statistic, as people write them."""
     standing = definitions.pop("StandingStatistic")
     schedule, asked = standing["properties"]["schedule"], standing["properties"]["ask"]
     for reference in asked["discriminator"]["mapping"].values():

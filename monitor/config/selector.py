@@ -61,8 +61,8 @@ def select(words: Sequence[str], config: Config) -> Selection:
     for line in chosen:
         tables.setdefault(line.table, []).extend([line.check] if line.check is not None else [])
     if not tables:
-        hint = "words of different fields narrow each other; see 'tablewatch table list'"
-        problem = Problem("selector.nothing", f"nothing is chosen by {' '.join(words)}", hint=hint)
+        hint = "terms of different fields are combined with AND; see 'tablewatch table list'"
+        problem = Problem("selector.nothing", f"no table or check matches {' '.join(words)}", hint=hint)
         raise Stop(
             ExitCode.NOTHING_SELECTED, problem if words else Problem("selector.nothing", "no table is configured")
         )
@@ -128,4 +128,4 @@ def _nothing(word: _Word, lines: Iterable[_Line]) -> Problem:
     what = "table or check" if word.field == _NAME else word.field
     text = did_you_mean(word.pattern, sorted(entries)).removeprefix("; ")
     hint = text or f"see 'tablewatch table list' for every {what}"
-    return Problem("selector.nothing", f"no {what} fits '{word.pattern}'", hint=hint)
+    return Problem("selector.nothing", f"no {what} matches '{word.pattern}'", hint=hint)

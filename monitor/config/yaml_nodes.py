@@ -118,7 +118,7 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     elif "mapping values are not allowed" in text:
         hint = 'look at the indentation; put a text that contains ": " in quotes'
     elif "expected ',' or" in text or "end of stream" in text:
-        hint = "a bracket or quote that was opened before is not closed, or a ${...} inside braces is not in quotes"
+        hint = "an earlier bracket or quote is not closed, or a ${...} inside braces is not in quotes"
     line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
     return Problem("config.syntax", f"not valid YAML: {text}", file, line, column, hint)
 
@@ -199,7 +199,7 @@ class _Reader:
     def _document(self, event: Any) -> None:
         self._documents += 1
         if self._documents > 1:
-            raise _refusal(self._at(event), "config.documents", "a second document begins here; a file holds one")
+            raise _refusal(self._at(event), "config.documents", "a second document starts here; a file has one")
 
     def _scalar(self, event: Any) -> None:
         place = self._at(event)
@@ -247,7 +247,7 @@ class _Reader:
     def _look_at_tag(self, event: Any, place: Place) -> None:
         if event.tag is not None:
             message = f"tags such as {event.tag!r} are not supported"
-            self.problems.append(Problem("config.tag", message, place.file, place.line, place.column, "leave it out"))
+            self.problems.append(Problem("config.tag", message, place.file, place.line, place.column, "remove it"))
 
     def _put(self, node: Node, size: int, anchor: str | None) -> None:
         if anchor is not None:

@@ -4,5 +4,5 @@
     background_jobs: notifier, weekly_report, metrics, config_reload, liveness
 
 In: the schedule in the store. Out: recorded results, alerts, reports, metrics. Read `daemon`, `work_loop`, `claims`,
-`timetable` (pure); `scheduled_queries` answers standing statistics; everything else is one duty in one file.
+`timetable` (pure); `scheduled_queries` answers scheduled queries; everything else is one duty in one file.
 """

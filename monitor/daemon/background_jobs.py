@@ -127,4 +127,4 @@ class _Threads(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
 
 
 def _say(error: BaseException) -> str:
-    return str(error) if isinstance(error, StoreError) else f"stumbled ({type(error).__name__}); please report it"
+    return str(error) if isinstance(error, StoreError) else f"internal error ({type(error).__name__}); please report it"

@@ -141,7 +141,7 @@ class Reloader:
             self._refuse(str(error))
         except (StoreBusy, StoreUnavailable) as error:
             if not self._to_reload:
-                LOG.warning("the changed configuration is not used yet: %s", error)
+                LOG.warning("the new configuration is not in use yet: %s", error)
             self._to_reload = True
         else:
             self._to_reload = False
@@ -164,7 +164,7 @@ class Reloader:
         self._to_retire = True
         self._observer.adopt(check_ids(project))
         self._presence.config_is_loaded()
-        LOG.info("configuration loaded anew; watching %s", self._size())
+        LOG.info("configuration reloaded; monitoring %s", self._size())
         for line in unwatched(project):
             LOG.warning("%s", line)
 
@@ -180,7 +180,7 @@ class Reloader:
         before = self._presence.config_error
         if problem == before:
             return
-        LOG.error("the changed configuration is refused, the old one stays in use: %s", problem)
+        LOG.error("the new configuration is invalid, the previous one stays in use: %s", problem)
         self._presence.config_is_refused(problem)
         self._observer.metrics.config_ok = False
         if before is None:
@@ -191,7 +191,7 @@ class Reloader:
     def _is_well(self) -> None:
         if self._presence.config_error is None:
             return
-        LOG.info("the configuration on disk is in use again")
+        LOG.info("the configuration on disk is valid and in use again")
         self._presence.config_is_refused(None)
         self._observer.metrics.config_ok = True
         self._observer.on_happened(OperationalEvent(Operation.CONFIG_FINE, until=self.project.clock.now()))
@@ -199,7 +199,7 @@ class Reloader:
     def _size(self) -> str:
         workers = count(self.project.config.daemon.workers, "worker")
         statistics = len(self._work.questions)
-        more = f" and {count(statistics, 'standing statistic')}" if statistics else ""
+        more = f" and {count(statistics, 'scheduled query')}" if statistics else ""
         return f"{count(self._work.tables, 'table')}{more} with {workers}"
 
 
@@ -215,7 +215,9 @@ def unwatched(project: Project) -> Sequence[str]:
     if not idle:
         return ()
     if len(idle) == len(checked) and not AnswerSeries.configured(project.config):
-        return ("no table has a schedule, so there is nothing to do; give tables one, such as 'schedule: every 1h'",)
+        return (
+            "no table has a schedule, so there is nothing to run; add one to a table, such as 'schedule: every 1h'",
+        )
     some = ", ".join(idle[:3]) + (", ..." if len(idle) > 3 else "")
     what = "has no schedule and is" if len(idle) == 1 else "have no schedule and are"
-    return (f"{count(len(idle), 'table')} {what} looked at by 'tablewatch check' only: {some}",)
+    return (f"{count(len(idle), 'table')} {what} checked only by 'tablewatch check': {some}",)

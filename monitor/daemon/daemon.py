@@ -94,7 +94,7 @@ class DaemonProcess:
 
     @property
     def statistics(self) -> Mapping[str, int]:
-        """Return how many slots of standing statistics were answered since the start, and how many were not.
+        """Return how many slots of scheduled queries were answered since the start, and how many were not.
 
         What a spent budget does not cover is not counted: that is no failure.
         """
@@ -145,7 +145,7 @@ class DaemonProcess:
                 tell_systemd("STOPPING=1")
                 self._leave(besides)
         except StoreError as error:
-            LOG.error("the daemon ends: %s", error)
+            LOG.error("daemon stopping: %s", error)
             raise
         finally:
             besides.stop()

@@ -1,4 +1,4 @@
-"""A standing statistic in hand: what is known of its slot, and when it is too early to pay for it again."""
+"""A scheduled query in hand: what is known of its slot, and when it is too early to pay for it again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _MOST_DOUBLINGS: Final = 16
 
 @dataclass(eq=False, kw_only=True)
 class LeasedStatistic(LeasedTable):
-    """A standing statistic in hand.
+    """A scheduled query in hand.
 
     `at`: when it goes on, in seconds of the clock. `claim`: of its request, from before the charge on. `told`: what a
     worker said last, once one was `heard`. `ends`: how its slot ends, when that is known.
@@ -74,6 +74,6 @@ def rests(tries: Tries, period: timedelta, now: datetime) -> bool:
 def spent(charge: Charge, total: int) -> str:
     """Describe that a budget does not cover a charge any more; the same words as long as the total is the same."""
     return (
-        f"of the budget of {charge.data_set} ({text_of(total)} in all) less is left than the {text_of(charge.nano)} "
+        f"of the budget of {charge.data_set} ({text_of(total)} in total) less is left than the {text_of(charge.nano)} "
         "that an answer costs"
     )

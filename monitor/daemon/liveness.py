@@ -39,9 +39,9 @@ def ping(url: str, *, well: bool) -> str | None:
         with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:  # noqa: S310 - as above
             answer.read(1024)
     except urllib.error.HTTPError as error:
-        return f"the heartbeat address answered {error.code}"
+        return f"the heartbeat URL answered {error.code}"
     except (OSError, ValueError, HTTPException) as error:  # HTTPException: whoever answers speaks no HTTP
-        return f"the heartbeat address cannot be reached ({type(error).__name__})"
+        return f"the heartbeat URL cannot be reached ({type(error).__name__})"
     return None
 
 

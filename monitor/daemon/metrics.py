@@ -68,9 +68,9 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield everything, as Prometheus reads it."""
-        yield _gauge("tablewatch_build_info", "The version that runs.", [((self.version,), 1)], ("version",))
-        yield _gauge("tablewatch_store_ok", "Whether the store takes what is found.", [((), self.store_ok)])
-        yield _gauge("tablewatch_tables_in_hand", "Tables that are claimed and not yet done.", [((), self.in_hand)])
+        yield _gauge("tablewatch_build_info", "Version of the running daemon.", [((self.version,), 1)], ("version",))
+        yield _gauge("tablewatch_store_ok", "Whether the store accepts writes.", [((), self.store_ok)])
+        yield _gauge("tablewatch_tables_in_hand", "Tables claimed and not yet finished.", [((), self.in_hand)])
         yield from self._of_workers()
         yield from self._of_config()
         yield from self._of_checks()
@@ -83,22 +83,28 @@ class Metrics(Collector):
         if pool is not None:
             states = [(("alive",), pool.alive), (("busy",), pool.busy), (("silent",), pool.silent)]
             yield _gauge(
-                "tablewatch_workers", "Worker processes; silent: nothing heard for a second.", states, ("state",)
+                "tablewatch_workers", "Worker processes by state; silent: no message for a second.", states, ("state",)
             )
 
     def _of_config(self) -> Iterator[Metric]:
         name = "tablewatch_config_last_reload_successful"
-        yield _gauge(name, "Whether the configuration on disk is the one in use.", [((), self.config_ok)])
+        yield _gauge(name, "Whether the configuration on disk is in use.", [((), self.config_ok)])
         if self.config_loaded_at is not None:
             name = "tablewatch_config_last_reload_success_timestamp_seconds"
-            yield _gauge(name, "When the configuration in use was loaded.", [((), self.config_loaded_at.timestamp())])
+            yield _gauge(
+                name, "Time at which the configuration in use was loaded.", [((), self.config_loaded_at.timestamp())]
+            )
 
     def _of_checks(self) -> Iterator[Metric]:
         with self._lock:
             outcomes = [((table, check, *rest), 1.0) for check, (table, *rest) in self._outcomes.items()]
             runs = dict(self._runs)
-        yield _gauge("tablewatch_check_outcome", "What a check found last (always 1; see outcome).", outcomes, _CHECK)
-        counter = CounterMetricFamily("tablewatch_checks", "Checks run since the start.", labels=("outcome", "reason"))
+        yield _gauge(
+            "tablewatch_check_outcome", "Last result of a check (always 1; see the outcome label).", outcomes, _CHECK
+        )
+        counter = CounterMetricFamily(
+            "tablewatch_checks", "Checks run since the daemon started.", labels=("outcome", "reason")
+        )
         for labels, number in runs.items():
             counter.add_metric(labels, number)
         yield counter
@@ -135,12 +141,12 @@ def serve(metrics: Metrics, address: str) -> Callable[[], None]:
 
 def _of_picture(picture: Picture) -> Iterator[Metric]:
     name = "tablewatch_scheduler_lag_seconds"
-    yield _gauge(name, "How long the table that waits longest has waited to be looked at.", [((), picture.lag_s)])
+    yield _gauge(name, "Longest time that a due table has waited to be checked.", [((), picture.lag_s)])
     counted = Counter((one.state.value, one.severity.value, one.kind.value) for one in picture.lasting)
     labels = ("state", "severity", "kind")
-    yield _gauge("tablewatch_incidents", "Incidents that last.", counted.items(), labels)
+    yield _gauge("tablewatch_incidents", "Open incidents.", counted.items(), labels)
     deliveries = [((state.value,), number) for state, number in picture.deliveries.items()]
-    yield _gauge("tablewatch_deliveries", "Alerts by how far they got.", deliveries, ("state",))
+    yield _gauge("tablewatch_deliveries", "Alerts by delivery state.", deliveries, ("state",))
 
 
 def _gauge(

@@ -54,7 +54,7 @@ class Notifier:
             try:
                 done = notify(project, self._store, self._clock.now(), remind=remind)
                 if done.stumbled:
-                    LOG.error("incidents that cannot be told: %d; 'tablewatch alert log' says which", done.stumbled)
+                    LOG.error("incidents that cannot be notified: %d; see 'tablewatch alert log'", done.stumbled)
                 self._remind_at = now + _REMIND_EVERY_S if remind else self._remind_at
             finally:  # what was decided before is sent, whatever is wrong with what comes now
                 self._dispatcher.step(project, self._store)
@@ -72,7 +72,7 @@ class Notifier:
         except Stop as error:
             self._report_at = self._clock.monotonic() + _REFUSED_S
             folder = project.config.report.weekly.keep
-            LOG.error("the weekly report cannot be kept in %s: %s; see report.weekly.keep", folder, error)
+            LOG.error("the weekly report cannot be written to %s: %s; see report.weekly.keep", folder, error)
 
     def flush(self, project: Project) -> None:
         """Decide and send without waiting for more of a group: for a daemon that leaves at once.
@@ -122,9 +122,9 @@ class Notifier:
                 try:
                     self._tell_one(project, self._untold[0])
                 except StoreConflict:
-                    LOG.info("another daemon told the operators the same")
+                    LOG.info("another daemon already notified the operators")
                 except StoreError as error:
-                    LOG.error("operators could not be told yet: %s", error)
+                    LOG.error("operators could not be notified yet: %s", error)
                     return
                 self._untold.popleft()
 

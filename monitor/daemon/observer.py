@@ -69,9 +69,9 @@ class Observer:
         self.metrics.workers = state
         if state.trouble != (before.trouble if before is not None else None):
             if state.trouble is None:
-                LOG.info("workers can be made again")
+                LOG.info("workers can be started again")
             else:
-                LOG.error("no worker can be made: %s", state.trouble)
+                LOG.error("no worker can be started: %s", state.trouble)
 
     def on_happened(self, happened: OperationalEvent) -> None:
         """Report the operators."""

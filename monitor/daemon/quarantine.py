@@ -58,7 +58,7 @@ class QuarantineTracker:
         with self._store.writing() as tx:
             crash = tx.daemons.count_crash(check_id, tx.schedule.clock(self._clock.now()), _rest_after)
         self._known[check_id] = crash
-        LOG.warning("check %s: it ended its worker (%s), crash %d", check_id, cause, crash.crashes)
+        LOG.warning("check %s: its worker process ended (%s), crash %d", check_id, cause, crash.crashes)
         if crash.crashes == _MOST:
             operational_event = OperationalEvent(
                 Operation.CHECK_QUARANTINED, check_id, cause, since=crash.last_crash_at, until=crash.until
@@ -94,6 +94,6 @@ def _rest_after(crashes: int) -> timedelta | None:
 
 
 def _rests(crash: Quarantine) -> Outcome:
-    text = "not run before {until}: it ended its worker {crashes} times in a row"
+    text = "not run before {until}: its worker process ended {crashes} times in a row"
     until = "" if crash.until is None else crash.until.isoformat(timespec="minutes")
     return unknown(UnknownReason.BUG, Message(text, {"until": until, "crashes": crash.crashes}))

@@ -1,4 +1,4 @@
-"""Answer standing statistics when they are due, each slot once, and never at a price that brings nothing for long.
+"""Answer scheduled queries when they are due, each slot once, and never at a price that brings nothing for long.
 
     claimed ──> may it be charged? ──> worker: can it be asked? ──> charge ──> worker: ask ──> store, slot ended
 
@@ -50,18 +50,16 @@ MOST_FREE_TRIES: Final = 5
 _BUSY_S: Final = 5.0
 _ACTOR: Final = "daemon"
 _LOST: Final = (
-    "it was charged and could not be computed; 'tablewatch doctor' says whether its table can be reached; it is asked "
-    "again more and more rarely"
+    "it was charged and could not be computed; 'tablewatch doctor' shows whether its table can be reached; it is "
+    "retried with increasing delay"
 )
-_NO_WORKER: Final = "the process that was to ask its table ended"
+_NO_WORKER: Final = "the process that was to query its table ended"
 _IN_PROGRESS: Final = "its request is in progress in another process; nothing was charged"
-_CHANGED: Final = (
-    "its slot was asked as another question under this name; from the next slot on it is asked as it is now"
-)
+_CHANGED: Final = "another query ran under this name in this slot; from the next slot on the current query runs"
 
 
 class ScheduledQueries:
-    """The standing statistics that a daemon answers. Used by the thread that works."""
+    """The scheduled queries that a daemon answers. Used by the thread that works."""
 
     def __init__(
         self,
@@ -151,7 +149,7 @@ class ScheduledQueries:
                 self._claims.end(leased_statistic.lease, leased_statistic.ends)
         except (StoreBusy, StoreUnavailable) as error:
             if self._problem is None:
-                LOG.error("statistics wait: %s", error)
+                LOG.error("scheduled queries wait: %s", error)
             self._problem = str(error)
             return self._waits_for_the_store(leased_statistic)
         self._problem = None
@@ -311,7 +309,7 @@ class ScheduledQueries:
         leased_statistic.ends = SlotState.DONE
         self.answered += 1
         LOG.info(
-            "statistic %s answered for %s: %s",
+            "scheduled query %s answered for %s: %s",
             leased_statistic.series,
             f"{leased_statistic.lease.slot:%Y-%m-%d %H:%MZ}",
             how,
@@ -339,7 +337,7 @@ class ScheduledQueries:
         if self._held_back.get(leased_statistic.series) == why:
             return
         self._held_back[leased_statistic.series] = why
-        LOG.warning("statistic %s is not answered: %s", leased_statistic.series, why)
+        LOG.warning("scheduled query %s is not answered: %s", leased_statistic.series, why)
         self._tell(
             OperationalEvent(Operation.STATISTIC_HELD, str(leased_statistic.series), why=why, since=self._clock.now())
         )

@@ -39,7 +39,7 @@ class Timetable:
             ValueError: the table has no schedule.
         """
         if table.schedule is None:
-            raise ValueError(f"table '{table.name}' has no schedule; expected one to make a timetable of")
+            raise ValueError(f"table '{table.name}' has no schedule; expected a schedule")
         return cls.of_name(table.name, table.schedule, zone=zone, jitter=jitter, catch_up=catch_up)
 
     @classmethod

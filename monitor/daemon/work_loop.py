@@ -291,7 +291,7 @@ class Work:
             self.questions.hear(leased_table, None)
         if leased_table is None or isinstance(leased_table, LeasedStatistic):
             return
-        LOG.warning("table %s: its worker ended (%s); its checks are run one by one", table, cause)
+        LOG.warning("table %s: its worker process ended (%s); its checks are run one by one", table, cause)
         leased_table.alone = True
         leased_table.deaths += 1
         if leased_table.deaths > _MOST_DEATHS:
@@ -340,7 +340,7 @@ class Work:
         if len(batch) > 1:
             return [result for pair in batch for result in self._conclude([pair])]
         held, _ = batch[0]
-        LOG.error("table %s: %s; its slot is given up", held.name, concluded.message)
+        LOG.error("table %s: %s; its run is skipped", held.name, concluded.message)
         self._claims.give_up(held.lease)
         return ()
 
@@ -357,13 +357,13 @@ class Work:
 
     def _is_well(self) -> None:
         if self.problem is not None:
-            LOG.info("the store takes what is found again")
+            LOG.info("the store accepts results again")
         self._pauses, self.problem = 0, None
 
     def _pause(self, error: StoreError) -> None:
         """Leave the store alone for a while: longer each time, half a minute at most."""
         if self.problem is None:
-            LOG.error("%s; nothing is lost, what was found is kept until the store takes it", error)
+            LOG.error("%s; no results are lost, they are kept in memory until the store accepts them", error)
         self.problem = str(error)
         self._resume_at = self._clock.monotonic() + min(_LONGEST_PAUSE_S, 2.0**self._pauses)
         self._pauses += 1

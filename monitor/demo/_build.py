@@ -104,7 +104,7 @@ def explained(folder: Path) -> Iterator[None]:
         why = _reason_of_engine(folder, error)
     else:
         return
-    raise DemoError(f"the demo in {folder} cannot be built: {why}; make room, or name another folder with --dir")
+    raise DemoError(f"the demo in {folder} cannot be built: {why}; free disk space, or name another folder with --dir")
 
 
 def _reason_of_engine(folder: Path, error: Exception) -> str:
@@ -127,13 +127,13 @@ def _make_room(folder: Path, *, replace: bool) -> None:
         return
     config = folder / "tablewatch.yaml"
     if not config.is_file() or _PROJECT not in config.read_text(encoding="utf-8", errors="replace").splitlines():
-        raise DemoError(f"{folder} is not empty and holds no demo; name another folder with --dir")
+        raise DemoError(f"{folder} is not empty and contains no demo; name another folder with --dir")
     databases = {f"{name}{end}" for name in _DATABASES for end in ("", *COMPANIONS)}
     others = sorted(path.name for path in folder.iterdir() if path.name not in _MADE | databases)
     if others:
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-        message = f"{folder} holds files that are no part of the demo: '{others[0]}'{more}"
+        message = f"{folder} contains files that are not part of the demo: '{others[0]}'{more}"
         raise DemoError(f"{message}; move them, or name another folder with --dir")
     if not replace:
-        raise DemoError(f"{folder} holds a demo already; replace it with --force, or name another folder with --dir")
+        raise DemoError(f"{folder} already contains a demo; replace it with --force, or name another folder with --dir")
     shutil.rmtree(folder)

@@ -71,7 +71,7 @@ NULLS = PlantedFault(
     interval=TWO_HOURLY,
     begins=at(3, "mon", "10:50"),
     ends=at(3, "tue", "09:50"),
-    story="a deploy lost the customer of every new order",
+    story="a deployment dropped the customer of every new order",
 )
 STALE_CUSTOMERS = PlantedFault(
     name="stale-customers",
@@ -99,7 +99,7 @@ TIMES_HUNDRED = PlantedFault(
     interval=TWO_HOURLY,
     begins=at(5, "fri", "09:50"),
     ends=at(5, "fri", "16:28"),
-    story="amounts arrived in sen instead of yen; no check looks at them, somebody in finance called",
+    story="amounts arrived in sen instead of yen; no check covers them, reported by the finance team",
 )
 TWICE_BUILT = PlantedFault(
     name="revenue-built-twice",

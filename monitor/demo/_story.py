@@ -59,22 +59,22 @@ class Story:
         """Print it. `program`: what the shell knows Tablewatch by."""
         demo, whole = self.demo, self.figures.whole
         days = f"{demo.start:%Y-%m-%d} to {demo.end:%Y-%m-%d}"
-        console.print(f"{demo.runs:,} checks were run from {days}; planted and found:\n")
-        columns = ("planted fault", "table", "went bad", "incident", "found by", ">TTD", ">TTR")
+        console.print(f"{demo.runs:,} checks were run from {days}; planted faults and detections:\n")
+        columns = ("planted fault", "table", "started", "incident", "found by", ">TTD", ">TTR")
         draw_table(console, columns, [_row(demo, fault, incident) for fault, incident in demo.found])
-        console.print("\nWhere a check cannot tell when data went bad, TTD counts from its last good run.")
+        console.print("\nIf a check cannot determine the start of a problem, TTD counts from its last passing run.")
         hours = whole.downtime / 3.6e9
         console.print(f"Data downtime {hours:.1f} h in {whole.n} incidents{self._cost()}.")
         for report in self.reports:
             console.print(f"Report: {report}")
         folder = shlex.quote(str(demo.folder))
-        console.print("\nGo on with:")
+        console.print("\nNext steps:")
         for command in _NEXT:
             console.print(f"  {program} -c {folder} {command}")
         console.print(f"\nRelease {self.held.name}: {self.held.word.value.upper()}: {self._why()}")
         console.print("From the hold to a file that passes the limits:")
         console.print(f"  {self.release_command(program)}", soft_wrap=True)
-        console.print("\nThe shop's data ends here: a check made now rightly finds it late.")
+        console.print("\nThe demo data ends here: a check run now correctly reports it as late.")
 
     def release_command(self, program: str = PROGRAM) -> str:
         """Return one line for a shell that approves a remedy of the release, and gives out what it makes."""

@@ -36,10 +36,10 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
         return
     yield from _not_created([name for name, one in declared.items() if (name, one.unit_name) not in kept])
     for flaw in audit.flaws:
-        hint = "see 'tablewatch budget verify'; nothing is granted until 'tablewatch budget resume --reason ...'"
+        hint = "see 'tablewatch budget verify'; queries are blocked until 'tablewatch budget resume --reason ...'"
         yield Finding(_LEDGER_SUBJECT, FindingStatus.ERROR, flaw.problem, hint)
     if (kept or audit.entries) and not audit.flaws:
-        held = f"{count(len(kept), 'budget')}; every entry of the ledger follows from the last ({audit.entries:,})"
+        held = f"{count(len(kept), 'budget')}; the hash chain of the ledger is intact ({audit.entries:,})"
         yield Finding(_LEDGER_SUBJECT, FindingStatus.OK, held)
         yield from _anchor(project.ledger_anchor, file)
     for group in groups:
@@ -48,14 +48,17 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
 
 def _not_created(names: Iterable[str]) -> Iterator[Finding]:
     for name in names:
-        message = f"the budget of {name} is declared and was not created: it pays for nothing yet"
+        message = f"the budget of {name} is declared but not created, so it cannot be used yet"
         yield Finding(_LEDGER_SUBJECT, FindingStatus.WARNING, message, f"tablewatch budget create {name}")
 
 
 def _anchor(anchor: Path, store: Path | None) -> Iterator[Finding]:
     """Return when the store and its anchor are on one disk, where both can be brought back from one old copy."""
     if store is not None and anchor.exists() and anchor.stat().st_dev == store.stat().st_dev:
-        message = f"the anchor, {anchor}, is on the same disk as the store: an old copy of both would not be noticed"
+        message = (
+            f"the anchor, {anchor}, is on the same disk as the store: restoring an old copy of both would not "
+            "be detected"
+        )
         yield Finding(
             _LEDGER_SUBJECT, FindingStatus.WARNING, message, "put it on another disk: 'ledger_anchor' under 'storage'"
         )
@@ -65,7 +68,7 @@ _STATISTICS_SUBJECT = "statistics"
 
 
 def examine_statistics(loaded: Loaded) -> Iterator[Finding]:
-    """Examine each standing statistic whose budget was created; nothing where none is declared. No table is read."""
+    """Examine each scheduled query whose budget was created; nothing where none is declared. No table is read."""
     project = Project(loaded)
     url = project.config.storage.url
     if not AnswerSeries.configured(project.config):
@@ -85,20 +88,22 @@ def examine_statistics(loaded: Loaded) -> Iterator[Finding]:
     well = [state for state in states if state.left and state.word is not StatisticWord.NOT_ANSWERED]
     if well:
         first = min(well, key=lambda one: one.left or 0)
-        lasts = f"{first.series}, the first to run out of budget, has {count(first.left or 0, 'answer')} left"
+        lasts = f"{first.series}, which runs out of budget first, has {count(first.left or 0, 'answer')} left"
         yield Finding(
             _STATISTICS_SUBJECT,
             FindingStatus.OK,
-            f"{count(len(well), 'standing statistic')} answered or waiting; {lasts}",
+            f"{count(len(well), 'scheduled query')} active; {lasts}",
         )
 
 
 def _silent(states: Sequence[StatisticState]) -> Iterator[Finding]:
     for state in states:
         if state.word is StatisticWord.SPENT:
-            message = f"{state.series} is not answered any more: less is left of its budget than it costs"
-            hint = f"raise the total with 'tablewatch budget change {state.series.table}', or take the statistic out"
+            message = f"{state.series} no longer runs: its remaining budget is less than its cost"
+            hint = (
+                f"raise the total with 'tablewatch budget change {state.series.table}', or remove the scheduled query"
+            )
             yield Finding(_STATISTICS_SUBJECT, FindingStatus.WARNING, message, hint)
         elif state.word is StatisticWord.NOT_ANSWERED and state.slot is not None:
             message = f"{state.series} was not answered for {state.slot.slot:%Y-%m-%d %H:%MZ}"
-            yield Finding(_STATISTICS_SUBJECT, FindingStatus.WARNING, message, "the daemon's journal says why")
+            yield Finding(_STATISTICS_SUBJECT, FindingStatus.WARNING, message, "see the log of the daemon")

@@ -47,7 +47,7 @@ def expectations_exist(loaded: Loaded) -> Iterator[Problem]:
     try:
         answers = validate(declared)
     except (ChildProcessError, TimeoutError) as error:
-        yield Problem(NOT_CHECKED, f"Great Expectations could not be asked about the expectations: {error}")
+        yield Problem(NOT_CHECKED, f"the expectations could not be validated with Great Expectations: {error}")
         return
     for (path, _, _), answer in zip(places, answers, strict=True):
         if answer is not None:
@@ -88,7 +88,7 @@ def signatures_have_a_key(loaded: Loaded) -> Iterator[Problem]:
         for index, check in enumerate(table.checks):
             if check.keeps:
                 message = (
-                    f"{table.name}.{check.name} keeps signatures of rows, and a store on PostgreSQL has no key for them"
+                    f"{table.name}.{check.name} stores signatures of rows, which needs a signature key on PostgreSQL"
                 )
                 hint = (
                     "set storage.signature_key to a long random text, the same for every daemon, from the environment "
@@ -112,11 +112,11 @@ def unchecked_tables(config: Config) -> Iterator[Problem]:
         return
     hint = "add some under 'checks' of the table"
     if len(names) == len(config.tables):
-        yield Problem("config.no_checks", "no table has a check, so nothing is watched", hint=hint)
+        yield Problem("config.no_checks", "no table has a check, so nothing is monitored", hint=hint)
         return
     text = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     has = "has" if len(names) == 1 else "have"
-    yield Problem("config.no_checks", f"{text} {has} no checks, so nothing is watched there", hint=hint)
+    yield Problem("config.no_checks", f"{text} {has} no checks, so they are not monitored", hint=hint)
 
 
 def domains_are_clear(loaded: Loaded) -> Iterator[Problem]:
@@ -143,7 +143,7 @@ def unclear_domains(loaded: Loaded, path: Sequence[str | int]) -> Iterator[Probl
         if not numbers or len(numbers) != 2 or len(values) != 2 or abs(numbers[1] - numbers[0]) <= 1:
             continue
         low, high = sorted(numbers)
-        message = f"domain of '{column}': does [{numbers[0]}, {numbers[1]}] mean all its values, or its limits?"
+        message = f"domain of '{column}': [{numbers[0]}, {numbers[1]}] is ambiguous: all values, or limits?"
         whole = isinstance(low, int) and isinstance(high, int)
         cells = f"; its whole numbers from {low} to {high}, to count by: {{range: [{low}, {high}]}}" if whole else ""
         limits = f"; its limits, to sum and average within: {{low: {low}, high: {high}}}"

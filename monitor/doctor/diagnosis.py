@@ -45,7 +45,7 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
     except Stop as stop:
         first = stop.problems[0]
         if first.code == "config.not_found" and invocation.config_path is None:
-            message = "there is none here; only the installation was examined"
+            message = "no configuration here; only the installation was checked"
             return [
                 *findings,
                 *examine_clock(now, None),
@@ -69,7 +69,7 @@ def examine_installation() -> Iterator[Finding]:
         mine = metadata.distribution("tablewatch")
     except metadata.PackageNotFoundError:
         hint = "install it: pip install tablewatch, or pip install -e . in a checkout"
-        message = "tablewatch runs without being installed, so its requirements are not on record"
+        message = "tablewatch is not installed as a package, so its requirements cannot be checked"
         yield Finding("installation", FindingStatus.UNKNOWN, message, hint)
         yield from _rooms(owner=None)
         return
@@ -81,13 +81,13 @@ def examine_installation() -> Iterator[Finding]:
 def examine_clock(now: datetime, newest: datetime | None) -> Iterator[Finding]:
     """Examine that the clock is not behind this installation, nor behind what is stored."""
     installed = datetime.fromtimestamp(Path(monitor.__file__).stat().st_mtime, UTC)
-    hint = "set the machine's clock; incidents need honest times"
+    hint = "set the system clock; incidents need correct times"
     for what, moment in (("tablewatch was installed", installed), ("the newest stored run was made", newest)):
         if moment is not None and now < moment - _SKEW:
             message = f"the clock says {_minute(now)}, but {what} at {_minute(moment)}"
             yield Finding("clock", FindingStatus.ERROR, message, hint)
             return
-    yield Finding("clock", FindingStatus.OK, f"{_minute(now)}, not behind anything known")
+    yield Finding("clock", FindingStatus.OK, f"{_minute(now)}, later than all recorded times")
 
 
 def examine_files(loaded: Loaded) -> Iterator[Finding]:
@@ -95,12 +95,12 @@ def examine_files(loaded: Loaded) -> Iterator[Finding]:
     for path in loaded.files:
         mode = path.stat().st_mode
         if mode & stat.S_IWOTH:
-            yield Finding("files", FindingStatus.ERROR, f"{path} may be changed by everybody", f"chmod o-w {path}")
+            yield Finding("files", FindingStatus.ERROR, f"{path} is world-writable", f"chmod o-w {path}")
         elif mode & stat.S_IROTH and _holds_password(loaded.texts.texts[str(path)]):
-            hint = f"put it in a variable, ${{NAME}}, or chmod o-r {path}"
-            yield Finding("files", FindingStatus.WARNING, f"{path} holds a password and may be read by everybody", hint)
+            hint = f"use an environment variable, ${{NAME}}, or chmod o-r {path}"
+            yield Finding("files", FindingStatus.WARNING, f"{path} contains a password and is world-readable", hint)
         else:
-            yield Finding("files", FindingStatus.OK, f"{path} is safe from others")
+            yield Finding("files", FindingStatus.OK, f"{path} has safe permissions")
 
 
 def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
@@ -115,7 +115,7 @@ def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
         parent = next(one for one in (file.absolute().parent, *file.absolute().parents) if one.exists())
         writable = os.access(parent, os.W_OK)
         message = (
-            f"{file} is not there yet; the first check makes it" if writable else f"{parent} may not be written to"
+            f"{file} does not exist yet; the first check creates it" if writable else f"{parent} may not be written to"
         )
         yield Finding("store", FindingStatus.OK if writable else FindingStatus.ERROR, message)
         return
@@ -129,11 +129,11 @@ def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
         yield Finding("store", FindingStatus.ERROR, str(error))
         return
     for discrepancy in wrong:
-        message = f"incident {discrepancy.incident_id} is not what its events say: {discrepancy.problem}"
-        yield Finding("store", FindingStatus.ERROR, message, "keep a copy of the store and report it")
+        message = f"incident {discrepancy.incident_id} does not match its events: {discrepancy.problem}"
+        yield Finding("store", FindingStatus.ERROR, message, "back up the store and report this as a bug")
     if not wrong:
         held = f"{count(counts.runs, 'run')}, {count(counts.incidents, 'incident')}"
-        yield Finding("store", FindingStatus.OK, f"{store.name} is whole and agrees with its events: {held}")
+        yield Finding("store", FindingStatus.OK, f"{store.name} is intact and consistent with its events: {held}")
     if newest is not None:
         yield newest
 
@@ -155,10 +155,10 @@ def examine_disks(loaded: Loaded) -> Iterator[Finding]:
         free = shutil.disk_usage(folder).free
         if free < _NO_ROOM:
             message = f"the disk of {folder} ({what}) is full: {free / 1e6:.1f} MB are free"
-            yield Finding("disk", FindingStatus.ERROR, message, "make room; until then nothing new can be written")
+            yield Finding("disk", FindingStatus.ERROR, message, "free disk space; nothing can be written until then")
         elif free < _LITTLE_ROOM:
             message = f"the disk of {folder} ({what}) is almost full: {free / 1e6:.0f} MB are free"
-            yield Finding("disk", FindingStatus.WARNING, message, "make room")
+            yield Finding("disk", FindingStatus.WARNING, message, "free disk space")
         else:
             yield Finding("disk", FindingStatus.OK, f"{free / 1e9:.1f} GB are free for {what}")
 
@@ -183,7 +183,7 @@ def examine_sources(loaded: Loaded) -> Iterator[Finding]:
             continue
         yield from (Finding(subject, FindingStatus.ERROR, message) for message in missing)
         if not missing:
-            yield Finding(subject, FindingStatus.OK, f"holds {count(there, 'table')}, {len(tables)} of them watched")
+            yield Finding(subject, FindingStatus.OK, f"holds {count(there, 'table')}, {len(tables)} of them monitored")
 
 
 def _python(required: str) -> Finding:
@@ -217,9 +217,7 @@ def _dependencies(requirements: Sequence[Requirement]) -> Iterator[Finding]:
             yield Finding("dependencies", FindingStatus.ERROR, message, f"pip install '{current_requirement}'")
             fine = False
     if fine:
-        yield Finding(
-            "dependencies", FindingStatus.OK, f"{count(len(current_requirements), 'requirement')} within their bounds"
-        )
+        yield Finding("dependencies", FindingStatus.OK, f"{count(len(current_requirements), 'requirement')} satisfied")
 
 
 def _rooms(owner: str | None) -> Iterator[Finding]:
@@ -234,12 +232,14 @@ def _rooms(owner: str | None) -> Iterator[Finding]:
         others = sorted({name for name in owners.get(room, []) if owner is None or name != owner})
         if others:
             message = f"package '{room}' also belongs to {', '.join(others)}"
-            hint = "install tablewatch in a virtual environment of its own"
+            hint = "install tablewatch in a separate virtual environment"
             yield Finding("rooms", FindingStatus.ERROR, message, hint)
             fine = False
     if fine:
         house = Path(monitor.__file__).parents[1]
-        yield Finding("rooms", FindingStatus.OK, f"all {len(_ALL_ROOMS)} rooms lie in {house} and have one owner")
+        yield Finding(
+            "rooms", FindingStatus.OK, f"all {len(_ALL_ROOMS)} packages are in {house} and belong to one distribution"
+        )
 
 
 def _holds_password(text: str) -> bool:

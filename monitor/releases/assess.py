@@ -49,7 +49,7 @@ class Assessed:
             return f"{said}; as it is: {worst.message}" if worst is not None and broken else said
         if worst is not None and broken:
             return str(worst.message)
-        return self.state.said or "every limit was evaluated, and holds"
+        return self.state.said or "all limits were evaluated and met"
 
     @property
     def exit_code(self) -> ExitCode:

@@ -50,10 +50,10 @@ def check_epsilon(decisions: ReleaseDecisions, plan: TreatmentPlan) -> None:
     limit = case.release.limits.epsilon
     unchanged = [name for name in plan.columns if name not in remedy.columns]
     if limit is None:
-        raise _not_proved("the release has no limit on epsilon, by which alone a randomised table can be judged")
+        raise _not_proved("the release has no limit on epsilon, which is required for a randomised table")
     if unchanged:
         raise _not_proved(
-            f"the release has a limit on epsilon, and no epsilon holds: unchanged leave {', '.join(unchanged)}"
+            f"the release has a limit on epsilon, and no epsilon is guaranteed: not randomised: {', '.join(unchanged)}"
         )
     if remedy.epsilon is not None and remedy.epsilon > limit:
         raise _not_proved(f"'{plan.name}' costs epsilon {remedy.epsilon:f}; the release allows {limit:f}")
@@ -74,7 +74,7 @@ def check_spent(case: ReleaseColumns, plan: TreatmentPlan, tx: ReadTransaction) 
     spent = _spent(case, tx)
     if spent and (remedy.epsilon is None or spent + remedy.epsilon > limit):
         raise _not_proved(
-            f"earlier exports of the table cost epsilon {spent:f} already, and all together may cost {limit:f}"
+            f"earlier exports of the table cost epsilon {spent:f} already, and the total limit is {limit:f}"
         )
 
 
@@ -100,7 +100,7 @@ def _spent(case: ReleaseColumns, tx: ReadTransaction) -> Decimal:
 
 
 def _not_proved(message: str) -> Stop:
-    return Stop(ExitCode.FAILED, Problem("release.not_proved", message, hint="nothing was given out, or charged"))
+    return Stop(ExitCode.FAILED, Problem("release.not_proved", message, hint="nothing was exported or charged"))
 
 
 def charge_randomised(decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor: str) -> None:
@@ -115,7 +115,7 @@ def charge_randomised(decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor
     data_set = DataSet.of(case.project, case.release.table)
     remedy = cast("Randomise", plan.remedy)
     if remedy.epsilon is None:
-        message = f"'{plan.name}' does not say its epsilon beforehand, so it cannot be charged; give it 'epsilon'"
+        message = f"'{plan.name}' has no fixed epsilon, so it cannot be charged; set 'epsilon'"
         raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message))
     price = nano(remedy.epsilon)
     terms = data_set.terms
@@ -144,8 +144,8 @@ def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None
     remedy, declared = cast("Randomise", plan.remedy), terms.declared
     if declared.adjacency is not Adjacency.SUBSTITUTE:
         message = (
-            f"'{plan.name}' tells how many rows there are, so its epsilon holds of records that differ ('substitute'), "
-            f"and the budget is of records that come and go ('{declared.adjacency}')"
+            f"'{plan.name}' reveals the number of rows, so its epsilon applies to 'substitute' neighbours, and the "
+            f"budget is declared for ('{declared.adjacency}')"
         )
         raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint="declare the budget as 'substitute'"))
     if remedy.rows_per_unit < declared.rows_per_unit:
@@ -157,10 +157,14 @@ def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None
         raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
     if declared.unit and declared.unit != (case.release.person_key,):
         message = (
-            f"the budget protects each {declared.unit_name}, of which answers count so many rows and no more; a table "
-            "leaves with all rows, which are only counted where the release names that column as its person"
+            f"the budget limits the rows per {declared.unit_name}; a table is published with all rows, so the "
+            "release must name that column as its person key"
         )
-        hint = f"person_key: {declared.unit[0]}" if len(declared.unit) == 1 else "a budget for each row, or one column"
+        hint = (
+            f"person_key: {declared.unit[0]}"
+            if len(declared.unit) == 1
+            else "declare the budget per row, or for one column"
+        )
         raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
 
 
@@ -202,7 +206,7 @@ def _figures(group: Mapping[str, Any]) -> Mapping[str, Any]:
 def _check_limit(case: ReleaseColumns, name: str, statistic: "Statistic") -> None:
     limit = case.release.limits.epsilon
     if limit is None or statistic.epsilon is None or statistic.epsilon > limit:
-        raise _not_proved(f"'{name}' costs more epsilon than the release allows, or says none; its limit is {limit}")
+        raise _not_proved(f"'{name}' has no epsilon, or more than the release allows; its limit is {limit}")
 
 
 def _label(value: Json) -> str:

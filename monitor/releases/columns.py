@@ -45,8 +45,8 @@ class ReleaseColumns:
         release = releases[name]
         (target,) = targets_of(project, {release.table: ()})
         if not release.columns:
-            message = f"release '{name}' does not say what its columns say of persons"
-            raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint="give it 'columns'"))
+            message = f"release '{name}' has no column classification"
+            raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint="add 'columns'"))
         folder = Path(project.loaded.place("releases", name).file).parent
         return cls(name, release, target, folder, project.signature_key(), project)
 

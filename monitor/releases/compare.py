@@ -35,7 +35,7 @@ REFUSED: Final = "refused"
 NOT_TRIED: Final = "not-tried"
 ANSWERS: Final = "answers"
 CRASHED: Final = "crashed"
-LABEL: Final = "computed from the protected table, not a private release"
+LABEL: Final = "computed from the protected table, not a privacy-preserving release"
 _DIGITS: Final = 2
 _STEPS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """The shares to which the change of an analysis is rounded; nearer to 0 it is 0, and beyond the last one the last."""
@@ -303,10 +303,12 @@ def _recommended(tried: Sequence[RemedyTrial], *, sampled: bool) -> tuple[str | 
         if remedy_trial.status == HOLDS and remedy_trial.kind == RemedyKind.TABLE.value
     ]
     if not holding:
-        return None, "no remedy keeps every limit; allow suppression, declare hierarchies, or ask for less"
+        return None, "no remedy meets every limit; allow suppression, declare hierarchies, or relax the limits"
     as_it_is = next((remedy_trial for remedy_trial in holding if remedy_trial.name == AS_IT_IS), None)
     if as_it_is is not None:
-        return AS_IT_IS, f"the {'sample' if sampled else 'table'} keeps every limit as it is"
+        return AS_IT_IS, f"the {'sample' if sampled else 'table'} meets every limit untreated"
     best = min(holding, key=lambda remedy_trial: (remedy_trial.mean_loss or 0.0, remedy_trial.suppressed or 0))
-    reason = f"of {len(holding)} that keep every limit it loses least: {best.mean_loss or 0.0:.0f} % on average"
-    return best.name, reason if len(holding) > 1 else "it is the only one that keeps every limit"
+    reason = (
+        f"lowest information loss of {len(holding)} that meet every limit: {best.mean_loss or 0.0:.0f} % on average"
+    )
+    return best.name, reason if len(holding) > 1 else "the only one that meets every limit"

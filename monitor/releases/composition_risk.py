@@ -103,24 +103,24 @@ class ExportComparison:
         for name, many in self.few_values.items():
             if many:
                 yield (
-                    f"together with all earlier exports it leaves {_persons(many)} with fewer than {promises.l:g} "
+                    f"combined with all earlier exports, {_persons(many)} with fewer than {promises.l:g} "
                     f"possible values of {name}"
                 )
         for name, far in self.distances.items():
             if promises.t is not None and far > promises.t + T_SLACK:
                 yield (
-                    f"together with earlier exports a joined group is {far:.4g} away from the table in {name}; "
-                    f"{promises.t:g} was promised"
+                    f"combined with earlier exports, a joint class is {far:.4g} away from the table in {name}; "
+                    f"{promises.t:g} is the limit"
                 )
         for name in self.values_unknown:
             yield (
-                f"the sensitive values of export {name} are not remembered, since an earlier version made it, so l "
-                "cannot be compared"
+                f"the sensitive values of export {name} were not recorded by the version that made it, so l cannot "
+                "be compared"
             )
         if self.reclassified:
             yield (
-                f"{', '.join(self.reclassified)} left with an earlier export of the table as another class of column; "
-                "a column has one classification over all releases"
+                f"{', '.join(self.reclassified)} was published in an earlier export with another classification; a "
+                "column must have the same classification in all releases"
             )
 
     def as_json(self) -> dict[str, Json]:
@@ -144,14 +144,14 @@ def describe_exposure(values: Mapping[str, Json]) -> str:
     """Describe what an exposure as plain data says; nothing where people are in both, and nobody is exposed."""
     both, alone = values["persons_exposed"], values["persons_left_over"]
     if not isinstance(both, int) or not isinstance(alone, int):
-        return "it cannot be compared, since they do not tell the same people apart"
+        return "it cannot be compared, since the exports use different person keys"
     parts = []
     if both:
-        parts.append(f"it leaves {_persons(both)} in small groups")
+        parts.append(f"it leaves {_persons(both)} in groups below the limit")
     if alone:
-        parts.append(f"its difference singles out {_persons(alone)} who are in one of them only")
+        parts.append(f"the difference identifies {_persons(alone)} who are in only one of them")
     if values.get("persons_in_both") == 0:
-        parts.append("nobody is in both, unless the person key is written otherwise in one of them")
+        parts.append("nobody is in both, unless the person key has a different format in one of them")
     return " and ".join(parts)
 
 
@@ -225,7 +225,7 @@ def _names(event: ReleaseEvent, word: str) -> Sequence[str]:
 
 def describe_joint_exposure(many: int) -> str:
     """Format whom all exports together expose."""
-    return f"together with all earlier exports it leaves {_persons(many)} in small groups"
+    return f"combined with all earlier exports, {_persons(many)} are in groups below the limit"
 
 
 def check_exposures(case: ReleaseColumns, export_comparison: ExportComparison) -> None:
@@ -238,23 +238,23 @@ def check_exposures(case: ReleaseColumns, export_comparison: ExportComparison) -
     for one in export_comparison.earlier or ():
         _check_exposure(case, one, k)
     for seen in export_comparison.together():
-        raise _exposes(case, seen, "treat it as those exports were treated")
+        raise _exposes(case, seen, "use the same treatment as for those exports")
 
 
 def _check_exposure(case: ReleaseColumns, composition_risk: CompositionRisk, k: int) -> None:
     if (composition_risk.intersected, composition_risk.left_over) == (0, 0):
         return
     text = (
-        f"it cannot be compared with export {composition_risk.name}: that one, or this, tells people apart by no or by "
-        "another column, under another key, or has rows that name nobody"
+        f"it cannot be compared with export {composition_risk.name}: one of the two has no person key, a different "
+        "person key or signature key, or rows without a person"
     )
     if composition_risk.intersected is not None:
         text = f"together with export {composition_risk.name} {describe_exposure(composition_risk.as_json())}; k is {k}"
-    raise _exposes(case, text, "treat it as that export was treated")
+    raise _exposes(case, text, "use the same treatment as for that export")
 
 
 def _exposes(case: ReleaseColumns, current_text: str, hint: str) -> Stop:
-    text = f"{hint}; or say 're_release: warn' in the release"
+    text = f"{hint}; or set 're_release: warn' in the release"
     return Stop(ExitCode.FAILED, Problem("release.exposes", f"'{case.name}' is refused: {current_text}", hint=text))
 
 

@@ -99,7 +99,7 @@ class ReleaseDecisions:
         kinds = kinds_of(case)
         plan = find_plan(case, remedy, kinds)
         if plan.kind is not RemedyKind.TABLE and case.release.limits.epsilon is None:
-            message = f"release '{case.name}' has no limit on epsilon, by which alone '{remedy}' can be judged"
+            message = f"release '{case.name}' has no limit on epsilon, which '{remedy}' requires"
             raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message, hint="limits: {epsilon: 1.0}"))
         _check_classified(case, kinds)
         check_one_classification(case)
@@ -143,7 +143,7 @@ class ReleaseDecisions:
         said = _plain(by)
         owner = case.owner
         if owner is not None and said in {_plain(owner), *_also_called(owners.get(owner))}:
-            message = f"'{by}' owns '{case.release.table}', and nobody approves a release of a table of his own"
+            message = f"'{by}' owns '{case.release.table}'; the owner of a table cannot approve its release"
             raise Stop(ExitCode.USAGE, Problem("release.own_table", message, hint=_whom(entries)))
         if entries and not any(said in names for names in entries.values()):
             message = f"'{by}' is not one of the approvers of release '{case.name}'"
@@ -151,8 +151,8 @@ class ReleaseDecisions:
 
 
 def _not_trusted(problem: str) -> Stop:
-    message = f"the record of releases cannot be trusted: {problem}; nothing was given out"
-    hint = "restore a backup; or look at 'tablewatch budget verify', then 'tablewatch budget resume --reason WHY'"
+    message = f"the record of releases cannot be trusted: {problem}; nothing was exported"
+    hint = "restore a backup; or review 'tablewatch budget verify', then run 'tablewatch budget resume --reason WHY'"
     return Stop(ExitCode.FAILED, Problem("release.record", message, hint=hint))
 
 
@@ -176,8 +176,8 @@ def _check_classified(case: ReleaseColumns, kinds: Mapping[str, object]) -> None
     gone = [name for name in (*case.release.columns, case.release.person_key) if name is not None and name not in kinds]
     if silent or gone:
         text = f"does not classify {', '.join(silent)}" if silent else f"names {', '.join(gone)}, which is not there"
-        message = f"release '{case.name}' {text}, so nobody can approve it"
-        hint = f"mend its 'columns'; each of '{case.release.table}' is one of {', '.join(ColumnClass)}"
+        message = f"release '{case.name}' {text}, so it cannot be approved"
+        hint = f"correct its 'columns'; each of '{case.release.table}' is one of {', '.join(ColumnClass)}"
         raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint=hint))
 
 
@@ -201,4 +201,4 @@ def _whom(entries: Mapping[str, set[str]]) -> str:
 
 def _check_note(note: str) -> None:
     if not note.strip() or len(note) > _LONGEST:
-        raise Stop(ExitCode.USAGE, Problem("release.no_note", "--note is empty or too long; write why"))
+        raise Stop(ExitCode.USAGE, Problem("release.no_note", "--note is empty or too long; write the reason"))

@@ -82,11 +82,12 @@ def state_of(case: ReleaseColumns, columns: Sequence[str]) -> TableDigest:
         gone = [name for name in columns if name not in table.columns]
         if gone:
             message = f"'{case.place.name}' has no column {', '.join(gone)}, which the release classifies"
-            raise Stop(ExitCode.USAGE, Problem(COLUMN_GONE, message, hint="mend the release's 'columns'"))
+            raise Stop(ExitCode.USAGE, Problem(COLUMN_GONE, message, hint="correct the release's 'columns'"))
         hashed = row_hash([table[name] for name in columns], source.dialect)
         if hashed is None:
             message = (
-                f"{source.dialect} has no hash of rows that Tablewatch knows, so no approval can be bound to a table"
+                f"{source.dialect} has no row hash supported by Tablewatch, so an approval cannot be bound to "
+                "the content of a table"
             )
             raise Stop(ExitCode.NOT_EVALUATED, Problem("release.no_hash", message, hint="export the table to Parquet"))
         rows = table.select(hashed=hashed)

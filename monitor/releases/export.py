@@ -89,7 +89,7 @@ def _check_target(out: Path) -> None:
     elif not os.access(out.parent, os.W_OK | os.X_OK):
         text = "lies in a folder that cannot be written"
     if text is not None:
-        message = f"'{out}' {text}; nothing was given out, and no export is on record"
+        message = f"'{out}' {text}; nothing was exported, and no export was recorded"
         raise Stop(ExitCode.USAGE, Problem("release.target", message, hint="name another file"))
 
 
@@ -172,7 +172,7 @@ class _Answers:
             suppressed=0,
             columns=tuple(map(str, self._frame.columns)),
             reached={"noise": self._told.answer["noise"], "request_id": self._told.request_id},
-            question="none: no question to the file proves its noise, which the ledger has on record",
+            question="none: the noise cannot be verified from the file; it is recorded in the ledger",
             lost={},
             epsilon=self._told.epsilon,
         )
@@ -197,7 +197,7 @@ def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
 
 def _of_earlier(event: ReleaseEvent, earlier: Any) -> list[str]:
     if earlier is None:
-        return ["without 'person_key', later exports cannot be compared with this one, and will be held"]
+        return ["without 'person_key', later exports cannot be compared with this one and will be put on hold"]
     parts = [(one["export"], describe_exposure(one)) for one in earlier]
     notes = [f"together with export {name} {why}" for name, why in parts if why]
     together, elsewhere = (event.body[word] for word in ("together", "persons_elsewhere"))

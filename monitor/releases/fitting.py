@@ -41,7 +41,7 @@ def _same_tables(loaded: Loaded, project: Project) -> Iterator[Problem]:
         budgets = [budget for budget in config.budgets if budget in names]
         for other in budgets[1:]:
             message = f"'{other}' and '{budgets[0]}' are the same table, which has one budget"
-            yield loaded.problem(("budgets", other), "config.two_budgets", message, "leave one of them out")
+            yield loaded.problem(("budgets", other), "config.two_budgets", message, "remove one of them")
         releases = {key: release for key, release in config.releases.items() if release.table in names}
         for classes in two_classes(releases):
             place = ("releases", classes.release, "columns", classes.column)
@@ -61,7 +61,7 @@ def _unfit(loaded: Loaded, case: ReleaseColumns) -> Iterator[Problem]:
     for number, recipe in enumerate(case.release.remedies):
         found = plan_of(case, recipe, kinds)
         if isinstance(found, RemedyNotUsable):
-            message = f"remedy '{found.name}' of release '{case.name}' cannot be tried: {found.why}"
+            message = f"remedy '{found.name}' of release '{case.name}' cannot be evaluated: {found.why}"
             yield loaded.problem((*place, "remedies", number), "config.remedy", message)
 
 

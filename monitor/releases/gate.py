@@ -53,7 +53,7 @@ class ExportPermission:
 
     def _check_standing(self, now: ReleaseStanding) -> None:
         if now.decision is not ReleaseDecision.APPROVED or now.event != self.found.event:
-            message = f"'{self.decisions.case.name}' is not approved any more: {now.said}"
+            message = f"'{self.decisions.case.name}' is no longer approved: {now.said}"
             raise _held("release.not_approved", message, "")
 
 
@@ -65,7 +65,7 @@ def check_same_table(decisions: ReleaseDecisions) -> TableDigest:
     """
     case, found = decisions.case, decisions.standing()
     columns = _of_approval(found, "columns")
-    note = "the table is not what it was when it was approved"
+    note = "the table has changed since the approval"
     try:
         state = state_of(case, columns)
         if state.fingerprint == found.state:
@@ -75,7 +75,7 @@ def check_same_table(decisions: ReleaseDecisions) -> TableDigest:
             raise
         note = stop.problems[0].message
     decisions.hold(note=note)
-    hint = "look at it again: 'tablewatch release compare', then approve"
+    hint = "review it with 'tablewatch release compare', then approve it again"
     raise _held("release.table_changed", f"'{case.name}' is on hold: {note}", hint)
 
 
@@ -100,7 +100,7 @@ def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPerm
     plan = find_plan(case, remedy, kinds)
     _check_declared(decisions, found, plan)
     new = sorted(set(kinds) - set(_of_approval(found, "table_columns")))
-    notes = [f"column {', '.join(new)} appeared after the approval and did not leave"] if new else []
+    notes = [f"column {', '.join(new)} was added after the approval and is not exported"] if new else []
     return ExportPermission(decisions, found, plan, notes, PersonRegistry.of(decisions, state))
 
 
@@ -125,9 +125,9 @@ def _check_declared(decisions: ReleaseDecisions, release_standing: ReleaseStandi
         case, plan
     ):
         return
-    note = f"what '{plan.name}' does is declared otherwise than when it was approved: a hierarchy, or the budget"
+    note = f"what '{plan.name}' does has changed since the approval: a hierarchy, or the budget"
     decisions.hold(note=note)
-    hint = "look at it again: 'tablewatch release compare', then approve"
+    hint = "review it with 'tablewatch release compare', then approve it again"
     raise _held("release.remedy_changed", f"'{case.name}' is on hold: {note}", hint)
 
 

@@ -87,9 +87,12 @@ def too_alike(
             told = escape_frame(frame[[name]], out)[name]
             least = _least_diverse(numbers, told)
             if limits.l is not None and least < limits.l:
-                yield f"rows that a pseudonym links tell too much: {least} of {limits.l:g} values of {name} in a group"
+                yield (
+                    f"rows linked by a pseudonym violate l-diversity: {least} of {limits.l:g} values of {name} in "
+                    "a group"
+                )
             if limits.t is not None and (far := _farthest(numbers, told, references[name])) > limits.t + T_SLACK:
-                yield f"rows that a pseudonym links tell too much: a group is {far:.4g} away in {name}"
+                yield f"rows linked by a pseudonym violate t-closeness: a class is {far:.4g} away in {name}"
 
 
 def _least_diverse(numbers: Sequence[int], column: "pd.Series[Any]") -> int:

@@ -33,7 +33,7 @@ def person_level_k(
     """Count the persons in each class.
 
     Args:
-        people: of each row, the person; NULL where nobody is named.
+        people: of each row, the person; NULL where none.
         classes: of each row, in the same order, the quasi-identifiers as they leave; NULL is a value of its own.
         k: persons among whom everybody hides, at least.
         linked: whether the output tells which rows are of one person.

@@ -258,8 +258,8 @@ class PersonRegistry:
         return _records(self.table.exports(tx))
 
     def _overtaken(self) -> Stop:
-        message = f"another export of '{self.decisions.case.release.table}' ended while this one was made"
-        hint = "export again: it is compared with that one then"
+        message = f"another export of '{self.decisions.case.release.table}' finished while this one was running"
+        hint = "run the export again; it will be compared with that one"
         return Stop(ExitCode.FAILED, Problem("release.overtaken", message, hint=hint))
 
     def _check_first(self) -> None:
@@ -268,11 +268,11 @@ class PersonRegistry:
         case = self.decisions.case
         times = "once" if len(self.known) == 1 else f"{len(self.known):,} times"
         note = (
-            f"'{case.release.table}' was exported {times} before, and without 'person_key' it cannot be checked whom "
-            "the exports expose together"
+            f"'{case.release.table}' was exported {times} before, and without 'person_key' their joint exposure "
+            "cannot be checked"
         )
         self.decisions.hold(note=note)
-        hint = "give the release a 'person_key'"
+        hint = "add 'person_key' to the release"
         raise Stop(ExitCode.FAILED, Problem("release.cannot_be_checked", note, hint=hint))
 
 

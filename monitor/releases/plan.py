@@ -175,7 +175,7 @@ def _randomise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -
     read = {name: TypeAdapter(Domain).validate_python(parts[name]) for name in named if name in parts}
     lacking = [name for name in named if name not in read or isinstance(read[name], BoundedColumn)]
     if lacking:
-        raise Misfit(f"'domain' does not say which values {', '.join(lacking)} can have")
+        raise Misfit(f"'domain' is missing the values of {', '.join(lacking)}")
     domains = {name: one.values if isinstance(one, CategoryColumn) else one for name, one in read.items()}
     others = {name: other for name, one in read.items() if (other := getattr(one, "other", None)) is not None}
     remedy = Randomise.model_validate({"others": others, **words, "domains": domains})
@@ -222,14 +222,14 @@ def _leaving(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> 
     drop = () if recipe.drop == "rest" else recipe.drop
     strange = [name for name in drop if name not in case.leaving]
     if strange:
-        raise Misfit(f"'drop' names '{strange[0]}', which does not leave anyhow; leaving: {', '.join(case.leaving)}")
+        raise Misfit(f"'drop' names '{strange[0]}', which is not exported; exported: {', '.join(case.leaving)}")
     return tuple(name for name in _present(case.leaving, kinds) if name not in drop)
 
 
 def _rest_dropped(recipe: Recipe, columns: Sequence[str], treated: Sequence[str]) -> tuple[str, ...]:
     strange = [name for name in treated if name not in columns]
     if strange:
-        raise Misfit(f"column '{strange[0]}' is not one that the release lets out: {', '.join(columns)}")
+        raise Misfit(f"column '{strange[0]}' is not exported by the release; exported: {', '.join(columns)}")
     return tuple(name for name in columns if name in treated) if recipe.drop == "rest" else tuple(columns)
 
 
@@ -238,10 +238,10 @@ def _named(words: dict[str, Any], quasi: Sequence[str], columns: Sequence[str]) 
     said = words.pop("columns", None)
     names = tuple(name for name in quasi if name in columns) if said is None else tuple(said)
     if not names:
-        raise Misfit("no quasi-identifier leaves, so there is nothing to treat")
+        raise Misfit("no quasi-identifier is exported, so there is nothing to treat")
     strange = [name for name in names if name not in columns]
     if strange:
-        raise Misfit(f"column '{strange[0]}' is not one that the release lets out: {', '.join(columns)}")
+        raise Misfit(f"column '{strange[0]}' is not exported by the release; exported: {', '.join(columns)}")
     return names
 
 

@@ -16,7 +16,7 @@ from store import ReadTransaction, ReleaseEvent, ReleaseEventKind
 
 SCHEMA: Final = "tablewatch.release-record/1"
 NO_STATEMENT: Final = (
-    "thresholds that were passed by the file as it was read again; no proof of anonymity, and no statement of law"
+    "thresholds that the file passed when it was verified after writing; neither proof of anonymity nor legal advice"
 )
 
 
@@ -60,7 +60,7 @@ def record_of(project: Project, tx: ReadTransaction, name: str) -> ReleaseRecord
     state = next((release_state for release_state in states_now(project, tx) if release_state.name == name), None)
     if state is None and not events:
         known = project.config.releases
-        message = f"there is no release '{name}', and none is on record{did_you_mean(name, known)}"
+        message = f"there is no release '{name}', configured or recorded{did_you_mean(name, known)}"
         raise Stop(ExitCode.USAGE, Problem("release.unknown", message, hint="'tablewatch release list' names all"))
     return ReleaseRecord(name, state, events, project.clock.now())
 

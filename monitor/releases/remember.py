@@ -46,11 +46,11 @@ def remember_release(
     """
     configured = project.config.table(table)
     if configured is None:
-        raise ReleaseNotStored(f"table '{table}' is not configured; a release is one of a configured table")
+        raise ReleaseNotStored(f"table '{table}' is not configured; releases need a configured table")
     checks = [check.name for check in configured.checks if check.type == RE_RELEASE]
     if not checks:
         raise ReleaseNotStored(
-            f"table '{table}' has no check of type {RE_RELEASE}; add one: it says which columns name the person"
+            f"table '{table}' has no check of type {RE_RELEASE}; add one: it declares the person columns"
         )
     targets = with_count_states(targets_of(project, {table: checks}), store=store, key=project.signature_key)
     (looked,) = scan_source(targets, clock=project.clock, plans={})
@@ -83,5 +83,5 @@ def _pairs(answer: Measurement | Outcome) -> PersonPairs | str:
     if isinstance(answer, Outcome):
         return f"the table cannot be read: {answer.message}"
     if not isinstance(answer.kept, PersonPairs) or not answer.kept.rows:
-        return "no row says whose it is; a release without persons cannot be compared with"
+        return "the person columns are NULL in every row; such a release cannot be compared"
     return answer.kept

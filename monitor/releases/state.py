@@ -1,6 +1,6 @@
 """Describe how a release stands by what was decided of it: pure, from the facts in order.
 
-held        a person, or Tablewatch, put it on hold, and nobody has approved it since
+held        a person, or Tablewatch, put it on hold, and not approved since
 approved    somebody approved a remedy, of this configuration, and that has not expired
 expired     the approval was for so long
 """
@@ -49,7 +49,7 @@ class ReleaseStanding:
         """Format it to a person."""
         event = self.event
         if event is None:
-            return "nobody has approved it"
+            return "not approved"
         when = f"{event.recorded_at:%Y-%m-%d %H:%M}Z"
         match self.decision:
             case ReleaseDecision.HELD:

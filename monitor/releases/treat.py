@@ -55,8 +55,8 @@ class LimitsNotMet(Stop):
     """What was written does not hold the limits. `reached`: what was found in it all the same."""
 
     def __init__(self, text: str, reached: Mapping[str, Json] | None = None) -> None:
-        message = f"the output was read again and is refused: {text}"
-        hint = "nothing was given out; 'tablewatch release compare' shows what the other remedies reach"
+        message = f"the output failed verification: {text}"
+        hint = "nothing was given out; 'tablewatch release compare' shows the results of the other remedies"
         super().__init__(ExitCode.FAILED, Problem("release.not_proved", message, hint=hint))
         self.reached = reached or {}
 
@@ -125,7 +125,7 @@ def verify_release(
     place, texts = written.place(draft), tuple(sorted(written.texts))
     rows, columns = _shape(place)
     if (rows, columns) != (len(treated.frame), tuple(map(str, treated.frame.columns))):
-        raise LimitsNotMet("the file does not have the rows and columns that were written")
+        raise LimitsNotMet("the file does not contain the rows and columns that were written")
     if plan.kind is RemedyKind.RANDOMISED:
         return _randomised(case, plan, treated, place, draft)
     _check_flat(case, treated.frame)
@@ -136,7 +136,7 @@ def verify_release(
     few = case.release.limits.least_k is not None and crowd is not None and crowd.exposed > 0
     why = [verdict.why] if not verdict.holds else []
     why += [far] if far else []
-    why += [f"{_persons(crowd.exposed)} alike with fewer than {case.k - 1} others"] if few and crowd else []
+    why += [f"{_persons(crowd.exposed)} in a group with fewer than {case.k - 1} others"] if few and crowd else []
     why += too_alike(case, treated.frame, treated.people, references=references, out=draft)
     reached = {**verdict.figures(), "t_of_input": of_input, "persons": None if crowd is None else crowd.as_json()}
     uniqueness = find_uniqueness(place, untreated(case, plan))
@@ -161,7 +161,7 @@ def too_unique(case: ReleaseColumns, uniqueness: Uniqueness) -> Sequence[str]:
         return ()
     broken = [one for one in uniqueness.alone if one.columns[0] in others and one.records > limit * uniqueness.rows]
     name = ", ".join(f"'{one.columns[0]}' ({one.records:,} of {uniqueness.rows:,})" for one in broken)
-    return [f"columns called 'other' identify more records than {limit:g} of them: {name}; classify or drop them"]
+    return [f"columns classified 'other' identify more than {limit:g} of them: {name}; classify or drop them"]
 
 
 def _persons(many: int) -> str:
@@ -180,7 +180,7 @@ def _check_flat(case: ReleaseColumns, frame: "pd.DataFrame") -> None:
     for name in (*(current_name for current_name in case.quasi if current_name in frame.columns), *_close(case, frame)):
         kind = frame[name].dtype
         if isinstance(kind, pd.ArrowDtype) and pa.types.is_nested(kind.pyarrow_dtype):
-            raise LimitsNotMet(f"the values of '{name}' are lists or structs, which cannot be told apart exactly")
+            raise LimitsNotMet(f"the values of '{name}' are lists or structs, which cannot be compared exactly")
 
 
 def _close(case: ReleaseColumns, frame: "pd.DataFrame") -> Sequence[str]:
@@ -215,7 +215,7 @@ def _from_input(
             raise LimitsNotMet(str(error)) from None
         results[name] = one.t
         if one.above(limit):
-            far.append(f"a group is {one.t:.4g} away from the table that was given in {name}; {limit:g} is allowed")
+            far.append(f"a group is {one.t:.4g} away from the input in {name}; {limit:g} is allowed")
     return "; ".join(far) or None, results
 
 
@@ -247,13 +247,14 @@ def _randomised(
     remedy: Any = plan.remedy
     limit = case.release.limits.epsilon
     if limit is None:
-        raise LimitsNotMet("the release has no limit on epsilon, by which alone a randomised table can be judged")
+        raise LimitsNotMet("the release has no limit on epsilon, which is required for a randomised table")
     if treated.bill is None:
         raise LimitsNotMet("nothing was randomised")
     if treated.people is not None and _most_rows(treated.people) > remedy.rows_per_unit:
         raise LimitsNotMet(
-            f"somebody has more rows than the {remedy.rows_per_unit:,} for which '{plan.name}' prices a person, so its "
-            "epsilon does not hold; give it 'rows_per_unit'"
+            f"a person has more rows than the maximum of {remedy.rows_per_unit:,} for which '{plan.name}' prices a "
+            "person, so its "
+            "epsilon does not hold; set 'rows_per_unit'"
         )
     mechanism: Mechanism = Mechanism.read(treated.bill.guarantee.reached)
     keep_to_epsilon(mechanism, limit)

@@ -29,14 +29,14 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Check whether every limit was evaluated, and holds."""
+        """Check whether all limits were evaluated and met."""
         return bool(self.results) and not self.broken
 
     @property
     def why(self) -> str:
         """Describe what does not hold."""
         if not self.results:
-            return "the release has no limit that a table can be judged by"
+            return "the release has no limit that applies to a table"
         return "; ".join(str(one.outcome.message) for one in self.broken)
 
     def observed(self, kind: str) -> Mapping[str, Any]:

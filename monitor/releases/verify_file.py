@@ -80,7 +80,7 @@ def verify_file(project: Project, store: Store, file: Path) -> FileVerification:
     counted = {name: figure for name, figure in verdict.figures().items() if name in _COUNTED}
     problems = [verdict.why] if not verdict.holds else []
     problems += [
-        f"{name} of the file is {counted[name]}, and {figure} was certified"
+        f"{name} of the file is {counted[name]}, but {figure} was certified"
         for name, figure in _certified(export).items()
         if counted.get(name) != figure
     ]
@@ -102,8 +102,8 @@ def _not_on_record(file: Path, namesakes: Sequence[ReleaseEvent], exports: int) 
     if namesakes:
         last = namesakes[-1]
         at = f"{last.recorded_at:%Y-%m-%d %H:%M}Z"
-        return f"'{file.name}' was exported by release '{last.release}' on {at}, and this file has another content"
-    return f"none of the exports on record ({exports:,}) has the content of this file"
+        return f"'{file.name}' was exported by release '{last.release}' on {at}, but this file has different content"
+    return f"no recorded export ({exports:,}) has the content of this file"
 
 
 def _certified(export: ReleaseEvent) -> Mapping[str, Json]:

@@ -21,9 +21,9 @@ CLASSES: Final[Mapping[ColumnClass, Message]] = {
     ColumnClass.OTHER: Message("other"),
 }
 KINDS: Final[Mapping[RemedyKind, Message]] = {
-    RemedyKind.TABLE: Message("a table, checked by grouping the file"),
-    RemedyKind.RANDOMISED: Message("a randomised table, judged by the mechanism that made it"),
-    RemedyKind.ANSWERS: Message("noisy statistics in the place of records, judged by their noise"),
+    RemedyKind.TABLE: Message("table, verified by grouping the file"),
+    RemedyKind.RANDOMISED: Message("randomised table, evaluated by its mechanism"),
+    RemedyKind.ANSWERS: Message("noisy statistics instead of records, evaluated by their noise"),
 }
 _NOT_TOLD: Final = frozenset({"type", "others", "where"})
 """Parameters that a page leaves out: the first is said by the remedy's name, the others may hold values."""
@@ -162,33 +162,37 @@ def limits_of(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
     """Yield each limit of a table that was grouped, with what was asked of it and reached."""
     asked, reached = body["limits"], body["reached"]
     k = asked.get("k")
-    yield CertificateLimit(Message("records that are alike (k)"), "number", "≥", k, reached.get("k"))
+    yield CertificateLimit(Message("smallest equivalence class (k)"), "number", "≥", k, reached.get("k"))
     yield CertificateLimit(
-        Message("highest probability of finding a record again"),
+        Message("highest re-identification risk of a record"),
         "ratio",
         "≤",
         asked.get("max_risk", None if k is None else 1 / k),
         reached.get("highest_risk"),
     )
     yield CertificateLimit(
-        Message("mean probability of finding a record again"),
+        Message("mean re-identification risk of a record"),
         "ratio",
         "≤",
         asked.get("max_average_risk"),
         reached.get("average_risk"),
     )
     yield CertificateLimit(
-        Message("distinct sensitive values in each group (l)"), "number", "≥", asked.get("l"), _least(reached.get("l"))
+        Message("distinct sensitive values per equivalence class (l)"),
+        "number",
+        "≥",
+        asked.get("l"),
+        _least(reached.get("l")),
     )
     yield CertificateLimit(
-        Message("distance of each group's sensitive values from those of the table (t)"),
+        Message("distance of each class's sensitive values from the table's (t)"),
         "number",
         "≤",
         asked.get("t"),
         _most(reached.get("t")),
     )
     yield CertificateLimit(
-        Message("share of the population that is unique in it"),
+        Message("share of population uniques"),
         "ratio",
         "≤",
         asked.get("max_population_unique_fraction"),
@@ -197,7 +201,9 @@ def limits_of(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
 
 
 def _epsilon(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
-    yield CertificateLimit(Message("epsilon: how much one row can change what comes out"), "text", "≤", *_both(body))
+    yield CertificateLimit(
+        Message("epsilon: bound on the influence of one row on the output"), "text", "≤", *_both(body)
+    )
 
 
 def _both(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
@@ -217,10 +223,10 @@ def _columns(body: Mapping[str, Any]) -> Iterator[CertificateColumn]:
 
 def _told(body: Mapping[str, Any], name: str) -> tuple[ColumnClass, Message]:
     if name in body["pseudonyms"]:
-        return ColumnClass.DIRECT_IDENTIFIER, Message("replaced by a pseudonym of this release")
+        return ColumnClass.DIRECT_IDENTIFIER, Message("replaced by a release-specific pseudonym")
     if name in body["quasi_identifiers"]:
-        return ColumnClass.QUASI_IDENTIFIER, Message("as it was")
-    return ColumnClass.SENSITIVE if name in body["sensitive"] else ColumnClass.OTHER, Message("as it was")
+        return ColumnClass.QUASI_IDENTIFIER, Message("unchanged")
+    return ColumnClass.SENSITIVE if name in body["sensitive"] else ColumnClass.OTHER, Message("unchanged")
 
 
 def parameter(value: Any) -> str:

@@ -34,7 +34,7 @@ class Evidence:
 
     `spans`: all episodes of incidents that touch the twelve weeks. `look_up`: gives incidents by id. `gaps`:
     unobserved time that touches the week, the time since the last run included. `watches`: by check id. `results`:
-    how often checks found what in the week, None when that is no longer kept. `blind_weeks`: the Mondays of the
+    how often checks found what in the week, None when that is past retention. `blind_weeks`: the Mondays of the
     earlier weeks in which checks might have run and none could be evaluated. `pricing` is None where no rate is
     configured. `owners`: by table, the name to show. `watching`: since when tables are watched. `observed`: when
     anything was seen in the week. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest

@@ -22,12 +22,12 @@ def unknown_week(why: Message, since: datetime | None) -> Message:
         since: when the first check ran, None if none ever did.
     """
     if why is NOT_KEPT:
-        return Message("Incidents of this week are no longer kept, so nothing is known of its downtime.")
+        return Message("Incidents of this week are past the retention period, so downtime is unknown.")
     if why is NOT_EVALUATED:
-        return Message("Nothing could be evaluated this week, so nothing is known of its downtime.")
+        return Message("No check could be evaluated this week, so downtime is unknown.")
     if since is None:
-        return Message("Nothing was watched yet: no check has ever run.")
-    return Message("Nothing was watched yet: the first check ran on {since:full_date}.", {"since": since})
+        return Message("Monitoring has not started: no check has run yet.")
+    return Message("Monitoring had not started: the first check ran on {since:full_date}.", {"since": since})
 
 
 def weekly_headline(
@@ -48,7 +48,7 @@ def weekly_headline(
     if not complete:
         return Message("{what} so far this week.", {"what": what})
     if figures.before is None:
-        return Message("{what} this week; nothing is known of last week.", {"what": what})
+        return Message("{what} this week; last week is unknown.", {"what": what})
     if figures.before.downtime_us == 0:
         return Message("{what}; last week there was none.", {"what": what})
     return _compared(week, figures.before, currency)
@@ -56,11 +56,11 @@ def weekly_headline(
 
 def _quiet(figures: ComparedFigure, *, complete: bool, since: datetime | None) -> Message:
     if since is not None:
-        return Message("No data downtime since watching began on {since:time}.", {"since": since})
+        return Message("No data downtime since monitoring started on {since:time}.", {"since": since})
     if not complete:
         return Message("No data downtime so far this week.")
     if figures.before is None:
-        return Message("No data downtime this week; nothing is known of last week.")
+        return Message("No data downtime this week; last week is unknown.")
     if figures.before.n == 0:
         return Message("No data downtime this week.")
     return Message(

@@ -55,8 +55,8 @@ class Figures:
 class ComparedFigure:
     """The week beside the one before and the median of the four before.
 
-    None for a time of which nobody knows: before anything was watched, without anything that could be evaluated, or no
-    longer kept, and nothing was reported.
+    None for an unknown time: before monitoring started, without anything that could be evaluated, or past
+    retention, and nothing was reported.
     """
 
     week: Figures | None
@@ -81,13 +81,13 @@ class BlindSpot:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What was watched, and what was not.
+    """Monitoring coverage, and what was not.
 
     `since` is when the first check ran, None before that; `begun` says that this was before the week's end,
     `from_start` that it was before its beginning. `partly` names the tables whose first look falls into the week,
     `not_yet` those of which it comes later or never came.
     `results` counts what checks found in the week, `evaluated` those of them that are not unknown; both are None of a
-    week whose measurements are no longer kept. `silent` counts the checks that never ran at all. `blind` holds the
+    week whose measurements are past retention. `silent` counts the checks that never ran at all. `blind` holds the
     tables with unobserved hours, most hours first; `blind_more` counts those left out.
     """
 

@@ -93,7 +93,7 @@ class PlanningFigure:
 
     def _lines(self) -> Iterator[Text]:
         found, expected, text = self.found, self.expected, self.currency.text
-        name = f"{say_duration(expected.ttd)} until noticed + {say_duration(expected.ttr)} until repaired"
+        name = f"{say_duration(expected.ttd)} time to detection + {say_duration(expected.ttr)} time to resolution"
         yield _line("incidents", f"{_say(found.incidents)} a year on {expected.tables:,} tables")
         yield _line("each", name)
         yield _line("downtime", f"{round(found.downtime_h):,} h a year")

@@ -14,7 +14,7 @@ from monitor.reporting.risk_plot import PlottedRemedy, RiskPlot, risk_plot
 from monitor.terminal.localizer import Localizer
 
 STATUSES: Final[Mapping[str, Message]] = {
-    HOLDS: Message("keeps every limit"),
+    HOLDS: Message("meets every limit"),
     REFUSED: Message("refused"),
     NOT_TRIED: Message("not tried"),
     CRASHED: Message("crashed"),

@@ -20,7 +20,7 @@ SHOWN: Final = 20
 EVENTS: Final[Mapping[ReleaseEventKind, Message]] = {
     ReleaseEventKind.APPROVED: Message("approved"),
     ReleaseEventKind.HELD: Message("put on hold"),
-    ReleaseEventKind.EXPORTED: Message("given out"),
+    ReleaseEventKind.EXPORTED: Message("exported"),
 }
 
 
@@ -68,27 +68,26 @@ def says(certificates: Sequence[Certificate]) -> Iterator[Message]:
     """Describe what the certificates say, and what they do not."""
     kinds = {certificate.kind for certificate in certificates}
     yield Message(
-        "Thresholds were passed by the file as it was read again after it was written. "
-        "That is no proof of anonymity, and no statement of law."
+        "The file passed its thresholds when it was verified after writing. This is neither proof of anonymity nor "
+        "legal advice."
     )
     if RemedyKind.TABLE in kinds:
         yield Message(
-            "Groups are counted by all quasi-identifiers that are in the file. Columns that the release calls "
-            "sensitive or other are taken as unknown to whoever looks for somebody; if they are not, the groups are "
-            "smaller."
+            "Equivalence classes are formed by all quasi-identifiers in the file. Columns classified as sensitive or "
+            "other are assumed to be unknown to an attacker; if they are known, the classes are smaller."
         )
-        yield Message("A dash is a limit that nobody asked for, or a figure that was therefore not measured.")
+        yield Message("A dash marks a limit that is not configured, or a value that was therefore not measured.")
     if kinds - {RemedyKind.TABLE}:
         yield Message(
-            "What was randomised has no k: epsilon bounds what a row can change, whatever somebody knows beforehand. "
-            "Several exports add up; the budget of the table counts them where it has one."
+            "A randomised table has no k: epsilon bounds the influence of a row whatever an attacker already knows. "
+            "The epsilons of several exports add up and are charged to the table's budget if it has one."
         )
     if any(certificate.body["pseudonyms"] for certificate in certificates):
         yield Message(
-            "A person has the same pseudonym in every export of this release, and another one in any other release."
+            "A person has the same pseudonym in every export of this release and a different one in other releases."
         )
     yield Message(
-        "Not measured: what somebody knows from elsewhere, what other tables about the same people give away together "
-        "with this one, and what became of the file after it left."
+        "Not measured: background knowledge of an attacker, linkage with other tables about the same people, and the "
+        "use of the file after export."
     )
-    yield Message("The SHA-256 shows that a file is the one on record. It does not show that the file is harmless.")
+    yield Message("The SHA-256 proves that a file is the recorded export. It does not prove that the file is safe.")

@@ -77,7 +77,7 @@ def why(state: ReleaseState) -> Iterator[Message]:
         yield decided
         return
     if not state.held_by:
-        yield Message("every limit was evaluated, and holds")
+        yield Message("all limits were evaluated and met")
     yield from (_held(one) for one in state.held_by if one.reason != DECISION)
 
 
@@ -93,7 +93,7 @@ def decision(standing: ReleaseStanding) -> Message | None:
         case ReleaseDecision.EXPIRED:
             return Message("the approval by {who} has expired", values)
         case ReleaseDecision.OTHERWISE:
-            return Message("its configuration has changed since {who} approved it", values)
+            return Message("the configuration has changed since the approval by {who}", values)
         case _ if standing.until is None:
             return Message("with {remedy}, by {who}", values)
         case _:
@@ -104,7 +104,7 @@ def _held(holding_check: HoldingCheck) -> Message:
     values: dict[str, Any] = {"check": holding_check.check_id, "number": holding_check.incident}
     match holding_check.reason:
         case reason if reason == NOTHING_ASKED:
-            return Message("no limit is asked of it")
+            return Message("no limit is configured")
         case reason if reason == INCIDENT:
             return Message(
                 "{what} (incident {number})", values | {"what": holding_check.what or holding_check.check_id}
@@ -115,5 +115,5 @@ def _held(holding_check: HoldingCheck) -> Message:
             return Message("{check} fails", values)
         case reason:
             said = next((words for name, words in REASONS.items() if str(name) == reason), None)
-            values |= {"why": Message("it could not be evaluated") if said is None else said}
+            values |= {"why": Message("could not be evaluated") if said is None else said}
             return Message("{check}: {why}", values)

@@ -36,32 +36,35 @@ def coverage_sentences(coverage: Coverage) -> tuple[Message, ...]:
     if coverage.begun and coverage.silent:
         parts.append(
             Message(
-                "{n:count} checks never ran.", {"n": coverage.silent}, one="{n:count} check never ran.", counted="n"
+                "{n:count} checks have never run.",
+                {"n": coverage.silent},
+                one="{n:count} check has never run.",
+                counted="n",
             )
         )
     if coverage.without_owner:
-        parts.append(Message("Without an owner: {names}.", {"names": some(coverage.without_owner)}))
+        parts.append(Message("Tables without an owner: {names}.", {"names": some(coverage.without_owner)}))
     if coverage.without_checks:
-        parts.append(Message("Without a check: {names}.", {"names": some(coverage.without_checks)}))
+        parts.append(Message("Tables without checks: {names}.", {"names": some(coverage.without_checks)}))
     return tuple(parts)
 
 
 def _since(coverage: Coverage) -> Iterator[Message]:
     if not coverage.from_start:
         yield Message(
-            "Watched since {since:time}; of what was before, only what people reported is known.",
+            "Monitored since {since:time}; earlier data covers only incidents reported by people.",
             {"since": coverage.since},
         )
     elif coverage.partly:
-        yield Message("Watched for a part of the week only: {names}.", {"names": some(coverage.partly)})
+        yield Message("Monitored for only part of the week: {names}.", {"names": some(coverage.partly)})
     if coverage.not_yet:
-        yield Message("Not watched yet: {names}.", {"names": some(coverage.not_yet)})
+        yield Message("Not monitored yet: {names}.", {"names": some(coverage.not_yet)})
 
 
 def _watched(coverage: Coverage) -> Message:
     values: dict[str, Any] = {"tables": coverage.tables, "checks": coverage.checks}
     if coverage.since is None:
-        return Message("Tables: {tables:count}, checks: {checks:count}. No check has ever run.", values)
+        return Message("Tables: {tables:count}, checks: {checks:count}. No check has run yet.", values)
     if not coverage.begun:
         return Message(
             "Tables: {tables:count}, checks: {checks:count}. "
@@ -69,7 +72,9 @@ def _watched(coverage: Coverage) -> Message:
             {**values, "since": coverage.since},
         )
     if coverage.results is None or coverage.evaluated is None:
-        return Message("Tables: {tables:count}, checks: {checks:count}. How often they ran is no longer kept.", values)
+        return Message(
+            "Tables: {tables:count}, checks: {checks:count}. The number of runs is past the retention period.", values
+        )
     if not coverage.results:
         return Message("Tables: {tables:count}, checks: {checks:count}. No check ran this week.", values)
     share = Fraction(coverage.evaluated, coverage.results)
@@ -87,7 +92,7 @@ def _evaluated(coverage: Coverage, share: Fraction) -> Message:
     if coverage.unobserved_us:
         return Message(
             "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. "
-            "All that ran could be evaluated, but {hours:hours} were not observed."
+            "Every check that ran could be evaluated, but {hours:hours} were not monitored."
         )
     return Message(
         "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. Every check could be evaluated."
@@ -96,67 +101,68 @@ def _evaluated(coverage: Coverage, share: Fraction) -> Message:
 
 _LEVERS: Final = {
     Lever.DETECT: (
-        Message("Notice sooner: {share:ratio} of the downtime had passed before anyone knew of it."),
-        Message("Look at how often checks run, at freshness limits, and at what no check covers."),
+        Message("Detect sooner: {share:ratio} of the downtime passed before detection."),
+        Message("Review check intervals, freshness limits and gaps in check coverage."),
     ),
     Lever.REPAIR: (
-        Message("Repair faster: {share:ratio} of the downtime came after it was noticed."),
-        Message("Look at who is told, at missing runbooks, and at pipelines that take long to run again."),
+        Message("Resolve faster: {share:ratio} of the downtime came after detection."),
+        Message("Review alert routing, missing runbooks and pipelines that are slow to re-run."),
     ),
     Lever.BOTH_ALIKE: (
         Message(
-            "Noticing and repairing weigh about the same: "
-            "{share:ratio} of the downtime had passed before anyone knew of it."
+            "Detection and resolution contribute about equally: {share:ratio} of the downtime passed before detection."
         ),
     ),
     Lever.NONE: (
         Message(
-            "Whether noticing or repairing weighs more depends on when the data really went bad, and nobody saw that."
+            "Whether detection or resolution took longer depends on the actual start of the problem, which is unknown."
         ),
     ),
 }
 """What is said where nothing is known but the two parts of the downtime."""
 _OVER_ALL: Final = {
     **_LEVERS,
-    Lever.DETECT: (Message("Over all incidents, {share:ratio} of the downtime had passed before anyone knew of it."),),
-    Lever.REPAIR: (Message("Over all incidents, {share:ratio} of the downtime came after it was noticed."),),
+    Lever.DETECT: (Message("Across all incidents, {share:ratio} of the downtime passed before detection."),),
+    Lever.REPAIR: (Message("Across all incidents, {share:ratio} of the downtime came after detection."),),
 }
 """What is said beside a recommendation."""
 _COST: Final = Message("the cost")
 _DOWNTIME: Final = Message("the data downtime")
 _ABOUT_ONE: Final = {
     AdviceStep.ADD_CHECK: Message(
-        'Add a check on {table} that finds "{title}": incident {id} makes {share:ratio} of {weight} and was reported '
-        "by a person."
+        'Add a check on {table} that detects "{title}": incident {id} accounts for {share:ratio} of {weight} and was '
+        "reported by a person."
     ),
     AdviceStep.NOTICE_SOONER: Message(
-        "Run {check} more often or tighten its limit: incident {id} makes {share:ratio} of {weight}, and {part:ratio} "
-        "of its time had passed before anyone knew of it."
+        "Run {check} more often or tighten its limit: incident {id} accounts for {share:ratio} of {weight}, and "
+        "{part:ratio} of its duration passed before detection."
     ),
     AdviceStep.REPAIR_FASTER: Message(
-        "Shorten the repair of {table}: incident {id} makes {share:ratio} of {weight}, and {part:ratio} of its time "
-        "came after it was noticed."
+        "Reduce time to resolution on {table}: incident {id} accounts for {share:ratio} of {weight}, and "
+        "{part:ratio} of its duration came after detection."
     ),
-    AdviceStep.LOOK_HERE_FIRST: Message("Look at incident {id} on {table} first: it makes {share:ratio} of {weight}."),
+    AdviceStep.LOOK_HERE_FIRST: Message(
+        "Investigate incident {id} on {table} first: it accounts for {share:ratio} of {weight}."
+    ),
 }
 _ABOUT_TABLE: Final = {
     AdviceStep.ADD_CHECK: Message(
-        "Add checks on {table}: it makes {share:ratio} of {weight}, and a person reported {found:count} of its "
-        "{n:count} incidents."
+        "Add checks on {table}: it accounts for {share:ratio} of {weight}, and {found:count} of its {n:count} "
+        "incidents were reported by people."
     ),
     AdviceStep.NOTICE_SOONER: Message(
-        "Check {table} more often or with tighter limits: it makes {share:ratio} of {weight}, and {part:ratio} of its "
-        "downtime had passed before anyone knew of it."
+        "Check {table} more often or with tighter limits: it accounts for {share:ratio} of {weight}, and "
+        "{part:ratio} of its downtime passed before detection."
     ),
     AdviceStep.REPAIR_FASTER: Message(
-        "Shorten the repair of {table}: it makes {share:ratio} of {weight}, and {part:ratio} of its downtime came "
-        "after it was noticed."
+        "Reduce time to resolution on {table}: it accounts for {share:ratio} of {weight}, and {part:ratio} of its "
+        "downtime came after detection."
     ),
-    AdviceStep.LOOK_HERE_FIRST: Message("Look at {table} first: it makes {share:ratio} of {weight}."),
+    AdviceStep.LOOK_HERE_FIRST: Message("Investigate {table} first: it accounts for {share:ratio} of {weight}."),
 }
 _UNSURE: Final = Message(
-    "Whether noticing or repairing weighs more there depends on when the data really went bad, which nobody saw: "
-    "between {low:ratio} and {high:ratio} of its time had passed before anyone knew of it."
+    "Whether detection or resolution took longer there depends on the actual start of the problem, which is unknown: "
+    "between {low:ratio} and {high:ratio} of its duration passed before detection."
 )
 
 
@@ -186,9 +192,9 @@ def diagnosis_sentences(diagnosis: Diagnosis) -> tuple[Message, ...]:
     if diagnosis.found_by_person and not told:
         parts.append(
             Message(
-                "{found:count} of {n:count} incidents were reported by a person: no check looks there yet.",
+                "{found:count} of {n:count} incidents were reported by people: no check covers them yet.",
                 {"found": diagnosis.found_by_person, "n": diagnosis.n},
-                one="{found:count} of {n:count} incidents was reported by a person: no check looks there yet.",
+                one="{found:count} of {n:count} incidents was reported by a person: no check covers it yet.",
                 counted="found",
             )
         )
@@ -218,9 +224,9 @@ def onset_range(row: IncidentLine) -> Message | None:
     if row.earliest >= row.latest:
         return None
     if row.occurred_at <= row.earliest:
-        return Message("or later, until {latest:time}", values)
+        return Message("or later, up to {latest:time}", values)
     if row.occurred_at >= row.latest:
-        return Message("or earlier, from {earliest:time}", values)
+        return Message("or as early as {earliest:time}", values)
     return Message("between {earliest:time} and {latest:time}", values)
 
 
@@ -230,11 +236,11 @@ def notes(row: IncidentLine, *, complete: bool) -> tuple[Message, ...]:
     if row.found_by is FoundBy.PERSON:
         parts.append(FOUND_BY[row.found_by])
     if row.regressed:
-        parts.append(Message("came back"))
+        parts.append(Message("recurred"))
     if row.began_before:
-        parts.append(Message("began before this week"))
+        parts.append(Message("started before this week"))
     if row.goes_on:
-        parts.append(Message("goes on after this week") if complete else Message("goes on"))
+        parts.append(Message("continues after this week") if complete else Message("ongoing"))
     if row.cause:
         parts.append(Message("cause: {cause}", {"cause": row.cause}))
     return tuple(parts)
@@ -242,18 +248,20 @@ def notes(row: IncidentLine, *, complete: bool) -> tuple[Message, ...]:
 
 _DEFINITIONS: Final = (
     Message(
-        "Data downtime is N \u00d7 (TTD + TTR): TTD from when the data went bad until it was noticed, "
-        "TTR from then until it was good again."
+        "Data downtime is N \u00d7 (TTD + TTR): TTD runs from the start of the problem "
+        "to its detection, TTR from detection to resolution."
     ),
     Message(
-        "An incident that crosses an end of the week counts with the part that lies in the week; TTD and TTR are "
-        "whole. Open ones count until this report was made."
+        "An incident that crosses a week boundary counts only for the part within the week; its TTD and TTR are not "
+        "truncated. Open incidents count up to the time of this report."
     ),
     Message(
-        "Nobody sees data go bad: by default it is dated to the last good run, which counts the most. "
-        "The low and high figures take the latest and the earliest possible moment."
+        "The exact start of a problem is usually unknown: by default it is set to the last passing run, which gives "
+        "the longest duration. The low and high estimates use the latest and the earliest possible start."
     ),
-    Message("A check that could not be evaluated opens and closes nothing; its time is shown as not observed."),
+    Message(
+        "A check that could not be evaluated neither opens nor resolves incidents; that time is shown as not monitored."
+    ),
 )
 
 
@@ -264,37 +272,38 @@ def method_sentences(method: MethodNotes, currency: str) -> tuple[Message, ...]:
 
 def _prices(method: MethodNotes, currency: str) -> Iterator[Message]:
     if not method.priced:
-        yield Message("No hourly rate is configured, so downtime has no price here.")
+        yield Message("No hourly rate is configured, so the cost of downtime is not shown.")
         return
     yield Message(
-        "Cost is the hourly rate of the table over each incident's hours, in {currency}.", {"currency": currency}
+        "Cost is the hourly rate of the table multiplied by the hours of each incident, in {currency}.",
+        {"currency": currency},
     )
     for note in method.rate_notes:
         yield Message("Rates: {note}", {"note": note})
     if method.unpriced_us:
         values = {"hours": length(method.unpriced_us)}
-        yield Message("For {hours:hours} no rate was valid; they are in no cost.", values)
+        yield Message("No rate was valid for {hours:hours}; these hours are not included in the cost.", values)
 
 
 def _not_counted(method: MethodNotes) -> Iterator[Message]:
     for left in method.excluded:
         yield Message(
-            "Not counted: {n:count} incidents that ended as {resolution}, {hours:hours}.",
+            "Not counted: {n:count} incidents resolved as {resolution}, {hours:hours}.",
             {"n": left.n, "resolution": RESOLUTIONS[left.resolution], "hours": length(left.downtime_us)},
-            one="Not counted: one incident that ended as {resolution}, {hours:hours}.",
+            one="Not counted: one incident resolved as {resolution}, {hours:hours}.",
             counted="n",
         )
     for work in method.maintenance:
         values = {"reason": work.reason, "start": work.start, "end": work.end}
-        yield Message("Planned work, not counted: {reason}, {start:time} to {end:time}.", values)
+        yield Message("Planned maintenance, not counted: {reason}, {start:time} to {end:time}.", values)
     if method.maintenance_us:
         values = {"hours": length(method.maintenance_us)}
-        yield Message("Planned work took {hours:hours} out of the downtime.", values)
+        yield Message("{hours:hours} of planned maintenance are excluded from the downtime.", values)
     if method.disclosure:
         yield Message(
-            "{n:count} incidents are about releases at risk; they never count as downtime.",
+            "{n:count} incidents concern data releases at risk and do not count as downtime.",
             {"n": method.disclosure},
-            one="One incident is about a release at risk; it never counts as downtime.",
+            one="One incident concerns a data release at risk and does not count as downtime.",
             counted="n",
         )
 
@@ -303,7 +312,7 @@ def days_label(days: Sequence[DayBar]) -> Message:
     """Return the chart of days for those who cannot see it."""
     bars = [
         Message(
-            "{day:day}: {hours:hours}, of which {undetected:hours} until noticed",
+            "{day:day}: {hours:hours}, of which {undetected:hours} before detection",
             {
                 "day": bar.date,
                 "hours": length(bar.undetected_us + bar.repair_us),
@@ -313,7 +322,7 @@ def days_label(days: Sequence[DayBar]) -> Message:
         for bar in days
         if bar.undetected_us is not None and bar.repair_us is not None
     ]
-    return Message("Data downtime on each day. {bars}.", {"bars": bars})
+    return Message("Data downtime per day. {bars}.", {"bars": bars})
 
 
 def trend_label(trend: Sequence[WeekBar]) -> Message:
@@ -326,4 +335,4 @@ def trend_label(trend: Sequence[WeekBar]) -> Message:
         )
         for bar in trend
     ]
-    return Message("Data downtime in each week. {bars}.", {"bars": bars})
+    return Message("Data downtime per week. {bars}.", {"bars": bars})

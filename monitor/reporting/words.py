@@ -33,8 +33,8 @@ RESOLUTIONS: Final[Mapping[Resolution, Message]] = {
     Resolution.DUPLICATE: Message("duplicate"),
 }
 FOUND_BY: Final[Mapping[FoundBy, Message]] = {
-    FoundBy.CHECK: Message("found by a check"),
-    FoundBy.PERSON: Message("found by a person"),
+    FoundBy.CHECK: Message("detected by a check"),
+    FoundBy.PERSON: Message("reported by a person"),
 }
 RELEASES: Final[Mapping[ReleaseWord, Message]] = {
     ReleaseWord.HOLD: Message("on hold"),
@@ -48,16 +48,16 @@ RELEASE_SHAPES: Final[Mapping[ReleaseWord, str]] = {
     ReleaseWord.APPROVED: "●",
     ReleaseWord.CLEAR: "○",
 }
-NOT_WATCHED: Final = Message("nothing was watched yet")
-NOT_KEPT: Final = Message("no longer kept")
-NOT_EVALUATED: Final = Message("nothing could be evaluated")
+NOT_WATCHED: Final = Message("monitoring had not started")
+NOT_KEPT: Final = Message("past retention")
+NOT_EVALUATED: Final = Message("could not be evaluated")
 """Why nobody knows of a week."""
 REASONS: Final[Mapping[str, Message]] = {
-    NOT_RUN: Message("it was not run"),
-    UnknownReason.NO_DATA: Message("there was no data to look at"),
-    UnknownReason.TIMEOUT: Message("the query took too long"),
+    NOT_RUN: Message("not run"),
+    UnknownReason.NO_DATA: Message("no data to evaluate"),
+    UnknownReason.TIMEOUT: Message("the query timed out"),
     UnknownReason.UNREACHABLE: Message("the source could not be reached"),
-    UnknownReason.PERMISSION: Message("reading was not allowed"),
-    UnknownReason.MISCONFIGURED: Message("the check does not fit the table"),
-    UnknownReason.BUG: Message("the check itself failed"),
+    UnknownReason.PERMISSION: Message("permission denied"),
+    UnknownReason.MISCONFIGURED: Message("the check is not applicable to the table"),
+    UnknownReason.BUG: Message("the check failed with an internal error"),
 }

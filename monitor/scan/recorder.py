@@ -28,7 +28,7 @@ from monitor.scan.incremental import judge_without_store, stage_counts
 from monitor.scan.results import CheckMeasurement, TableResult, run_guarded
 from store import IncidentFilter, Lease, Result, Run, Store, StoreError, WriteTransaction
 
-_WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("its earlier measurements cannot be read: the store fails"))
+_WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,4 +149,4 @@ def run_guarded(job: Callable[[], T], *, passes_on: tuple[type[BaseException], .
 
 def internal_error(over: str) -> Outcome:
     """Return the outcome of a job that met a bug of ours, or of a library: over what, in our words."""
-    return unknown(UnknownReason.BUG, Message("tablewatch stumbled ({error}); please report it", {"error": over}))
+    return unknown(UnknownReason.BUG, Message("internal error ({error}); please report it", {"error": over}))

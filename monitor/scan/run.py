@@ -92,7 +92,7 @@ def run_checks(
             targets_of(project, selection.tables), on_table
         )
     except ResultsNotStored as error:
-        results, problem = error.results, f"not all of this was remembered: {error}"
+        results, problem = error.results, f"not all results were stored: {error}"
     else:
         problem = _prune(project, store) if store is not None else None
     return PassResult(
@@ -114,5 +114,5 @@ def _prune(project: Project, store: Store) -> str | None:
             keep_measurements=storage.keep_measurements, keep_incidents=storage.keep_incidents, now=project.clock.now()
         )
     except StoreError as error:
-        return f"all of this was remembered, but nothing old was forgotten: {error}"
+        return f"results were stored, but old data was not deleted: {error}"
     return None

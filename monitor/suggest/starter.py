@@ -43,17 +43,17 @@ def _head(places: Sequence[SourceLocation], project: str) -> Iterator[str]:
     yield "# Written by `tablewatch init`. Editors with the YAML language server complete and check this file."
     yield "version: 1"
     yield f"project: {_scalar(project)}"
-    yield "timezone: UTC                 # every wall clock in this file and in the reports, such as Asia/Tokyo"
+    yield "timezone: UTC                 # time zone of this file and of reports, such as Asia/Tokyo"
     yield 'storage: {url: "sqlite:///${here}/tablewatch.db"}   # what is remembered: beside this file'
     yield ""
     yield "sources:"
     for place in places:
         yield from _source(place)
     yield ""
-    yield "# owners:                     # who answers for tables; name them in `owner:`"
+    yield "# owners:                     # owners of tables; set them in `owner:`"
     yield "#   data-team: {name: Data team, email: data-team@example.org}"
     yield ""
-    yield "# cost:                       # what an hour of data downtime costs; name the tier of a table in `tier:`"
+    yield "# cost:                       # cost of an hour of data downtime; set the tier of a table in `tier:`"
     yield "#   currency: USD"
     yield "#   tiers: {gold: {per_hour: 1000}, silver: {per_hour: 100}}"
     yield ""
@@ -65,7 +65,7 @@ def _source(place: SourceLocation) -> Iterator[str]:
     for number, (key, text) in enumerate(place.entry.items()):
         secret = f"   # set {place.variable} before you start" if place.variable and number == 0 else ""
         yield f"    {key}: {_scalar(text, template=place.variable is not None)}{secret}"
-    yield "    # timezone: Asia/Tokyo    # of time columns that do not say their zone"
+    yield "    # timezone: Asia/Tokyo    # of naive time columns"
 
 
 def _table(place: SourceLocation, table: TableEntry, name: str) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _table(place: SourceLocation, table: TableEntry, name: str) -> Iterator[str]
         columns = ", ".join(map(_in_flow, table.key))
         yield f"      - {{type: primary_key, columns: [{columns}], severity: critical}}"
     else:
-        yield "      # no key is declared; which columns name a row?"
+        yield "      # no key is declared; which columns form the key?"
         yield "      # - {type: primary_key, columns: [...], severity: critical}"
     if table.arrival is not None:
         yield f"      # - {{type: freshness, column: {_in_flow(table.arrival)}, max_age: 26h}}"

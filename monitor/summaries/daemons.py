@@ -84,9 +84,9 @@ class Watchfulness:
 
     def _without_a_sign(self) -> str:
         if self.holder is None:
-            return "no daemon runs; start one with 'tablewatch run'"
+            return "no daemon is running; start one with 'tablewatch run'"
         who = "a process" if self.holder.pid is None else f"process {self.holder.pid} on {self.holder.host}"
-        return f"{who} holds the store as its daemon, but gives no sign of life; see what it logs"
+        return f"{who} holds the daemon lock of the store but sends no heartbeat; see its log"
 
     def lines(self) -> Iterator[str]:
         """Format it to a person."""
@@ -97,19 +97,19 @@ class Watchfulness:
             age = say_duration(self.as_of - (daemon.stopped_at or daemon.heartbeat_at))
             text = {
                 "running": f"runs since {daemon.started_at:%Y-%m-%d %H:%M} UTC, last sign {age} ago",
-                "silent": f"was last heard of {age} ago and did not say goodbye",
+                "silent": f"sent its last heartbeat {age} ago and did not shut down cleanly",
                 "stopped": f"stopped {age} ago",
             }[self.word(daemon)]
             yield f"daemon on {daemon.host} (pid {daemon.pid}): {text}"
             if daemon.config_error is not None and daemon.stopped_at is None:
-                yield f"  refuses the changed configuration: {daemon.config_error}"
+                yield f"  rejects the new configuration: {daemon.config_error}"
         if len(silent) > _MOST_SILENT:
-            yield f"and {len(silent) - _MOST_SILENT} more in the last hour that did not say goodbye"
+            yield f"and {len(silent) - _MOST_SILENT} more in the last hour that did not shut down cleanly"
         if not self.runs:
             yield self._without_a_sign()
         elif self.waits_since is not None:
-            yield f"the table that waits longest has waited for {say_duration(self.as_of - self.waits_since)}"
+            yield f"longest wait of a due table: {say_duration(self.as_of - self.waits_since)}"
         for check in self.quarantines:
             if check.until is not None and check.until > self.as_of:
-                ended = f"it ended its worker {check.crashes} times"
+                ended = f"its worker process ended {check.crashes} times"
                 yield f"{check.check_id} rests until {check.until:%Y-%m-%d %H:%M} UTC: {ended}"

@@ -149,13 +149,13 @@ class _Look:
     def _not_evaluated(self, table: Table, watch: Watch) -> Iterator[NotEvaluated]:
         if watch.last_unknown is not None:
             result = self.found.get(watch.check_id)
-            message = str(result.message) if result is not None else "its measurement was forgotten"
+            message = str(result.message) if result is not None else "its measurement is past retention"
             yield NotEvaluated(watch.check_id, watch.last_unknown.value, message)
         period = table.schedule.longest_period() if table.schedule is not None else None
         gaps = gaps_after(watch, table=table.name, until=self.now, period=period)
         if any(gap.reason == NOT_RUN for gap in gaps):
             age = say_duration(self.now - watch.last_run_at)
-            yield NotEvaluated(watch.check_id, NOT_RUN, f"due {table.schedule}, it last ran {age} ago")
+            yield NotEvaluated(watch.check_id, NOT_RUN, f"scheduled {table.schedule}, last run {age} ago")
 
 
 def _status(watch: Watch) -> Status:

@@ -51,11 +51,7 @@ def _problem_of_path(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        return (
-            f"expected a path that can be looked up ({(error.strerror or 'it cannot').lower()})"
-            if _is_name(error)
-            else None
-        )
+        return f"expected a valid path ({(error.strerror or 'it cannot').lower()})" if _is_name(error) else None
     return None
 
 

@@ -26,7 +26,7 @@ _SHOWN: Final = 20
 
 
 class Format(StrEnum):
-    """For people or for programs."""
+    """Output format: text or JSON."""
 
     HUMAN = "human"
     JSON = "json"

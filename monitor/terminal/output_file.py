@@ -34,8 +34,8 @@ _MAGIC: Final = ((0, b"SQLite format 3\0"), (8, b"DUCK"))
 _KINDS: Final = (
     (stat.S_ISDIR, "a folder", "name a file in it"),
     (stat.S_ISLNK, "a symbolic link", "name the file itself"),
-    (stat.S_ISFIFO, "a named pipe", "leave the option out to write to standard output, and pipe that"),
-    (stat.S_ISCHR, "a device", "leave the option out to write to standard output"),
+    (stat.S_ISFIFO, "a named pipe", "omit the option to write to standard output, and pipe that"),
+    (stat.S_ISCHR, "a device", "omit the option to write to standard output"),
     (stat.S_ISBLK, "a device", "name a regular file"),
     (stat.S_ISSOCK, "a socket", "name a regular file"),
 )
@@ -57,7 +57,7 @@ class ProtectedFiles:
     files: Mapping[Path, str] = field(default_factory=dict)
     patterns: Mapping[str, str] = field(default_factory=dict)
 
-    def reading(self, *paths: Path | str | None, use: str = "a file that this command reads") -> "ProtectedFiles":
+    def reading(self, *paths: Path | str | None, use: str = "an input file of this command") -> "ProtectedFiles":
         """Return the same, with files that a command was given to read; of a folder, all that lie in it."""
         files = {Path(path): use for path in paths if path is not None}
         folders = {f"{glob.escape(os.path.realpath(path))}{os.sep}*": use for path in files if _is_folder(path)}
@@ -98,7 +98,7 @@ def check_target(
         if path.exists() and not force:
             raise refused(f"'{path}' exists", "--force replaces it", code=code)
         if not make_folder and not path.parent.is_dir():
-            raise refused(f"the folder of '{path}' does not exist", "make it first", code=code)
+            raise refused(f"the folder of '{path}' does not exist", "create it first", code=code)
 
 
 def write_file(
@@ -266,7 +266,7 @@ def _give_name(draft: Path, path: Path, *, replace: bool, code: str) -> None:
         try:
             path.hardlink_to(draft)  # unlike a rename, this fails if somebody made the file meanwhile
         except FileExistsError:
-            raise refused(f"'{path}' exists; it was made meanwhile", "--force replaces it", code=code) from None
+            raise refused(f"'{path}' was created meanwhile", "--force replaces it", code=code) from None
         except OSError:  # a disk without links, such as a memory stick
             if path.exists():
                 raise
@@ -285,5 +285,5 @@ def _reported(path: Path, code: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "make room, or name another place" if error.errno in _FULL else "name another place"
+        hint = "free disk space, or choose another path" if error.errno in _FULL else "choose another path"
         raise refused(f"'{path}' cannot be written: {reason(error)}", hint, code=code) from None

@@ -58,7 +58,7 @@ def envelope(problems: Sequence[Problem]) -> dict[str, Any]:
 def sum_up(problems: Sequence[Problem]) -> str:
     """Format in one sentence what went wrong."""
     if not problems:
-        return "the command stopped without saying why"
+        return "the command stopped without a reason"
     first = problems[0].message
     return first if len(problems) == 1 else f"{first} (and {len(problems) - 1} more)"
 
@@ -78,5 +78,5 @@ class Stop(Exception):
 def not_read(code: str, path: Path, error: OSError) -> Problem:
     """Return the problem that a named file cannot be read, and why."""
     missing = isinstance(error, FileNotFoundError)
-    reason = "does not exist" if missing else f"cannot be read ({(error.strerror or 'no reason is known').lower()})"
+    reason = "does not exist" if missing else f"cannot be read ({(error.strerror or 'no reason given').lower()})"
     return Problem(code, f"{path} {reason}")

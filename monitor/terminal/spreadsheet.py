@@ -96,7 +96,10 @@ def originals(texts: Iterable[str | None], *, column: str) -> Mapping[str, str]:
         if current_text == text:
             continue
         if current_text in names or current_text in changed:
-            message = f"two values of column '{column}' would be one text in a CSV file: an apostrophe before a formula"
+            message = (
+                f"two values of column '{column}' would become equal in a CSV file after escaping a formula "
+                "with an apostrophe"
+            )
             raise _refused(message)
         changed[current_text] = text
     return changed
@@ -122,7 +125,7 @@ def check_names(names: Iterable[str]) -> None:
     """
     for name in names:
         if escape_text(name) != name:
-            message = f"a spreadsheet would run the name of column '{name}' as a formula"
+            message = f"the name of column '{name}' would be executed as a formula by a spreadsheet"
             raise _refused(message, "write a .parquet file, or rename the column in a view")
 
 
@@ -156,7 +159,7 @@ def _runs(cell: str) -> bool:
 def _refuse_cell(name: str | None, *, in_heading: bool) -> None:
     column = "a column without a name" if name is None else f"column '{name}'"
     what = "the name" if in_heading else "cells"
-    message = f"the output was read again and is refused: a spreadsheet would run {what} of {column} as formulas"
+    message = f"the output failed verification: a spreadsheet would execute {what} of {column} as formulas"
     raise Stop(ExitCode.FAILED, Problem("release.formula", message, hint="write a .parquet file"))
 
 

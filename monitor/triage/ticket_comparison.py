@@ -118,10 +118,10 @@ def _stays(compared: Field, incident: Incident, past: TicketHistory, *, is_new: 
         return f"it was merged into #{incident.merged_into}"
     judged = past.here.get("resolution")
     if judged is not None and incident.resolution is Resolution.DUPLICATE and compared.name in _ENDING:
-        return f"{judged} ended it here as a duplicate"
+        return f"{judged} resolved it here as a duplicate"
     if here is not None and (not is_new or past.said.get(compared.name) is None):
-        return f"{here} put it right here"
-    return None if is_new else "the ticket had said so before, and it was not applied"
+        return f"corrected here by {here}"
+    return None if is_new else "unchanged in the ticket since the last import, not applied then"
 
 
 def _followed(
@@ -135,7 +135,7 @@ def _followed(
     """Return the changes that apply what can be applied, and the differences with the reasons of what cannot."""
     fields = frozenset(difference.field for difference in differences if difference.stays is None)
     stuck: frozenset[str] = frozenset()
-    reason = "it lasts here; 'incident resolve' ends it"
+    reason = "it is open here; resolve it with 'incident resolve'"
     try:
         changes = _changes(incident, reported_incident, fields, now)
     except (ImpossibleOrder, NotAllowed) as error:
@@ -219,8 +219,9 @@ def _shorten(
     for before, after in pairwise(episodes[ended:]):
         if after.onset.at != before.resolved_at:
             raise ImpossibleOrder(
-                f"the ticket ended {_say(at)}, before the data was bad again {_say(after.onset.at)}; 'incident correct "
-                f"{incident.id} --episode {ended + 1} --resolved TIME' moves an earlier end"
+                f"the ticket was resolved {_say(at)}, before the incident recurred {_say(after.onset.at)}; "
+                "'incident correct "
+                f"{incident.id} --episode {ended + 1} --resolved TIME' corrects an earlier end"
             )
     correcteds = [
         Corrected(number, at, at, None if episode.resolved_at is None else at)

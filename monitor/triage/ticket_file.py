@@ -29,7 +29,7 @@ def known_encoding(name: str) -> str:
         plain = codecs.lookup(name).name
     except (LookupError, ValueError):  # unknown, or an encoding of something else than texts
         hint = did_you_mean(name.lower(), _USUAL).removeprefix("; ") or f"such as {', '.join(_USUAL)}"
-        raise unreadable(f"--encoding: '{name}' is no encoding of texts", hint=hint) from None
+        raise unreadable(f"--encoding: '{name}' is not a text encoding", hint=hint) from None
     return _WIDER.get(plain, plain)
 
 
@@ -52,11 +52,11 @@ def records(file: Path, encoding: str = UTF_8) -> Iterator[tuple[int, list[str]]
                         yield begins, record
                     begins = reader.line_num + 1
             except csv.Error as error:
-                message = f"the record that begins here cannot be read ({error})"
+                message = f"the record that starts here cannot be read ({error})"
                 raise unreadable(message, str(file), begins) from None
     except UnicodeError:
-        hint = "say how it is written, such as --encoding shift_jis or --encoding cp1252, or save it as 'CSV UTF-8'"
-        raise unreadable(f"not a text in {encoding.upper()}", str(file), hint=hint) from None
+        hint = "set the encoding, such as --encoding shift_jis or --encoding cp1252, or save it as 'CSV UTF-8'"
+        raise unreadable(f"not valid {encoding.upper()} text", str(file), hint=hint) from None
 
 
 def _delimiter(header: str) -> str:

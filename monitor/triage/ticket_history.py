@@ -33,21 +33,21 @@ FIELDS: Final = (
         TABLE,
         lambda incident: incident.table,
         lambda told: told.table,
-        "an incident keeps its table, so nothing of this row is applied; log it on the other one with 'incident open', "
-        "and end this one with 'incident resolve {id} --as duplicate'",
+        "the table of an incident cannot be changed, so this row is not applied; log a new incident with 'incident "
+        "open', and resolve this one with 'incident resolve {id} --as duplicate'",
     ),
     Field(
         "title",
         lambda incident: tidy(incident.title),
         lambda told: told.title,
-        "an incident keeps the title it was opened with",
+        "the title of an incident cannot be changed",
         text=True,
     ),
     Field(
         "found_by",
         lambda incident: incident.found_by,
         lambda told: told.found_by,
-        "an incident keeps who noticed it",
+        "the source of detection of an incident cannot be changed",
     ),
     Field("severity", lambda incident: incident.severity, lambda told: told.severity),
     Field("occurred", lambda incident: incident.episodes[0].onset.at, lambda told: told.occurred_at),

@@ -116,11 +116,11 @@ class TicketMapping:
         wanted = {name: name for name in FIELDS if name in header and name not in self.constants} | dict(self.columns)
         missing = [name for name in NEEDED if name not in wanted and name not in self.constants]
         if missing:
-            hint = f"columns: {', '.join(header)}; --map COLUMN={missing[0]} says which one it is"
-            raise unreadable(f"no column holds {' and '.join(missing)}", hint=hint)
+            hint = f"columns: {', '.join(header)}; use --map COLUMN={missing[0]}"
+            raise unreadable(f"no column for {' and '.join(missing)}", hint=hint)
         for column in wanted.values():
             if header.count(column) != 1:
-                text = "is there more than once" if column in header else "is not in the file"
+                text = "occurs more than once" if column in header else "is not in the file"
                 hint = did_you_mean(column, header).removeprefix("; ") or f"columns: {', '.join(header)}"
                 raise unreadable(f"column '{column}' {text}", hint=hint)
         return {name: header.index(column) for name, column in wanted.items()}
@@ -146,7 +146,7 @@ def _meanings(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         current_text = _field(name, f"--value {text}", "FIELD:THEIRS=OURS", _TRANSLATED if ours.strip() else FIELDS)
         words = meanings.setdefault(current_text, {})
         if _alike(theirs) in words:
-            raise unreadable(f"--value {text}: '{theirs.strip()}' is given two meanings for {current_text}; it has one")
+            raise unreadable(f"--value {text}: '{theirs.strip()}' is mapped twice for {current_text}")
         words[_alike(theirs)] = _ours(current_text, ours, f"--value {text}") if ours.strip() else ""
     return meanings
 
@@ -171,7 +171,9 @@ def _field(name: str, option: str, form: str, fields: Sequence[str] = FIELDS) ->
     if known not in fields:
         text = did_you_mean(plain, fields).removeprefix("; ") or f"fields: {', '.join(fields)}"
         what = (
-            "no field of an incident" if known not in FIELDS else "no field with words to translate, only to leave out"
+            "not a field of an incident"
+            if known not in FIELDS
+            else "not a field with values to map; it can only be omitted"
         )
         raise unreadable(f"{option}: '{name}' is {what}; it takes {form}", hint=text)
     return known
@@ -179,4 +181,4 @@ def _field(name: str, option: str, form: str, fields: Sequence[str] = FIELDS) ->
 
 def _once(name: str, texts: Mapping[str, str]) -> None:
     if name in texts:
-        raise unreadable(f"two columns or values for {name}; an incident has one")
+        raise unreadable(f"{name} is mapped from two columns or values; use one")

@@ -141,14 +141,14 @@ class TicketReader:
             return bool(table)
         if table not in self._strangers:
             stranger = unknown_table(table, self.config)
-            reason = "the table is not in the configuration; {}; --value table:THEIRS=OURS translates its name"
+            reason = "the table is not in the configuration; {}; --value table:THEIRS=OURS maps its name"
             self._strangers[table] = None if stranger is None else reason.format(stranger.hint)
         return self._strangers[table] is None
 
     def _only_once(self, ticket: Ticket) -> None:
         first = self._lines.setdefault(ticket.fingerprint, ticket.line)
         if first != ticket.line:
-            raise _Bad(f"is the same incident as line {first}")
+            raise _Bad(f"duplicates line {first}")
 
 
 def _read(read: Callable[[str], T], row: Mapping[str, str], name: str, problems: list[str]) -> T | None:
@@ -164,7 +164,7 @@ def _read(read: Callable[[str], T], row: Mapping[str, str], name: str, problems:
 
 
 def _meant(name: str) -> str:
-    return "OURS translates it" if name in WORDS else " says that it stands for no time"
+    return "OURS maps it" if name in WORDS else " marks it as empty"
 
 
 class _Bad(Exception):

@@ -81,10 +81,10 @@ class TimeReader:
         words = _with_hyphens(words)
         if _DAY.fullmatch(words):
             _parsed(words, text)
-            raise UnreadableTime(text, "is a day; a time of day is needed, such as '2026-11-11 10:10'")
+            raise UnreadableTime(text, "is a date without a time; expected a date and time such as '2026-11-11 10:10'")
         match = _TIME.fullmatch(words)
         if match is None:
-            raise UnreadableTime(text, f"is no time; expected {self._example()}")
+            raise UnreadableTime(text, f"is not a valid time; expected {self._example()}")
         return self._read_iso(match, text)
 
     def _example(self) -> str:
@@ -112,12 +112,12 @@ class TimeReader:
         try:
             return self.now - parse_duration(length.replace(" ", ""))
         except ValueError as error:
-            raise UnreadableTime(f"{length} ago", f"is no time; expected {error}") from None
+            raise UnreadableTime(f"{length} ago", f"is not a valid time; expected {error}") from None
 
     def _read_patterns(self, words: str) -> ParsedTime:
         results = {pattern: parsed for pattern in self.patterns if (parsed := _by_pattern(words, pattern)) is not None}
         if len(set(results.values())) > 1:
-            raise UnreadableTime(words, f"is another time by each of {', '.join(results)}; keep the one that is meant")
+            raise UnreadableTime(words, f"is ambiguous between {', '.join(results)}; keep one format")
         for parsed in results.values():
             return self._placed(_in_range(parsed, words), words)
         match = _TIME.fullmatch(words)
@@ -133,9 +133,11 @@ class TimeReader:
         early, late = parsed.replace(tzinfo=zone), parsed.replace(tzinfo=zone, fold=1)
         if early.utcoffset() != late.utcoffset():  # PEP 495: the two differ where a time is skipped or happens twice
             if early.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != parsed:
-                raise UnreadableTime(text, f"does not exist in {self.zone}: its clocks skip it; give another time")
+                raise UnreadableTime(
+                    text, f"does not exist in {self.zone}(skipped by daylight saving time); use another time"
+                )
             offsets = " or ".join(_offset(one) for one in (early, late))
-            raise UnreadableTime(text, f"happens twice in {self.zone}; add the offset, {offsets}")
+            raise UnreadableTime(text, f"is ambiguous in {self.zone} (daylight saving time); add the offset, {offsets}")
         return ParsedTime(early.astimezone(UTC), assumed=True)
 
 
@@ -159,7 +161,7 @@ def _parsed(iso: str, text: str) -> datetime:
     try:
         parsed = datetime.fromisoformat(iso.replace(",", "."))
     except ValueError:
-        raise UnreadableTime(text, "is not in the calendar or on the clock") from None
+        raise UnreadableTime(text, "is not a valid date or time") from None
     return _in_range(parsed, text)
 
 
@@ -193,7 +195,9 @@ class TypedTimes:
         moment = self._read(option, text, self._reader.read)
         if moment.assumed and not self._said:
             self._said = True
-            self._note(f"note: times without an offset are read in {self._reader.zone}, the time zone of the project")
+            self._note(
+                f"note: times without an offset are interpreted in {self._reader.zone}, the time zone of the project"
+            )
         return moment.at
 
     def bound(self, option: str, text: str | None) -> datetime | None:

@@ -215,7 +215,7 @@ class Pool:
             task, member.task = member.task, None
             self._crew.stop(member)
             if task is not None:
-                self._blame(task, "it sent what is no answer")
+                self._blame(task, "it sent an invalid response")
 
     def _hear(self, member: WorkerState, told: Word | Outcome) -> None:
         member.heard = self._time
@@ -224,7 +224,7 @@ class Pool:
             return
         match told:
             case Outcome():
-                raise ValueError("what the worker sent cannot be read")
+                raise ValueError("the response of the worker cannot be read")
             case Begun():
                 member.step_began = self._time
                 self._heard.append(task.began())
@@ -326,7 +326,7 @@ class Pool:
         kept = tuple(self._plans.get(target.subject) if task.keeps_plans else None for target in targets)
         payload = run_guarded(partial(packed_job, targets, kept))
         if isinstance(payload, Outcome):
-            self._blame(task, "it cannot be handed to a worker")
+            self._blame(task, "it cannot be sent to a worker process")
             return
         idle.remove(member)
         member.task, member.source, member.phase = task, task.job.source, Phase.BUSY

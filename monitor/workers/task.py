@@ -78,7 +78,7 @@ class Task:
             ValueError: that is not what was in hand.
         """
         if self.is_over or table_progress.place + self._started != self.table:
-            raise ValueError("a worker answered for what it was not asked")
+            raise ValueError("a worker answered another request")
         target = self.job.targets[self.table]
         checks = target.subject.checks[self._check :][:1] if self.job.alone else target.subject.checks
         measured = [
@@ -93,7 +93,7 @@ class Task:
         """Return that the worker ended, and blame the check if it is known."""
         table, check_id = self.in_hand
         event = Died(self.job.id, table, check_id, cause)
-        text = "the check ended the worker that looked at it ({cause})"
+        text = "the worker process ended while running the check ({cause})"
         outcome = unknown(UnknownReason.BUG, Message(text, {"cause": cause}))
         return [event] if check_id is None else [event, *self._give_up(outcome, now)]
 
@@ -101,7 +101,10 @@ class Task:
         """Return what a deadline that passed leads to: the job's, or that of a statement that cannot be stopped."""
         table, check_id = self.in_hand
         if query_timeout is None:
-            text = "no answer within {deadline:duration}, so its worker was ended; see run_timeout of the source"
+            text = (
+                "no answer within {deadline:duration}, so its worker process was terminated; see run_timeout of "
+                "the source"
+            )
             outcome = unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": self.job.deadline.total_seconds()}))
         else:
             outcome = timed_out(query_timeout)

@@ -34,7 +34,7 @@ _SENDING: Final = Lock()
 _NOBODY: Final = Subject("", "", ())
 _ROOM: Final = MOST_BYTES // 2
 _UNPORTABLE: Final = unknown(
-    UnknownReason.BUG, Message("its answer is too large, or holds what cannot leave the worker; please report it")
+    UnknownReason.BUG, Message("its result is too large or cannot be serialized; please report it")
 )
 
 

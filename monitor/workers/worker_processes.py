@@ -50,7 +50,7 @@ class WorkerProcesses:
         try:
             channel = spawner.fork(self._last_number)
         except OSError as error:
-            self._failed(f"no worker can be made ({type(error).__name__})")
+            self._failed(f"no worker can be started ({type(error).__name__})")
             return False
         member = self.members[self._last_number] = WorkerState(self._last_number, channel)
         self._listen(member)
@@ -100,7 +100,7 @@ class WorkerProcesses:
         if self._spawner.lost:
             yield from self._lose("the process that forks the workers ended")
         elif self._asked_at is not None and self._time() - self._asked_at > _READY_WITHIN_S:
-            yield from self._lose("the process that forks the workers does not get ready")
+            yield from self._lose("the process that forks the workers is not ready in time")
 
     def retire(self, member: WorkerState) -> None:
         """Let an idle worker end."""
@@ -178,7 +178,7 @@ class WorkerProcesses:
                 elif member.told_to_end:
                     signal_group(pid, signal.SIGTERM)
             case WorkerNotStarted(number, why):
-                self._failed(f"no worker can be made ({why})")
+                self._failed(f"no worker can be started ({why})")
                 self._forget(self.members[number])
             case WorkerEnded(number, status):
                 yield from self._gone(self.members[number], status)

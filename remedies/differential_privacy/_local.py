@@ -45,7 +45,5 @@ def perturb(
     if oracle is None:
         return choose_oracle(domain, epsilon, other=other).perturb(value)
     if oracle.upper() not in oracles:
-        raise Misfit(
-            f"no oracle is called '{oracle}'{did_you_mean(oracle.upper(), oracles)}; there are {', '.join(oracles)}"
-        )
+        raise Misfit(f"no oracle '{oracle}'{did_you_mean(oracle.upper(), oracles)}; available: {', '.join(oracles)}")
     return oracles[oracle.upper()](domain, epsilon, other=other).perturb(value)

@@ -45,7 +45,7 @@ class Reconstruction:
 
     `iterations` and `stopped`: how many steps were made, and the rule that ended them: `discrepancy` (the randomised
     counts are as near to what the estimate leads one to expect as chance would bring them), `iterations` (as many as
-    asked for), `still` (a step moved nothing), `most` (1,000 steps without either). `chi2`: Pearson's, of the
+    asked for), `still` (converged), `most` (1,000 steps without either). `chi2`: Pearson's, of the
     randomised counts against that expectation; None where a cell that holds records is expected empty, or fewer.
     """
 

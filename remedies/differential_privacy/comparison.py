@@ -33,7 +33,7 @@ from remedies.differential_privacy.mechanism import redrawn
 
 Whole = npt.NDArray[np.int64]
 
-_LABEL: Final = "computed from the protected table, not a private release"
+_LABEL: Final = "computed from the protected table, not a privacy-preserving release"
 _AT_ONCE: Final = 1 << 20
 """Rows that are randomised at once."""
 _ROWS: Final = 20_000_000

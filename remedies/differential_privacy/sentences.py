@@ -45,11 +45,11 @@ def sentence(
         Misfit: under zCDP, delta is not between 0 and 1.
     """
     if total == 0:
-        return "no answer has been given yet"
+        return "no query has been answered yet"
     if accounting is Accounting.ZCDP:
         probability = delta_of(delta if delta is not None else 0)
         largest, total = epsilon_of_rho(largest, probability), epsilon_of_rho(total, probability)
-        but = f" (but for a probability of {float(probability):g})"
+        but = f" (except with probability {float(probability):g})"
     else:
         but = ""
     return (

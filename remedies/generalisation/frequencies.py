@@ -157,7 +157,7 @@ def _gather(
         raise Misfit("no quasi-identifier; expected a hierarchy for at least one column")
     both = sorted(set(hierarchies) & set(sensitive))
     if both:
-        raise Misfit(f"column '{both[0]}' has a hierarchy and is sensitive; a column is one of them")
+        raise Misfit(f"column '{both[0]}' has a hierarchy and is sensitive; a column can be only one of them")
     if not len(frame):
         raise Misfit("the table has no rows; there is nothing to generalise")
     domains, columns = [], []

@@ -12,7 +12,7 @@ def level_name(declared: object, hierarchy: Hierarchy, level: int) -> str:
     `declared`: what the hierarchy was built from, if that is known.
     """
     if level == 0:
-        return "as it is"
+        return "unchanged"
     labels = len(set(hierarchy.levels[level]))
     if labels == 1 and level == hierarchy.height:
         return "one label for all"

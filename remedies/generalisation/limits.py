@@ -125,8 +125,8 @@ class Closeness(_Limit):
 class Limited(RemedyParameters):
     """A remedy after which no combination of some columns belongs to fewer than k records."""
 
-    columns: ColumnNames = Field(description="Quasi-identifiers: columns that somebody may know of a person.")
-    k: Annotated[int, Ge(2)] = Field(description="The smallest group of records that are alike.")
+    columns: ColumnNames = Field(description="Quasi-identifiers: columns an attacker may know about a person.")
+    k: Annotated[int, Ge(2)] = Field(description="Minimum equivalence class size.")
     l: Mapping[ColumnName, Annotated[Diversity, _short("l")]] = Field(
         default_factory=dict, description="Sensitive column: how many values each group has at least."
     )
@@ -138,7 +138,9 @@ class Limited(RemedyParameters):
     def _columns_have_one_part(self) -> Self:
         both = sorted(set(self.columns) & {*self.l, *self.t})
         if both:
-            raise ValueError(f"both quasi-identifier and sensitive: {', '.join(both)}; a column is one of them")
+            raise ValueError(
+                f"both quasi-identifier and sensitive: {', '.join(both)}; a column can be only one of them"
+            )
         return self
 
     @property

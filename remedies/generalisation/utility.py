@@ -97,7 +97,7 @@ def utilities(
     names = recoding.frequencies.columns
     strange = sorted(set(numeric or ()) - set(names))
     if strange:
-        raise Misfit(f"column '{strange[0]}' is no quasi-identifier here; expected some of {', '.join(names)}")
+        raise Misfit(f"column '{strange[0]}' is not a quasi-identifier here; expected some of {', '.join(names)}")
     every = [cells_of(recoding, place) for place in range(len(names))]
     if numeric is None:
         numeric = [cells.column.domain.column for cells in every if is_numeric(cells.column.domain)]

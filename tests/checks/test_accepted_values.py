@@ -28,7 +28,7 @@ def test_counts_other_values(dialect):
         outcome = ask(check, here, loaded_at="loaded", zones=Zones("UTC"))
     assert outcome.status is Status.FAIL
     assert outcome.observed == {"rows": 6, "violations": 2}
-    assert str(outcome.message) == "v: 2 of 6 rows hold a value that is not accepted (33%)"
+    assert str(outcome.message) == "v: 2 of 6 rows have a value that is not accepted (33%)"
     assert outcome.occurrence.at == datetime(2026, 11, 2, tzinfo=UTC)
 
 

@@ -232,7 +232,7 @@ def test_refuses_unknown_parameters_and_hard_limits_in_warn(name):
     given = check.model_dump(exclude_unset=True)
     with pytest.raises(ValidationError, match="Extra inputs"):
         type(check).model_validate({**given, "colunm": "x"})
-    with pytest.raises(ValidationError, match="'warn' takes limits only"):
+    with pytest.raises(ValidationError, match="'warn' accepts limits only"):
         type(check).model_validate({**given, "warn": {"severity": "info"}})
 
 

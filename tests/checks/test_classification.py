@@ -27,7 +27,7 @@ def test_a_column_that_nobody_looked_at_is_named(dialect):
         outcome = ask(Classification(columns={"name": "direct-identifier", "born": "quasi-identifier"}), here)
     assert outcome.status is Status.FAIL
     assert outcome.observed == {"unclassified": ["ill"], "gone": []}
-    assert str(outcome.message).startswith("not classified: ill; say of each")
+    assert str(outcome.message).startswith("not classified: ill; classify each")
 
 
 def test_a_classified_column_that_is_gone_is_a_warning(dialect):
@@ -45,5 +45,5 @@ def test_an_empty_table_has_columns_too(dialect):
 
 def test_nothing_classified_is_told():
     """Without any classification there is nothing to compare with."""
-    with place("duckdb", t=PEOPLE) as here, pytest.raises(Misconfigured, match="nothing is classified; say with"):
+    with place("duckdb", t=PEOPLE) as here, pytest.raises(Misconfigured, match="no columns are classified; classify"):
         ask(Classification(), here)

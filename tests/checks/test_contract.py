@@ -95,8 +95,8 @@ def test_softened():
 @pytest.mark.parametrize(
     ("warn", "message"),
     [
-        ({}, "'warn' takes limits only (max_ratio); seen: nothing"),
-        ({"columns": ["b"]}, "'warn' takes limits only (max_ratio); seen: columns"),
+        ({}, "'warn' accepts limits only (max_ratio); seen: nothing"),
+        ({"columns": ["b"]}, "'warn' accepts limits only (max_ratio); seen: columns"),
         ({"max_ratio": 2}, "in 'warn', max_ratio: Input should be less than or equal to 1"),
     ],
 )
@@ -111,13 +111,13 @@ def test_warn_of_a_check_without_softer_form():
     """A check without limits says that it has no softer form."""
     from checks.primary_key import PrimaryKey
 
-    with pytest.raises(ValidationError, match="none, this check has no softer form"):
+    with pytest.raises(ValidationError, match="none, this check has no warning level"):
         PrimaryKey(columns=("a",), warn={"max": 1})
 
 
 def test_where_is_refused_where_it_means_nothing():
     """A check that cannot filter says so."""
-    with pytest.raises(ValidationError, match="this check takes no 'where'"):
+    with pytest.raises(ValidationError, match="this check does not support 'where'"):
         Sql(query="SELECT 1", where="a = 1")
 
 
@@ -150,6 +150,6 @@ def test_cheap_to_import():
 def test_a_check_of_columns_takes_no_on_empty(kind):
     """It needs no row, so the key would change nothing: it is refused, and not in the schema for editors."""
     check = load_catalog()[kind]
-    with pytest.raises(ValidationError, match="this check takes no 'on_empty'"):
+    with pytest.raises(ValidationError, match="this check does not support 'on_empty'"):
         check(on_empty="pass")
     assert "on_empty" not in check.model_json_schema()["properties"]

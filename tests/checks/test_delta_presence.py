@@ -46,7 +46,9 @@ def test_all_of_a_class_are_in(dialect):
         "delta_max": 1.0,
     }
     assert outcome.expected == {"min": None, "max": 0.5}
-    assert str(outcome.message) == "of some people in p one can tell with 100% that they are in, at most 50% allowed"
+    assert (
+        str(outcome.message) == "the presence of some people of p can be inferred with a probability of 100%, limit 50%"
+    )
 
 
 def test_classes_that_are_absent_count_as_nothing(dialect):
@@ -63,7 +65,7 @@ def test_classes_that_are_absent_count_as_nothing(dialect):
         outcome = ask(DeltaPresence(quasi_identifiers=("age",), population="p", min=0.1), here)
     assert (outcome.status, outcome.observed["delta_min"]) == (Status.FAIL, 0.0)
     assert str(outcome.message) == (
-        "of some people in p one can tell that they are absent: 0.0% are in, at least 10% expected"
+        "the absence of some people of p can be inferred: presence probability 0.0%, at least 10% expected"
     )
 
 
@@ -74,7 +76,7 @@ def test_a_population_without_the_table_is_none(dialect):
     assert outcome.reason is UnknownReason.MISCONFIGURED
     assert outcome.observed["records_outside_population"] == 4
     assert outcome.observed["delta_max"] is None
-    assert str(outcome.message) == "at least 4 rows are not in p: it is no population of this table"
+    assert str(outcome.message) == "at least 4 rows are not in p: it is not a population of this table"
 
 
 def test_nothing_to_look_at(dialect):

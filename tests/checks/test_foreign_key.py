@@ -30,7 +30,7 @@ def test_orphans(dialect):
         outcome = ask(CHECK, here, loaded_at="loaded", zones=Zones("UTC"))
     assert outcome.status is Status.FAIL
     assert outcome.observed == {"rows": 5, "orphans": 2}
-    assert str(outcome.message) == "2 of 5 rows point to no row of shops (40%)"
+    assert str(outcome.message) == "2 of 5 rows have no matching row in shops (40%)"
     assert outcome.occurrence.at == datetime(2026, 11, 3, tzinfo=UTC)
 
 

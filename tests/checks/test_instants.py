@@ -42,7 +42,7 @@ def test_clocks_with_a_zone():
     """Where a zone is needed, wall clocks without one are left out, and refused if nothing is left."""
     assert list(zoned_column(context("sqlite"), "aware").clocks) == [ZonedReading("utc", "UTC")]
     assert list(zoned_column(context(), "naive", "Asia/Tokyo").clocks) == [ZonedReading("wall", "Asia/Tokyo")]
-    with pytest.raises(Misconfigured, match="naive holds wall clocks; declare their time zone"):
+    with pytest.raises(Misconfigured, match="naive has timestamps without a time zone; declare one"):
         zoned_column(context(), "naive")
 
 
@@ -68,10 +68,10 @@ def measured(filled, unparsed=0, with_offset=None, readings=("utc", "wall")):
         (measured(3, with_offset=1), "c: 1 of 3 values have an offset, the others have none"),
         (
             measured(3, with_offset=0, readings=("utc",)),
-            "c holds wall clocks; declare their time zone, of the source or the column",
+            "c has timestamps without a time zone; declare one for the source or the column",
         ),
-        (measured(3, unparsed=1, with_offset=3), "c: 1 value is not a time"),
-        (measured(0, unparsed=2), "c: 2 values are not a time"),
+        (measured(3, unparsed=1, with_offset=3), "c: 1 value is not a valid timestamp"),
+        (measured(0, unparsed=2), "c: 2 values are not valid timestamps"),
         (measured(0), "c is NULL in every row"),
     ],
 )

@@ -23,7 +23,7 @@ def test_no_rows(on_empty, status):
     assert outcome.status == status
     assert outcome.observed == {"rows": 0}
     assert (outcome.reason is UnknownReason.NO_DATA) == (status == "unknown")
-    assert str(outcome.message) == "there is no row to look at"
+    assert str(outcome.message) == "no rows to evaluate"
 
 
 def test_rows_that_were_never_counted():

@@ -30,7 +30,7 @@ def test_classes_of_four(dialect):
     with place(dialect, t=Rows(TYPES, rows("HHVV", "CHVV", "CCCC"))) as here:
         outcome = ask(diversity(), here)
     assert outcome.status is Status.FAIL
-    assert str(outcome.message) == "4 of 12 records are in groups with fewer than 2 values of s"
+    assert str(outcome.message) == "4 of 12 records are in equivalence classes with fewer than 2 distinct values of s"
     assert (outcome.observed["l_distinct"], outcome.observed["l_entropy"], outcome.observed["rows"]) == (1, 1.0, 12)
     assert (outcome.observed["records_below_l"], outcome.observed["classes_below_l"]) == (4, 1)
     assert (outcome.observed["classes"], outcome.observed["l_recursive"]) == (3, None)
@@ -43,8 +43,8 @@ def test_entropy_of_values_that_are_equally_frequent_is_their_number(dialect):
         enough = ask(diversity(variant="entropy"), here)
         more = ask(diversity(variant="entropy", l=2.5), here)
     assert (enough.status, enough.observed["l_entropy"]) == (Status.PASS, pytest.approx(2.0, rel=1e-12))
-    assert str(enough.message) == "every group has an entropy l of at least 2 in s"
-    assert str(more.message) == "4 of 8 records are in groups with an entropy l below 2.5 in s"
+    assert str(enough.message) == "every equivalence class has an entropy l of at least 2 in s"
+    assert str(more.message) == "4 of 8 records are in equivalence classes with an entropy l below 2.5 in s"
 
 
 def test_recursive_diversity(dialect):
@@ -55,7 +55,7 @@ def test_recursive_diversity(dialect):
         warned = ask(diversity(variant="recursive", c=2.5, warn={"l": 3}), here)
         softer = ask(diversity(variant="recursive", c=2.6, warn={"c": 1}), here)
     assert (passed.status, passed.observed["l_recursive"]) == (Status.PASS, 2)
-    assert str(passed.message) == "every group is recursively (1.1, 2)-diverse in s"
+    assert str(passed.message) == "every equivalence class is recursively (1.1, 2)-diverse in s"
     assert (failed.status, failed.observed["l_recursive"]) == (Status.FAIL, 1)
     assert "not recursively (1, 2)-diverse in s" in str(failed.message)
     assert (warned.status, warned.observed["records_below_l"]) == (Status.WARN, 10)
@@ -67,7 +67,7 @@ def test_the_least_diverse_column_is_named(dialect):
     table = [(None, "x", "u"), (None, None, "u"), (1, "x", None), (1, "y", None)]
     with place(dialect, t=Rows({"q": "int", "s": "text", "r": "text"}, table)) as here:
         outcome = ask(diversity(sensitive=("s", "r")), here)
-    assert str(outcome.message) == "4 of 4 records are in groups with fewer than 2 values of r"
+    assert str(outcome.message) == "4 of 4 records are in equivalence classes with fewer than 2 distinct values of r"
     assert {name: one["l_distinct"] for name, one in outcome.observed["sensitive"].items()} == {"s": 2, "r": 1}
     assert outcome.observed["sensitive"]["s"]["records_below_l"] == 0
 
@@ -77,7 +77,10 @@ def test_the_classification_of_the_table_names_them(dialect):
     classified = {"q": ColumnClass.QUASI_IDENTIFIER, "s": ColumnClass.SENSITIVE}
     with place(dialect, t=Rows(TYPES, rows("ab", "cd"))) as here:
         outcome = ask(LDiversityCheck(l=2), here, classified=classified)
-    assert (outcome.status, str(outcome.message)) == (Status.PASS, "every group has at least 2 values of s")
+    assert (outcome.status, str(outcome.message)) == (
+        Status.PASS,
+        "every equivalence class has at least 2 distinct values of s",
+    )
 
 
 def test_an_empty_table_is_not_diverse(dialect):
@@ -96,14 +99,14 @@ def test_what_is_wrong_is_said():
             ({"quasi_identifiers": ()}, "no quasi-identifier: name them"),
             ({"sensitive": ()}, "no sensitive column: name them with 'sensitive'"),
             ({"sensitive": ("ss",)}, "column 'ss' not found; did you mean 's'"),
-            ({"sensitive": ("q",)}, "both quasi-identifier and sensitive: q; a column is one of them"),
+            ({"sensitive": ("q",)}, "both quasi-identifier and sensitive: q; a column can be only one of them"),
         ):
             with pytest.raises(Exception, match=said):
                 ask(diversity(**wrong), here)
     for wrong, said in (
         ({"l": 1}, "greater than 1"),
-        ({"c": 2}, "'c' goes with 'variant: recursive'"),
-        ({"variant": "recursive"}, "'c' goes with 'variant: recursive'"),
+        ({"c": 2}, "'c' and 'variant: recursive' go together"),
+        ({"variant": "recursive"}, "'c' and 'variant: recursive' go together"),
         ({"variant": "recursive", "c": -1}, "expected a number above 0"),
         ({"variant": "recursive", "c": 1, "warn": {"c": 0}}, "in 'warn'"),
     ):

@@ -104,7 +104,7 @@ def test_voter_list(dialect):
         "candidates": {"0": 5, "1": 1, "2-4": 0, "5+": 0},
     }
     assert outcome.expected == {"max_unique_fraction": 0.0}
-    assert str(outcome.message) == "1 of 6 rows matches one and only one row of voters (17%)"
+    assert str(outcome.message) == "1 of 6 rows matches exactly one row of voters (17%)"
 
 
 def test_ratings(dialect):
@@ -125,7 +125,7 @@ def test_ratings(dialect):
         "fraction": 0.25,
         "candidates": {"0": 2, "1": 1, "2-4": 1, "5+": 0},
     }
-    assert str(outcome.message) == "1 of 4 persons of known fits one and only one person (25%)"
+    assert str(outcome.message) == "1 of 4 persons of known matches exactly one person (25%)"
     assert (some.observed["uniquely_matched"], some.observed["uniquely_matched_both_ways"]) == (1, 1)
     assert loose.observed["candidates"] == {"0": 1, "1": 2, "2-4": 1, "5+": 0}
 
@@ -180,7 +180,10 @@ def test_tolerance_of_another_kind():
         for parameters, message in (
             ({"on": ["film"], "tolerance": {"film": 1}}, "'film' is of type string, which has no distance"),
             ({"on": ["rated"], "tolerance": {"rated": 3}}, "'rated' is of type .*; expected a duration such as 3d"),
-            ({"on": ["stars"], "tolerance": {"stars": "3d"}}, "'stars' is of type int64; .* a duration is one between"),
+            (
+                {"on": ["stars"], "tolerance": {"stars": "3d"}},
+                "'stars' is of type int64; .* a duration tolerance applies",
+            ),
             ({"on": {"film": "stars"}}, "'film' is of type string and 'stars' of the other table of type int64"),
             ({"on": {"stars": "film"}, "tolerance": {"stars": 1}}, "'film' is of type string, which has no distance"),
         ):
@@ -194,7 +197,7 @@ def test_tolerance_of_another_kind():
         ({"on": []}, "at least 1"),
         ({"on": {}}, "at least 1"),
         ({"on": ["a", "a"]}, "each column once"),
-        ({"on": ["a"], "tolerance": {"b": 1}}, "'tolerance' is of a column in 'on'; not there: b"),
+        ({"on": ["a"], "tolerance": {"b": 1}}, "'tolerance' is for columns in 'on'; not there: b"),
         ({"on": ["a"], "tolerance": {"a": -1}}, "a number not below 0, or a duration such as 3d"),
         ({"on": ["a"], "tolerance": {"a": "-3d"}}, "a duration such as 26h"),
         ({"on": ["a"], "tolerance": {"a": True}}, "a number not below 0, or a duration such as 3d"),
@@ -230,10 +233,10 @@ def test_times_that_cannot_be_compared(dialect):
     """Values that are no times, offsets in some of them, and moments beside wall clocks make it unknown."""
     wall, moment = ("2026-01-01 10:00",), ("2026-01-01 10:00Z",)
     for own, other, message in (
-        ([wall, ("Andre",)], [wall], "at: 1 value is not a time"),
-        ([wall], [("Andre",), ("Beth",)], "at: 2 values are not a time"),
+        ([wall, ("Andre",)], [wall], "at: 1 value is not a valid timestamp"),
+        ([wall], [("Andre",), ("Beth",)], "at: 2 values are not valid timestamps"),
         ([wall, moment], [wall], "at: 1 of 2 values have an offset, the others have none"),
-        ([wall], [moment], "at: one table holds wall clocks, the other moments"),
+        ([wall], [moment], "at: one table has timestamps without a time zone"),
     ):
         with place(dialect, t=Rows(TEXTS, own), b=Rows(TEXTS, other)) as here:
             outcome = ask(DAYS, here)

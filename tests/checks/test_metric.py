@@ -108,7 +108,7 @@ def test_deviation_from_the_same_weekday(dialect):
         outcome = ask(check, here, history=usual(10, 4, 10))
     assert outcome.status is Status.FAIL
     assert outcome.observed == {"value": 6.5, "baseline": 10}
-    assert str(outcome.message) == "sum(v) is 6.5, 35% away from 10, usual on this weekday"
+    assert str(outcome.message) == "sum(v) is 6.5, 35% off the usual 10 for this weekday"
 
 
 def test_deviation_of_exactly_the_limit_is_allowed():
@@ -123,7 +123,7 @@ def test_usually_zero():
     """Anything is far away from zero; zero is not."""
     check = Metric(aggregate="sum", column="v", max_deviation=5)
     with place("duckdb", t=Rows(TYPES, [(1.0, "a")])) as here:
-        assert str(ask(check, here, history=usual(0)).message) == "sum(v) is not 0, as is usual on this weekday"
+        assert str(ask(check, here, history=usual(0)).message) == "sum(v) is not 0, the usual value for this weekday"
     with place("duckdb", t=Rows(TYPES, [(0.0, "a")])) as here:
         assert ask(check, here, history=usual(0)).status is Status.PASS
 
@@ -158,7 +158,7 @@ def test_nothing_but_null(dialect):
             assert outcome.reason is UnknownReason.NO_DATA
             assert (
                 str(outcome.message)
-                == f"{aggregate}(v) has no finite value: every value is NULL, or one is NaN or infinite"
+                == f"{aggregate}(v) has no finite value: all values are NULL, or some are NaN or infinite"
             )
         assert ask(Metric(aggregate="stddev", column="v", min=0), here).reason is UnknownReason.NO_DATA
 

@@ -30,7 +30,7 @@ def test_nan_is_no_null(engine, kind):
         outcome = ask(NotNull(columns=["v"]), here)
     assert outcome.status is Status.PASS
     assert outcome.observed == {"rows": 3, "nulls": {"v": 0}, "nan": {"v": 2}}
-    assert str(outcome.message) == "no column has too many NULLs; 2 values are NaN, which is a value and not NULL"
+    assert str(outcome.message) == "no column exceeds its NULL limit; 2 values are NaN, which does not count as NULL"
     assert "NaN が2件" in outcome.message.render(Localizer("ja", "UTC"))
 
 
@@ -41,7 +41,7 @@ def test_nan_lies_in_no_range(engine, kind, limits):
     with place(engine, t=_column(kind, NAN, 1, None, 11 if "max" in limits else -1)) as here:
         outcome = ask(Range(column="v", **limits), here)
     assert outcome.observed == {"rows": 4, "violations": 2}
-    assert str(outcome.message) == "v: 2 of 4 rows lie outside the range (50%), 1 as NaN"
+    assert str(outcome.message) == "v: 2 of 4 rows are outside the range (50%), 1 as NaN"
 
 
 @pytest.mark.parametrize(("engine", "kind"), COLUMNS)
@@ -70,7 +70,7 @@ def test_no_aggregate_takes_nan_in(engine, kind, how):
         outcome = ask(Metric(aggregate=how, column="v", min=-100, max=100), here)
         without = ask(Metric(aggregate=how, column="v", min=-100, max=100, where="v < 100"), here)
     assert outcome.reason is UnknownReason.NO_DATA
-    assert str(outcome.message) == f"{how}(v) takes in 1 value that is NaN"
+    assert str(outcome.message) == f"{how}(v) includes 1 NaN value"
     assert without.status is Status.PASS
 
 

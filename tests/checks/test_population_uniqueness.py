@@ -1,4 +1,4 @@
-"""Few people are unique in the population that the table is a sample of."""
+"""Few people are unique in the population from which the table is sampled."""
 
 import csv
 import json
@@ -51,12 +51,12 @@ def test_message_leads_with_the_estimate_and_says_the_sample_too(dialect):
         census = ask(check(sampling_fraction=1, max_population_unique_fraction=0.1), here)
     share = fine.observed[fine.observed["model"]]["fraction_of_population"]
     assert str(fine.message).startswith("an estimated ")
-    assert str(fine.message).endswith("of the sample it is 13%")
+    assert str(fine.message).endswith("13% of the sample is unique")
     assert 0.001 < share < 0.13
     assert broken.status is Status.FAIL
     assert "more than 0.001%" in str(broken.message)
     assert str(census.message) == (
-        "an estimated 13% of the population is unique, more than 10% (Zayatz); of the sample it is 13%"
+        "an estimated 13% of the population is unique, more than 10% (Zayatz); 13% of the sample is unique"
     )
 
 
@@ -123,7 +123,7 @@ def test_a_degenerate_estimate_never_passes():
     assert outcome.observed["poisson_gamma"]["degenerate"]
     assert outcome.reason is UnknownReason.MISCONFIGURED
     assert str(outcome.message) == (
-        "how much of the population is unique is not settled by the model of Poisson-gamma: the shape has no bound"
+        "population uniqueness cannot be estimated with the model Poisson-gamma: the shape has no bound"
     )
 
 
@@ -141,9 +141,7 @@ def test_larger_than_its_population(dialect):
         outcome = ask(check(population_size=100), here)
     assert outcome.reason is UnknownReason.MISCONFIGURED
     assert outcome.observed == {"rows": len(SOME), "population_size": 100}
-    assert str(outcome.message) == (
-        f"the table has {len(SOME)} rows, more than the population of 100 that is configured"
-    )
+    assert str(outcome.message) == (f"the table has {len(SOME)} rows, more than the configured population size of 100")
 
 
 def test_columns_may_come_from_the_table():
@@ -203,5 +201,5 @@ def test_adult(reference_data):
     assert (outcome.observed["rows"], outcome.observed["sample_uniques"]) == (30_162, 15_512)
     assert outcome.observed["zayatz"]["fraction_of_population"] == pytest.approx(0.3207402394, abs=1e-10)
     assert str(outcome.message) == (
-        "an estimated 32% of the population is unique, more than 30% (Zayatz); of the sample it is 51%"
+        "an estimated 32% of the population is unique, more than 30% (Zayatz); 51% of the sample is unique"
     )

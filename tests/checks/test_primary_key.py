@@ -16,12 +16,12 @@ KEYS = {"a": "int", "b": "text"}
 
 
 def test_clean_key(dialect):
-    """Passes when every row has a key of its own, and says so."""
+    """Passes when every row has a unique key, and says so."""
     with place(dialect, t=Rows(KEYS, [(1, "x"), (1, "y"), (2, "x")])) as here:
         outcome = ask(PrimaryKey(columns=("a", "b")), here)
     assert outcome.status is Status.PASS
     assert outcome.observed == {"rows": 3, "duplicate_keys": 0, "duplicate_rows": 0, "null_keys": 0}
-    assert str(outcome.message) == "every row has a key of its own"
+    assert str(outcome.message) == "every row has a unique key"
 
 
 def test_duplicates_and_nulls_are_counted_apart(dialect):
@@ -32,17 +32,17 @@ def test_duplicates_and_nulls_are_counted_apart(dialect):
     assert outcome.status is Status.FAIL
     assert outcome.observed == {"rows": 9, "duplicate_keys": 2, "duplicate_rows": 5, "null_keys": 3}
     assert outcome.expected == {"duplicate_keys": 0, "null_keys": 0}
-    assert str(outcome.message) == "2 keys occur more than once (5 rows); rows with NULL in their key: 3"
+    assert str(outcome.message) == "2 duplicate keys (5 rows); rows with NULL in their key: 3"
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([(1,), (1,)], "1 key occurs more than once (2 rows)"),
-        ([(1,), (1,), (2,), (2,)], "2 keys occur more than once (4 rows)"),
+        ([(1,), (1,)], "1 duplicate key (2 rows)"),
+        ([(1,), (1,), (2,), (2,)], "2 duplicate keys (4 rows)"),
         ([(None,)], "1 row has NULL in its key"),
         ([(None,), (None,)], "2 rows have NULL in their key"),
-        ([(1,), (1,), (None,)], "1 key occurs more than once (2 rows); rows with NULL in their key: 1"),
+        ([(1,), (1,), (None,)], "1 duplicate key (2 rows); rows with NULL in their key: 1"),
     ],
 )
 def test_message(rows, message):

@@ -48,7 +48,7 @@ def test_message_and_occurrence(dialect):
     with place(dialect, t=column("int", 1, 99, 100)) as here:
         outcome = ask(Range(column="v", max=50), here, loaded_at="loaded", zones=Zones("UTC"))
     assert outcome.status is Status.FAIL
-    assert str(outcome.message) == "v: 2 of 3 rows lie outside the range (67%)"
+    assert str(outcome.message) == "v: 2 of 3 rows are outside the range (67%)"
     assert outcome.occurrence.at == datetime(2026, 11, 2, tzinfo=UTC)
 
 
@@ -124,7 +124,7 @@ def test_time_of_occurrence_of_times(dialect):
 @pytest.mark.parametrize(
     ("kind", "limits", "message"),
     [
-        ("bool", {"min": 0}, "column 'v' is of type boolean; a range of numbers takes a column of numbers"),
+        ("bool", {"min": 0}, "column 'v' is of type boolean; a numeric range needs a numeric column"),
         ("text", {"min": 0}, "column 'v' is of type string"),
         ("date", {"min": 0}, "column 'v' is of type date"),
         ("int", {"min": "2026-01-01"}, "column 'v' is of type int64"),

@@ -36,7 +36,7 @@ def test_two_releases_that_are_3_anonymous_each_can_expose_six_of_nine():
     outcome = judged(pairs("aaabcbccb"), ("spring", pairs("aaabbbccc")))
     assert outcome.status is Status.FAIL
     assert (
-        str(outcome.message) == "6 persons are in groups smaller than 3 when this table is laid beside release spring"
+        str(outcome.message) == "6 persons are in groups smaller than 3 when this table is combined with release spring"
     )
     assert outcome.observed["releases"] == [{"name": "spring", "persons_in_both": 9, "exposed": 6, "smallest_group": 1}]
 
@@ -60,7 +60,7 @@ def test_the_same_groups_again_pass():
     """Who gives the same classes away again tells nothing new."""
     outcome = judged(pairs("aaabbbccc"), ("spring", pairs("xxxyyyzzz")))
     assert outcome.status is Status.PASS
-    assert str(outcome.message).endswith("every person is alike with at least 2 others")
+    assert str(outcome.message).endswith("every person shares a group with at least 2 others")
 
 
 def test_a_softer_limit_warns():
@@ -86,7 +86,7 @@ def test_a_release_of_persons_told_apart_otherwise_is_unknown():
 
 
 def test_rows_that_are_nobodys_are_counted_apart():
-    """Where no row says whose it is, nothing was compared."""
+    """Where the person columns are NULL in every row, nothing was compared."""
     outcome = judged(pairs("", people=[]), ("spring", pairs("aaabbbccc")), rows=2, unnamed=2)
     assert (outcome.reason, outcome.observed["rows_without_person"]) == (UnknownReason.NO_DATA, 2)
 

@@ -1,4 +1,4 @@
-"""A total agrees with that of another table."""
+"""A total matches that of another table."""
 
 from decimal import Decimal
 
@@ -38,7 +38,7 @@ def test_agrees(dialect):
         outcome = ask(check(), here)
     assert outcome.status is Status.PASS
     assert outcome.observed == {"value": 3.75, "baseline": 3.75}
-    assert str(outcome.message) == "sum(amount) agrees with sum(ledger.total)"
+    assert str(outcome.message) == "sum(amount) matches sum(ledger.total)"
 
 
 def test_differs(dialect):
@@ -101,7 +101,8 @@ def test_empty_tables(dialect):
         outcome = ask(check(aggregate="mean"), here)
     assert outcome.reason is UnknownReason.NO_DATA
     assert (
-        str(outcome.message) == "mean(ledger.total) has no finite value: every value is NULL, or one is NaN or infinite"
+        str(outcome.message)
+        == "mean(ledger.total) has no finite value: all values are NULL, or some are NaN or infinite"
     )
 
 

@@ -41,9 +41,9 @@ def test_the_smallest_set_that_does_the_damage_is_named(dialect):
     with place(dialect, t=STATES) as here:
         strict, loose = ask(_check(), here), ask(_check(max_unique_fraction=0.5), here)
         none = ask(_check(max_unique_fraction=1), here)
-    assert str(strict.message) == "who knows state singles out 2 of 5 records"
-    assert str(loose.message) == "who knows age, sex singles out 5 of 5 records"
-    assert str(none.message) == "who knows up to 3 columns singles out at most 5 of 5 records, by age, sex"
+    assert str(strict.message) == "state together identify 2 of 5 records"
+    assert str(loose.message) == "age, sex together identify 5 of 5 records"
+    assert str(none.message) == "sets of up to 3 columns identify at most 5 of 5 records, by age, sex"
     assert (strict.status, loose.status, none.status) == (Status.FAIL, Status.FAIL, Status.PASS)
 
 
@@ -55,7 +55,7 @@ def test_the_limit_itself_is_allowed(dialect):
             ask(ReidentificationBySubset(quasi_identifiers=("a",), max_unique_fraction=limit), here)
             for limit in (0.29, 0.289)
         )
-    assert str(allowed.message) == "who knows any one column singles out at most 29 of 100 records, by a"
+    assert str(allowed.message) == "a single column identifies at most 29 of 100 records, by a"
     assert (allowed.status, less.status) == (Status.PASS, Status.FAIL)
 
 
@@ -64,7 +64,7 @@ def test_parts_of_a_set_that_singles_nobody_out_are_not_looked_at(dialect):
     with place(dialect, t=Rows(STATES.types, [(20, "F", "CA")] * 2 + [(30, "F", "TX")] * 2)) as here:
         outcome = ask(_check(), here)
     assert [one["columns"] for one in outcome.observed["sets"]] == [["age", "sex", "state"]]
-    assert str(outcome.message) == "who knows up to 3 columns singles out nobody"
+    assert str(outcome.message) == "no set of up to 3 columns identifies a record"
     assert outcome.status is Status.PASS
 
 

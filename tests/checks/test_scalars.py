@@ -142,7 +142,7 @@ def test_clock():
     assert parse_clock("00:00") == time()
     assert parse_clock("23:59") == time(23, 59)
     for wrong in ("9:00", "24:01", "12:60", "12", "12:00:00", "", None, 12.5):
-        assert problem(start=wrong).startswith(f'a clock time such as "09:00", not {wrong!r}')
+        assert problem(start=wrong).startswith(f'a time such as "09:00", not {wrong!r}')
 
 
 def test_traps_of_clocks():

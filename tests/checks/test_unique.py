@@ -29,7 +29,7 @@ def test_null_is_a_value(dialect):
         outcome = ask(Unique(columns=("a", "b"), nulls="equal"), here)
     assert outcome.status is Status.FAIL
     assert outcome.observed == {"rows": 4, "duplicate_keys": 1, "duplicate_rows": 2, "null_keys": 4}
-    assert str(outcome.message) == "1 key occurs more than once (2 rows)"
+    assert str(outcome.message) == "1 duplicate key (2 rows)"
 
 
 def test_nothing_to_look_at(dialect):

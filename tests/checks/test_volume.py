@@ -73,15 +73,15 @@ def test_same_weekday(dialect):
             outcome = ask(check, here, history=history)
         assert outcome.status is status
         assert outcome.observed == {"rows": rows, "baseline": 6}
-    assert str(outcome.message) == "13 rows, more than 200% of the 6 that are usual on this weekday"
+    assert str(outcome.message) == "13 rows, more than 200% of the usual 6 for this weekday"
 
 
 def test_median_of_an_even_number():
-    """The median of two weeks lies between them."""
+    """The median of two weeks is between them."""
     with place("duckdb", t=table(1)) as here:
         outcome = ask(Volume(min_ratio=0.5), here, history=[week(3, 1), week(2, 2)])
     assert outcome.observed["baseline"] == 2.5
-    assert str(outcome.message) == "1 row, less than 50% of the 2.5 that are usual on this weekday"
+    assert str(outcome.message) == "1 row, less than 50% of the usual 2.5 for this weekday"
 
 
 def test_ratio_is_exact():
@@ -97,8 +97,7 @@ def test_no_history():
         assert ask(Volume(min_ratio=0.5, min=9), here).status is Status.FAIL
     assert outcome.reason is UnknownReason.NO_DATA
     assert str(outcome.message) == (
-        "nothing to compare with yet: no measurement on this weekday in the last 2 weeks, outside incidents and "
-        "planned maintenance"
+        "no baseline yet: no measurement on this weekday in the last 2 weeks, outside incidents and planned maintenance"
     )
     assert outcome.observed == {"rows": 3, "baseline": None}
 

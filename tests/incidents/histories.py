@@ -57,7 +57,7 @@ class History:
 
 
 def found_by_check(draw, now):
-    """Draw an incident that a check found: somewhere between the last good run and now."""
+    """Draw an incident that a check found: somewhere between the last passing run and now."""
     earliest = draw(st.integers(max(0, now - 40), now))
     occurred = draw(st.integers(earliest, now))
     onset = Onset(at(occurred), at(earliest), at(now), OccurrenceMethod.BAD_ROWS)

@@ -149,14 +149,14 @@ def test_what_is_resolved_is_over_at_that_moment():
 
 
 def relapsed():
-    """Make the incident on table two, down again from 11:00, noticed at 12:00, good again at 15:00."""
+    """Make the incident on table two, down again from 11:00, detected at 12:00, good again at 15:00."""
     relapse = verbs.reopen(B, detected_at=utc("01-05 12:00"), occurred_at=utc("01-05 11:00"), now=utc("12-31 00:00"))
     again = apply(B, Event(3, utc("12-31 00:00"), "somebody", relapse))
     return apply(again, Event(3, utc("12-31 00:00"), "somebody", Resolved(utc("01-05 15:00"), Resolution.FIXED)))
 
 
 def test_a_relapse_that_is_not_known_yet_does_not_exist():
-    """Seen from half past eleven, there is the first episode only, and it is over."""
+    """Seen from half past eleven, there is the first episode only, and resolved."""
     found = january(relapsed(), as_of="01-05 11:30")
     assert (hours(found.undetected), hours(found.repair), found.open) == (1, 2, ())
     assert found.ttr is not None

@@ -1,4 +1,4 @@
-"""The fast computation of downtime agrees with its definition, and keeps its identities, over random histories."""
+"""The fast computation of downtime matches its definition, and keeps its identities, over random histories."""
 
 from collections import Counter
 from dataclasses import replace

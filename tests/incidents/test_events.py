@@ -84,7 +84,7 @@ def test_an_incident_without_events_is_refused():
 
 def test_events_of_another_incident_are_refused():
     """An event changes its own incident only."""
-    with pytest.raises(BrokenHistory, match="event of incident #2 was given to incident #1"):
+    with pytest.raises(BrokenHistory, match="event of incident #2 was applied to incident #1"):
         apply(fold(opened()), Event(2, at(5), "somebody", Acknowledged(at(5))))
 
 

@@ -30,12 +30,12 @@ def test_newer_changes_weigh_more(recent, share):
 
 @given(results)
 def test_the_share_is_a_share(recent):
-    """The share of change lies between 0 and 1."""
+    """The share of change is between 0 and 1."""
     assert 0 <= share_of_change(recent) <= 1
 
 
 def test_flapping_has_two_thresholds():
-    """It starts at 20 % and goes on until 5 %: what lies between keeps what was."""
+    """It starts at 20 % and goes on until 5 %: what is between keeps what was."""
     between = "P" * 18 + "FPP"
     assert Fraction(5, 100) < share_of_change(between) < Fraction(20, 100)
     assert is_flapping(between, before=True)

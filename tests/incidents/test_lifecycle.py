@@ -77,7 +77,7 @@ class Life:
 
 
 def test_the_first_failing_run_opens_an_incident():
-    """The failing run detected it, and data went bad at the end of the last good run, or since."""
+    """The failing run detected it, and data went bad at the end of the last passing run, or since."""
     life = Life().run("PPF")
     episode = life.newest.last
     assert life.newest.state is State.OPEN
@@ -116,7 +116,7 @@ def test_unknown_and_warn_neither_extend_nor_break_a_passing_streak(between):
 
 @pytest.mark.parametrize(("letter", "reason"), [("U", Reason.UNKNOWN), ("W", Reason.WARNED)])
 def test_unknown_and_warn_move_no_streak(letter, reason):
-    """They open, extend and close nothing: only the last run changes, and with a warn the last good run."""
+    """They open, extend and close nothing: only the last run changes, and with a warn the last passing run."""
     life = Life().run("PPF")
     before = life.watch
     life.run(letter)
@@ -260,7 +260,7 @@ def test_without_a_passing_run_bad_rows_do_not_reach_back():
 @pytest.mark.parametrize(("said", "taken"), [(15, 15), (-1000, 11), (5000, 20)])
 @pytest.mark.parametrize("method", [OccurrenceMethod.BAD_ROWS, OccurrenceMethod.FRESHNESS_DEADLINE])
 def test_what_the_data_says_is_kept_within_what_is_known(method, said, taken):
-    """A load time or a deadline is moved into the interval from the last good run to detection."""
+    """A load time or a deadline is moved into the interval from the last passing run to detection."""
     life = Life().run("P").run("F", found=outcome(Status.FAIL, said, method))
     assert life.newest.last.onset == Onset(at(taken), at(11), at(20), method)
 

@@ -282,9 +282,9 @@ def test_a_root_is_named_and_taken_back():
 def test_nothing_causes_itself():
     """A chain of causes that comes back is refused, and shown."""
     second, third = incident(RootNamed(3), number=2), incident(RootNamed(1), number=3)
-    with pytest.raises(NotAllowed, match="#1 would cause itself: #1 -> #2 -> #3 -> #1"):
+    with pytest.raises(NotAllowed, match="#1 would be its own root cause: #1 -> #2 -> #3 -> #1"):
         verbs.name_root(OPEN, second, lookup=lookup(OPEN, second, third))
-    with pytest.raises(NotAllowed, match="#1 would cause itself: #1 -> #1"):
+    with pytest.raises(NotAllowed, match="#1 would be its own root cause: #1 -> #1"):
         verbs.name_root(OPEN, OPEN, lookup=lookup(OPEN))
 
 
@@ -292,7 +292,7 @@ def test_what_is_merged_is_about_one_table():
     """A fault of another table is a cause, never the same thing, forced or not."""
     other = incident(number=2)
     elsewhere = replace(other, table="refunds")
-    with pytest.raises(NotAllowed, match=r"#1 is about orders, #2 about refunds.*name it as its root"):
+    with pytest.raises(NotAllowed, match=r"#1 is about orders, #2 about refunds.*set it as the root cause"):
         verbs.merge(OPEN, elsewhere, lookup=lookup(OPEN, elsewhere), now=NOW, force=True)
 
 
@@ -300,7 +300,9 @@ def test_what_lasts_is_not_merged_into_what_is_over():
     """The time that still runs would no longer be counted."""
     over = incident(Resolved(at(20), Resolution.FIXED), number=2)
     known = lookup(OPEN, over)
-    with pytest.raises(NotAllowed, match=r"#2 is over and #1 is not.*merge #2 into #1, reopen #2 first, or force it"):
+    with pytest.raises(
+        NotAllowed, match=r"#2 is over and #1 is not.*merge #2 into #1, reopen #2 first, or use --force"
+    ):
         verbs.merge(OPEN, over, lookup=known, now=NOW)
     assert verbs.merge(OPEN, over, lookup=known, now=NOW, force=True) == Merged(2)
     assert verbs.merge(over, OPEN, lookup=known, now=NOW) == Merged(1)

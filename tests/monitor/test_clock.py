@@ -29,7 +29,7 @@ def test_a_simulated_clock_stands_until_it_is_moved() -> None:
 def test_a_simulated_clock_never_goes_back() -> None:
     """Going back, or a moment without a zone, is an error that names both moments."""
     clock = SimulatedClock(_START)
-    with pytest.raises(ValueError, match="only moves forward; it stands at 2026-11-09T09:00:00"):
+    with pytest.raises(ValueError, match="only moves forward; it is at 2026-11-09T09:00:00"):
         clock.advance_to(_START - timedelta(seconds=1))
     with pytest.raises(ValueError, match="needs a time zone"):
         SimulatedClock(_START.replace(tzinfo=None))

@@ -30,7 +30,7 @@ def test_levels_are_named_and_proved() -> None:
     assert figures["value"] == pytest.approx(figures["utilities"]["total"]["loss"])
     assert figures["levels"].keys() == {"age", "joined", "grade", "city"}
     assert {one["name"] for one in figures["levels"].values()} <= {
-        *("as it is", "bands of 5", "bands of 10", "bands of 20", "bands of 40", "year", "decade", "2 labels"),
+        *("unchanged", "bands of 5", "bands of 10", "bands of 20", "bands of 40", "year", "decade", "2 labels"),
         "one label for all",
     }
     assert bill.rows_suppressed <= 30

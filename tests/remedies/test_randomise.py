@@ -192,7 +192,7 @@ def test_a_release_limits_epsilon(limit: Any, said: str | None) -> None:
 
 def test_no_epsilon_is_above_every_limit() -> None:
     """A column that leaves unchanged costs whatever it says; one of which nothing is left costs nothing."""
-    with pytest.raises(Refused, match="no epsilon holds: unchanged leave city"):
+    with pytest.raises(Refused, match="no epsilon is guaranteed: not randomised: city"):
         keep_to_epsilon(_mechanism(two_columns()), 1000)
     remedy = Randomise.model_validate({"domains": {"grade": GRADES}, "retention": 0})
     nothing = Mechanism.read(remedy.apply(two_columns()[["grade"]]).bill.guarantee.reached)

@@ -51,12 +51,12 @@ def test_line_ends_of_two_kinds_are_read(tmp_path: Path, usual: bytes, other: by
 @pytest.mark.parametrize(
     ("row", "seen"),
     [
-        (b"7\n", "1 cell, where the first row has 2"),
-        (b"7,canary,8\n", "3 cells, where the first row has 2"),
-        (b"7;canary\n", "1 cell, where the first row has 2"),
-        (b'7,"canary\n', "a quote that is opened and never closed"),
+        (b"7\n", "1 cell, but the first row has 2"),
+        (b"7,canary,8\n", "3 cells, but the first row has 2"),
+        (b"7;canary\n", "1 cell, but the first row has 2"),
+        (b'7,"canary\n', "an unclosed quote"),
         (b'7,"canary"x\n', "text between a closing quote and the next delimiter"),
-        (b"7,canary\xe9\n", "bytes that are not UTF-8"),
+        (b"7,canary\xe9\n", "bytes that are not valid UTF-8"),
         (b"7,canary\x00\n", "a NUL character"),
         (b"\x00" * 4096, "a NUL character"),
     ],
@@ -138,7 +138,9 @@ def test_an_undeclared_encoding_is_never_guessed(tmp_path: Path, encoding: str) 
 def test_a_wrong_encoding_is_named_by_its_line(tmp_path: Path) -> None:
     """A declared encoding that the file is not in is refused like an undeclared one."""
     content = "番号,語\n1,日本\n".encode("shift_jis") + b"2,\xff\xff\n"
-    assert "line 3: bytes that are not shift_jis" in refusal(tmp_path, content, csv=CsvOptions(encoding="shift_jis"))
+    assert "line 3: bytes that are not valid shift_jis" in refusal(
+        tmp_path, content, csv=CsvOptions(encoding="shift_jis")
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,7 @@ def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"\n", b"\r\n\r\n"])
 def test_a_file_without_a_header_is_refused(tmp_path: Path, content: bytes) -> None:
     """An export that failed is not a table with a column of no name."""
-    assert "expected a first line that names the columns" in refusal(tmp_path, content)
+    assert "expected a header line with the column names" in refusal(tmp_path, content)
 
 
 def test_names_that_come_again_are_numbered(tmp_path: Path) -> None:

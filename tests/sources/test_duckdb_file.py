@@ -60,7 +60,7 @@ def held_by_its_owner(path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
     """A file that is not there is Unreachable, and is not there afterwards either."""
-    with pytest.raises(Unreachable, match=r"does not exist; expected a database file, none is created"):
+    with pytest.raises(Unreachable, match=r"does not exist; expected an existing database file"):
         source_of(tmp_path / "shop.duckdb").__enter__()
     assert not list(tmp_path.iterdir())
 
@@ -85,7 +85,7 @@ def test_a_file_of_a_newer_duckdb_names_both_versions(tmp_path: Path) -> None:
 def test_a_file_that_its_owner_holds_is_unreachable(shop: Path) -> None:
     """While its owner has it open for writing nobody else reads it; the owner's process is named."""
     with held_by_its_owner(shop) as owner:
-        told = f"'shop.duckdb' is held open for writing by process {owner.pid}"
+        told = f"'shop.duckdb' is open for writing in process {owner.pid}"
         with pytest.raises(Unreachable, match=told):
             source_of(shop).__enter__()
 
@@ -148,7 +148,7 @@ def test_a_view_on_outside_files_is_denied(shop: Path) -> None:
         connection.execute(f"CREATE VIEW outside AS SELECT * FROM read_csv('{shop.parent}/outside.csv')")
     with (
         source_of(shop) as source,
-        pytest.raises(PermissionDenied, match="reaches for files or settings that are locked"),
+        pytest.raises(PermissionDenied, match="accesses files or settings that are locked"),
     ):
         source.table("outside")
 
@@ -169,7 +169,7 @@ def test_a_view_that_never_ends_is_stopped(shop: Path) -> None:
 def test_a_url_without_a_file_is_told(shop: Path, url: str) -> None:
     """In-memory databases, hosts and options are no file."""
     source = open_source(SourceSpec("shop", shop.parent, url=url))
-    with pytest.raises(Unreachable, match="its URL names no file; expected duckdb:///FOLDER/FILE"):
+    with pytest.raises(Unreachable, match="its URL has no file path; expected duckdb:///FOLDER/FILE"):
         source.__enter__()
 
 

@@ -14,6 +14,6 @@ def test_a_file_that_breaks_late_is_a_failed_query(tmp_path: Path) -> None:
     spec = SourceSpec(name="lake", base=tmp_path, files="late.csv", table="late")
     with open_source(spec) as source:
         asked = source.columns(source.compile(source.table("late")))
-        with pytest.raises(QueryFailed, match="line 400002: 1 cell, where the first row has 2") as error:
+        with pytest.raises(QueryFailed, match="line 400002: 1 cell, but the first row has 2") as error:
             list(asked)
     assert "399999" not in str(error.value)

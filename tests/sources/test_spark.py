@@ -107,7 +107,7 @@ def test_a_connect_server_is_a_source_like_any_other(connect: str) -> None:
 )
 def test_a_server_that_is_not_there_is_unreachable_at_once(address: str) -> None:
     """Spark would try for ten minutes; we knock first, and keep the secret of the address."""
-    with pytest.raises(Unreachable, match="nothing answers at the address within 2 s; see connect_timeout") as caught:
+    with pytest.raises(Unreachable, match="no answer from the address within 2 s; see connect_timeout") as caught:
         source_of(address.format(port=_free_port()), connect_timeout=timedelta(seconds=2)).__enter__()
     assert "canary" not in "".join(traceback.format_exception(caught.value))
 

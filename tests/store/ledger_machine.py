@@ -1,4 +1,4 @@
-"""Whatever happens to a ledger, beside a simple model of it: what must be granted, refused, noticed and counted.
+"""Whatever happens to a ledger, beside a simple model of it: what must be granted, refused, detected and counted.
 
 The model knows the database as a list of marks, one for each entry, and the anchor as one of them: so it knows when
 one is behind the other, or went another way. What it watches over is `used`: what was looked at in all, which neither
@@ -105,7 +105,7 @@ class Ledgers(RuleBasedStateMachine):
 
     @property
     def is_broken(self) -> bool:
-        """Check whether the anchor vouches for what the database does not hold."""
+        """Check whether the anchor confirms what the database failed."""
         return self.anchor is not None and not self._holds(self.anchor.number, self.anchor.token)
 
     def _holds(self, number: int, token: int) -> bool:

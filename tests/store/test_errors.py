@@ -92,7 +92,7 @@ def test_a_pool_without_a_free_connection_is_busy() -> None:
 
 
 def test_other_errors_pass(store: Store) -> None:
-    """What is none of the store's business stays what it is."""
+    """What is not one of the store's business stays what it is."""
     with pytest.raises(KeyError), store.writing():
         raise KeyError
 

@@ -158,7 +158,7 @@ def test_two_budgets_do_not_mix(ledger: StoredLedger) -> None:
 def test_a_budget_is_created_once(ledger: StoredLedger) -> None:
     """A second one of the same data set and unit would let people spend twice."""
     granted(ledger, charge(10))
-    with pytest.raises(StoreConflict, match="is there already"):
+    with pytest.raises(StoreConflict, match="is already imported"):
         ledger.create(budget(5), **ANN)
     assert ledger.standings() == [Standing(budget(), 10, 10)]
     with pytest.raises(NotRecorded, match="create one"):

@@ -47,7 +47,7 @@ def test_the_newest_result_of_each_check_is_given(store: Store) -> None:
 
 
 def test_thousands_of_checks_are_asked_for_at_once(store: Store) -> None:
-    """More checks than a statement takes parameters are no difficulty."""
+    """More checks than the maximum is parameters are no difficulty."""
     one = run()
     names = [f"check-{number}" for number in range(3000)]
     with store.writing() as tx:

@@ -61,7 +61,7 @@ def test_a_step_of_the_clock_moves_every_table(store: Store) -> None:
 
 
 def test_what_waits_longest_is_due_first(store: Store) -> None:
-    """Due tables come oldest first, as many as were asked for, without those that are being looked at."""
+    """Due tables come oldest first, the requested number, without those that are being looked at."""
     plan(store, "c", "a", "b", "future")
     now = AT + 2 * MINUTE
     with store.reading() as tx:

@@ -74,7 +74,7 @@ def _check_weights(found: Any, weight: str | None) -> None:
     odd = sum(int(row.get("odd") or 0) for row in found)
     if weight is not None and odd:
         seen = count(odd, "cell")
-        message = f"column '{weight}' has {seen} that hold no count; expected whole numbers, 0 or more"
+        message = f"column '{weight}' has {seen} that are not counts; expected whole numbers, 0 or more"
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message))
     if sum(int(row["records"] or 0) for row in found) > _EXACT:
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", "the records are too many to be counted exactly"))

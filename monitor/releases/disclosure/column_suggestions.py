@@ -47,7 +47,7 @@ _TELLS_APART: Final = 0.3
 class ColumnProfile(CheckParameters):
     """Count, for each column, its values and how many rows are alike in it. No check of the catalogue."""
 
-    summary: ClassVar[str] = "How well each column tells rows apart."
+    summary: ClassVar[str] = "How well each column distinguishes rows."
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["columns"] = "columns"

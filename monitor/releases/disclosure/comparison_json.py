@@ -47,7 +47,7 @@ def linear_retention(epsilon: Decimal, shape: Sequence[int]) -> str:
 
 
 def cost_of(retention: str, shape: Sequence[int]) -> float | None:
-    """Return the epsilon that such a rho really costs; None where it is no probability below 1."""
+    """Return the epsilon that such a rho really costs; None where it is not a probability below 1."""
     rho = Fraction(retention)
     return epsilon_of(rho, shape) if rho < 1 else None
 

@@ -58,17 +58,17 @@ def table_ref_of(text: str, invocation: Invocation) -> TableRef:
         (target,) = targets_of(project, {text: ()})
         return TableRef(target)
     if is_file(text) and not Path(text).stat().st_size:
-        hint = "expected a line with the names of the columns, then one line for each record"
+        hint = "expected a line with the names of the columns, then one line per record"
         raise Stop(ExitCode.USAGE, Problem("risk.empty_file", f"'{text}' is empty", hint=hint))
     if is_file(text) or (text.endswith(_ENDS) and set(text) & set("*?[")):
         pattern = escape(text) if is_file(text) else text
         spec = SourceSpec(name=Path(text).name, base=Path.cwd(), files=pattern, table="table")
         return TableRef(Target(Subject(text, "table", ()), spec))
     entries = [] if project is None else [table.name for table in project.config.tables]
-    hint = f"name a table of the configuration, or a {_READABLE} file"
+    hint = f"use a configured table, or a {_READABLE} file"
     path = Path(text)
     if _exists(text):
-        what = f"a {path.suffix} file" if path.suffix else "a file without an ending such as .csv"
+        what = f"a {path.suffix} file" if path.suffix else "a file without an extension such as .csv"
         current_text = f"{what} cannot be read as a table"
         hint = f"write the table as {_READABLE} first"
     elif _exists(text, folder=True):
@@ -121,8 +121,8 @@ def beside(current_name: str, other: str, invocation: Invocation) -> Iterator[tu
         return
     places = table_ref_of(current_name, invocation), table_ref_of(other, invocation)
     if places[0].target.source != places[1].target.source:
-        message = f"'{current_name}' and '{other}' are not of one source, so no engine can compare them"
-        hint = "name two tables of one source, or two files"
+        message = f"'{current_name}' and '{other}' are in different sources, so they cannot be compared"
+        hint = "use two tables of the same source, or two files"
         raise Stop(ExitCode.USAGE, Problem("risk.two_sources", message, hint=hint))
     target, relation = places[0].target, places[1].target.subject.relation
     yield TableRef(replace(target, subject=replace(target.subject, relations={other: relation}))), other

@@ -69,10 +69,10 @@ class Uniqueness:
             names = " and ".join(f"'{name}'" for name in one.columns)
             together = " together" if len(one.columns) > 1 else ""
             verb = "identify" if together else "identifies"
-            yield f"{names}{together} {verb} {one.records:,} of {self.rows:,} records uniquely, and nothing treated it"
+            yield f"{names}{together} {verb} {one.records:,} of {self.rows:,} records uniquely and not treated"
         for name, many in self.outliers.items():
-            values = "1 value lies" if many == 1 else f"{many:,} values lie"
-            yield f"'{name}': {values} far outside the others, and nothing treated the column"
+            values = "1 value is" if many == 1 else f"{many:,} values are"
+            yield f"'{name}': {values} outliers, and the column is not treated"
 
     def as_json(self) -> dict[str, Json]:
         """Return it as plain data."""
@@ -141,7 +141,7 @@ class _Looked:
             expressions = self._table.aggregate(low=column.quantile(0.25), high=column.quantile(0.75))
             ((low, high),) = (tuple(row.values()) for row in self._source.fetch(self._source.compile(expressions)))
         except SourceError:
-            self.left_out.append(f"outliers in {name}, since this engine has no quantiles")
+            self.left_out.append(f"outliers in {name}, since this engine does not support quantiles")
             return
         if low is None or high is None or not float(low) < float(high):
             return

@@ -38,12 +38,12 @@ class Analysis:
         except Misconfigured as error:
             raise _refused(str(error).replace("'query'", "the analysis")) from None
         if any(cte.alias.lower() == DATA for cte in self._tree.find_all(exp.CTE)):
-            raise _refused(f"the analysis gives the name `{DATA}` to something else; it is that of the table")
+            raise _refused(f"the analysis redefines `{DATA}`, the name of the table")
         entries = {DATA, *(cte.alias.lower() for cte in self._tree.find_all(exp.CTE))}
         strange = [table.name for table in self._tree.find_all(exp.Table) if table.name.lower() not in entries]
         if strange or not self._tables():
             text = f"the analysis reads from '{strange[0]}'" if strange else "the analysis reads from no table"
-            raise _refused(f"{text}; the table is called `{DATA}`")
+            raise _refused(f"{text}; the table is named `{DATA}`")
 
     def run(self, place: TableRef) -> "pd.DataFrame":
         """Ask a table.
@@ -57,7 +57,7 @@ class Analysis:
             try:
                 rows = source.fetch(self._sql(source, table))
             except Misconfigured as error:
-                raise _refused(f"the analysis cannot be asked of this source: {error}") from None
+                raise _refused(f"the analysis cannot run on this source: {error}") from None
             except QueryFailed as error:
                 raise _refused(f"the analysis: {self._unknown(table.columns) or error}") from None
         return pd.DataFrame(rows)
@@ -114,7 +114,7 @@ class AnalysisComparison:
         except Misfit as error:
             self.failure = str(error)
         except Stop as error:
-            self.failure = f"{error}; columns above level 0 hold texts"
+            self.failure = f"{error}; columns above level 0 are text"
 
     def as_json(self) -> Mapping[str, Json]:
         """Return what it says of all lines together: no line is in it, since lines are data."""

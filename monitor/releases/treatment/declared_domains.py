@@ -99,7 +99,7 @@ def read_cells(words: str) -> "Cells":
         return SteppedColumn(range=(int(match["low"]), int(match["high"])), width=int(match["width"] or 1))
     values = [value.strip() for value in next(csv.reader([words], skipinitialspace=True), [])]
     if not values or "" in values:
-        raise ValueError("an empty value; values are separated by one comma, and those with a comma stand in quotes")
+        raise ValueError("an empty value; separate values by one comma and quote values that contain a comma")
     return CategoryColumn(values=tuple(map(int, values)) if all(map(_WHOLE.fullmatch, values)) else tuple(values))
 
 
@@ -174,7 +174,7 @@ def _value(cells: "Cells", text: str) -> Any:
 
 def _missing(name: str, found: "BoundedColumn | Cells | None") -> Problem:
     if found is None:
-        message = f"column '{name}' has no declared domain; it is never taken from the table"
+        message = f"column '{name}' has no declared domain; domains are never derived from the table"
     else:
         message = f"column '{name}' is declared with limits; declare all its values, or a range of whole numbers"
     hint = f"--domain '{name}=A,B,C' or '{name}=1930..2010', or 'domain' under 'budgets' of the configuration"
@@ -183,7 +183,7 @@ def _missing(name: str, found: "BoundedColumn | Cells | None") -> Problem:
 
 def _strange(option: str, name: str, columns: Sequence[str]) -> Problem:
     near = did_you_mean(name, columns) or f"; there are: {', '.join(columns)}"
-    return Problem("remedy.domain", f"{option} speaks of '{name}', which is none of the columns{near}")
+    return Problem("remedy.domain", f"{option} names '{name}', which is not one of the columns{near}")
 
 
 def _said(error: ValidationError) -> str:

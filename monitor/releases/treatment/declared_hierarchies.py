@@ -55,9 +55,13 @@ def hierarchies_for(
             problems.append(Problem("remedy.hierarchy", f"--hierarchy '{text}': {error}", hint=_FORMS))
             continue
         if name not in columns:
-            problems.append(Problem("remedy.hierarchy", f"--hierarchy '{text}': '{name}' is no quasi-identifier here"))
+            problems.append(
+                Problem("remedy.hierarchy", f"--hierarchy '{text}': '{name}' is not a quasi-identifier here")
+            )
         if name in said_of:
-            problems.append(Problem("remedy.hierarchy", f"--hierarchy '{text}': '{name}' has one already; keep one"))
+            problems.append(
+                Problem("remedy.hierarchy", f"--hierarchy '{text}': '{name}' already has a hierarchy; keep one")
+            )
         said_of.add(name)
         hierarchy_specs[name] = spec
     if problems:
@@ -118,7 +122,7 @@ def _read(text: str) -> "tuple[str, HierarchySpec]":
 
     name, sign, words = (part.strip() for part in text.partition("="))
     if not (name and sign and words):
-        raise Misfit("expected a column, '=', and what becomes of its values")
+        raise Misfit("expected a column, '=' and its hierarchy")
     if words.endswith(_FILES):
         return name, read_spec(Path(words))
     kind, _, rest = words.partition(":")
@@ -132,4 +136,4 @@ def _read(text: str) -> "tuple[str, HierarchySpec]":
         return name, hierarchy_spec({"type": "intervals", "widths": parts})
     if set(parts) <= {level.value for level in DateLevel}:
         return name, hierarchy_spec({"type": "dates", "levels": parts})
-    raise Misfit("none of the forms that are known")
+    raise Misfit("not a known form")

@@ -50,8 +50,8 @@ def check_place(out: Path, *, text: str, force: bool, protected: ProtectedFiles)
         Stop: it cannot, or it exists and `force` is not given, or it is what is read.
     """
     if out.suffix not in _ENDS:
-        raise _refused(f"'{out}' is neither a .csv nor a .parquet file", "name the output after what it is to be")
-    check_target(out, protected=protected.reading(text, use="the file that is read"), force=force, code=_CODE)
+        raise _refused(f"'{out}' is neither a .csv nor a .parquet file", "use the extension .csv or .parquet")
+    check_target(out, protected=protected.reading(text, use="the input file"), force=force, code=_CODE)
 
 
 def check_not_read(out: Path, place: TableRef) -> None:
@@ -65,7 +65,7 @@ def check_not_read(out: Path, place: TableRef) -> None:
     source = place.target.source
     if source.files is not None and matches(os.path.join(source.base.resolve(), source.files), out):  # noqa: PTH118 - a glob
         text = "is" if out.exists() else "would be"
-        raise _refused(f"'{out}' {text} a file that is read", "write to another folder, or by another name")
+        raise _refused(f"'{out}' {text} an input file", "choose another folder or file name")
 
 
 def write_verified(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found], *, order: RowOrder) -> Found:
@@ -209,8 +209,8 @@ def _check_csv(schema: "pa.Schema") -> None:
     tests = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
     for field in schema:
         if any(test(field.type) for test in tests):
-            message = f"a CSV file cannot hold column '{field.name}' of type {field.type}"
-            raise _refused(message, "write a .parquet file, or leave out the column")
+            message = f"a CSV file cannot contain column '{field.name}' of type {field.type}"
+            raise _refused(message, "write a .parquet file, or drop the column")
 
 
 def _refused(message: str, hint: str) -> Stop:

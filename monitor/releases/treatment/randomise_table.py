@@ -50,7 +50,7 @@ def kept_columns(place: TableRef, names: Sequence[str], *, drop: Sequence[str], 
     """Name the columns that leave, in the order of the table.
 
     Raises:
-        Stop: a column is not there, or is both randomised and left out, or the table cannot be read.
+        Stop: a column is not there, or is both randomised and dropped, or the table cannot be read.
     """
     there = tuple(columns_in(place))
     problems = [
@@ -60,7 +60,7 @@ def kept_columns(place: TableRef, names: Sequence[str], *, drop: Sequence[str], 
     ]
     both = [name for name in names if name in drop]
     if both:
-        problems.append(Problem("remedy.misfit", f"column '{both[0]}' is both randomised and left out"))
+        problems.append(Problem("remedy.misfit", f"column '{both[0]}' is both randomised and dropped"))
     if problems:
         raise Stop(ExitCode.USAGE, *problems)
     return tuple(name for name in there if name in names or not (drop_rest or name in drop))
@@ -80,7 +80,7 @@ def randomise_into(randomise_request: RandomiseRequest, out: Path, progress: "Pr
             read(randomise_request.place, randomise_request.kept), order=randomise_request.order, progress=progress
         )
     except Misfit as error:
-        hint = "--other A=VALUE says what NULL and values outside the domain of A are taken for"
+        hint = "set --other A=VALUE for NULL and values outside the domain of A"
         outside = "outside its declared domain" in str(error)
         raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error), hint=hint if outside else None)) from None
     mechanism = Mechanism.read(treated.bill.guarantee.reached)

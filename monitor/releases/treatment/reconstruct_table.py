@@ -56,7 +56,7 @@ def read_record(path: Path) -> Mechanism:
     except OSError as error:
         raise Stop(ExitCode.USAGE, not_read("remedy.record", path, error)) from None
     except (ValueError, RecursionError):
-        raise Stop(ExitCode.USAGE, Problem("remedy.record", "the file is no JSON", file=str(path))) from None
+        raise Stop(ExitCode.USAGE, Problem("remedy.record", "the file is not JSON", file=str(path))) from None
     for key in ("bill", "guarantee", "reached"):
         said = said.get(key, said) if isinstance(said, Mapping) else said
     try:
@@ -82,7 +82,7 @@ def reconstruct_table(
     columns = tuple(columns) or tuple(mechanism.domains)
     strange = [name for name in columns if name not in mechanism.domains]
     if strange or len(set(columns)) < len(columns):
-        raise Misfit(f"expected columns that were randomised, each once: {', '.join(mechanism.domains)}")
+        raise Misfit(f"expected randomised columns, each once: {', '.join(mechanism.domains)}")
     domains = {name: [str(value) for value in mechanism.domains[name]] for name in columns}
     counts = _counted(place, domains, mechanism.rows)
     found = reconstruct(counts, _factors(mechanism, domains), method=method, stop=stop)
@@ -92,7 +92,9 @@ def reconstruct_table(
 def _counted(place: TableRef, domains: Mapping[str, Sequence[str]], rows: int) -> "npt.NDArray[np.int64]":
     shape = tuple(map(len, domains.values()))
     if math.prod(shape) > _MOST:
-        raise Misfit(f"the columns have {math.prod(shape):,} cells together, expected at most {_MOST:,}; name fewer")
+        raise Misfit(
+            f"the columns have {math.prod(shape):,} cells together, expected at most {_MOST:,}; name fewer columns"
+        )
     called = count_name(list(domains))
     rows_of = count(place, list(domains), called=called)
     if is_csv(place):
@@ -104,7 +106,7 @@ def _counted(place: TableRef, domains: Mapping[str, Sequence[str]], rows: int) -
     for *cells, times in rows_of[[*domains, called]].itertuples(index=False, name=None):
         at = tuple(texts.get(text_of(cell), -1) for texts, cell in zip(entries, cells, strict=True))
         if -1 in at:
-            raise Misfit("the table has values outside the declared domains; it is not what was randomised so")
+            raise Misfit("the table has values outside the declared domains; it was not randomised with this mechanism")
         counts[at] += int(times)
     if counts.sum() != rows:
         raise Misfit(f"the table has {int(counts.sum()):,} rows; {rows:,} were randomised")

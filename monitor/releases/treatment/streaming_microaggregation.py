@@ -47,10 +47,10 @@ def bytes_in(text: str) -> int:
     """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT])(i?)B", text)
     if match is None:
-        raise _refused(f"'{text}' is no size of memory", "write it as 2GB or 512MiB")
+        raise _refused(f"'{text}' is not a memory size", "write it as 2GB or 512MiB")
     size = int(Decimal(match[1]) * (1024 if match[3] else 1000) ** (" KMGT".index(match[2])))
     if size < LEAST:
-        raise _refused(f"{text} of memory is too little", f"give it {LEAST // 10**6} MB or more")
+        raise _refused(f"{text} of memory is not enough", f"give it {LEAST // 10**6} MB or more")
     return size
 
 
@@ -65,7 +65,9 @@ def check_options(remedy: "Microaggregate") -> None:
         others.append("method")
     if others:
         names = ", ".join(f"--{name}" for name in others)
-        raise _refused(f"with --memory, only numbers are grouped, by best; {names} asks for more", "leave out one")
+        raise _refused(
+            f"--memory supports only numeric columns with the method best; {names} is not supported", "leave out one"
+        )
 
 
 def treat_file(
@@ -92,7 +94,9 @@ def treat_file(
     written = WrittenFile(memory_limit=f"{memory // 2 // 10**6}MB").exactly(every)
     prove = verify_k(every, k=remedy.k, clock=SystemClock(), written=written)
     if place.target.source.files is None:
-        raise _refused(f"'{place.name}' is no file", "--memory is for CSV and Parquet files; write the table to one")
+        raise _refused(
+            f"'{place.name}' is no file", "--memory supports CSV and Parquet files only; export the table to one"
+        )
     spec = replace(place.target.source, memory_limit=f"{memory // 4 // 10**6}MB")
     try:
         with open_source(spec) as source, draft_folder(out.parent) as folder:
@@ -108,7 +112,7 @@ def treat_file(
     except SourceError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", str(error))) from None
     except OSError as error:
-        raise _refused(f"'{out.parent}' cannot be written: {error.strerror}", "make room there") from None
+        raise _refused(f"'{out.parent}' cannot be written: {error.strerror}", "free disk space there") from None
     bill = _bill(remedy, work, every, reached, seconds=monotonic() - begun, sweeps=sweeps)
     return replace(bill, row_order=leaving.order)
 
@@ -119,7 +123,7 @@ def _most(memory: int, *, columns: int, k: int) -> int:
 
     most = int((0.75 * memory - _LOADED + 0.25 * LEAST) / (80 * columns + 400))
     if most < fewest(k):
-        raise _refused("a block of the fewest rows that it takes does not fit", "give it more memory, or a smaller k")
+        raise _refused("the smallest possible block of rows does not fit", "increase the memory limit, or reduce k")
     return most
 
 
@@ -128,7 +132,7 @@ def _kind(table: "ir.Table", name: str) -> np.dtype:
         raise Misfit(f"column '{name}' not found{did_you_mean(name, table.columns)}")
     kind = table.schema()[name]
     if not (kind.is_integer() or kind.is_floating()):
-        text = "expected whole numbers or floats: leave out --memory, or leave out the column"
+        text = "expected integers or floats: remove --memory, or drop the column"
         raise Misfit(f"column '{name}' has type {kind}; {text}")
     found: np.dtype = kind.to_numpy()
     return found
@@ -152,7 +156,7 @@ def _numbers(cells: "pa.Array", name: str) -> "Floats":
     if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
         raise Misfit(f"column '{name}' has {missing}")
     if numbers.dtype.kind in "iu" and len(numbers) and max(int(numbers.max()), -int(numbers.min())) >= _EXACT:
-        raise Misfit(f"column '{name}' holds whole numbers of 2**53 or more; leave out --memory")
+        raise Misfit(f"column '{name}' holds whole numbers of 2**53 or more; remove --memory")
     values: Floats = numbers.astype(np.float64)
     return values
 
@@ -276,8 +280,10 @@ def _bill(
 
 
 def _changed() -> Stop:
-    message = "the file is not what it was when it was first read; nothing is given out"
-    return Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", message, hint="run it again when nothing writes"))
+    message = "the file changed while it was processed; nothing is published"
+    return Stop(
+        ExitCode.NOT_EVALUATED, Problem("remedy.not_read", message, hint="run it again while nothing writes to it")
+    )
 
 
 def _refused(message: str, hint: str) -> Stop:

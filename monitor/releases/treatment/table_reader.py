@@ -80,7 +80,7 @@ def reading(place: TableRef) -> "Iterator[tuple[Source, ir.Table]]":
     except SourceError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", str(error))) from None
     except pa.ArrowException:
-        message = f"'{place.name}' has a column that holds values of several types; expected one type in each"
+        message = f"'{place.name}' has a column with values of several types; expected one type per column"
         raise Stop(ExitCode.USAGE, Problem("remedy.not_read", message)) from None
 
 
@@ -128,8 +128,10 @@ def _kind(data_type: "pa.DataType", current_data_type: "pa.DataType") -> "pa.Dat
 
 def changed() -> Stop:
     """Return that a table is not the same at a second reading."""
-    message = "the table is not what it was when it was first read; nothing is given out"
-    return Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", message, hint="run it again when nothing writes"))
+    message = "the table changed while it was processed; nothing is published"
+    return Stop(
+        ExitCode.NOT_EVALUATED, Problem("remedy.not_read", message, hint="run it again while nothing writes to it")
+    )
 
 
 def _plain(cells: "pa.Array") -> "pa.Array":

@@ -172,8 +172,8 @@ def limits_not_met(text: str, columns: Sequence[str], *, code: ExitCode = ExitCo
     """Return that an output is not given out, and why."""
     problem = Problem(
         "remedy.not_proved",
-        f"the output was read again and is not given out: {text}",
-        hint=f"quasi-identifiers looked at: {', '.join(columns)}; treat all of them",
+        f"the output failed verification and is not published: {text}",
+        hint=f"quasi-identifiers verified: {', '.join(columns)}; treat all of them",
     )
     return Stop(code, problem)
 
@@ -225,7 +225,7 @@ def _t(
         raise limits_not_met(str(error), columns, code=ExitCode.NOT_EVALUATED) from None
     if found.above(closeness.t):
         raise limits_not_met(
-            f"a group is {found.t:.4f} away from the input in '{name}'; {closeness.t} is allowed", columns
+            f"a class is {found.t:.4f} away from the input in '{name}'; {closeness.t} is allowed", columns
         )
     return {"t": found.t, "t_of_output": found.t_of_output}
 

@@ -29,10 +29,10 @@ def draw_answer(
     _draw_accuracy(console, answer["noise"], answer.get("not_covered", ()))
     if "withheld_below" in answer:
         least = _number(answer["withheld_below"])
-        console.print(Text(f"A mean of fewer than {least} rows is withheld: its noise would hide what it says."))
+        console.print(Text(f"The mean of fewer than {least} rows is suppressed: the noise would dominate it."))
     word = loss_word(standing)
-    cost = "nothing: it was given before" if private_answer.repeated else f"{text_of(private_answer.nano)} {word}"
-    console.print(Text(f"Cost {cost}; {text_of(standing.left)} of {text_of(standing.budget.total)} {word} are left."))
+    cost = "nothing: already answered" if private_answer.repeated else f"{text_of(private_answer.nano)} {word}"
+    console.print(Text(f"Cost {cost}; {text_of(standing.left)} of {text_of(standing.budget.total)} {word} remain."))
     text = sentence_of(standing)
     console.print(Text(f"{text[:1].upper()}{text[1:]}."))
     if people is not None:
@@ -50,16 +50,16 @@ def draw_plan(
 ) -> None:
     """Print what a request would cost, how large its noise would be, and what else would set the answer apart."""
     word = loss_word(standing)
-    console.print(Text(f"It would cost {text_of(charge.nano)} of {text_of(standing.left)} {word} that are left."))
+    console.print(Text(f"It would cost {text_of(charge.nano)} of the remaining {text_of(standing.left)} {word}."))
     if charge.nano > standing.left:
-        console.print(Text("It would be refused: the budget does not cover it.", "yellow"))
+        console.print(Text("It would be rejected: the remaining budget is too small.", "yellow"))
     _draw_accuracy(console, noises, not_covered)
 
 
 def draw_answers(console: Console, found: Sequence[GivenAnswer]) -> None:
     """Print the answers that were given."""
     if not found:
-        console.print(Text("no answer has been given yet"))
+        console.print(Text("no query has been answered yet"))
         return
     rows = [
         (
@@ -100,7 +100,7 @@ def _draw_accuracy(
     for line in _accuracy(noises):
         console.print(Text(line))
     if not_covered:
-        console.print(Text("That is the noise alone. Beside it:"))
+        console.print(Text("This is the noise only. In addition:"))
     for one in not_covered:
         console.print(Text(f"- {visible(str(one['text']))}"))
 
@@ -109,11 +109,11 @@ def _accuracy(noises: Sequence[Mapping[str, Any]]) -> Sequence[str]:
     lines = []
     for noise in noises:
         if "rank_within_95" in noise:
-            rank = f"In 95 of 100 cases the rank of the answer is off by at most {noise['rank_within_95']:,} rows"
+            rank = f"With 95% confidence, the rank error of the answer is at most {noise['rank_within_95']:,} rows"
             lines.append(f"{rank}; values are rounded to {_number(noise['step'])}." if "step" in noise else f"{rank}.")
         else:
             lines.append(
-                f"In 95 of 100 cases the noise changes the {noise['of']} by at most {_number(noise['within_95'])}."
+                f"With 95% confidence, the noise changes the {noise['of']} by at most {_number(noise['within_95'])}."
             )
     return lines
 
@@ -177,7 +177,5 @@ def draw_audit(console: Console, audit: Audit) -> None:
             where = "" if flaw.entry is None else f"entry {flaw.entry:,}: "
             console.print(Text.assemble(("BROKEN", "red"), f"  {where}{flaw.problem}"))
         return
-    vouched = "nothing has been written yet" if audit.anchored is None else f"the anchor vouches for {audit.anchored:,}"
-    console.print(
-        Text.assemble(("WHOLE", "green"), f"  {audit.entries:,} entries, each follows from the last; {vouched}")
-    )
+    vouched = "no entries yet" if audit.anchored is None else f"the anchor confirms {audit.anchored:,}"
+    console.print(Text.assemble(("WHOLE", "green"), f"  {audit.entries:,} entries, hash chain intact; {vouched}"))

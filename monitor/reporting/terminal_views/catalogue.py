@@ -52,7 +52,7 @@ def draw_sheet(
     if state.table.checks:
         draw_table(console, ("~check", "severity", "found", "when", "~what"), _checks(project, state, results))
     else:
-        console.print("no checks: nothing is asked of this table")
+        console.print("no checks configured")
     for not_evaluated in state.not_evaluated:
         console.print(
             _line("not evaluated", f"{not_evaluated.check_id}  {not_evaluated.reason}: {not_evaluated.message}")
@@ -66,13 +66,13 @@ def _facts(project: Project, state: TableState, lineage: TableLineage) -> Iterat
     yield "domain", f"{table.domain or 'none'}{title}"
     owner = config.owners.get(state.owner or "")
     details = "" if owner is None else ", ".join(detail for detail in (owner.name, owner.email) if detail)
-    yield "owner", f"{state.owner or 'nobody is named'}{f' ({details})' if details else ''}"
+    yield "owner", f"{state.owner or 'none'}{f' ({details})' if details else ''}"
     yield "tier", f"{table.tier or 'none'}{_rate(project, table.name)}"
     yield "source", table.source if table.table is None else f"{table.source}, as {table.table}"
-    yield "schedule", "none: run by hand or by another scheduler" if table.schedule is None else str(table.schedule)
+    yield "schedule", "none: run manually or by another scheduler" if table.schedule is None else str(table.schedule)
     yield "upstream", _names(lineage.upstream, lineage.upstream_all)
     yield "downstream", _names(lineage.downstream, lineage.downstream_all)
-    yield "consumers", ", ".join(table.consumers) or "none named"
+    yield "consumers", ", ".join(table.consumers) or "none"
 
 
 def _names(near: Sequence[str], reached: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from remedies.differential_privacy.comparison import AtEpsilon, BatchRelease
     from remedies.differential_privacy.expected_error import Error
 
-_WAYS: Final = {"as_is": "as it is", "inverse": "inverted", "projected": "inverted, >= 0*", "bayes": "by Bayes*"}
+_WAYS: Final = {"as_is": "unchanged", "inverse": "inverted", "projected": "inverted, >= 0*", "bayes": "by Bayes*"}
 
 
 def draw_comparison(console: Console, comparison: "Comparison", domains: "Mapping[str, Cells]") -> None:
@@ -39,7 +39,7 @@ def draw_comparison(console: Console, comparison: "Comparison", domains: "Mappin
 
 def _draw_retentions(console: Console, comparison: "Comparison") -> None:
     console.print()
-    console.print(Text("What is kept, and what is added, at the same epsilon (table 2, corrected)", "bold"))
+    console.print(Text("Retention and noise at the same epsilon (table 2, corrected)", "bold"))
     total = f"epsilon / {sum(comparison.shape):,}"
     linear = [linear_retention(one.epsilon, comparison.shape) for one in comparison.at]
     draw_table(
@@ -57,7 +57,7 @@ def _draw_retentions(console: Console, comparison: "Comparison") -> None:
             for one, rho in zip(comparison.at, linear, strict=True)
         ],
     )
-    console.print(Text("Pk is the k of Pk-anonymity: no group of rows that are alike has this size.", "dim"))
+    console.print(Text("Pk is the k of Pk-anonymity, not the size of an equivalence class.", "dim"))
     console.print(Text(_paper(comparison), "dim"))
 
 
@@ -66,15 +66,15 @@ def _paper(comparison: "Comparison") -> str:
     epsilon = comparison.at[-1].epsilon
     rho = linear_retention(epsilon, comparison.shape)
     cost = cost_of(rho, comparison.shape)
-    really = "is no probability" if cost is None else f"really costs {cost:.4g}"
+    really = "is not a probability" if cost is None else f"really costs {cost:.4g}"
     total = f"epsilon / {sum(comparison.shape):,}"
-    printed = f"The paper takes {total}, which does not: {rho} for {epsilon:f} {really}."
+    printed = f"The paper uses {total}, which does not: {rho} for {epsilon:f} {really}."
     return f"Retentions solve equation 6. {printed}"
 
 
 def _draw_errors(console: Console, at_epsilon: "AtEpsilon", domains: "Mapping[str, Cells]") -> None:
     console.print()
-    title = f"A randomised table, epsilon {at_epsilon.epsilon:f}: errors of its counts (table 5, corrected)"
+    title = f"Randomised table, epsilon {at_epsilon.epsilon:f}: errors of its counts (table 5, corrected)"
     console.print(Text(title, "bold"))
     rows = [_error(way, error, domains) for way, error in _errors(at_epsilon)]
     draw_table(console, ("batch", ">RMS L2", ">bias L2", ">Spearman", ">quartiles of cells", "~worst cell"), rows)
@@ -131,15 +131,15 @@ def _draw_answers(console: Console, comparison: "Comparison") -> None:
 
 def _draw_crossovers(console: Console, comparison: "Comparison") -> None:
     console.print()
-    title = "From how many answers on the batch is nearer to the truth: basic / zCDP (table 6, corrected)"
+    title = "Number of answers from which the batch is more accurate: basic / zCDP (table 6, corrected)"
     console.print(Text(title, "bold"))
     draw_table(
         console,
         ("batch", *(f">epsilon {one.epsilon:f}" for one in comparison.at)),
         [(_way(name), *(_crossover(one, name) for one in comparison.at)) for name in comparison.at[0].crossovers],
     )
-    text = "A batch is charged once, however often it is tabulated. Under zCDP (Gaussian noise) epsilon holds"
-    but = f"but for a probability of {float(comparison.delta):g}, a weaker guarantee. * simulated: runs differ."
+    text = "A batch is charged once, however often it is queried. Under zCDP (Gaussian noise) epsilon holds"
+    but = f"except with probability {float(comparison.delta):g}, a weaker guarantee. * simulated: runs differ."
     console.print(Text(f"{text}\n{but}", "dim"))
 
 

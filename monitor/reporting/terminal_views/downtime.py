@@ -32,7 +32,7 @@ from monitor.triage.time_parsing import format_hours, format_time
 if TYPE_CHECKING:
     from rich.console import Console
 
-_NO_KEY: Final = {"check": "(found by a person)", "root-owner": "(no owner)"}
+_NO_KEY: Final = {"check": "(reported by a person)", "root-owner": "(no owner)"}
 _STATISTICS: Final = ("min", "mean", "median", "p90", "max")
 _EXCLUDED: Final = (*(one.value for one in Resolution if not one.counts), MAINTENANCE)
 _SHOWN: Final = 10
@@ -147,7 +147,7 @@ def draw(console: "Console", project: Project, downtime_figures: DowntimeFigures
     whole = downtime_figures.whole
     for line in _top(project, downtime_figures):
         console.print(line)
-    rows = [_spread("TTD, until noticed", whole.ttd), _spread("TTR, until repaired", whole.ttr)]
+    rows = [_spread("TTD, time to detection", whole.ttd), _spread("TTR, time to resolution", whole.ttr)]
     console.print()
     draw_table(console, ("of an incident", *(f">{name}" for name in _STATISTICS)), rows)
     if downtime_figures.parts:
@@ -175,14 +175,16 @@ def _top(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Text]:
         yield _line("repair", f"{format_hours(whole.repair)}  {_share(whole.repair, whole.downtime)}")
         if whole.low < whole.high:
             yield _line(
-                "range", f"{format_hours(whole.low)} to {format_hours(whole.high)}, by when data really went bad"
+                "range",
+                f"{format_hours(whole.low)} to {format_hours(whole.high)}, depending on the actual start of the "
+                "problems",
             )
         at_once = (
             ""
             if downtime_figures.cost is None
             else f", {project.currency.text(downtime_figures.cost.table_hours_amount)}"
         )
-        yield _line("table hours", f"{format_hours(whole.table_time)}{at_once}, incidents at once counted once")
+        yield _line("table hours", f"{format_hours(whole.table_time)}{at_once}, overlapping incidents counted once")
     yield from _watched(project, downtime_figures)
 
 
@@ -192,17 +194,17 @@ def _unknown(project: Project, downtime_figures: DowntimeFigures) -> str:
         from_us(min(downtime_figures.whole.window.end_us, downtime_figures.whole.as_of_us)),
     )
     if end <= from_us(downtime_figures.whole.window.start_us):
-        return "nothing is known of this time yet"
+        return "no data for this period yet"
     if (
         downtime_figures.watching.had_begun(end)
         and from_us(downtime_figures.whole.window.end_us) <= downtime_figures.kept_since
     ):
-        return "incidents of this time are no longer kept, so nothing is known of its downtime"
+        return "incidents of this period are past retention, so downtime is unknown"
     if downtime_figures.watching.had_begun(end):
-        return "no check saw anything in this time, so nothing is known of its downtime"
+        return "no check was evaluated in this period, so downtime is unknown"
     if first is None:
-        return "nothing was watched yet; no check had run by then"
-    return f"nothing was watched yet; the first check ran on {format_time(first, project.config.timezone)}"
+        return "monitoring had not started; no check had run by then"
+    return f"monitoring had not started; the first check ran on {format_time(first, project.config.timezone)}"
 
 
 def _watched(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Text]:
@@ -210,21 +212,21 @@ def _watched(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Te
     whole, first, zone = downtime_figures.whole, downtime_figures.watching.first, project.config.timezone
     start, end = from_us(whole.window.start_us), from_us(min(whole.window.end_us, whole.as_of_us))
     if first is None or first >= end:
-        yield _line("watched", "nothing yet in this time; these incidents were reported")
+        yield _line("watched", "no checks ran in this period; these incidents were reported")
         return
     if not downtime_figures.observed:
-        yield _line("watched", "no check saw anything in this time; these incidents are on record")
+        yield _line("watched", "no check was evaluated in this period; these incidents are recorded")
         return
     if first > start:
-        yield _line(
-            "watched", f"since {format_time(first, zone)}; of what was before, only reported incidents are known"
-        )
+        yield _line("watched", f"since {format_time(first, zone)}; before that, only reported incidents are known")
     elif later := downtime_figures.watching.partly(project.config, start, end):
-        yield _line("watched", f"for a part of this time only: {_some(later)}")
+        yield _line("watched", f"for part of this period only: {_some(later)}")
     if missing := downtime_figures.watching.not_yet(project.config, end):
-        yield _line("not watched", f"{_some(missing)}; no check had run by then")
+        yield _line("not monitored", f"{_some(missing)}; no check had run by then")
     if start < downtime_figures.kept_since:
-        yield _line("kept", f"what was over before {format_time(downtime_figures.kept_since, zone)} may be forgotten")
+        yield _line(
+            "kept", f"incidents resolved before {format_time(downtime_figures.kept_since, zone)} may be past retention"
+        )
 
 
 def _some(names: Sequence[str]) -> str:
@@ -275,10 +277,10 @@ def _rest(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Text]
     if left:
         yield _line("not counted", "; ".join(left))
     if whole.exposure.n:
-        text = f"{count(whole.exposure.n, 'incident')}, {format_hours(whole.exposure.time)}; never counted as downtime"
+        text = f"{count(whole.exposure.n, 'incident')}, {format_hours(whole.exposure.time)}; not counted as downtime"
         yield _line("disclosure", text)
     if downtime_figures.cost is not None and downtime_figures.cost.unpriced:
-        yield _line("no price", f"{format_hours(downtime_figures.cost.unpriced)} before the first rate was valid")
+        yield _line("no rate", f"{format_hours(downtime_figures.cost.unpriced)} before the first rate was valid")
     if downtime_figures.unobserved:
         worst = sorted(downtime_figures.unobserved.items(), key=lambda item: (-item[1], item[0]))
         names = ", ".join(f"{table} {format_hours(time)}" for table, time in worst[:_COSTLY])

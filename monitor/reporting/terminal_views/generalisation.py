@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from remedies.generalisation.choices import Choice, LevelChoices
 
 
-READ_AGAIN: Final = "READ AGAIN"
+READ_AGAIN: Final = "VERIFIED"
 """Stands before what was found in the bytes of a file, by which it was kept."""
 _SEARCHED: Final = (
-    "Not protected: a group whose records share a sensitive value tells it of each of them (--l, --t);\n"
-    "levels chosen for these data say something about them: fix them for the next release with"
+    "Not protected: a class whose records share a sensitive value discloses it (--l, --t);\n"
+    "levels chosen from these data reveal something about them: fix them for the next release with"
 )
 _FIXED: Final = (
-    "Not protected: a group whose records share a sensitive value tells it of each of them (--l, --t);\n"
-    "columns that were not named leave as they are. No proof of anonymity."
+    "Not protected: a class whose records share a sensitive value discloses it (--l, --t);\n"
+    "columns not named are published unchanged. No proof of anonymity."
 )
 
 _RARE: Final = (
-    "Not protected: that a record was left out says that it was rare; a group whose records share a sensitive\n"
-    "value tells it of each of them (--l, --t); columns that were not named leave as they are."
+    "Not protected: suppression reveals that a record was rare; a class whose records share a sensitive\n"
+    "value discloses it (--l, --t); columns not named are published unchanged."
 )
 _ORDER: Final = (
-    "Not protected: the order of the rows, which is that of the input (--keep-order). Who has a table in that order\n"
-    "finds each record by its place."
+    "Not protected: the order of the rows, which is the input order (--keep-order). Anyone with a table in that order\n"
+    "can identify records by position."
 )
 _DOUBTS: Final = 5
 _NO_K: Final = (
-    "Not protected: everybody in between (no k is promised: tablewatch risk looks at it); bounds that are taken\n"
-    "from the table itself tell its extremes."
+    "Not protected: values within the bounds (no k is guaranteed: check with tablewatch risk); bounds taken\n"
+    "from the table itself reveal its extremes."
 )
 
 
@@ -133,13 +133,13 @@ def draw_doubts(console: Console, doubts: Sequence[Mapping[str, Any]]) -> None:
 def draw_named(console: Console, names: Sequence[str]) -> None:
     """Warn of direct identifiers that are still in a file."""
     if names:
-        text = f"direct identifiers are still in it: {visible(', '.join(names))}; --drop-identifiers leaves them out"
+        text = f"direct identifiers are still included: {visible(', '.join(names))}; --drop-identifiers drops them"
         console.print(Text.assemble(("WARNING", "yellow"), f"  {text}"))
 
 
 def _bounds(bottom: float | None, top: float | None) -> str:
     if bottom is None or top is None:
-        return f"has nothing above {top:g}" if top is not None else f"has nothing below {bottom:g}"
+        return f"has no values above {top:g}" if top is not None else f"has no values below {bottom:g}"
     return f"lies between {bottom:g} and {top:g}"
 
 
@@ -154,14 +154,14 @@ def draw_proof(console: Console, bill: UtilityReport, out: Path) -> None:
         console.print(Text(f"  {visible(name)}: at most {found['t']:.4f} from the values of the input (t){own}"))
     if bill.rows_suppressed:
         share = 100 * bill.rows_suppressed / bill.rows
-        console.print(Text(f"{bill.rows_suppressed:,} of {bill.rows:,} records ({share:.2f} %) are left out"))
+        console.print(Text(f"{bill.rows_suppressed:,} of {bill.rows:,} records ({share:.2f} %) are suppressed"))
     mixed: Any = bill.figures.get("mixed")
     if mixed and mixed["classes_for_values"]:
         console.print(
             Text(
-                f"{mixed['classes_for_values']:,} groups are left out for their sensitive values, and with them "
-                f"{mixed['classes_besides']:,} groups ({mixed['rows_besides']:,} records) that hold, drawn at random: "
-                "what is missing tells nobody whose values were alike"
+                f"{mixed['classes_for_values']:,} classes are suppressed for their sensitive values, and with them "
+                f"{mixed['classes_besides']:,} groups ({mixed['rows_besides']:,} records), drawn at random so that "
+                "suppression does not reveal sensitive values"
             )
         )
 
@@ -169,7 +169,10 @@ def draw_proof(console: Console, bill: UtilityReport, out: Path) -> None:
 def draw_k(console: Console, bill: UtilityReport, out: Path, columns: Sequence[str], *, k: int) -> None:
     """Print the k that was counted in the file, and on which columns."""
     count, among = bill.rows - bill.rows_suppressed, visible(", ".join(columns))
-    text = f"  {visible(str(out))}: k = {k:,} on {among}: each of {count:,} records is alike with at least {others(k)}"
+    text = (
+        f"  {visible(str(out))}: k = {k:,} on {among}: each of {count:,} records is in an equivalence class with "
+        f"at least {others(k)}"
+    )
     console.print(Text.assemble((READ_AGAIN, "green"), text), soft_wrap=True)
 
 
@@ -185,7 +188,7 @@ def draw_change(console: Console, compared: "AnalysisComparison") -> None:
         console.print(Text(f"The analysis cannot be compared: {visible(compared.failure or '')}"))
         return
     lines = f"{change.lines_before:,} lines before, {change.lines_after:,} after"
-    console.print(Text(f"Analysis: {lines}; {change.vanished:,} are gone, {change.appeared:,} are new"))
+    console.print(Text(f"Analysis: {lines}; {change.vanished:,} removed, {change.appeared:,} added"))
     draw_table(
         console,
         ("figure", ">compared", ">mean change", ">largest change"),
@@ -202,7 +205,7 @@ def _share(value: float | None) -> str | None:
 
 def _level(one: Mapping[str, Any] | None, changed: int) -> str:
     if one is None:
-        return "several labels for a value" if changed else "as it is"
+        return "several labels per value" if changed else "unchanged"
     return f"{one['name']} (level {one['level']} of {one['of']})"
 
 
@@ -223,27 +226,30 @@ def _search(figures: Mapping[str, Any]) -> str:
         return by
     less = "more" if figures["by"] == "precision" else "less"
     best = f"{figures['by']} {_value(figures['by'], figures['value'])}"
-    least = f"no other levels that hold have {less}" if figures["proved"] else "the best within the budget"
+    least = f"no other levels within the limits have {less}" if figures["proved"] else "the best within the time limit"
     return f"{by}: {best}, {least} ({figures['looked']:,} of {figures['nodes']:,} nodes looked at)"
 
 
-_HINT: Final = "Choose by what your analysis needs, and give the levels to `remedy generalise`."
+_HINT: Final = "Choose by the needs of your analysis and pass the levels to `remedy generalise`."
 
 
 def draw_lattice(console: Console, choices: "LevelChoices", *, most: int) -> None:
     """Print the best of the nodes that hold, with what each loses."""
-    held = f"{choices.holding:,} of {choices.nodes:,} combinations of levels hold, {choices.minimal:,} of them minimal"
-    console.print(Text(held if choices.complete else f"{held}, so far: the search was ended"))
+    held = (
+        f"{choices.holding:,} of {choices.nodes:,} combinations of levels meet the limits, {choices.minimal:,} "
+        "of them minimal"
+    )
+    console.print(Text(held if choices.complete else f"{held}, incomplete: the search was stopped"))
     if not choices.listed:
         console.print(
-            Text("Allow more suppression, add a root such as '*' to the hierarchies, or ask for less.", "dim")
+            Text("Allow more suppression, add a root such as '*' to the hierarchies, or relax the limits.", "dim")
         )
         return
     console.print(Text(f"Levels of {visible(', '.join(choices.columns))}:"))
     console.print()
     draw_table(
         console,
-        ("levels", ">loss", ">precision", ">discernibility", ">group size", ">left out", "minimal"),
+        ("levels", ">loss", ">precision", ">discernibility", ">group size", ">suppressed", "minimal"),
         [_line(choice) for choice in choices.listed[:most]],
     )
     console.print()

@@ -39,10 +39,10 @@ from monitor.triage.desk import IncidentDetail
 from monitor.triage.time_parsing import format_hours, format_time
 
 _METHODS: Final = {
-    OccurrenceMethod.LAST_GOOD_RUN: "the last good run",
-    OccurrenceMethod.FRESHNESS_DEADLINE: "the first arrival that was missed",
-    OccurrenceMethod.BAD_ROWS: "when the first bad rows were loaded",
-    OccurrenceMethod.FIRST_OBSERVATION: "when it was first seen; it may have begun earlier",
+    OccurrenceMethod.LAST_GOOD_RUN: "the last passing run",
+    OccurrenceMethod.FRESHNESS_DEADLINE: "the first missed arrival",
+    OccurrenceMethod.BAD_ROWS: "the load time of the first bad rows",
+    OccurrenceMethod.FIRST_OBSERVATION: "first observed; it may have started earlier",
     OccurrenceMethod.PERSON: "a person's word",
 }
 
@@ -113,7 +113,7 @@ def _times(incident: Incident, episode: Episode, length: Durations, *, text: str
         yield _line("resolved", f"{format_time(episode.resolved_at, zone)}  TTR {format_hours(length.ttr)}")
     if length.maintenance:
         yield _line(
-            "maintenance", f"{format_hours(length.maintenance)} of planned maintenance are in neither TTD nor TTR"
+            "maintenance", f"{format_hours(length.maintenance)} of planned maintenance are excluded from TTD and TTR"
         )
 
 
@@ -121,7 +121,7 @@ def _lengths(project: Project, incident: Incident, figures: IncidentFigures) -> 
     if not incident.counts:
         return f"not counted as downtime: {incident.resolution}"
     if not is_downtime(incident):
-        return f"not counted as downtime: a release at risk for {format_hours(figures.whole.total)}"
+        return f"not counted as downtime: release at risk for {format_hours(figures.whole.total)}"
     parts = [f"downtime {format_hours(figures.downtime_us)}"]
     if len(incident.episodes) > 1:
         parts.append(f"TTD {format_hours(figures.ttd_us)}")
@@ -144,7 +144,7 @@ def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
     if ticket is not None:
         yield "ticket", ticket
     owner = owner_of(project, incident)
-    yield "owner", owner or "nobody is named"
+    yield "owner", owner or "none"
     if incident.assignee is not None:
         yield "assigned", f"to {tidy(incident.assignee)}"
     if incident.cause is not None:
@@ -152,14 +152,17 @@ def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
     if incident.root is not None:
         yield "caused by", f"#{incident.root}"
     if incident.merged_into is not None:
-        yield "same as", f"#{incident.merged_into}"
+        yield "duplicate of", f"#{incident.merged_into}"
     if incident.snoozed_until is not None:
-        yield "snoozed", f"until {format_time(incident.snoozed_until, project.config.timezone)}; it goes on counting"
-    flags = [word for word, said in (("came back", incident.regressed), ("flapping", incident.flapping)) if said]
+        yield (
+            "snoozed",
+            f"until {format_time(incident.snoozed_until, project.config.timezone)}; downtime is still counted",
+        )
+    flags = [word for word, said in (("recurred", incident.regressed), ("flapping", incident.flapping)) if said]
     if flags:
         yield "note", ", ".join(flags)
     if incident.found_by is FoundBy.PERSON:
-        yield "note", "no check found this; one that does shortens TTD"
+        yield "note", "no check detected this; adding one reduces TTD"
 
 
 def _say(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is the clearest form
@@ -184,18 +187,18 @@ def _say(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is 
             )
         case Reopened(episode):
             return (
-                f"{'came back' if change.regressed else 'reopened'}, detected {format_time(episode.detected_at, zone)}"
+                f"{'recurred' if change.regressed else 'reopened'}, detected {format_time(episode.detected_at, zone)}"
             )
         case Corrected():
             return f"corrected: {_corrections(change, zone)}"
         case Merged(into):
             return f"merged into #{into}"
         case RootNamed(root):
-            return "its cause was taken back" if root is None else f"caused by #{root}"
+            return "its root cause was removed" if root is None else f"caused by #{root}"
         case Flapped(flapping):
-            return "began to flap" if flapping else "flaps no longer"
+            return "started flapping" if flapping else "stopped flapping"
         case TicketSaid(says):
-            return f"the ticket says: {', '.join(_word(name, value, zone) for name, value in says.items())}"
+            return f"ticket: {', '.join(_word(name, value, zone) for name, value in says.items())}"
 
 
 def _word(name: str, value: str | None, zone: str) -> str:
@@ -204,7 +207,7 @@ def _word(name: str, value: str | None, zone: str) -> str:
         return f"no {name}"
     if name in _TIMES:
         return f"{name} {format_time(datetime.fromisoformat(value), zone)}"
-    return f"another {name}" if name in _TEXTS else f"{name} {tidy(value)}"
+    return f"changed {name}" if name in _TEXTS else f"{name} {tidy(value)}"
 
 
 def _corrections(change: Corrected, zone: str) -> str:

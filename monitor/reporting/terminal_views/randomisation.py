@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 
 _NOT_PROTECTED: Final = (
-    "Not protected: what holds of many. Rows that are alike are no crowd to hide in: k by counting them proves\n"
-    "nothing of this file. Give it out once: of a second randomisation the epsilons add up."
+    "Not protected: statistics about groups. Equal rows are not an equivalence class: k measured by counting them "
+    "proves\n"
+    "nothing for this file. Publish it once: the epsilons of further randomisations add up."
 )
 
 _STOPPED: Final = {
-    "discrepancy": "the randomised counts are as near to the expected ones as chance would bring them",
-    "iterations": "as many as were asked for",
-    "still": "a step moved nothing",
-    "most": "the most that are made, without an end by the discrepancy rule",
+    "discrepancy": "the discrepancy between randomised and expected counts is within chance",
+    "iterations": "the requested number",
+    "still": "converged",
+    "most": "the maximum, without reaching the discrepancy rule",
     "none": "no iterations",
 }
 
@@ -41,13 +42,13 @@ def draw_randomisation(console: Console, bill: UtilityReport, out: Path) -> None
     mechanism: Mapping[str, Any] = bill.guarantee.reached
     place = visible(str(out))
     if figures["epsilon"] is None:
-        unchanged = f"  {place}: unchanged leave {visible(', '.join(figures['unchanged']))}"
+        unchanged = f"  {place}: not randomised: {visible(', '.join(figures['unchanged']))}"
         console.print(Text.assemble(("NO EPSILON", "yellow"), unchanged), soft_wrap=True)
         cost = mechanism["epsilon_of_row"]
-        console.print(Text(f"What was randomised of a row costs epsilon {cost}; of the whole row nothing holds."))
-        console.print(Text("--drop-rest leaves out all columns that are not randomised.", "dim"))
+        console.print(Text(f"The randomised columns cost epsilon {cost}; there is no guarantee for the whole row."))
+        console.print(Text("--drop-rest drops all columns that are not randomised.", "dim"))
     else:
-        held = f"  {place}: by the mechanism, for {bill.rows:,} rows{_pk(figures['pk'])}; read again: every value of "
+        held = f"  {place}: by the mechanism, for {bill.rows:,} rows{_pk(figures['pk'])}; verified: every value of "
         held += "the file is in its declared domain"
         console.print(Text.assemble((f"EPSILON {figures['epsilon']}", "green"), held), soft_wrap=True)
         console.print(Text(meaning(mechanism)))
@@ -55,7 +56,7 @@ def draw_randomisation(console: Console, bill: UtilityReport, out: Path) -> None
     how = "together" if figures["joint"] else "each by itself"
     draw_table(
         console,
-        (f"column ({how})", ">values it could have", ">kept with probability"),
+        (f"column ({how})", ">domain size", ">retention probability"),
         [
             (visible(name), f"{len(values):,}", f"{figures['retention'][name]:.10f}")
             for name, values in mechanism["domains"].items()
@@ -79,7 +80,7 @@ def draw_reconstruction(console: Console, done: "Reconstructed") -> None:
         [(*map(visible, values), f"{seen:,}", f"{before:,.1f}") for values, seen, before in rows],
     )
     console.print()
-    console.print(Text("This costs no further epsilon, however often it is done.", "dim"))
+    console.print(Text("This costs no further epsilon, however often it is run.", "dim"))
 
 
 def meaning(mechanism: Mapping[str, Any]) -> str:
@@ -87,7 +88,7 @@ def meaning(mechanism: Mapping[str, Any]) -> str:
     rows = int(mechanism["rows_per_unit"])
     who = "one row" if rows == 1 else f"all {rows:,} rows of one person"
     factor = times(int(Decimal(mechanism["epsilon"]) * NANO))
-    return f"If {who} were different, no file would become more than {factor} times as likely (rounded up)."
+    return f"If {who} were different, the probability of any file would change at most {factor}-fold (rounded up)."
 
 
 def _pk(pk: float | None) -> str:
@@ -114,8 +115,8 @@ def draw_estimates(
         ],
     )
     console.print()
-    console.print(Text("In 95 of 100 cases an estimate is off by at most twice its standard error.", "dim"))
-    console.print(Text("Estimates have no bias and are not clipped: some can be below 0.", "dim"))
+    console.print(Text("With 95% confidence, an estimate is within two standard errors.", "dim"))
+    console.print(Text("Estimates are unbiased and not clipped: some can be negative.", "dim"))
 
 
 def draw_choice(console: Console, chosen: "Oracle", rows: Sequence[Mapping[str, Any]], size: int, users: int) -> None:
@@ -124,7 +125,7 @@ def draw_choice(console: Console, chosen: "Oracle", rows: Sequence[Mapping[str, 
     console.print()
     draw_table(
         console,
-        ("oracle", ">variance for each person", f">standard error, {users:,} people", "a report is"),
+        ("oracle", ">variance per person", f">standard error, {users:,} people", "report format"),
         [(row["oracle"], f"{row['variance']:.6f}", f"{row['standard_error']:,.1f}", row["report"]) for row in rows],
     )
     console.print()

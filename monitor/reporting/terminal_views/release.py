@@ -22,7 +22,7 @@ from store import ReleaseEvent
 
 _LINES: Final = {"vanished": "gone", "appeared": "new"}
 _COLOURS: Final = {"hold": "bold red", "clear": "green", "approved": "green", "expired": "yellow"}
-_NO_STATEMENT: Final = "These are thresholds that are passed or not; no proof of anonymity, and no statement of law."
+_NO_STATEMENT: Final = "These are pass/fail thresholds, neither proof of anonymity nor legal advice."
 
 
 def draw_verdict(
@@ -45,7 +45,7 @@ def draw_comparison(
     console.print(Text(f"{visible(name)}: {release_comparison.rows:,} records, {len(release_comparison.tried):,} ways"))
     if release_comparison.rows < release_comparison.rows_of_table:
         whole = release_comparison.rows_of_table
-        text = f"a random sample of {whole:,}: to choose by; limits are proved of the whole by an export"
+        text = f"a random sample of {whole:,}, for comparison only; an export verifies the limits on the whole table"
         console.print(Text(text, "yellow"), soft_wrap=True)
     console.print()
     tables = [one for one in release_comparison.tried if one.status != ANSWERS]
@@ -60,7 +60,7 @@ def draw_comparison(
         )
         for table in tables
     ]
-    heads = ("remedy", "limits", ">k", ">l", ">t", ">epsilon", ">left out", ">lost", ">s")
+    heads = ("remedy", "limits", ">k", ">l", ">t", ">epsilon", ">suppressed", ">lost", ">s")
     draw_table(console, heads, rows)
     for table in tables:
         if table.why:
@@ -83,7 +83,7 @@ def draw_comparison(
             (one.command for one in release_comparison.tried if one.name == release_comparison.recommended), None
         )
         if command:
-            console.print(Text(f"  the same again: {visible(command)}", "dim"), soft_wrap=True)
+            console.print(Text(f"  reproduce: {visible(command)}", "dim"), soft_wrap=True)
         chosen = typed(
             shlex.join(["tablewatch", "release", "approve", name, "--remedy", release_comparison.recommended])
         )
@@ -104,7 +104,7 @@ def draw_exported(console: Console, exported: Exported, out: str) -> None:
             f"{name} {_number(reached[name])}" for name in ("k", "highest_risk", "l", "t") if _number(reached.get(name))
         ]
         grouped = visible(", ".join(body["quasi_identifiers"]))
-        console.print(Text(f"read again: {', '.join(figures)}; grouped by {grouped}"), soft_wrap=True)
+        console.print(Text(f"verified: {', '.join(figures)}; grouped by {grouped}"), soft_wrap=True)
     if body["columns_left_out"]:
         console.print(Text(f"left out: {visible(', '.join(body['columns_left_out']))}"))
     console.print(Text(f"sha256 {body['sha256']}", "dim"))
@@ -123,7 +123,7 @@ def draw_verification(console: Console, verification: FileVerification, file: st
         text = f"exported by release '{export.release}' on {at}, by {export.actor}, as {export.body['file']}"
         console.print(Text(visible(text)), soft_wrap=True)
         counted = [f"{name} {_number(figure)}" for name, figure in verification.counted.items() if _number(figure)]
-        what = f"counted again: {', '.join(counted)}" if counted else "its content alone was compared"
+        what = f"recomputed: {', '.join(counted)}" if counted else "only its content was compared"
         console.print(Text(visible(what)), soft_wrap=True)
     for problem in (*verification.problems, *(f"the record: {flaw}" for flaw in verification.record_flaws)):
         console.print(Text(visible(problem), "red"), soft_wrap=True)
@@ -150,14 +150,14 @@ def _draw_changes(console: Console, tables: Sequence[RemedyTrial]) -> None:
 def change_said(change: Any) -> str:
     """Describe how far an analysis moved."""
     if change["failure"]:
-        return f"cannot be asked: {change['failure']}"
+        return f"query failed: {change['failure']}"
     results: Mapping[str, Any] = change["change"] or {}
     moved = [
         f"{name}: {_share(one['mean'])} on average, {_share(one['largest'])} at most"
         for name, one in results.get("figures", {}).items()
     ]
     lines = [f"{results[name]:,} lines {said}" for name, said in _LINES.items() if results.get(name)]
-    return "; ".join([*moved, *lines]) or "no figure to compare"
+    return "; ".join([*moved, *lines]) or "no values to compare"
 
 
 def _share(value: Any) -> str:
@@ -168,13 +168,13 @@ def _draw_answers(console: Console, answers: Sequence[RemedyTrial]) -> None:
     if not answers:
         return
     console.print()
-    console.print(Text("noisy statistics in the place of records; nothing was asked, and nothing charged:"))
+    console.print(Text("noisy statistics instead of records; no query was run and nothing was charged:"))
     for answer in answers:
         for noise in answer.noise:
             shown: Any = noise
             off = shown.get("within_95", shown.get("rank_within_95"))
             what = shown["of"] if "within_95" in shown else "rank of the answer"
-            text = f"  {visible(answer.name)}: noise changes the {what} by at most {_number(off)} in 95 of 100 cases"
+            text = f"  {visible(answer.name)}: 95% error bound of the {what}: {_number(off)}"
             console.print(Text(f"{text}, for epsilon {answer.epsilon}"))
 
 
@@ -238,7 +238,7 @@ def draw_list(console: Console, states: Sequence[ReleaseState], exports: Mapping
             console.print(Text(f"  {visible(name)}: {visible(said)}", "dim"), soft_wrap=True)
     gone = sorted(exports.keys() - {state.name for state in states})
     if gone:
-        console.print(Text(f"no longer configured, and on record: {visible(', '.join(gone))}"))
+        console.print(Text(f"no longer configured, but recorded: {visible(', '.join(gone))}"))
 
 
 def _last(exports: Mapping[str, ReleaseEvent], name: str) -> dict[str, Any] | None:

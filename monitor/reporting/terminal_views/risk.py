@@ -16,15 +16,15 @@ from monitor.terminal.tables import draw_table
 
 _VERDICTS: Final = {
     Status.FAIL: ("AT RISK", "bold red"),
-    Status.UNKNOWN: ("NOT KNOWN", "magenta"),
+    Status.UNKNOWN: ("UNKNOWN", "magenta"),
     Status.WARN: ("WITHIN LIMITS, BUT", "yellow"),
     Status.PASS: ("WITHIN LIMITS", "green"),
 }
 _BAR: Final = 30
 _SAY: Final = PlainEnglish()
 _NOT_MEASURED: Final = (
-    "Not measured: columns that were not named, what people learn from a group without finding a record,\n"
-    "other tables about the same people. Within limits is no proof of anonymity."
+    "Not measured: columns that were not named, attribute disclosure without re-identification,\n"
+    "other tables about the same people. Within limits is not proof of anonymity."
 )
 
 
@@ -63,7 +63,7 @@ def draw_sets(console: Console, result: CheckResult, *, most: int = 20) -> None:
         )
         for one in sets[:most]
     ]
-    draw_table(console, ("~known", ">unique", ">of all", ">distinct per row", ">pairs told apart"), lines)
+    draw_table(console, ("~known", ">unique", ">of all", ">distinct per row", ">pairs distinguished"), lines)
     if len(sets) > most:
         console.print(f"and {len(sets) - most} more; --format json has them")
 
@@ -76,7 +76,7 @@ def draw_linkage(console: Console, result: CheckResult) -> None:
 
 def draw_columns(console: Console, name: str, columns: Sequence[Mapping[str, Any]]) -> None:
     """Print what each column may be."""
-    console.print(f"{visible(name)}: a suggestion by names and values; whether somebody knows a column is yours to say")
+    console.print(f"{visible(name)}: suggested by names and values; decide yourself which columns an attacker may know")
     rows = [
         (
             visible(column["column"]),
@@ -87,19 +87,19 @@ def draw_columns(console: Console, name: str, columns: Sequence[Mapping[str, Any
         )
         for column in columns
     ]
-    draw_table(console, ("~column", "may be", ">values", ">distinct per row", ">pairs told apart"), rows)
+    draw_table(console, ("~column", "may be", ">values", ">distinct per row", ">pairs distinguished"), rows)
 
 
 def _draw_k(console: Console, check_result: CheckResult) -> None:
     seen: Mapping[str, Any] = check_result.outcome.observed
     wanted = check_result.outcome.expected["k"]
     rows = seen["rows"]
-    console.print(Text(f"k-anonymity: k = {seen['k']}, at least {wanted} wanted", "bold"))
+    console.print(Text(f"k-anonymity: k = {seen['k']}, required: at least {wanted}", "bold"))
     lines = [
         ("records", _count(rows), None),
-        ("groups that are alike", _count(seen["classes"]), None),
-        ("records that are unique here", _count(seen["sample_uniques"]), _share(seen["sample_uniques"], rows)),
-        (f"records in groups below {wanted}", _count(seen["records_below_k"]), _share(seen["records_below_k"], rows)),
+        ("equivalence classes", _count(seen["classes"]), None),
+        ("unique records", _count(seen["sample_uniques"]), _share(seen["sample_uniques"], rows)),
+        (f"records in classes below {wanted}", _count(seen["records_below_k"]), _share(seen["records_below_k"], rows)),
         ("highest risk of a record", None, _ratio(seen["highest_risk"])),
         ("average risk (prosecutor, marketer)", None, _ratio(seen["average_risk"])),
     ]
@@ -115,21 +115,21 @@ def _draw_k(console: Console, check_result: CheckResult) -> None:
         console.print(line)
     if seen["continuous"] and check_result.outcome.status is not Status.WARN:  # a warning says it already
         columns = visible(", ".join(seen["continuous"]))
-        console.print(f"floating point numbers, of which only exactly equal ones are alike: {columns}")
+        console.print(f"floating-point columns, grouped by exact equality: {columns}")
     console.print()
     draw_table(console, (">group of", ">groups", ">records", ""), _bars(seen["histogram"], rows))
     if seen["damage"]:
         console.print()
         damage = sorted(seen["damage"].items(), key=lambda item: -item[1])
         safe = [(visible(column), _count(records)) for column, records in damage]
-        draw_table(console, ("~if nobody knew", ">records that would be safe"), safe)
+        draw_table(console, ("~if unknown to attackers", ">records made safe"), safe)
 
 
 def _other_k(seen: Mapping[str, Any]) -> Iterator[str]:
     if seen["k_wildcard"] not in {None, seen["k"]}:
-        yield f"read with a missing value as any value, k is {seen['k_wildcard']}; this decides nothing"
+        yield f"with NULL as a wildcard, k is {seen['k_wildcard']}; informational"
     if seen["k_normalised"] not in {None, seen["k"]}:
-        yield f"read with one spelling for each value, k is {seen['k_normalised']}; this decides nothing"
+        yield f"with normalised spelling, k is {seen['k_normalised']}; informational"
 
 
 def _bars(histogram: Sequence[Sequence[int]], rows: int) -> Iterator[tuple[str, str, str, str]]:

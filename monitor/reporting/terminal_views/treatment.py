@@ -13,8 +13,8 @@ from monitor.terminal.tables import draw_table
 from remedies import UtilityReport
 
 _NOT_PROTECTED: Final = (
-    "Not protected: a group whose records share a sensitive value tells it of each of them;\n"
-    "columns that were not named leave as they are. No proof of anonymity."
+    "Not protected: a class whose records share a sensitive value discloses it;\n"
+    "columns not named are published unchanged. No proof of anonymity."
 )
 
 
@@ -47,5 +47,5 @@ def _loss(figures: Mapping[str, Any]) -> str:
     if lost is not None:
         text += f"; {lost:.4f} % of the information in numbers is lost"
     if bound:
-        text += f", at most {100 * (lost / bound - 1):.0f} % more than the least possible"
+        text += f", at most {100 * (lost / bound - 1):.0f} % above the lower bound"
     return f"{text}; {figures['seconds']:.1f} s by {figures['method']}"

@@ -98,7 +98,7 @@ def count_classes(
     try:
         return _Count(class_count_request, context, asking, key, known, tuple(about)).count()
     except NotSignable as error:
-        raise Misconfigured(f"{error}; leave its column out of the quasi-identifiers") from None
+        raise Misconfigured(f"{error}; remove its column from the quasi-identifiers") from None
 
 
 def sizes_at_once(
@@ -127,7 +127,7 @@ def pair_persons(person_request: PersonRequest, context: Context, asking: SqlRun
         found_people += b"".join(people_signer.signatures(named, person))
         found_classes += b"".join(class_signer.signatures(named, classes))
         if len(found_people) > MOST_CLASSES * SIGNATURE:
-            raise Misconfigured(f"more than {MOST_CLASSES:,} rows; releases of so many are not compared")
+            raise Misconfigured(f"more than {MOST_CLASSES:,} rows; releases above this size are not compared")
     digest = Signer(key, "persons").signature((_PERSONS_FORM, *person_request.person))
     return PersonPairs(digest, bytes(found_people), bytes(found_classes), unnamed)
 

@@ -24,16 +24,16 @@ KeyProvider = Callable[[], bytes]
 """Gives the key of signatures, or raises a StoreError that says why there is none."""
 
 _OVERTAKEN: Final = unknown(
-    UnknownReason.NO_DATA, Message("another process counted this table at the same time; it is looked at again")
+    UnknownReason.NO_DATA, Message("another process counted this table concurrently; the run is repeated")
 )
 _BELOW_ZERO: Final = unknown(
     UnknownReason.MISCONFIGURED,
     Message(
-        "the changes do not fit the counts that are kept: a group would have fewer than no rows; the next run "
-        "counts all rows anew"
+        "the changes are inconsistent with the stored counts: a group would have a negative size; the next run "
+        "recounts all rows"
     ),
 )
-_NOT_KEPT: Final = unknown(UnknownReason.NO_DATA, Message("the counts that are kept cannot be read: the store fails"))
+_NOT_KEPT: Final = unknown(UnknownReason.NO_DATA, Message("the stored counts cannot be read: the store is failing"))
 _UNFIT: Final = {Unfit.OVERTAKEN: _OVERTAKEN, Unfit.BELOW_ZERO: _BELOW_ZERO}
 
 

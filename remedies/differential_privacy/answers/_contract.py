@@ -61,7 +61,7 @@ class Statistic(Declaration, ABC):
         """
         wanted, given = ("epsilon", self.epsilon) if accounting is Accounting.PURE else ("rho", self.rho)
         if given is None:
-            raise Misfit(f"the budget counts in {wanted}; say what the answer costs in {wanted}")
+            raise Misfit(f"the budget is accounted in {wanted}; give the cost in {wanted}")
         return nano(given, name=wanted)
 
     def check(self, terms: Terms) -> None:

@@ -55,8 +55,8 @@ def test_named_columns(kwargs, expected):
 @pytest.mark.parametrize(
     ("kwargs", "said"),
     [
-        ({"column": "a", "result_format": "COMPLETE"}, "'result_format' is decided by tablewatch"),
-        ({"column": "a", "catch_exceptions": False}, "'catch_exceptions' is decided by tablewatch"),
+        ({"column": "a", "result_format": "COMPLETE"}, "'result_format' is set by tablewatch"),
+        ({"column": "a", "catch_exceptions": False}, "'catch_exceptions' is set by tablewatch"),
         ({"column": "a", "min_value": {"$PARAMETER": "low"}}, "write the value itself"),
         ({"column": "a", "row_condition": "a > 1", "condition_parser": "pandas"}, "must be great_expectations"),
         ({"column": "a", "row_condition": "__import__('os').system('true')"}, "a row_condition such as"),

@@ -156,12 +156,12 @@ def test_nothing_to_link():
         ({"on": []}, "at least one shared column"),
         ({"on": ["stars", "film"], "tolerance": {"film": 1}}, "'film' holds no numbers"),
         ({"on": ["rated"], "tolerance": {"rated": 1}}, "'rated' holds no numbers"),
-        ({"on": ["stars"], "tolerance": {"stars": DAY}}, "'stars': 7 values are not a time"),
-        ({"on": ["film"], "tolerance": {"film": DAY}}, "'film': 7 values are not a time"),
+        ({"on": ["stars"], "tolerance": {"stars": DAY}}, "'stars': 7 values are not valid timestamps"),
+        ({"on": ["film"], "tolerance": {"film": DAY}}, "'film': 7 values are not valid timestamps"),
         ({"on": ["stars"], "tolerance": {"stars": -1}}, "not below 0"),
         ({"on": ["stars"], "tolerance": {"stars": float("inf")}}, "not below 0"),
         ({"on": ["rated"], "tolerance": {"rated": -DAY}}, "not below 0"),
-        ({"on": ["film"], "tolerance": {"stars": 1}}, "not one: stars"),
+        ({"on": ["film"], "tolerance": {"stars": 1}}, "not shared: stars"),
         ({"on": {"film": "stars"}}, "'film' is of two kinds, number and text"),
         ({"on": ["film"], "at_least": 2}, "it needs 'entity'"),
         ({"on": ["film"], "at_least": 0, "entity": {"subscriber": "friend"}}, "from 1"),
@@ -191,7 +191,7 @@ def test_mixed_values_are_refused():
         linkage(mixed, mixed, on=["film"])
     with pytest.raises(ValueError, match="some values have an offset, the others have none"):
         linkage(mixed, mixed, on=["rated"], tolerance={"rated": DAY})
-    with pytest.raises(ValueError, match="one table holds wall clocks, the other moments"):
+    with pytest.raises(ValueError, match="one table has timestamps without a time zone"):
         linkage(RATINGS, aware, on=["rated"], tolerance={"rated": DAY})
 
 

@@ -68,7 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
 
     def drip(self, text: bytes, *, every: float) -> None:
-        """Send an answer byte by byte, until it is over or nobody listens any more."""
+        """Send an answer byte by byte, until resolved or nobody listens any more."""
         for byte in text:
             if self.server.receiver.over.wait(every):
                 return

@@ -50,7 +50,7 @@ def test_a_channel_that_is_used_again_hears_the_end_of_what_it_was_told(desk_of)
 
 
 def test_the_message_that_was_refused_is_not_written_twice(desk_of):
-    """What waits for a disabled channel is delivered when it is used again, and nothing more about it."""
+    """What waits for a disabled channel is delivered when it is enabled, and nothing more about it."""
     desk = desk_of()
     desk.open()
     notify(desk.project, desk.store, at(1))

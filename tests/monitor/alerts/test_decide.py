@@ -150,7 +150,7 @@ OWED = [
 
 @pytest.mark.parametrize(("case", "one", "known", "reason", "then"), OWED, ids=[row[0] for row in OWED])
 def test_what_quiet_hours_kept_back_is_told_even_if_it_is_over(case, one, known, reason, then):
-    """What was kept back is told once, in one message that says that it is over; nothing else follows."""
+    """What was kept back is told once, in one message that says that resolved; nothing else follows."""
     decision = decide(one, known, now=NOW, remind_every=DAY, send_resolved=True, owed=True)
     assert decision.reason is reason, case
     if then is None:

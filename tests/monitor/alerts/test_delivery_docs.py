@@ -55,7 +55,7 @@ def test_the_example_takes_our_messages_once_and_nobody_elses(example: Any, caps
         finally:
             server.shutdown()
             thread.join()
-    refused = DeliveryFailed("the other side answered 401")
+    refused = DeliveryFailed("the server answered 401")
     assert told == [DeliverySucceeded(), DeliverySucceeded(), DeliverySucceeded(), refused, refused]
     assert capsys.readouterr().out.splitlines() == ["first", "second"]
 

@@ -155,9 +155,9 @@ BACK = replace(ROOT, episodes=(episode(-9, -8), episode()))
             Audience({1: [told(reason=NotificationReason.FLAPPING)]}),
             True,
         ),
-        ("it flaps no longer", BACK, Audience({1: [told(reason=NotificationReason.FLAPPING)]}), False),
+        ("it stopped flapping", BACK, Audience({1: [told(reason=NotificationReason.FLAPPING)]}), False),
         ("its end was told", over(1, hours=-1), Audience({1: [told(reason=NotificationReason.RESOLVED)]}), True),
-        ("it is over, and nobody knew of it", over(1, hours=-1), waiting(over(1)), False),
+        ("resolved, and nobody knew of it", over(1, hours=-1), waiting(over(1)), False),
     ],
 )
 def test_only_a_root_that_somebody_hears_of_mutes(config, case, root, hearing, mutes):

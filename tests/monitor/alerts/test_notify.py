@@ -34,7 +34,7 @@ def test_what_passes_within_group_wait_is_not_told(desk_of):
     desk = desk_of()
     desk.end(desk.open(), NOW + MINUTE)
     assert desk.told(NOW + 2 * MINUTE) == []
-    assert desk.last()["why"] == "it is over, and the channel was never told of it"
+    assert desk.last()["why"] == "resolved, and the channel was never notified"
 
 
 def test_a_table_is_told_in_one_message(desk_of):
@@ -64,7 +64,7 @@ def test_nobody_to_tell_is_a_decision_too(desk_of):
     desk.open("stray")
     assert notify(desk.project, desk.store, at(1)) == NotifyResult(settled=1)
     assert desk.decisions()[0].decision == {
-        "why": "no route leads to a channel, and the owner has none",
+        "why": "no route matches, and the owner has no channel",
         "channels": {},
     }
 
@@ -216,7 +216,7 @@ def test_a_storm_is_summed_up_and_loses_nothing(desk_of):
 
 
 def test_at_the_cap_the_log_says_so(desk_of):
-    """What the cap holds back is in the log, and told as soon as there is room, even if it is over by then."""
+    """What the cap holds back is in the log, and told as soon as there is room, even if resolved by then."""
     desk = desk_of(f"{ALL_TO_DESK}\n  hourly_cap: 1")
     desk.open("stray")
     assert desk.told(at(0.1)) == [("desk", [1], ["first"])]
@@ -407,7 +407,7 @@ def test_what_is_over_before_it_is_written_is_not_told(desk_of, monkeypatch):
         patched.setattr(module, "_tell", late)
         assert desk.told(at(1)) == []
     assert desk.told(at(2)) == []
-    assert desk.last()["why"] == "it is over, and the channel was never told of it"
+    assert desk.last()["why"] == "resolved, and the channel was never notified"
 
 
 def test_an_incident_that_we_stumble_over_keeps_nobody_from_hearing_of_the_others(desk_of, monkeypatch):
@@ -426,13 +426,13 @@ def test_an_incident_that_we_stumble_over_keeps_nobody_from_hearing_of_the_other
         patched.setattr(module.MessageComposer, "incidents", stumbles)
         assert sorted(ids for _, ids, _ in desk.told(at(1))) == [[1], [2], [3], [5]]
     decision = next(decision.decision for decision in desk.decisions() if decision.incident_id == 4)
-    assert decision == {"why": "tablewatch stumbled (KeyError); please report it", "channels": {}}
+    assert decision == {"why": "internal error (KeyError); please report it", "channels": {}}
     assert desk.told(at(1) + MINUTE) == []
     assert desk.told(at(1) + LOOK_AGAIN) == [("desk", [4], ["first"])]
 
 
 def test_what_is_owed_stays_owed_though_we_stumble(desk_of, monkeypatch):
-    """What quiet hours kept back is told afterwards, even if it is over and the first try to tell it failed."""
+    """What quiet hours kept back is told afterwards, even if resolved and the first try to tell it failed."""
     desk = desk_of(NIGHTS)
     incident = desk.open(when=NIGHT)
     assert desk.told(NIGHT + HOUR) == []

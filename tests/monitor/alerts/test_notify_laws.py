@@ -38,7 +38,7 @@ ALERTS = """
   quiet_hours: {nights: {start: "22:00", end: "07:00", let_through: [critical]}}
 """
 TABLES = ("orders", "lines", "board", "stray")
-NOT_ANY_MORE = ("no longer a channel of it", "no route leads to the channel any more")
+NOT_ANY_MORE = ("no longer one of its channels", "no route leads to the channel any longer")
 TELLING = ("first", "reopened")
 
 
@@ -164,7 +164,7 @@ class Speaking(RuleBasedStateMachine):
 
     @rule(channel=st.sampled_from(["desk", "audit"]))
     def enable(self, channel):
-        """A channel is used again."""
+        """A channel is enabled."""
         self.desk.enable(channel, self.now)
 
     @rule(to=st.sampled_from(["desk", "audit", "owners"]))

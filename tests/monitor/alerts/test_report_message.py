@@ -86,12 +86,12 @@ def test_a_body_fetches_nothing(report, voice):
     "said",
     [
         "13 h 30 min of data downtime (31% less than last week) in 6 incidents (3 fewer), at a cost of ¥858,300",
-        'Add a check on sales.orders that finds "amounts x100": incident 41 makes 70% of the cost',
+        'Add a check on sales.orders that detects "amounts x100": incident 41 accounts for 70% of the cost',
         "And 23 more incidents.",
         "\N{MINUS SIGN}6 h 38 min",
         "Tables: 14, checks: 61, results: 20,496, of which 99% could be evaluated.",
-        "Without an owner: web.events.",
-        "The whole report, with its charts and how it is counted, is attached.",
+        "Tables without an owner: web.events.",
+        "The full report with charts and definitions is attached.",
     ],
 )
 def test_figures_are_said_without_a_chart(said):

@@ -55,15 +55,15 @@ def test_every_step_is_explained(routed):
     steps = channels_for("orders", routed, severity=Severity.INFO, kind=Kind.QUALITY).steps
     assert [(step.name, step.applies, step.why) for step in steps] == [
         ("route 1", True, "it matches: domain sales"),
-        ("route 2", False, "it is about severity error and above, not info"),
-        ("route 3", False, "it is about kind disclosure, not quality"),
-        ("route 4", False, "it is about severity critical and above, not info"),
-        ("owner", False, "desk is left out, since a route applies"),
+        ("route 2", False, "the route matches severity error and above, not info"),
+        ("route 3", False, "the route matches kind disclosure, not quality"),
+        ("route 4", False, "the route matches severity critical and above, not info"),
+        ("owner", False, "desk is not notified, since a route applies"),
     ]
     board = channels_for("board", routed, severity=Severity.INFO, kind=Kind.QUALITY).steps
     assert [board[0].why, board[-1].why] == [
-        "it is about domain sales, not none",
-        "no route applies, so crew hears of it",
+        "the route matches domain sales, not none",
+        "no route applies, so crew is notified",
     ]
     stray = channels_for("stray", routed, severity=Severity.INFO, kind=Kind.QUALITY).steps[-1]
     assert (stray.applies, stray.why) == (False, "mute has no channel")

@@ -122,7 +122,7 @@ def test_a_mail_that_is_not_taken_is_a_failure(box: Box, port: int) -> None:
     """A mail server that says no has not taken the message, and what it said is not repeated."""
     box.answer = "451 try later, hunter2"
     said = why(deliver(mailto(port), MAIL, message_id="m"))
-    assert said == "the service could not be reached, or did not take it"
+    assert said == "the service could not be reached or rejected the message"
 
 
 def test_a_server_that_hides_its_encryption_gets_no_mail(box: Box, port: int) -> None:
@@ -170,7 +170,7 @@ def test_a_url_that_means_nothing_is_told(url: str) -> None:
     """A channel whose URL apprise does not know fails in words, without the URL."""
     assert not understands(url)
     said = why(deliver(url, MAIL, message_id="m"))
-    assert said == "its apprise URL cannot be understood; see the services at the apprise project"
+    assert said == "its Apprise URL is not valid; see the list of services in the Apprise documentation"
 
 
 def test_the_usual_services_are_understood() -> None:

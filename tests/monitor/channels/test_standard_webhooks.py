@@ -111,7 +111,7 @@ def test_every_2xx_means_sent(status: int) -> None:
 def test_an_error_is_a_failure_that_may_be_tried_again(status: int) -> None:
     """Whatever else is answered is a failure, told by its number and nothing of what was answered."""
     with listening(answering(status, b"token=SECRET")) as receiver:
-        assert send(receiver.url) == DeliveryFailed(f"the other side answered {status}")
+        assert send(receiver.url) == DeliveryFailed(f"the server answered {status}")
 
 
 def test_410_disables() -> None:
@@ -127,9 +127,7 @@ def test_410_disables() -> None:
 def test_retry_after_is_handed_on(status: int, value: str) -> None:
     """A receiver that is asked too much may say for how long, in seconds or as a date."""
     with listening(answering(status, Retry_After=value)) as receiver:
-        assert send(receiver.url) == DeliveryFailed(
-            f"the other side answered {status}", retry_after=timedelta(minutes=2)
-        )
+        assert send(receiver.url) == DeliveryFailed(f"the server answered {status}", retry_after=timedelta(minutes=2))
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -207,9 +205,9 @@ def test_what_is_no_http_is_a_failure(junk: bytes) -> None:
     with listening(lambda handler, _: handler.wfile.write(junk)) as receiver:
         said = why(send(receiver.url))
     assert said in {
-        "what came back is no HTTP",
-        "what came back is too long for an answer",
-        "the connection was lost before there was an answer",
+        "the response is not valid HTTP",
+        "the response is too large",
+        "the connection was closed before a response",
     }
 
 
@@ -364,7 +362,7 @@ def test_a_self_signed_certificate_is_refused(tmp_path: Path) -> None:
     with listening(tls=server) as receiver:
         network = Network(lambda *_: ["127.0.0.1"], deadline=5)
         attempt = send(f"https://hooks.example:{receiver.port}/", network=network)
-        assert why(attempt) == "the certificate of the other side is not trusted: it is self-signed"
+        assert why(attempt) == "the server's certificate is not trusted: it is self-signed"
     assert receiver.requests == []
 
 
@@ -373,8 +371,8 @@ def test_plain_http_where_tls_was_expected_is_a_failure() -> None:
     with listening() as receiver:
         said = why(send(f"https://127.0.0.1:{receiver.port}/"))
     assert said in {
-        "the other side does not speak TLS as it should",
-        "the connection was lost before there was an answer",
+        "the TLS handshake failed",
+        "the connection was closed before a response",
     }
 
 

@@ -62,14 +62,17 @@ def test_route_explains_who_hears(terminal: Terminal) -> None:
     assert "it matches: severity critical" in said
     assert "now until" not in said
     assert "now until Sat 2026-11-21 07:00" in terminal("alert", "route", "--table", "orders").out
-    assert "no channel hears of it" in terminal("alert", "route", "--table", "totals").out
+    assert "no channel is notified" in terminal("alert", "route", "--table", "totals").out
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--table", "order"), "table 'order' is not in the configuration"),
-        (("--table", "orders", "--kind", "qualty"), "'qualty' is none of quality, disclosure; did you mean 'quality'?"),
+        (
+            ("--table", "orders", "--kind", "qualty"),
+            "'qualty' is not one of quality, disclosure; did you mean 'quality'?",
+        ),
     ],
 )
 def test_route_refuses_what_it_does_not_know(terminal: Terminal, words: tuple[str, ...], message: str) -> None:
@@ -81,9 +84,9 @@ def test_route_refuses_what_it_does_not_know(terminal: Terminal, words: tuple[st
 def test_log_says_why_somebody_was_told_or_not(terminal: Terminal) -> None:
     """The log has each change with every channel, what was done and why, and the messages with what became of them."""
     with_alerts(terminal)
-    assert "nothing changed, and nothing was sent" in terminal("alert", "log").out
+    assert "no changes and no deliveries" in terminal("alert", "log").out
     report(terminal, "orders")
-    assert "for more of its table (alerts.group_wait)" in terminal("alert", "log").out
+    assert "to group with other incidents of its table (alerts.group_wait)" in terminal("alert", "log").out
     tell(terminal)
     report(terminal, "refunds", "--severity", "critical")
     report(terminal, "totals")
@@ -91,7 +94,7 @@ def test_log_says_why_somebody_was_told_or_not(terminal: Terminal) -> None:
     value = terminal.json("alert", "log", "--since", "1h")
     assert value["schema"] == "tablewatch.alert-log/1"
     totals, refunds, orders = value["decisions"]
-    assert totals["why"] == "no route leads to a channel, and the owner has none"
+    assert totals["why"] == "no route matches, and the owner has no channel"
     told, held = refunds["channels"][0], orders["channels"][0]
     assert (told["channel"], told["action"], told["reason"]) == ("desk", "told", "first")
     assert (held["channel"], held["action"], held["hold"]) == ("crew", "held", "quiet hours nights")
@@ -113,7 +116,7 @@ def test_log_is_limited_and_reaches_back(terminal: Terminal) -> None:
         tell(terminal)
     assert terminal.json("alert", "log")["decisions"] == []
     said = terminal("alert", "log", "--since", "7d", "--limit", "1")
-    assert "there is more than 1 of it" in said.err
+    assert "more than 1 entries" in said.err
 
 
 def test_a_disabled_channel_is_named(terminal: Terminal) -> None:

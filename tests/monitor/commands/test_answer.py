@@ -53,7 +53,7 @@ def test_every_statistic_is_answered(asked: Terminal, words: tuple[str, ...]) ->
     assert (again["answer"], again["repeated"], spent(asked)) == (told["answer"], True, "0.1")
     said = asked("answer", *words, "--request-id", "r1")
     assert "it was given before" in said.out
-    assert "In 95 of 100 cases" in said.out
+    assert "With 95% confidence" in said.out
 
 
 def test_all_cells_are_given_whatever_occurs(asked: Terminal) -> None:
@@ -78,9 +78,9 @@ def test_an_epsilon_that_is_none_is_refused(asked: Terminal, epsilon: str, monke
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("count", "customers"), "say what the answer may cost"),
+        (("count", "customers"), "missing privacy cost of the answer"),
         (("count", "customers", "--epsilon", "1", "--rho", "1"), "one of 'epsilon' and 'rho'"),
-        (("count", "customers", "--rho", "1"), "counts in epsilon"),
+        (("count", "customers", "--rho", "1"), "accounted in epsilon"),
         (("count", "customers", "--epsilon", "1", "--by", "sx"), "did you mean 'sex'?"),
         (("count", "customers", "--epsilon", "1", "--by", "amount"), "not cells"),
         (("count", "customers", "--epsilon", "1", "--by", "sex,sex"), "each column once"),
@@ -107,7 +107,7 @@ def test_what_is_not_declared_is_refused_without_a_look(
 def test_what_the_budget_does_not_cover_is_refused(asked: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without enough left, nothing is charged and nobody looks; a dry run says so before."""
     assert not asked.json("answer", "count", "customers", "--epsilon", "9.1", "--dry-run")["covered"]
-    assert "would be refused" in asked("answer", "count", "customers", "--epsilon", "9.1", "--dry-run").out
+    assert "would be rejected" in asked("answer", "count", "customers", "--epsilon", "9.1", "--dry-run").out
     monkeypatch.setattr(ask, "open_source", None)
     (error,) = asked.refused("answer", "count", "customers", "--epsilon", "9.1", code=ExitCode.FAILED)
     assert error["code"] == "answer.spent"
@@ -139,7 +139,7 @@ def test_a_table_that_cannot_be_read_is_told_in_one_sentence(asked: Terminal) ->
 
 def test_answers_are_listed_for_nothing(asked: Terminal) -> None:
     """What was told is told again, newest first."""
-    assert "no answer has been given yet" in asked("answer", "list", "customers").out
+    assert "no query has been answered yet" in asked("answer", "list", "customers").out
     first = asked.json("answer", "count", "customers", "--epsilon", "0.1", "--where", "sex = F")
     second = asked.json("answer", "histogram", "customers", "--by", "sex", "--epsilon", "0.2")
     listed = asked.json("answer", "list", "customers")["answers"]
@@ -218,6 +218,6 @@ def test_a_mean_of_nobody_is_withheld(asked: Terminal) -> None:
     assert [group["value"] is None for group in told["groups"]] == [group["count"] < least for group in told["groups"]]
     said = asked(*words, "--request-id", "r1").out
     assert "withheld" in said
-    assert f"A mean of fewer than {least} rows is withheld" in said
+    assert f"A mean of fewer than {least} rows is suppressed" in said
     assert "withheld" in asked("answer", "mean", "customers", "amount", "--where", "sex = F", "--epsilon", "0.1").out
     assert asked("answer", "list", "customers").code == 0

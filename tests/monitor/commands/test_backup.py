@@ -31,14 +31,14 @@ def test_a_copy_is_made_and_brought_back(terminal: Terminal) -> None:
     assert terminal.json("status")["open_incidents"] == 0
     said = terminal("restore", restored["kept"])
     assert said.code == ExitCode.OK
-    assert "the store that was there is kept as" in said.out
+    assert "the previous store is kept as" in said.out
     assert terminal.json("status")["open_incidents"] == 1
 
 
 def test_a_copy_that_is_there_is_replaced_when_asked_to(terminal: Terminal) -> None:
     """A file that is there is an error that says what to do; --force replaces it."""
     terminal("check")
-    assert "rows, all there" in terminal("backup", "copy.db").out
+    assert "rows, verified" in terminal("backup", "copy.db").out
     refused = terminal("backup", "copy.db", "--format", "json")
     assert (refused.code, refused.json["ok"]) == (ExitCode.NOT_EVALUATED, False)
     assert "--force" in refused.json["error"]

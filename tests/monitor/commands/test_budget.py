@@ -22,7 +22,7 @@ def test_a_budget_is_created_once(terminal: Terminal) -> None:
         "0",
         "9",
     )
-    assert made["sentence"] == "no answer has been given yet"
+    assert made["sentence"] == "no query has been answered yet"
     terminal.json("answer", "count", "customers", "--epsilon", "1")
     (error,) = terminal.refused("budget", "create", "customers")
     assert error["code"] == "budget.conflict"
@@ -96,8 +96,9 @@ def test_a_total_is_changed_for_a_reason(terminal: Terminal) -> None:
     terminal.refused("budget", "change", "customers", "--total", "1e3", "--reason", "more")
     said = terminal("budget", "show")
     assert said.code == 0
-    assert "the configuration declares another budget of customers than this one, which holds; write it so there" in (
-        " ".join(said.err.split())
+    assert (
+        "the configuration declares another budget of customers than this one, which is in effect; correct the "
+        "configuration" in (" ".join(said.err.split()))
     )
 
 
@@ -124,7 +125,7 @@ def test_an_old_backup_is_noticed_and_resumed_with_a_reason(terminal: Terminal) 
         (error,) = terminal.refused(*words, code=ExitCode.NOT_EVALUATED)
         assert "an old backup is in its place" in error["message"]
     for words in (("budget", "show"), ("answer", "count", "customers", "--epsilon", "1", "--dry-run")):
-        assert "more may be spent than is shown" in terminal(*words).err
+        assert "the amount spent may be higher than shown" in terminal(*words).err
     audit = terminal("budget", "verify", "--format", "json")
     assert (audit.code, audit.json["ok"], len(audit.json["flaws"])) == (ExitCode.FAILED, False, 1)
     assert "BROKEN" in terminal("budget", "verify").out
@@ -170,7 +171,7 @@ def test_a_budget_in_rho_says_epsilon_too(terminal: Terminal) -> None:
     protect(terminal, ("total: 9", "total: 0.5\n    accounting: zcdp\n    delta: 1e-6"))
     terminal.json("budget", "create", "customers")
     (error,) = terminal.refused("answer", "count", "customers", "--epsilon", "0.1")
-    assert "counts in rho" in error["message"]
+    assert "accounted in rho" in error["message"]
     told = terminal.json("answer", "count", "customers", "--rho", "0.125")
     assert told["budget"]["spent"] == "0.125"
     assert float(told["budget"]["epsilon_spent"]) == pytest.approx(0.125 + 2 * (0.125 * 13.815510558) ** 0.5)
@@ -185,11 +186,11 @@ def test_the_doctor_looks_at_the_ledger(terminal: Terminal) -> None:
         return [(one["verdict"], one["message"]) for one in told if one["subject"] == "budgets"]
 
     protect(terminal)
-    told = "the budget of customers is declared and was not created: it pays for nothing yet"
+    told = "the budget of customers is declared but not created, so it cannot be used yet"
     assert findings() == [("warning", told)]
     terminal.json("budget", "create", "customers")
     whole, anchor = findings()
-    assert whole == ("ok", "1 budget; every entry of the ledger follows from the last (2)")
+    assert whole == ("ok", "1 budget; the hash chain of the ledger is intact (2")
     assert anchor[0] == "warning"
     assert "is on the same disk as the store" in anchor[1]
     (terminal.folder / "store.db.ledger").unlink()
@@ -253,7 +254,7 @@ def test_budgets_of_other_neighbours_and_units_of_account_add_up_too(terminal: T
     rho = terminal.json("answer", "count", "customers", "--rho", "0.1")["budget"]
     both = Decimal(rho["people"]["epsilon_spent"])
     assert both == 2 + Decimal(rho["epsilon_spent"])
-    assert "(but for a probability of 1e-06)" in rho["people"]["sentence"]
+    assert "(except with probability 1e-06)" in rho["people"]["sentence"]
 
 
 def test_analysts_may_only_ask(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +267,7 @@ def test_analysts_may_only_ask(terminal: Terminal, monkeypatch: pytest.MonkeyPat
     (error,) = terminal.refused(*words)
     assert error["code"] == "budget.analyst"
     monkeypatch.setattr(getpass, "getuser", lambda: "steward")
-    assert terminal.json(*words)["label"] == "computed from the protected table, not a private release"
+    assert terminal.json(*words)["label"] == "computed from the protected table, not a privacy-preserving release"
 
 
 @pytest.mark.parametrize("path", ["people.csv", "./people.csv", "link.csv", "people*.csv", "again"])

@@ -177,7 +177,7 @@ def test_an_owner_who_would_hear_nothing_is_named(here: Path, capsys: pytest.Cap
     _watch_alone(here, f"alerts: {{{channels}, routes: [{{to: [all]}}]}}")
     code, _, err = _config("check", capsys=capsys)
     assert code == 0
-    assert "owner 'desk' hears nothing on ops: route 1 has no match, so it always applies" in err
+    assert "owner 'desk' gets no alerts on ops: route 1 has no match, so it always applies" in err
 
 
 def _watch_alone(here: Path, alerts: str) -> None:
@@ -229,7 +229,9 @@ def test_signatures_on_a_server_need_a_key(here: Path, capsys: pytest.CaptureFix
         ("config.no_signature_key", 10),
         ("config.no_signature_key", 11),
     ]
-    assert errors[0]["message"].startswith("orders.kept keeps signatures of rows, and a store on PostgreSQL has no key")
+    assert errors[0]["message"].startswith(
+        "orders.kept stores signatures of rows, which needs a signature key on PostgreSQL"
+    )
     assert errors[1]["message"].startswith("orders.re-release keeps")
     assert "storage.signature_key" in errors[0]["hint"]
 

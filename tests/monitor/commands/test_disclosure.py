@@ -60,14 +60,14 @@ def test_the_papers_tables_are_corrected(capsys: pytest.CaptureFixture[str]) -> 
     """Retentions solve equation 6; errors and crossovers follow from them; and it says that the paper's do not."""
     code, out = _said(*PAPER, "--runs", "0", capsys=capsys)
     assert code == 0
-    assert out.splitlines()[0] == "computed from the protected table, not a private release"
+    assert out.splitlines()[0] == "computed from the protected table, not a privacy-preserving release"
     kept = _table(out, "(table 2, corrected)")
     assert [row[:5] for row in kept[1:4]] == [
         ["0.1", "0.0113503191", "0.011", "4945.3150", "20"],
         ["1", "0.1334634167", "0.11", "818.2898", "2"],
         ["4", "0.6242631238", "0.44", "3.0259", "0.5"],
     ]
-    assert "The paper takes epsilon / 9, which does not: 0.44 for 4 really costs 2.816." in out
+    assert "The paper uses epsilon / 9, which does not: 0.44 for 4 really costs 2.816." in out
     errors = [_table(out, f"epsilon {epsilon}: errors of its counts (table 5, corrected)") for epsilon in (0.1, 1, 4)]
     assert [rows[1][3:5] for rows in errors] == [
         ["1429.320", "1427.357"],
@@ -88,7 +88,7 @@ def test_programs_get_all_digits(capsys: pytest.CaptureFixture[str]) -> None:
     """With quartiles, the worst cell by its values, exact scales as texts, and the label."""
     value = _value(*PAPER, "--runs", "0", capsys=capsys)
     assert value["schema"] == "tablewatch.disclosure-comparison/1"
-    assert value["label"] == "computed from the protected table, not a private release"
+    assert value["label"] == "computed from the protected table, not a privacy-preserving release"
     assert (value["records"], value["delta"], value["runs"]) == (6040, 1e-6, 0)
     one = value["at"][1]
     assert one["epsilon"] == "1"
@@ -134,12 +134,15 @@ def test_rows_are_counted_where_the_table_lives(here: Path, capsys: pytest.Captu
     ("words", "said"),
     [
         (("people.csv",), "no column is named"),
-        (("people.csv", "--by", "sex"), "column 'sex' has no declared domain; it is never taken from the table"),
+        (
+            ("people.csv", "--by", "sex"),
+            "column 'sex' has no declared domain; domains are never derived from the table",
+        ),
         (("people.csv", "--domain", "sex=F,M"), "column 'sex' has 1 record outside its declared domain, NULL"),
         (("people.csv", "--domain", "sexx=F,M"), "the table has no column 'sexx'; did you mean 'sex'?"),
         (("people.csv", "--domain", "born=1..2:1", "--weight", "secret"), "column 'secret' has 1 cell that hold no"),
         ((*PAPER, "--weight", "user"), "the table has no column 'user'; did you mean 'users'?"),
-        ((*PAPER, "--epsilon", ""), "--epsilon names nothing"),
+        ((*PAPER, "--epsilon", ""), "--epsilon is empty"),
         *(((*PAPER, "--epsilon", one), f"epsilon '{one}' is") for one in ("0", "-1", "nan", "inf", "1e308", "1e0")),
         ((*PAPER, "--epsilon", "0.0123456789"), "epsilon '0.0123456789' has 10 places"),
         ((*PAPER, "--queries", "0"), "--queries '0': expected numbers of answers"),

@@ -186,7 +186,7 @@ def test_before_any_check_nothing_is_known(terminal: Terminal) -> None:
     assert _all_null(said.json)
     assert said.json["watched_since"] is None
     assert "no check has run yet with the store" in said.err
-    assert "nothing was watched yet; no check had run by then" in terminal("downtime").out
+    assert "monitoring had not started; no check had run by then" in terminal("downtime").out
     terminal("check", "orders")
     with terminal.at(NOW + timedelta(hours=2)):
         value = terminal.json("downtime", "--from", "2026-08-01", "--to", "2026-08-02", "--by", "day")
@@ -194,7 +194,7 @@ def test_before_any_check_nothing_is_known(terminal: Terminal) -> None:
         assert {row["downtime_h"] for row in value["by"]} == {None}
         assert datetime.fromisoformat(value["watched_since"]) == NOW
         page = terminal("downtime", "--from", "2026-08-01", "--to", "2026-08-02", "--by", "day").out
-    assert "nothing was watched yet; the first check ran on Fri 2026-11-20 18:00" in page
+    assert "monitoring had not started; the first check ran on Fri 2026-11-20 18:00" in page
     assert "0 min" not in page
     assert "JPY 0" not in page
 
@@ -206,7 +206,7 @@ def test_a_window_in_part_before_monitoring_says_so(terminal: Terminal) -> None:
         page = terminal("downtime", "--by", "day").out
         value = terminal.json("downtime", "--by", "day")
     assert "0 min in 0 incidents, JPY 0" in page
-    assert "watched       since Fri 2026-11-20 18:00; of what was before, only reported incidents" in page
+    assert "watched       since Fri 2026-11-20 18:00; before that, only reported incidents" in page
     assert "not watched   refunds; no check had run by then" in page
     assert (value["n"], value["downtime_h"]) == (0, 0.0)
     assert [row["downtime_h"] for row in value["by"]] == [None] * 28 + [0.0]
@@ -215,7 +215,7 @@ def test_a_window_in_part_before_monitoring_says_so(terminal: Terminal) -> None:
     with terminal.at(NOW + timedelta(hours=4)):
         page = terminal("downtime", "--from", "2h").out
         earlier = terminal("downtime", "--from", "3h", "--as-of", "2h ago").out
-    assert "watched       for a part of this time only: refunds" in page
+    assert "watched       for part of this period only: refunds" in page
     assert "not watched   refunds" in earlier
 
 
@@ -231,7 +231,7 @@ def test_what_was_reported_before_monitoring_counts(terminal: Terminal) -> None:
     with terminal.at(NOW + timedelta(hours=1)):
         value = terminal.json(*words)
     assert [row["downtime_h"] for row in value["by"]] == [3.0, None]  # since then it is known that nobody watched
-    assert "watched       nothing yet in this time; these incidents were reported" in terminal(*words).out
+    assert "watched       no checks ran in this period; these incidents were reported" in terminal(*words).out
 
 
 def test_where_nothing_could_be_evaluated_nothing_is_known(terminal: Terminal) -> None:
@@ -246,12 +246,12 @@ def test_where_nothing_could_be_evaluated_nothing_is_known(terminal: Terminal) -
         assert _all_null(value)
         assert value["excluded"]["false-positive"] == {"n": 1, "hours": 2.0}
         assert {row["downtime_h"] for row in value["by"]} == {None}
-        assert "no check saw anything in this time, so nothing is known of its downtime" in page
+        assert "no check was evaluated in this period, so downtime is unknown" in page
         assert "not counted   false-positive 1 incident, 2 h" in page
         terminal.json("incident", "open", "--table", "orders", "--title", "b", *times, "--as", "fixed")
         page = terminal("downtime").out
     assert "2 h in 1 incident" in page
-    assert "watched       no check saw anything in this time; these incidents are on record" in page
+    assert "watched       no check was evaluated in this period; these incidents are recorded" in page
 
 
 def test_what_is_no_longer_kept_is_not_called_nothing(terminal: Terminal) -> None:
@@ -262,10 +262,10 @@ def test_what_is_no_longer_kept_is_not_called_nothing(terminal: Terminal) -> Non
         terminal("check")
     words = ("downtime", "--from", "2026-11-01", "--to", "2026-11-05")
     assert _all_null(terminal.json(*words))
-    assert "incidents of this time are no longer kept" in terminal(*words).out
+    assert "incidents of this period are past retention" in terminal(*words).out
     page = terminal("downtime", "--from", "2026-11-01").out
     assert "0 min in 0 incidents" in page
-    assert "kept          what was over before Tue 2026-11-10 18:00 may be forgotten" in page
+    assert "kept          incidents resolved before Tue 2026-11-10 18:00 may be past retention" in page
 
 
 def test_without_rates_there_is_no_price(terminal: Terminal) -> None:
@@ -338,35 +338,35 @@ def test_the_lever_is_named_only_when_low_and_high_agree(terminal: Terminal) -> 
         value = terminal.json("downtime")
         said = terminal("downtime").out
     assert (value["downtime_h_low"], value["downtime_h_high"], value["lever"]) == (2.0, 12.0, None)
-    assert "range         2 h to 12 h, by when data really went bad" in said
+    assert "range         2 h to 12 h, depending on the actual start of the problems" in said
     assert "Notice sooner" not in said
     assert "Repair faster" not in said
-    assert "depends on when the data really went bad" in said
+    assert "depends on the actual start of the problem" in said
 
 
 def test_the_page_for_a_person(january: Terminal) -> None:
     """A person reads the figures, what would help most, what is open and what was costly."""
-    heaviest = "incident 5 makes 63% of the cost, and 98% of its time came after it was noticed."
+    heaviest = "incident 5 accounts for 63% of the cost, and 98% of its duration came after detection."
     lines = [line.rstrip() for line in january("downtime", *WINDOW, *AS_OF).out.splitlines()]
     assert lines == [
         "data downtime  Thu 2026-01-01 09:00 to Sun 2026-02-01 09:00 (Asia/Tokyo)",
         "314 h in 4 incidents, JPY 6,420,000",
         "unnoticed     13 h  4.1%",
         "repair        301 h  96%",
-        "table hours   311 h, JPY 6,114,000, incidents at once counted once",
-        "watched       nothing yet in this time; these incidents were reported",
+        "table hours   311 h, JPY 6,114,000, overlapping incidents counted once",
+        "watched       no checks ran in this period; these incidents were reported",
         "",
         "of an incident       min        mean  median         p90  max",
-        "TTD, until noticed   1 h  3 h 15 min     3 h  5 h 24 min  6 h",
-        "TTR, until repaired  2 h  6 h 20 min     8 h  8 h 48 min  9 h",
+        "TTD, time to detection   1 h  3 h 15 min     3 h  5 h 24 min  6 h",
+        "TTR, time to resolution  2 h  6 h 20 min     8 h  8 h 48 min  9 h",
         "",
         "table    incidents  unnoticed  repair  downtime  table hours           cost",
         "refunds          2        7 h   284 h     291 h        291 h  JPY 4,074,000",
         "orders           2        6 h    17 h      23 h         20 h  JPY 2,346,000",
         "",
-        f"reading       Shorten the repair of refunds: {heaviest}",
-        "              Over all incidents, 96% of the downtime came after it was noticed.",
-        "              4 of 4 incidents were reported by a person: no check looks there yet.",
+        f"reading       Reduce time to resolution on refunds: {heaviest}",
+        "              Across all incidents, 96% of the downtime came after detection.",
+        "              4 of 4 incidents were reported by people: no check covers them yet.",
         "costliest     refunds 63%, orders 37% of JPY 6,420,000",
         "open          #5 refunds since Tue 2026-01-20 09:00, 288 h",
     ]
@@ -377,7 +377,7 @@ def test_the_page_for_a_person(january: Terminal) -> None:
     [
         (("--from", "2026-11-02", "--to", "2026-11-01"), "--from must be before --to"),
         (("--from", "2026-11-01", "--to", "2026-11-01"), "--from must be before --to"),
-        (("--as-of", "2026-11-21"), "--as-of lies in the future"),
+        (("--as-of", "2026-11-21"), "--as-of is in the future"),
         (("--from", "2020-01-01", "--by", "day"), "--by day takes at most 400 days"),
         (("--from", "last week"), "--from: 'last week' is no time"),
     ],
@@ -399,13 +399,13 @@ def test_a_window_may_reach_into_the_future(terminal: Terminal) -> None:
 
 def test_a_window_of_the_future_is_said_to_be_empty_yet(terminal: Terminal) -> None:
     """Nothing found is not the same as nothing known."""
-    assert "it is empty yet" in terminal("downtime", "--from", "2026-12-01", "--to", "2026-12-08").err
+    assert "it has no data yet" in terminal("downtime", "--from", "2026-12-01", "--to", "2026-12-08").err
 
 
 def test_what_no_check_found_was_found_by_a_person(terminal: Terminal) -> None:
     """By check, the incidents that people reported have a line of their own."""
     terminal.json("incident", "open", "--table", "orders", "--title", "x", "--occurred", "2h ago")
-    assert "(found by a person)" in terminal("downtime", "--by", "check").out
+    assert "(reported by a person)" in terminal("downtime", "--by", "check").out
 
 
 # --- estimate ---------------------------------------------------------------------------------------------------------
@@ -449,13 +449,13 @@ def test_the_planning_figure_for_a_person(capsys: pytest.CaptureFixture[str]) ->
     assert code == 0
     assert out.splitlines() == [
         "incidents      66.7 a year on 1,000 tables",
-        "each           4 h until noticed + 9 h until repaired",
+        "each           4 h time to detection + 9 h time to resolution",
         "downtime       867 h a year",
         "an hour costs  JPY 12,000",
         "a year costs   JPY 10,400,000",
         "saving         JPY 2,080,000 a year, with 20% less downtime",
-        "reading        Repair faster: 69% of the downtime came after it was noticed.",
-        "               Look at who is told, at missing runbooks, and at pipelines that take long to run again.",
+        "reading        Resolve faster: 69% of the downtime came after detection.",
+        "               Review alert routing, missing runbooks and pipelines that are slow to re-run.",
     ]
 
 

@@ -135,17 +135,17 @@ def test_what_was_put_right_here_stays(terminal: Terminal) -> None:
     value = _import(terminal, CLOSED, "--update")
     assert (value["applicable"], value["updated"]) == (0, 0)
     assert _stays(value) == {
-        "occurred": "ann put it right here",
-        "resolved": "bob put it right here",
-        "resolution": "bob put it right here",
+        "occurred": "corrected here by ann",
+        "resolved": "corrected here by bob",
+        "resolution": "corrected here by bob",
     }
     assert [one["field"] for one in value["differ"][0]["fields"] if one["new"]] == ["resolved", "resolution"]
     assert _facts(terminal) == before
-    told = "the ticket says: resolution fixed, resolved Wed 2026-11-11 21:00, by m.mori (import)"
+    told = "ticket: resolution fixed, resolved Wed 2026-11-11 21:00, by m.mori (import)"
     assert told in terminal("incident", "show", "1").out
     _settled(terminal, CLOSED)
     said = terminal("import", "incidents", "tickets.csv").out
-    assert said.endswith("1 differs as before; what is recorded stays; --format json lists it\n")
+    assert said.endswith("1 differs as before; recorded incidents are not changed; --format json lists it\n")
     value = _import(terminal, CLOSED.replace("error", "critical"), "--update")
     assert (value["updated"], _show(terminal)["severity"], _show(terminal)["resolution"]) == (1, "critical", "expected")
 
@@ -170,12 +170,12 @@ def test_an_import_that_changes_one_field_claims_no_other(terminal: Terminal) ->
     terminal.json("incident", "correct", "1", "--resolved", "2026-11-11T11:00Z", "--by", "ann")
     caused = CLOSED.replace("error,\n", "error,a job\n")
     value = _import(terminal, caused, "--update")
-    assert (value["updated"], _stays(value)) == (1, {"resolved": "ann put it right here", "cause": None})
+    assert (value["updated"], _stays(value)) == (1, {"resolved": "corrected here by ann", "cause": None})
     after = _show(terminal)
     assert (after["cause"], after["resolved_at"]) == ("a job", "2026-11-11T11:00:00+00:00")
     _settled(terminal, caused)
     value = _import(terminal, CLOSED.replace("error,\n", "error,a typo\n"), "--update")
-    assert _stays(value) == {"resolved": "ann put it right here", "cause": None}
+    assert _stays(value) == {"resolved": "corrected here by ann", "cause": None}
     assert _show(terminal)["resolved_at"] == "2026-11-11T11:00:00+00:00"
 
 
@@ -192,7 +192,7 @@ def test_what_a_ticket_says_otherwise_by_now_is_newer(terminal: Terminal) -> Non
     assert said == (
         "1 row: 0 imported; 1 was there already\n"
         "1 differs; 1 updated\n"
-        "  line 2, #1: resolved Wed 2026-11-11 20:00 -> Wed 2026-11-11 22:00, in place of what ann put right here\n"
+        "  line 2, #1: resolved Wed 2026-11-11 20:00 -> Wed 2026-11-11 22:00, replacing the correction by ann\n"
     )
     assert _show(terminal)["resolved_at"] == "2026-11-11T13:00:00+00:00"
     _settled(terminal, later)
@@ -238,7 +238,7 @@ def test_what_was_ended_as_a_duplicate_stays_one(terminal: Terminal) -> None:
     terminal.json("incident", "resolve", "1", "--as", "duplicate", "--by", "ann")
     for row in (OPEN, CLOSED.replace("2026-11-11T12:00Z,fixed", "2026-11-11T13:00Z,no-action")):
         value = _import(terminal, row, "--update")
-        assert (value["updated"], _stays(value)["resolved"]) == (0, "ann ended it here as a duplicate")
+        assert (value["updated"], _stays(value)["resolved"]) == (0, "ann resolved it here as a duplicate")
         assert _show(terminal)["resolution"] == "duplicate"
         _settled(terminal, row)
 
@@ -282,8 +282,8 @@ def test_an_end_before_it_was_bad_again_here(terminal: Terminal) -> None:
     row = CLOSED.replace("2026-11-11T12:00Z", "2026-11-11T13:00Z").replace("error", "critical")
     value = _import(terminal, row, "--update")
     assert _stays(value)["resolved"] == (
-        "the ticket ended 2026-11-11 22:00:00+09:00, before the data was bad again 2026-11-11 23:00:00+09:00; "
-        "'incident correct 1 --episode 1 --resolved TIME' moves an earlier end"
+        "the ticket was resolved 2026-11-11 22:00:00+09:00, before the incident recurred 2026-11-11 23:00:00+09:00; "
+        "'incident correct 1 --episode 1 --resolved TIME' corrects an earlier end"
     )
     assert (value["updated"], _show(terminal)["severity"], _show(terminal)["state"]) == (1, "critical", "open")
     _settled(terminal, row)
@@ -297,7 +297,7 @@ def test_how_it_ended_waits_for_an_end(terminal: Terminal) -> None:
     terminal.json("incident", "reopen", "1", "--occurred", "2026-11-11T14:00Z", "--detected", "2026-11-11T15:00Z")
     row = CLOSED.replace("fixed", "no-action")
     value = _import(terminal, row, "--update")
-    assert (value["updated"], _stays(value)["resolution"]) == (0, "it lasts here; 'incident resolve' ends it")
+    assert (value["updated"], _stays(value)["resolution"]) == (0, "it is open here; resolve it with 'incident resolve'")
     _settled(terminal, row)
 
 
@@ -324,7 +324,7 @@ def test_tickets_of_an_earlier_import_are_followed(terminal: Terminal, key: str)
     later = closed.replace("2026-11-11T12:00Z", "2026-11-11T13:00Z")
     value = _import(terminal, later, "--update")
     assert (value["imported"], value["updated"]) == (0, 1)
-    assert _stays(value) == {"occurred": "m.mori put it right here", "resolved": None}
+    assert _stays(value) == {"occurred": "corrected here by m.mori", "resolved": None}
     _settled(terminal, later)
 
 
@@ -332,16 +332,16 @@ def test_what_no_event_changes_stays(terminal: Terminal) -> None:
     """A title and who noticed stay as they were recorded, which is said without the texts; the rest follows."""
     _import(terminal, OPEN)
     value = _import(terminal, CLOSED.replace("late", "secret words"), "--update", "--set", "found_by=check")
-    assert _stays(value)["title"] == "an incident keeps the title it was opened with"
-    assert _stays(value)["found_by"] == "an incident keeps who noticed it"
+    assert _stays(value)["title"] == "the title of an incident cannot be changed"
+    assert _stays(value)["found_by"] == "the source of detection of an incident cannot be changed"
     assert "secret words" not in str(value)
     after = _show(terminal)
     assert (after["title"], after["found_by"], after["state"]) == ("late", "person", "resolved")
     other = OPEN.replace("late", "other words")
     _import(terminal, other)
     said = terminal("import", "incidents", "tickets.csv").out
-    assert "title stays: an incident keeps the title it was opened with" in said
-    assert "the ticket says: found_by check, another title, by" in terminal("incident", "show", "1").out
+    assert "title stays: the title of an incident cannot be changed" in said
+    assert "ticket: found_by check, another title, by" in terminal("incident", "show", "1").out
 
 
 def test_a_key_is_one_incident_whatever_its_table(terminal: Terminal) -> None:

@@ -41,7 +41,7 @@ def test_prints_checks_as_yaml(capsys):
     assert (code, checks) == (0, [{"type": "not_null", "columns": ["email"]}])
     for check in checks:
         load_catalog()[check["type"]].model_validate(check)
-    assert "left out: expect_table_row_count_to_equal_other_table" in err
+    assert "suppressed: expect_table_row_count_to_equal_other_table" in err
     assert "1 check; 1 expectation could not be translated" in err
 
 

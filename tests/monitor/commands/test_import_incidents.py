@@ -73,9 +73,9 @@ def test_history_is_imported(terminal: Terminal) -> None:
         "assumed": {"timezone": 3, "fixed": 0, "person": 2, "open": 1},
     }
     assert said.err == (
-        "note: 1 row has no end and counts as open until now; --open-as-unknown leaves out such rows\n"
-        "note: without an offset, so read in Asia/Tokyo: 3 times\n"
-        "note: without a word on who noticed, so taken as a person: 2 rows; --set found_by=check if not\n"
+        "note: 1 row has no end and counts as open until now; --open-as-unknown skips such rows\n"
+        "note: without an offset, read in Asia/Tokyo: 3 times\n"
+        "note: without found_by, imported as reported by a person: 2 rows; --set found_by=check if not\n"
     )
     late, amounts = _incidents(terminal)
     assert (late["title"], late["state"], late["severity"]) == ("late; again", "open", "error")
@@ -113,14 +113,14 @@ BAD = (
     "T-13;orders;x;2026-11-11T10:00Z;;;;\n"  # good again: line 15
 )
 REASONS = {
-    4: "the table is not in the configuration; did you mean 'orders'?; --value table:THEIRS=OURS translates its name",
+    4: "the table is not in the configuration; did you mean 'orders'?; --value table:THEIRS=OURS maps its name",
     5: "occurred is after detected; expected occurred first",
     6: "detected is after resolved; expected detected first",
-    7: "the value is no time; expected 2026-11-11T10:10+09:00, '2026-11-11 10:10' or '2026/11/11 10:10'",
+    7: "the value is not a valid time; expected 2026-11-11T10:10+09:00, '2026-11-11 10:10' or '2026/11/11 10:10'",
     8: "detected is after now",
     9: "resolution: the value is not one of fixed, no-action, expected, false-positive, duplicate; --value resolution:",
     10: "no title; no detected; resolution without a resolved time",
-    11: "is the same incident as line 2",
+    11: "duplicates line 2",
     12: "has 3 values, expected 8",
     13: "occurred: the value is no time",
 }
@@ -155,7 +155,7 @@ def test_a_dry_run_writes_nothing(terminal: Terminal) -> None:
     value = terminal.json("import", "incidents", "tickets.csv", *MAPS, "--dry-run")
     assert (value["dry_run"], value["imported"], value["first_id"]) == (True, 2, None)
     assert (
-        "2 rows: 2 would be imported; 0 were there already"
+        "2 rows: 2 would be imported; 0 were already imported"
         in terminal("import", "incidents", "tickets.csv", *MAPS, "--dry-run").out
     )
     assert _incidents(terminal) == []
@@ -188,7 +188,7 @@ def test_times_are_read_as_the_system_writes_them(terminal: Terminal) -> None:
     _write(terminal, "table,title,detected\norders,a,29/2/2016 01:16\norders,b,1/11/2015 01:30\n")
     words = ("--time-format", "%d/%m/%Y %H:%M", "--timezone", "America/New_York")
     errors = terminal.refused("import", "incidents", "tickets.csv", *words)
-    assert (errors[1]["line"], "happens twice in America/New_York" in errors[1]["message"]) == (3, True)
+    assert (errors[1]["line"], "is ambiguous in America/New_York" in errors[1]["message"]) == (3, True)
     terminal.json("import", "incidents", "tickets.csv", *words, "--partial")
     assert _incidents(terminal)[0]["detected_at"] == "2016-02-29T06:16:00+00:00"
 
@@ -197,7 +197,7 @@ def test_rows_that_do_not_say_how_they_ended(terminal: Terminal) -> None:
     """A resolved ticket without a word on how it ended counts as fixed, and that is said."""
     _write(terminal, "table,title,detected,resolved\norders,a,2026-11-11T10:00Z,2026-11-11T11:00Z\n")
     said = terminal("import", "incidents", "tickets.csv")
-    assert "note: resolved without a word on how, so taken as 'fixed': 1 row" in said.err
+    assert "note: without a resolution, imported as 'fixed': 1 row" in said.err
     assert _incidents(terminal)[0]["resolution"] == "fixed"
 
 
@@ -212,29 +212,29 @@ def test_other_tables_need_a_word(terminal: Terminal) -> None:
     ("text", "words", "said"),
     [
         ("table,title,detected\n", ("--map", "Opend=detected"), "column 'Opend' is not in the file"),
-        ("table,title,when\n", (), "no column holds detected"),
-        ("table,title,detected,detected\n", (), "column 'detected' is there more than once"),
+        ("table,title,when\n", (), "no column for detected"),
+        ("table,title,detected,detected\n", (), "column 'detected' occurs more than once"),
         ("table,title,detected\n", ("--map", "detected"), "--map takes COLUMN=FIELD"),
-        ("table,title,detected\n", ("--map", "x=opened"), "'opened' is no field of an incident"),
-        ("table,title,detected\n", ("--map", "a=id", "--map", "b=id"), "two columns or values for id"),
+        ("table,title,detected\n", ("--map", "x=opened"), "'opened' is not a field of an incident"),
+        ("table,title,detected\n", ("--map", "a=id", "--map", "b=id"), "id is mapped from two columns or values"),
         ("table,title,detected\n", ("--set", "severity"), "--set takes FIELD=VALUE"),
         ("table,title,detected\n", ("--set", "severity="), "--set takes FIELD=VALUE"),
         ("table,title,detected\n", ("--set", "severity=eror"), "--set severity=eror: 'eror' is not one of info"),
         ("table,title,detected\n", ("--value", "severity=high"), "--value takes FIELD:THEIRS=OURS"),
         ("table,title,detected\n", ("--value", "severity:=error"), "--value takes FIELD:THEIRS=OURS"),
-        ("table,title,detected\n", ("--value", "severty:high=error"), "'severty' is no field of an incident"),
-        ("table,title,detected\n", ("--value", "title:a=b"), "'title' is no field with words to translate"),
+        ("table,title,detected\n", ("--value", "severty:high=error"), "'severty' is not a field of an incident"),
+        ("table,title,detected\n", ("--value", "title:a=b"), "'title' is not a field with values to map"),
         ("table,title,detected\n", ("--value", "severity:high=criticl"), "did you mean 'critical'?"),
         (
             "table,title,detected\n",
             ("--value", "severity:high=error", "--value", "severity:High=info"),
-            "'High' is given two meanings for severity",
+            "'High' is mapped twice for severity",
         ),
-        ("table,title,detected\n", ("--encoding", "shiftjis8"), "'shiftjis8' is no encoding of texts"),
-        ("table,title,detected\n", ("--encoding", "hex"), "'hex' is no encoding of texts"),
+        ("table,title,detected\n", ("--encoding", "shiftjis8"), "'shiftjis8' is not a text encoding"),
+        ("table,title,detected\n", ("--encoding", "hex"), "'hex' is not a text encoding"),
         ("table,title,detected\n", ("--timezone", "Asia/Tokio"), "--timezone: expected an IANA time zone"),
         ("", (), "the file is empty"),
-        ('table,title,detected\norders,"x,2026\n', (), "the record that begins here cannot be read"),
+        ('table,title,detected\norders,"x,2026\n', (), "the record that starts here cannot be read"),
     ],
 )
 def test_what_cannot_be_read_is_said(terminal: Terminal, text: str, words: tuple[str, ...], said: str) -> None:
@@ -253,7 +253,7 @@ def test_files_that_are_no_text(terminal: Terminal) -> None:
     assert error["message"] == "folder.csv cannot be read (is a directory)"
     _write(terminal, "table,title,detected\norders,売上,2026-11-11T10:00Z\n", encoding="shift_jis")
     (error,) = terminal.refused("import", "incidents", "tickets.csv")
-    assert "not a text in UTF-8" in error["message"]
+    assert "not valid UTF-8 text" in error["message"]
     assert "--encoding shift_jis" in error["hint"]
 
 
@@ -303,7 +303,7 @@ def test_a_resolution_for_all_is_for_those_that_have_ended(terminal: Terminal) -
 def test_who_noticed_is_assumed_aloud(terminal: Terminal) -> None:
     """Tickets that do not say who noticed count as found by a person, which is said; what is set is not assumed."""
     _write(terminal, "table,title,detected\norders,a,2026-11-11T10:00Z\n")
-    note = "note: without a word on who noticed, so taken as a person: 1 row; --set found_by=check if not"
+    note = "note: without found_by, imported as reported by a person: 1 row; --set found_by=check if not"
     assert note in terminal("import", "incidents", "tickets.csv", "--dry-run").err
     assert "who noticed" not in terminal("import", "incidents", "tickets.csv", "--set", "found_by=check").err
     assert _incidents(terminal)[0]["found_by"] == "check"
@@ -398,7 +398,7 @@ def test_marks_of_no_value_in_columns_of_times(terminal: Terminal) -> None:
     _write(terminal, MARKS)
     errors = terminal.refused("import", "incidents", "tickets.csv")
     assert "resolved: the value is no time" in errors[2]["message"]
-    assert "--value resolved:THEIRS= says that it stands for no time" in errors[2]["message"]
+    assert "--value resolved:THEIRS= marks it as empty" in errors[2]["message"]
     assert not any(cell in str(errors[1:]) for cell in ("'?'", "N/A", "n/a"))
     marks = [f"{name}:{mark}=" for name in ("occurred", "resolved") for mark in ("?", "N/A", "-")]
     value = terminal.json("import", "incidents", "tickets.csv", *(word for mark in marks for word in ("--value", mark)))
@@ -410,7 +410,7 @@ def test_a_time_is_not_translated_into_another(terminal: Terminal) -> None:
     """A mark in a column of times can only stand for no value."""
     _write(terminal, MARKS)
     (error,) = terminal.refused("import", "incidents", "tickets.csv", "--value", "resolved:?=2026-11-11T10:00Z")
-    assert "no field with words to translate" in error["message"]
+    assert "not a field with values to map" in error["message"]
 
 
 def test_rows_without_an_end_are_announced(terminal: Terminal) -> None:
@@ -421,11 +421,11 @@ def test_rows_without_an_end_are_announced(terminal: Terminal) -> None:
         "orders,b,2026-11-12T10:00Z,\norders,c,2026-11-13T10:00Z,\n",
     )
     told = terminal("import", "incidents", "tickets.csv", "--dry-run").err
-    assert "note: 2 rows have no end and count as open until now; --open-as-unknown leaves out such rows" in told
+    assert "note: 2 rows have no end and count as open until now; --open-as-unknown skips such rows" in told
     value = terminal.json("import", "incidents", "tickets.csv", "--open-as-unknown")
     assert (value["rows"], value["imported"], value["unknown_end"], value["assumed"]["open"]) == (3, 1, [3, 4], 0)
     said = terminal("import", "incidents", "tickets.csv", "--open-as-unknown")
-    assert "2 rows without an end left out: lines 3, 4" in said.out
+    assert "2 rows without an end skipped: lines 3, 4" in said.out
     assert "count as open" not in said.err
 
 

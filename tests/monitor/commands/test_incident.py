@@ -59,7 +59,7 @@ def test_the_zone_of_a_time_is_said_when_it_was_assumed(terminal: Terminal) -> N
     """A time without an offset is the project's, and stderr says so once; one with an offset needs no note."""
     said = terminal(*OPEN, "--occurred", "2026-11-20 10:10", "--detected", "2026-11-20 11:00")
     assert said.code == 0
-    assert said.err == "note: times without an offset are read in Asia/Tokyo, the time zone of the project\n"
+    assert said.err == "note: times without an offset are interpreted in Asia/Tokyo, the time zone of the project\n"
     assert terminal.json("incident", "show", "1")["occurred_at"] == "2026-11-20T01:10:00+00:00"
     assert "offset" not in terminal(*OPEN, *OCCURRED).err
 
@@ -70,7 +70,7 @@ def test_the_same_report_twice_is_one_incident(terminal: Terminal) -> None:
     assert terminal.json(*again)["id"] == 1
     said = terminal(*again)
     assert said.code == 0
-    assert "logged before, as incident #1" in said.err
+    assert "already logged as incident #1" in said.err
     terminal.json("incident", "resolve", "1", "--as", "fixed")
     assert terminal.json(*again)["state"] == "resolved"
     assert len(terminal.json("incident", "list")["incidents"]) == 1
@@ -92,7 +92,7 @@ def test_the_same_report_twice_is_one_incident(terminal: Terminal) -> None:
         (("--as", "fixed"), "usage", "--resolved and --as go together"),
         (("--cause", "x"), "usage", "--cause goes with --resolved"),
         (("--occurred", "yesterday"), "time.unreadable", "--occurred: 'yesterday' is no time"),
-        (("--occurred", "2026-11-19"), "time.unreadable", "a time of day is needed"),
+        (("--occurred", "2026-11-19"), "time.unreadable", "expected a date and time"),
         (("--by", " "), "usage", "--by is empty"),
     ],
 )
@@ -226,7 +226,7 @@ def test_duplicates_are_merged_and_causes_named(terminal: Terminal) -> None:
     assert "#1 -> #3 -> #1" in error["message"]
     assert terminal.json("incident", "root", "3", "--none")["root"] is None
     (error,) = terminal.refused("incident", "root", "3")
-    assert "give one of CAUSE_ID and --none" in error["message"]
+    assert "use either CAUSE_ID or --none" in error["message"]
 
 
 def test_a_merge_is_seen_from_both_sides_and_says_what_it_leaves_out(terminal: Terminal) -> None:
@@ -234,7 +234,7 @@ def test_a_merge_is_seen_from_both_sides_and_says_what_it_leaves_out(terminal: T
     for occurred in ("5h ago", "2h ago"):
         terminal.json("incident", "open", "--table", "refunds", "--title", occurred, "--occurred", occurred)
     (error,) = terminal.refused("incident", "merge", "1", "one")
-    assert "'one' is not the number of an incident" in error["message"]
+    assert "'one' is not an incident number" in error["message"]
     merged = terminal("incident", "merge", "#1", "#2")
     assert "3 h of #1 are not covered by #2 and are no longer counted" in merged.err
     assert terminal.json("incident", "show", "2")["duplicates"] == [1]
@@ -312,7 +312,7 @@ def test_verbs_that_do_not_fit_are_refused_with_those_that_do(terminal: Terminal
     assert error["code"] == "incident.impossible_order"
     for words in ((), ("--for", "1h", "--until", "now")):
         (error,) = terminal.refused("incident", "snooze", "1", *words)
-        assert "give one of --for and --until" in error["message"]
+        assert "use either --for or --until" in error["message"]
     (error,) = terminal.refused("incident", "snooze", "1", "--for", "soon")
     assert "--for: expected a duration" in error["message"]
 
@@ -375,7 +375,7 @@ def test_show_tells_the_story(terminal: Terminal) -> None:
         "in all        downtime 8 h 32 min  cost JPY 870,400 (JPY 102,000 an hour)",
         "owner         crew",
         "cause         unit",
-        "note          no check found this; one that does shortens TTD",
+        "note          no check detected this; adding one reduces TTD",
         "history (Asia/Tokyo)",
         "  Fri 2026-11-20 18:00  opened, error, by m.mori",
         "  Fri 2026-11-20 18:42  resolved as fixed at Fri 2026-11-20 18:42, cause: unit, by s.sato",

@@ -143,7 +143,7 @@ def test_what_local_perturb_reads_is_not_its_output(busy: Terminal) -> None:
     for out in ("values.jsonl", "domain.csv"):
         said = busy(*words, "--out", out, "--force")
         assert (said.code, Path(out).read_text()) == (2, "yes\nno\n")
-        assert "a file that this command reads" in said.err
+        assert "an input file of this command" in said.err
 
 
 def test_remedies_do_not_write_where_a_source_reads(busy: Terminal) -> None:

@@ -33,7 +33,7 @@ def test_a_hold_becomes_a_proved_export(desk: Desk, capsys: pytest.CaptureFixtur
     given = (desk.folder / "people.parquet").read_bytes()
     code, found = _said("assess", "extract", capsys=capsys)
     assert (code, found["state"]) == (1, "hold")
-    assert found["why"].startswith("2 of 40 records are in groups smaller than 5")
+    assert found["why"].startswith("2 of 40 records are in equivalence classes smaller than 5")
 
     code, found = _said("compare", "extract", capsys=capsys)
     assert (code, found["recommended"], found["rows"], found["rows_of_table"]) == (0, "suppress", 40, 40)
@@ -41,7 +41,7 @@ def test_a_hold_becomes_a_proved_export(desk: Desk, capsys: pytest.CaptureFixtur
 
     code, found = _said("export", "extract", "--remedy", "suppress", "--out", "out.csv", capsys=capsys)
     assert code == 1
-    assert "nobody has approved it" in found["errors"][0]["message"]
+    assert "not approved" in found["errors"][0]["message"]
 
     code, found = _said("approve", "extract", "--remedy", "suppress", *AGAIN, capsys=capsys)
     assert (code, found["decision"]) == (0, "approved")
@@ -82,7 +82,7 @@ def test_no_file_is_written_over(desk: Desk, capsys: pytest.CaptureFixture[str])
     given = Path("people.parquet").read_bytes()
     code, found = _said(*words, "people.parquet", "--force", capsys=capsys)
     assert (code, Path("people.parquet").read_bytes()) == (2, given)
-    assert "is a file that is read" in found["errors"][0]["message"]
+    assert "is an input file" in found["errors"][0]["message"]
     assert _said(*words, "out.csv", "--force", capsys=capsys)[0] == 0
     assert Path("out.csv").read_text(encoding="utf-8").startswith('"born"')
 

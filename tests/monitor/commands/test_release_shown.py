@@ -89,7 +89,7 @@ def test_the_record_stays_when_the_release_goes(shop: Terminal) -> None:
     assert "No longer configured" in shop("release", "record", "survey").out
     said = shop("release", "list").out
     assert "no release is configured" in said
-    assert "no longer configured, and on record: survey" in said
+    assert "no longer configured, but recorded: survey" in said
 
 
 def test_what_cannot_be_recorded_is_refused(shop: Terminal) -> None:
@@ -107,7 +107,7 @@ def test_remedies_are_compared_on_a_page(shop: Terminal) -> None:
     assert said.code == 0, said.err
     assert "RECOMMENDED" in said.out
     assert "next: tablewatch release approve survey --remedy generalise --by WHO --note WHY" in said.out
-    assert "the same again: tablewatch remedy generalise" in said.out
+    assert "reproduce: tablewatch remedy generalise" in said.out
     page = (shop.folder / "remedies.html").read_text(encoding="utf-8")
     assert '<html lang="ja">' in page
     assert 'href="#way-1"' in page
@@ -120,4 +120,4 @@ def test_commands_are_printed_as_they_are_typed_here(shop: Terminal, monkeypatch
     monkeypatch.chdir(shop.folder / "else where")
     said = shop("-c", "../tablewatch.yaml", "release", "compare", "survey", "--sample", "50")
     assert "next: tablewatch -c ../tablewatch.yaml release approve survey" in said.out
-    assert "the same again: tablewatch -c ../tablewatch.yaml remedy" in said.out
+    assert "reproduce: tablewatch -c ../tablewatch.yaml remedy" in said.out

@@ -65,7 +65,8 @@ def test_a_file_is_treated_and_proved(end: str, capsys: pytest.CaptureFixture[st
     )
     assert code == 0
     assert out.startswith(
-        f"READ AGAIN  safe.{end}: k = 4 on age, income: each of 40 records is alike with at least 3 others\n"
+        f"VERIFIED  safe.{end}: k = 4 on age, income: each of 40 records is in an equivalence class with at least 3 "
+        "others\n"
     )
     counts = duckdb.sql(f"SELECT count(*) FROM 'safe.{end}' GROUP BY age, income").fetchall()
     assert min(counts) >= (4,)
@@ -83,7 +84,7 @@ def test_the_first_run_on_a_machine_says_why_it_takes_longer(
     """The search is compiled once, beside the result."""
     monkeypatch.setattr(_compiled, "is_kept", lambda _: kept)
     code, out, err = _remedy("people.csv", "a.csv", "--columns", "age", "--k", "4", "--method", method, capsys=capsys)
-    assert (code, err.count("first the search is compiled"), out.count("compiled")) == (0, notes, 0)
+    assert (code, err.count("compiling the search"), out.count("compiled")) == (0, notes, 0)
 
 
 def test_json_says_what_was_reached(capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +175,7 @@ def test_what_a_reader_would_take_for_one_value_is_two(
     words = ("people", "safe.csv", "--columns", "age", "--k", "5", "--sweeps", "0", *memory)
     left, message = _problem(*words, capsys=capsys)
     assert left == 1
-    assert "8 of 8 records are in groups smaller than 5" in message
+    assert "8 of 8 records are in equivalence classes smaller than 5" in message
 
 
 def test_a_configured_table_knows_its_quasi_identifiers(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,7 +194,7 @@ def test_columns_are_left_out(memory: tuple[str, ...], here: Path, capsys: pytes
     assert (code, json.loads(out)["dropped"]) == (0, ["name", "city"])
     assert list(pd.read_parquet("safe.parquet").columns) == ["age", "income", "ill"]
     _, message = _problem("people", "other.csv", "--drop", "age", *memory, capsys=capsys)
-    assert message == "--drop: column 'age' is treated or has a limit; name it in one place"
+    assert message == "--drop: column 'age' is treated or has a limit; name it only once"
 
 
 def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,7 +203,8 @@ def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureF
     code, message = _problem("people", "safe.csv", "--columns", "age", *SWEEPS, capsys=capsys)
     assert code == 1
     assert message.startswith(
-        "the output was read again and is not given out: 40 of 40 records are in groups smaller than 5"
+        "the output failed verification and is not published: 40 of 40 records are in equivalence classes smaller "
+        "than 5"
     )
     assert sorted(path.name for path in here.iterdir()) == ["people.csv", "tablewatch.yaml"]
 
@@ -241,7 +243,7 @@ def test_parquet_holds_no_statistics_and_no_metadata(capsys: pytest.CaptureFixtu
         (("people.csv", "safe.csv", "--columns", "age,ill", "--ordinal", "ill=a<b"), "column 'ill' holds"),
         (("people.csv", "safe.xlsx", "--columns", "age"), "'safe.xlsx' is neither a .csv nor a .parquet file"),
         (("people.csv", "none/safe.csv", "--columns", "age"), "the folder of 'none/safe.csv' does not exist"),
-        (("people.csv", "people.csv", "--columns", "age", "--force"), "'people.csv' is the file that is read"),
+        (("people.csv", "people.csv", "--columns", "age", "--force"), "'people.csv' is the input file"),
         (("peple.csv", "safe.csv", "--columns", "age"), "'peple.csv': there is no such file"),
     ],
 )

@@ -96,8 +96,8 @@ def test_a_file_is_generalised_and_proved(end: str, capsys: pytest.CaptureFixtur
     """The output has k by an independent query; suppressed rows are gone, and the cells of others as they were."""
     code, out = _said("people.csv", f"safe.{end}", *COMMON, "--k", "4", capsys=capsys)
     assert code == 0
-    assert out.startswith(f"READ AGAIN  safe.{end}: k = ")
-    assert "no other levels that hold have less (" in out
+    assert out.startswith(f"VERIFIED  safe.{end}: k = ")
+    assert "no other levels within the limits have less (" in out
     assert "--levels age=" in out
     assert duckdb.sql(GROUPS.format(f"safe.{end}")).fetchone()[0] >= 4  # type: ignore[index] - a row for sure
     kept = duckdb.sql(f"SELECT name, ill, income FROM 'safe.{end}'").fetchall()
@@ -193,7 +193,7 @@ def test_a_configured_table_brings_its_release(kind: str, here: Path, capsys: py
     (here / "tablewatch.yaml").write_text(CONFIG.format(source=source[kind]), encoding="utf-8")
     code, out = _said("people", "safe.parquet", "--suppress", "5%", capsys=capsys)
     assert code == 0
-    assert "direct identifiers are still in it: name" in out
+    assert "direct identifiers are still included: name" in out
     value = _value("people", "safe.parquet", "--suppress", "5%", "--force", capsys=capsys)
     assert value["direct_identifiers"] == ["name"]
     assert value["bill"]["guarantee"]["limits"]["k"] == 7
@@ -269,14 +269,14 @@ def test_an_analysis_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
     code, out = _said(*words, "--force", "--analysis", "SELECT avg(age) AS age FROM data", capsys=capsys)
     assert code == 0
     assert "The analysis cannot be compared: " in out
-    assert "columns above level 0 hold texts" in out
+    assert "columns above level 0 are text" in out
 
 
 @pytest.mark.parametrize(
     ("query", "said"),
     [
         ("SELECT * FROM 'people.csv'", "the analysis reads the file"),
-        ("SELECT avg(age) FROM people", "the analysis reads from 'people'; the table is called `data`"),
+        ("SELECT avg(age) FROM people", "the analysis reads from 'people'; the table is named `data`"),
         ("SELECT 1", "the analysis reads from no table"),
         ("DELETE FROM data", "the analysis"),
         ("SELECT avg(agee) FROM data", "the analysis: column 'agee' not found; did you mean 'age'?"),
@@ -295,7 +295,7 @@ def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureF
     (here / "tablewatch.yaml").write_text(CONFIG.format(source="files: people.csv"), encoding="utf-8")
     code, (error,) = _problems("people", "safe.csv", "-q", "age", capsys=capsys)
     assert code == 1
-    assert error["message"].startswith("the output was read again and is not given out: ")
+    assert error["message"].startswith("the output failed verification and is not published: ")
 
 
 @pytest.mark.parametrize(
@@ -305,10 +305,14 @@ def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureF
         (("-q", "agee", "--hierarchy", "agee=5"), 2, "column 'agee' not found; did you mean 'age'?"),
         (("-q", "age"), 2, "no hierarchy for age"),
         (("-q", "age,agee"), 2, "column 'agee' not found; did you mean 'age'?"),
-        (("-q", "age", "--hierarchy", "age=0.5x"), 2, "--hierarchy 'age=0.5x': none of the forms"),
-        (("-q", "age", "--hierarchy", "zip=flat"), 2, "--hierarchy 'zip=flat': 'zip' is no quasi-identifier here"),
+        (("-q", "age", "--hierarchy", "age=0.5x"), 2, "--hierarchy 'age=0.5x': not a known form"),
+        (("-q", "age", "--hierarchy", "zip=flat"), 2, "--hierarchy 'zip=flat': 'zip' is not a quasi-identifier here"),
         (("-q", "sex", "--hierarchy", "sex=5"), 2, "column 'sex': "),
-        ((*COLUMNS, *HIERARCHIES, "--hierarchy", "age=flat"), 2, "--hierarchy 'age=flat': 'age' has one already"),
+        (
+            (*COLUMNS, *HIERARCHIES, "--hierarchy", "age=flat"),
+            2,
+            "--hierarchy 'age=flat': 'age' already has a hierarchy",
+        ),
         ((*COLUMNS, *HIERARCHIES, "--t", "ill=0.2:nowhere.csv"), 2, "column 'ill': nowhere.csv cannot be read"),
         ((*COLUMNS, *HIERARCHIES, "--t", "ill=0.2:nowhere.yaml"), 2, "nowhere.yaml: cannot be read"),
         ((*COLUMNS, *HIERARCHIES, "--t", "ill=0.2:far"), 2, "t.ill.distance: input should be 'equal' or 'ordered'"),
@@ -325,7 +329,7 @@ def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureF
         (
             (*COLUMNS, *HIERARCHIES, "--analysis", "WITH data AS (SELECT 1 a) SELECT a FROM data"),
             2,
-            "the analysis gives",
+            "the analysis redefines",
         ),
         ((*COLUMNS, *HIERARCHIES, "--levels", "age=1", "--by", "kl"), 2, "fixed 'levels' leave nothing"),
         ((*COLUMNS, *HIERARCHIES, "--levels", "age=1"), 1, "at these levels "),
@@ -347,8 +351,8 @@ def test_wrong_usage_is_told_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--by", "loss"), r": loss [0-9.]+ %, no other levels that hold have less \("),
-        (("--by", "precision"), r": precision 0\.[0-9]{4}, no other levels that hold have more \("),
+        (("--by", "loss"), r": loss [0-9.]+ %, no other levels within the limits have less \("),
+        (("--by", "precision"), r": precision 0\.[0-9]{4}, no other levels within the limits have more \("),
     ],
 )
 def test_measures_are_written_as_elsewhere(
@@ -386,7 +390,7 @@ def test_a_column_that_is_not_cut_is_as_it_is(capsys: pytest.CaptureFixture[str]
     words = ("-q", "sex,income", "--hierarchy", "sex=flat", "--search", "mondrian", "--k", "150")
     code, out = _said("people.csv", "safe.csv", *words, capsys=capsys)
     assert code == 0
-    assert re.search(r"\nsex +as it is +0.00 % +0\nincome +several labels for a value ", out)
+    assert re.search(r"\nsex +as it is +0.00 % +0\nincome +several labels per value ", out)
 
 
 def test_ctrl_c_leaves_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

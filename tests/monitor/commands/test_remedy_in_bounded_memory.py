@@ -79,21 +79,21 @@ def test_the_same_seed_gives_the_same_file(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((*COLUMNS, "--memory", "much"), "'much' is no size of memory"),
-        ((*COLUMNS, "--memory", "64MB"), "64MB of memory is too little"),
+        ((*COLUMNS, "--memory", "much"), "'much' is not a memory size"),
+        ((*COLUMNS, "--memory", "64MB"), "64MB of memory is not enough"),
         (
             (*COLUMNS, "--memory", "1GB", "--method", "mdav"),
-            "with --memory, only numbers are grouped, by best; --method",
+            "--memory supports only numeric columns with the method best; --method",
         ),
         (
             (*COLUMNS, "--memory", "1GB", "--nominal", "age"),
-            "with --memory, only numbers are grouped, by best; --nominal",
+            "--memory supports only numeric columns with the method best; --nominal",
         ),
         (("--columns", "name", "--memory", "1GB"), "column 'name' has type string; expected whole numbers or floats"),
         (("--columns", "agee", "--memory", "1GB"), "column 'agee' not found; did you mean 'age'?"),
         (("--columns", "debt", "--memory", "1GB"), "column 'debt' has missing or infinite values"),
         (("--columns", "age", "--memory", "1GB", "--k", "30001"), "the table has 30000 records"),
-        (("--columns", "age", "--memory", "1GB", "--k", "30000000"), "a block of the fewest rows"),
+        (("--columns", "age", "--memory", "1GB", "--k", "30000000"), "the smallest possible block of rows"),
     ],
 )
 def test_what_does_not_fit_is_told_and_leaves_nothing(
@@ -115,5 +115,5 @@ def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureF
     words = ("people", "safe.csv", "--columns", "age", "--memory", "1GB", "--sweeps", "0")
     code, value = _remedy(*words, capsys=capsys)
     assert code == 1
-    assert value["errors"][0]["message"].startswith("the output was read again and is not given out")
+    assert value["errors"][0]["message"].startswith("the output failed verification and is not published")
     assert {path.name for path in here.iterdir()} == {"people.csv", "people.parquet", "tablewatch.yaml"}

@@ -91,7 +91,7 @@ def test_people_see_a_short_table(capsys: pytest.CaptureFixture[str]) -> None:
     age, zip_, sex = first.split()[:3]
     assert f"  --levels age={age},zip={zip_},sex={sex}" in out.splitlines()
     assert first != second
-    assert "combinations of levels hold" in out
+    assert "combinations of levels meet the limits" in out
     assert "Levels of age, zip, sex:" in out
     assert " more: --top " in out
 
@@ -104,7 +104,7 @@ def test_a_table_of_which_nothing_holds(capsys: pytest.CaptureFixture[str]) -> N
         run(["remedy", "lattice", "people.csv", "-q", "age", "--hierarchy", "age=age.yaml", "--k", "3"], Invocation())
         == 0
     )
-    assert capsys.readouterr().out.startswith("0 of 2 combinations of levels hold")
+    assert capsys.readouterr().out.startswith("0 of 2 combinations of levels meet the limits")
 
 
 @pytest.mark.parametrize("after", [0, 3], ids=["while it looks", "while it measures"])

@@ -111,7 +111,7 @@ def test_a_column_that_leaves_unchanged_is_named(capsys: pytest.CaptureFixture[s
     assert names == duckdb.sql("SELECT list_sort(list(name)) FROM 'people.csv'").fetchone()
     code, out = _said("people.csv", "safe.csv", *DOMAINS, "--epsilon", "1", "--force", capsys=capsys)
     assert code == 0
-    assert out.startswith("NO EPSILON  safe.csv: unchanged leave name\n")
+    assert out.startswith("NO EPSILON  safe.csv: not randomised: name\n")
 
 
 def test_a_person_reads_what_epsilon_means(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,8 +119,8 @@ def test_a_person_reads_what_epsilon_means(capsys: pytest.CaptureFixture[str]) -
     words = ("people.csv", "safe.csv", *DOMAINS, "--epsilon", "1", "--drop", "name")
     code, out = _said(*words, capsys=capsys)
     assert code == 0
-    assert out.startswith("EPSILON 1  safe.csv: by the mechanism, for 201 rows (Pk 28.0671); read again: ")
-    assert "If one row were different, no file would become more than 2.72 times as likely (rounded up)." in out
+    assert out.startswith("EPSILON 1  safe.csv: by the mechanism, for 201 rows (Pk 28.0671); verified: ")
+    assert "If one row were different, the probability of any file would change at most 2.72-fold (rounded up)." in out
     assert "k =" not in out
     code, out = _said(*words, "--rows-per-unit", "3", "--force", capsys=capsys)
     assert "If all 3 rows of one person were different" in out
@@ -166,7 +166,7 @@ def test_a_release_declares_all_of_it(here: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("options", "words", "said"),
     [
-        ({"drop": "[]"}, (), "the release has a limit on epsilon, and no epsilon holds: unchanged leave name"),
+        ({"drop": "[]"}, (), "the release has a limit on epsilon, and no epsilon is guaranteed: not randomised: name"),
         ({"limit": "1.999999999"}, (), "the table costs epsilon 2; the release allows 1.999999999"),
         ({}, ("--epsilon", "5.1"), "the table costs epsilon 5.1; the release allows 5"),
     ],
@@ -249,7 +249,7 @@ def test_an_epsilon_that_is_none_is_refused(epsilon: str, said: str, capsys: pyt
     ("words", "said"),
     [
         (("--epsilon", "1"), ["no column is named"]),
-        (("--epsilon", "1", "--columns", "sex"), ["column 'sex' has no declared domain; it is never taken"]),
+        (("--epsilon", "1", "--columns", "sex"), ["column 'sex' has no declared domain; domains are never derived"]),
         (("--epsilon", "1", "--domain", "sex"), ["--domain 'sex': expected column=values"]),
         (("--epsilon", "1", "--domain", "sex=F,"), ["--domain 'sex=F,': an empty value"]),
         (("--epsilon", "1", "--domain", "sex=F,F"), ["--domain 'sex=F,F': 'values' names a value twice"]),
@@ -259,12 +259,15 @@ def test_an_epsilon_that_is_none_is_refused(epsilon: str, said: str, capsys: pyt
         (("--epsilon", "1", *DOMAINS, "--other", "born=2010"), ["--other 'born=2010': the domain of 'born' has no"]),
         (("--epsilon", "1", *DOMAINS, "--other", "sex=X"), ["--other 'sex=X': expected a column with a domain, once"]),
         (("--epsilon", "1", *DOMAINS, "--other", "sexx=X"), ["--other 'sexx=X': expected a column with a domain"]),
-        (("--epsilon", "1", "--columns", "sex", *DOMAINS), ["--domain speaks of 'born', which is none of the columns"]),
+        (
+            ("--epsilon", "1", "--columns", "sex", *DOMAINS),
+            ["--domain speaks of 'born', which is not one of the columns"],
+        ),
         (("--epsilon", "1", "--domain", "sexx=F,M"), ["column 'sexx' not found; did you mean 'sex'?"]),
         (("--epsilon", "1", "--domain", "sex=F,M"), ["column 'sex' has 1 cell outside its declared domain, NULL"]),
         (("--epsilon", "1", *DOMAINS, "--drop", "nam"), ["column 'nam' not found; did you mean 'name'?"]),
-        (("--epsilon", "1", *DOMAINS, "--drop", "sex"), ["column 'sex' is both randomised and left out"]),
-        (DOMAINS, ["say how much is kept"]),
+        (("--epsilon", "1", *DOMAINS, "--drop", "sex"), ["column 'sex' is both randomised and dropped"]),
+        (DOMAINS, ["missing privacy parameter"]),
         ((*DOMAINS, "--epsilon", "1", "--pk", "3"), ["expected exactly one of 'epsilon', 'pk' and 'retention'"]),
         ((*DOMAINS, "--pk", "nan"), ["invalid value for '--pk': expected a number that is finite, not 'nan'"]),
         ((*DOMAINS, "--pk", "500"), ["a Pk above 1 and below the number of rows, 201, can be had"]),

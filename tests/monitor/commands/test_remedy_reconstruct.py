@@ -80,22 +80,22 @@ def test_the_rule_that_ended_it_is_named(capsys: pytest.CaptureFixture[str]) -> 
     words = ("reconstruct", "safe.csv", "--mechanism", "bill.json")
     code, out = _said(*words, "--stop", "7", capsys=capsys)
     assert code == 0
-    assert out.startswith("Estimated by bayes after 7 iterations: as many as were asked for.\n")
+    assert out.startswith("Estimated by bayes after 7 iterations: the requested number.\n")
     code, out = _said(*words, capsys=capsys)
-    assert ": the randomised counts are as near to the expected ones as chance would bring them.\n" in out
+    assert ": the discrepancy between randomised and expected counts is within chance.\n" in out
     code, out = _said(*words, "--method", "inverse", capsys=capsys)
     assert out.startswith("Estimated by inverse.\n")
-    assert out.endswith("This costs no further epsilon, however often it is done.\n")
+    assert out.endswith("This costs no further epsilon, however often it is run.\n")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("safe.csv", "--mechanism", "nowhere.json"), "nowhere.json does not exist"),
-        (("safe.csv", "--mechanism", "safe.csv"), "the file is no JSON"),
+        (("safe.csv", "--mechanism", "safe.csv"), "the file is not JSON"),
         (("safe.csv", "--mechanism", "odd.json"), "expected the record of a mechanism"),
-        (("safe.csv", "--mechanism", "bill.json", "--by", "age"), "expected columns that were randomised, each once"),
-        (("safe.csv", "--mechanism", "bill.json", "--by", "sex,sex"), "expected columns that were randomised, each"),
+        (("safe.csv", "--mechanism", "bill.json", "--by", "age"), "expected randomised columns, each once"),
+        (("safe.csv", "--mechanism", "bill.json", "--by", "sex,sex"), "expected randomised columns, each"),
         (("safe.csv", "--mechanism", "bill.json", "--method", "em"), "expected --method bayes, inverse, inverse-proj"),
         (("safe.csv", "--mechanism", "bill.json", "--stop", "soon"), "expected --method bayes, inverse, inverse-proj"),
         (("people.csv", "--mechanism", "bill.json"), "the table has values outside the declared domains"),

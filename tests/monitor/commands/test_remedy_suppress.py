@@ -69,7 +69,7 @@ def test_cells_are_blanked_by_their_worth(capsys: pytest.CaptureFixture[str]) ->
     assert blanked[2]["sex"] <= blanked[0]["sex"]
     code, out = _said(*words, capsys=capsys)
     assert code == 0
-    assert out.startswith("READ AGAIN  safe.csv: k = ")
+    assert out.startswith("VERIFIED  safe.csv: k = ")
     assert "cells blanked" in out
 
 
@@ -128,8 +128,8 @@ def test_t_is_measured_whatever_numbers_a_csv_holds(
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ([[1]] * 4, "a CSV file cannot hold column 'b' of type list<element: int64>"),
-        ([b"\xff"] * 4, "a CSV file cannot hold column 'b' of type binary"),
+        ([[1]] * 4, "a CSV file cannot contain column 'b' of type list<element: int64>"),
+        ([b"\xff"] * 4, "a CSV file cannot contain column 'b' of type binary"),
     ],
 )
 @pytest.mark.parametrize("words", [("suppress", "-q", "a", "--k", "2"), ("code", "--top", "a=5")])
@@ -208,7 +208,7 @@ def test_numbers_are_coded_and_stay_numbers(capsys: pytest.CaptureFixture[str]) 
     assert value["bill"]["guarantee"]["limits"] == {"age": [20.0, 80.0], "income": [None, 50000.5]}
     code, out = _said(*words, "--force", capsys=capsys)
     assert code == 0
-    assert out.startswith("READ AGAIN  safe.csv: age lies between 20 and 80; income has nothing above 50000.5")
+    assert out.startswith("VERIFIED  safe.csv: age is between 20 and 80; income has no values above 50000.5")
 
 
 def test_labels_stand_for_numbers_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,7 +244,7 @@ def test_columns_are_left_out(here: Path, command: str, capsys: pytest.CaptureFi
     columns = [name for (name, *_) in duckdb.sql("DESCRIBE FROM 'safe.parquet'").fetchall()]
     assert columns == [name for name in people().columns if name not in ("name", *gone)]
     code, out = _said(*words, capsys=capsys)
-    assert (code, "direct identifiers are still in it: name; --drop-identifiers leaves them out" in out) == (0, True)
+    assert (code, "direct identifiers are still included: name; --drop-identifiers drops them" in out) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_what_cannot_be_left_out_is_told(words: tuple[str, ...], said: str, caps
         (("suppress", "people.csv", "safe.csv", "-q", "name"), 1, "no record would be left"),
         (("suppress", "people.csv", "safe.csv", "-q", "age", "--k", "500"), 2, "400 records cannot hide among 500"),
         (("suppress", "people.csv", "safe.csv", "-q", "age", "--weights", "age=2"), 2, "'weights' goes with"),
-        (("suppress", "people.csv", "people.csv", "-q", "age", "--force"), 2, "'people.csv' is the file that is read"),
+        (("suppress", "people.csv", "people.csv", "-q", "age", "--force"), 2, "'people.csv' is the input file"),
         (("suppress", "people.csv", "safe.csv", "-q", "age", "--cells", "--weights", "age=inf"), 2, "weights.age: "),
         (
             ("suppress", "people.csv", "safe.csv", "-q", "age", "--cells", "--weights", "age=1,age=2"),
@@ -282,7 +282,7 @@ def test_what_cannot_be_left_out_is_told(words: tuple[str, ...], said: str, caps
         (("code", "people.csv", "safe.csv", "--top", "age=80,age=70"), 2, "'age' is named twice"),
         (("code", "people.csv", "safe.csv", "--top", "age=1e400", "--as", "label"), 2, "top.age: no 64-bit number"),
         (("code", "people.csv", "safe.csv", "--bottom", "age=99999999999999999999"), 2, "column 'age' has a type that"),
-        (("code", "people.csv", "safe.csv", "--top", "age"), 2, "'age' is no bound of a column"),
+        (("code", "people.csv", "safe.csv", "--top", "age"), 2, "'age' is not a column bound"),
         (("code", "people.csv", "safe.csv", "--top", "agee=80"), 2, "column 'agee' not found; did you mean 'age'?"),
         (("code", "people.csv", "safe.csv", "--top", "name=80"), 2, "column 'name': "),
         (("code", "people.csv", "safe.csv", "--top", "age=many"), 2, "top.age: input should be a valid decimal"),

@@ -76,11 +76,11 @@ def test_file(capsys, here, name, words, start):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--out", "r.pdf"], "ends in '.pdf', which is none of .html, .htm, .md, .json"),
+        (["--out", "r.pdf"], "ends in '.pdf', which is not one of .html, .htm, .md, .json"),
         (["--out", "r.txt"], "give --format"),
         (["--out", "r.DOCX"], "ends in '.docx'"),
-        (["--out", "r.html", "--format", "json"], "r.html is named as html, but --format is json"),
-        (["--out", "r.json", "--format", "markdown"], "r.json is named as json, but --format is markdown"),
+        (["--out", "r.html", "--format", "json"], "r.html has the file type html, but --format is json"),
+        (["--out", "r.json", "--format", "markdown"], "r.json has the file type json, but --format is markdown"),
     ],
 )
 def test_ending_refused(capsys, here, words, said):
@@ -99,7 +99,7 @@ def test_json(capsys):
     value = json.loads(said.out)
     assert code == 0
     assert (value["schema"], value["week"], value["locale"]) == ("tablewatch.weekly/1", "2026-W01", "en")
-    assert value["headline"] == "Nothing was watched yet: no check has ever run."
+    assert value["headline"] == "Monitoring has not started: no check has run yet."
     assert value["figures"]["this_week"] is None
     assert value["coverage"]["watched_since"] is None
 
@@ -115,11 +115,11 @@ def test_json_before_the_command(capsys):
     [
         ("2026-46", "write year and ISO week such as 2026-W46"),
         ("2025-W53", "the weeks of 2025 are 01 to 52"),
-        ("2999-W01", "has not begun"),
+        ("2999-W01", "has not started"),
     ],
 )
 def test_week_refused(capsys, week, said):
-    """A week that cannot be read, does not exist or has not begun is refused with what to write."""
+    """A week that cannot be read, does not exist or has not started is refused with what to write."""
     code, shown = weekly(capsys, "--week", week, "--format", "json")
     assert code == 2
     (error,) = json.loads(shown.out)["errors"]
@@ -132,7 +132,7 @@ def test_present_week(capsys):
     present = str(Week.containing(SystemClock().now(), "Asia/Tokyo"))
     code, said = weekly(capsys, "--week", present, "--locale", "en")
     assert code == 0
-    assert "the week is not over yet" in said.out
+    assert "week in progress" in said.out
 
 
 def test_file_refused(capsys):

@@ -53,9 +53,9 @@ def test_a_file_without_any_configuration(capsys: pytest.CaptureFixture[str]) ->
     code, out, err = _risk("people.csv", "--quasi-identifiers", "sex,born", "--k", "2", capsys=capsys)
     assert (code, err) == (1, "")
     assert out.splitlines()[0] == (
-        "AT RISK  people.csv: 2 of 6 records are in groups smaller than 2; sex does most of the damage"
+        "AT RISK  people.csv: 2 of 6 records are in equivalence classes smaller than 2; sex contributes most"
     )
-    assert "read with one spelling for each value, k is" not in out  # m, 1980 is alone in any spelling
+    assert "with normalised spelling, k is" not in out  # m, 1980 is alone in any spelling
     assert "cold" not in out
     value = _value("people.csv", "-q", "sex,born", "--k", "2", capsys=capsys)
     assert (value["schema"], value["ok"], value["verdict"]) == ("tablewatch.risk/1", False, "fail")
@@ -67,8 +67,8 @@ def test_within_limits(capsys: pytest.CaptureFixture[str]) -> None:
     """What is not measured is said beside a good verdict."""
     code, out, _ = _risk("people.csv", "-q", "zip", "--k", "2", capsys=capsys)
     assert code == 0
-    assert out.startswith("WITHIN LIMITS  people.csv: every record is alike with at least 1 other")
-    assert "Within limits is no proof of anonymity." in out
+    assert out.startswith("WITHIN LIMITS  people.csv: every record shares its quasi-identifiers with at least 1 other")
+    assert "Within limits is not proof of anonymity." in out
 
 
 def test_parquet_and_globs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +115,7 @@ def test_a_population_file_adds_journalist_risk_and_delta_presence(
     assert (code, err) == (1, "")
     lines = {line.rsplit("  ")[0].strip(): line.split()[-1] for line in out.splitlines() if "  " in line}
     assert lines["highest risk among the population (journalist)"] == "25%"
-    assert "delta-presence: of everybody in town.csv the chance to be in the table is 10% to 50%" in out
+    assert "delta-presence: for every person of town.csv, the probability of being in the table is 10% to 50%" in out
 
 
 def test_a_population_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,12 +131,12 @@ def test_a_population_of_configured_tables(here: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--population-columns", "sex=gender"), "no population is named"),
-        (("--max-presence", "0.5"), "no population is named"),
+        (("--population-columns", "sex=gender"), "need --population"),
+        (("--max-presence", "0.5"), "need --population"),
         (("--population", "twon.csv"), "there is no such file"),
         (("--population", "town.csv"), "column 'sex' not found in town.csv"),
         (("--population", "town.csv", "--population-columns", "zip=gender"), "'zip' is no quasi-identifier"),
-        (("--population", "few.csv"), "at least 5 rows are not in few.csv: it is no population of this table"),
+        (("--population", "few.csv"), "at least 5 rows are not in few.csv: it is not a population of this table"),
     ],
 )
 def test_a_population_that_is_none(
@@ -173,10 +173,10 @@ def test_subsets(capsys: pytest.CaptureFixture[str]) -> None:
     }
     code, out, _ = _risk("subsets", "people.csv", "-q", "sex,zip", "--max-unique", "0.1", capsys=capsys)
     assert code == 1
-    assert out.startswith("AT RISK  people.csv: who knows sex singles out 1 of 6 records")
+    assert out.startswith("AT RISK  people.csv: sex together identify 1 of 6 records")
     code, out, _ = _risk("subsets", "people.csv", "-q", "sex,zip", capsys=capsys)
     assert code == 0
-    assert out.startswith("people.csv: who knows up to 2 columns singles out at most 2 of 6 records, by sex, zip")
+    assert out.startswith("people.csv: sets of up to 2 columns identify at most 2 of 6 records, by sex, zip")
 
 
 def test_suggest(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,7 +217,7 @@ def test_linkage_of_two_files(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert value["status"] == "fail"
     code, out, _ = _risk("linkage", "people.csv", "sub/voters.csv", "--on", "sex,born=year", capsys=capsys)
     assert code == 1
-    assert out.startswith("AT RISK  people.csv: 3 of 6 rows match one and only one row of sub/voters.csv")
+    assert out.startswith("AT RISK  people.csv: 3 of 6 rows match exactly one row of sub/voters.csv")
     assert "Ann" not in out
     none = _value(
         "linkage", "people.csv", "sub/voters.csv", "--on", "sex,born=year", "--max-unique", "1", capsys=capsys
@@ -244,14 +244,14 @@ def test_linkage_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[
     assert _value("linkage", "people", "voters", "--on", "sex,born", capsys=capsys)["status"] == "fail"
     code, out, _ = _risk("linkage", "people", "voters.csv", "--on", "sex", "--format", "json", capsys=capsys)
     assert code == 2
-    assert "are not of one source" in out
+    assert "are in different sources" in out
 
 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("people.csv",), 2, "no quasi-identifier is named"),
-        (("subsets", "people.csv"), 2, "no quasi-identifier is named"),
+        (("people.csv",), 2, "no quasi-identifiers are named"),
+        (("subsets", "people.csv"), 2, "no quasi-identifiers are named"),
         (("nope.csv", "-q", "a"), 2, "there is no such file"),
         (("people.csv", "-q", "sexx"), 2, "column 'sexx' not found; did you mean 'sex'"),
         (("people.csv", "-q", "sex,born,sex"), 2, "quasi_identifiers: each column once; seen twice: sex"),
@@ -261,8 +261,8 @@ def test_linkage_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[
         (("linkage", "people.csv", "people.csv", "--on", ","), 2, "no shared column is named"),
         (("people.csv", "-q", "sex", "--t", "0.2"), 2, "no sensitive column is named"),
         (("people.csv", "-q", "sex", "--l", "3"), 2, "no sensitive column is named"),
-        (("people.csv", "-q", "sex", "--max-population-unique", "0.1"), 2, "no sampling fraction is given"),
-        (("empty.csv", "-q", "sex"), 3, "there is no row to look at"),
+        (("people.csv", "-q", "sex", "--max-population-unique", "0.1"), 2, "needs --sampling-fraction"),
+        (("empty.csv", "-q", "sex"), 3, "no rows to evaluate"),
     ],
 )
 def test_what_is_wrong_is_said(
@@ -278,12 +278,22 @@ def test_what_is_wrong_is_said(
 @pytest.mark.parametrize(
     ("rows", "code", "said", "k"),
     [
-        ("one\n", 1, "1 of 1 records are in groups smaller than 2", 1),
-        ("1.5\n2.25\n1.5\n2.25\n", 0, "x: a floating point number as a quasi-identifier", 2),
-        ("1\n1.0\nten\nten\n", 1, "2 of 4 records are in groups smaller than 2", 1),
+        ("one\n", 1, "1 of 1 records are in equivalence classes smaller than 2", 1),
+        ("1.5\n2.25\n1.5\n2.25\n", 0, "x: floating-point quasi-identifier", 2),
+        ("1\n1.0\nten\nten\n", 1, "2 of 4 records are in equivalence classes smaller than 2", 1),
         ("東京\n東京\n\N{FULLWIDTH LATIN CAPITAL LETTER T}okyo\nTOKYO \n", 1, "2 of 4 records", 1),
-        ("2026-01-01 09:00:00+09:00\n2026-01-01 00:00:00Z\n", 0, "every record is alike with at least 1 other", 2),
-        ("2026-01-01 09:00:00+09:00\n2026-01-01 09:00:00\n", 1, "2 of 2 records are in groups smaller than 2", 1),
+        (
+            "2026-01-01 09:00:00+09:00\n2026-01-01 00:00:00Z\n",
+            0,
+            "every record shares its quasi-identifiers with at least 1 other",
+            2,
+        ),
+        (
+            "2026-01-01 09:00:00+09:00\n2026-01-01 09:00:00\n",
+            1,
+            "2 of 2 records are in equivalence classes smaller than 2",
+            1,
+        ),
     ],
     ids=["one row", "floats", "mixed types", "spellings", "one moment", "a zone or none"],
 )
@@ -300,7 +310,7 @@ def test_values_that_are_hard_to_compare(
     assert "okyo" not in out.lower()
     assert out.count("floating point") == ("1.5" in rows)
     if "ten" in rows or "東京" in rows:
-        assert "read with one spelling for each value, k is 2; this decides nothing" in out
+        assert "with normalised spelling, k is 2; informational" in out
 
 
 def test_groups_are_named_by_their_sizes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -311,7 +321,7 @@ def test_groups_are_named_by_their_sizes(here: Path, capsys: pytest.CaptureFixtu
     assert code == 1
     bars = [line.split()[:3] for line in out.split("group of", 1)[1].splitlines()[1:4]]
     assert bars == [["1", "1", "1"], ["5-9", "1", "7"], ["1,000+", "1", "2,000"]]
-    assert "floating point numbers, of which only exactly equal ones are alike: x" in out
+    assert "floating-point columns, grouped by exact equality: x" in out
 
 
 def test_a_file_of_nothing_but_missing_values(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -327,7 +337,7 @@ def test_a_file_of_a_million_values(here: Path, capsys: pytest.CaptureFixture[st
     frame.to_parquet(here / "many.parquet")
     code, out, _ = _risk("many.parquet", "-q", "name", "--k", "2", capsys=capsys)
     assert code == 1
-    assert "1,000,000 of 1,000,000 records are in groups smaller than 2; name does most of the damage" in out
+    assert "1,000,000 of 1,000,000 records are in equivalence classes smaller than 2; name contributes most" in out
     assert "canary" not in out
 
 

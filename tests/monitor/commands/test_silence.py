@@ -61,14 +61,14 @@ def test_an_end_lets_what_waits_be_told(terminal: Terminal) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--for", "4h"), "give one of --table, --domain and --all"),
-        (("--table", "orders", "--all", "--for", "4h"), "give one of --table, --domain and --all"),
+        (("--for", "4h"), "use one of --table, --domain and --all"),
+        (("--table", "orders", "--all", "--for", "4h"), "use one of --table, --domain and --all"),
         (("--table", "order", "--for", "4h"), "table 'order' is not in the configuration"),
         (("--domain", "sale", "--for", "4h"), "domain 'sale' is not in the configuration"),
-        (("--all",), "give one of --for and --until"),
-        (("--all", "--for", "4h", "--until", "2026-12-01"), "give one of --for and --until"),
-        (("--all", "--until", "2026-11-20T10:00+09:00"), "a silence ends after it begins"),
-        (("--all", "--for", "500d"), "a silence lasts at most a year"),
+        (("--all",), "use either --for or --until"),
+        (("--all", "--for", "4h", "--until", "2026-12-01"), "use either --for or --until"),
+        (("--all", "--until", "2026-11-20T10:00+09:00"), "a silence must end in the future"),
+        (("--all", "--for", "500d"), "a silence lasts at most one year"),
         (("--all", "--for", "4h", "--reason", " "), "--reason is empty"),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_check_that_is_overdue_says_nothing_any_more(terminal: Terminal) -> No
         value = terminal.json("status")
     assert _health(value)["orders"] == "unknown"
     assert {one["reason"] for one in value["tables"][0]["not_evaluated"]} == {"not-run"}
-    assert value["tables"][0]["not_evaluated"][0]["message"] == "due every 1h, it last ran 3 h ago"
+    assert value["tables"][0]["not_evaluated"][0]["message"] == "scheduled every 1h, last run 3 h ago"
 
 
 def test_warnings_are_between(terminal: Terminal) -> None:
@@ -151,7 +151,7 @@ def test_a_release_is_on_hold_while_a_disclosure_check_fails(terminal: Terminal)
     assert lines["extract"][:5] == ["extract", "orders", "clear", "1", "h"]
     assert lines["other"][2] == "hold"
     assert lines["other"][-2:] == ["orders.other-k-anonymity", "#2"]
-    assert "clear: passes the configured limits; no more, and no statement of law" in said
+    assert "clear: passes the configured limits; neither proof of anonymity nor legal advice" in said
 
 
 def test_a_release_holds_on_what_nobody_knows(terminal: Terminal) -> None:
@@ -270,7 +270,7 @@ def test_while_the_file_is_wrong_the_tables_are_shown_first(terminal: Terminal, 
     assert said.code == 2
     assert errors
     assert said.err == errors
-    assert "the configuration on disk has errors; this is what the store knows of the last runs" in said.out
+    assert "the configuration on disk has errors; showing the last recorded runs" in said.out
     assert "orders   degraded  1 pass, 1 fail" in said.out
     assert "no daemon runs" in said.out
     value = terminal("status", "--format", "json")
@@ -299,8 +299,8 @@ def test_what_the_daemon_goes_on_with_is_shown(terminal: Terminal) -> None:
         said = terminal("status")
         value = terminal("status", "--format", "json").json
     assert said.code == 2
-    assert "a daemon goes on with the one it loaded at 2026-11-20 09:30 UTC" in said.out
-    assert "refuses the changed configuration: 'teir' is unknown" in said.out
+    assert "the daemon keeps using the one loaded at 2026-11-20 09:30 UTC" in said.out
+    assert "rejects the new configuration: 'teir' is unknown" in said.out
     assert value["config_loaded_at"] == moment.isoformat()
     assert _health(value) == {"orders": "healthy", "refunds": "healthy"}
 

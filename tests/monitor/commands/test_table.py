@@ -76,7 +76,7 @@ def test_a_sheet_has_everything_about_a_table(terminal: Terminal) -> None:
         "owner         crew",
         "tier          gold, JPY 102,000 an hour of downtime",
         "source        shop",
-        "schedule      none: run by hand or by another scheduler",
+        "schedule      none: run manually or by another scheduler",
         "upstream      none",
         "downstream    refunds; further: totals",
         "consumers     board report",
@@ -92,7 +92,7 @@ def test_a_sheet_says_what_was_not_evaluated(terminal: Terminal) -> None:
     assert "not-yet-checked" in terminal("table", "show", "refunds").out
     terminal("check", "refunds")
     assert "not evaluated refunds.not-null  misconfigured: " in terminal("table", "show", "refunds").out
-    assert "no checks: nothing is asked of this table" in terminal("table", "show", "totals").out
+    assert "no checks configured" in terminal("table", "show", "totals").out
 
 
 def test_a_circle_of_tables_ends_where_it_began(terminal: Terminal) -> None:

@@ -48,7 +48,7 @@ def _load(tmp_path: Path, text: str = _TEXT) -> Config:
 
 
 def test_what_is_declared_is_what_is_read(tmp_path: Path) -> None:
-    """Units, cells, limits and standing statistics are there as they were written."""
+    """Units, cells, limits and scheduled queries are there as they were written."""
     budgets = _load(tmp_path).budgets
     people = budgets["people"]
     assert (people.unit_name, people.rows_per_unit, people.adjacency) == ("who", 3, "add-remove")
@@ -108,7 +108,7 @@ def test_editors_accept_what_is_accepted(tmp_path: Path) -> None:
         ("column: amount", "column: sex", "not limits"),
         ("where: [born >= 1980]", "where: [born]", "a comparison such as"),
         ("share: 0.5", "share: 1.5", "takes at most 1"),
-        ("epsilon: 0.1, where", "rho: 0.1, where", "the budget counts in epsilon"),
+        ("epsilon: 0.1, where", "rho: 0.1, where", "the budget is accounted in epsilon"),
         ("  people:\n    total", "  peeple:\n    total", "people"),
         ("  payments:\n    total", "  persons:\n    total: 1\n  payments:\n    total", "are the same table"),
     ],

@@ -65,7 +65,7 @@ def test_the_configuration_of_a_folder_is_found(tmp_path: Path) -> None:
     (tmp_path / "tablewatch.yaml").write_text("version: 1", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"more than one configuration in .*: tablewatch\.yaml, tablewatch") as caught:
         find(tmp_path)
-    assert caught.value.problems[0].hint == "say which with -c, or keep one"
+    assert caught.value.problems[0].hint == "select one with -c, or keep only one"
 
 
 def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
@@ -217,5 +217,5 @@ def test_the_shop_example_is_loaded(examples: Path) -> None:
         "research-extract-population-uniqueness",
     ]
     assert [note.message.split(":")[0] for note in loaded.notes] == [
-        "owner 'crm-data' hears nothing on slack-crm",
+        "owner 'crm-data' gets no alerts on slack-crm",
     ]

@@ -16,7 +16,7 @@ _CHECK = "      - {type: not_null, columns: [id]}\n"
         ("{files: ", "{zzz: 1, files: ", "unknown_key", "unknown key 'zzz'", "known: concurrency, connect_timeout"),
         ("    source: files\n", "", "missing_key", "missing key 'source'", None),
         ("project: shop", "project: 2026", "value", "'project' takes a text, not 2026", 'put it in quotes: "2026"'),
-        ("project: shop", "project: ''", "value", "'project' takes a text that is not empty, not ''", None),
+        ("project: shop", "project: ''", "value", "'project' takes a non-empty text, not ''", None),
         ("project: shop", "project:", "value", "'project' takes a text, not nothing", None),
         ("project: shop", "project: [a]", "value", "'project' takes a text, not a list", None),
         ("version: 1", "version: 2", "value", "'version' takes one of 1, not 2", None),
@@ -114,7 +114,7 @@ _CHECK = "      - {type: not_null, columns: [id]}\n"
             "columns: [id]",
             "columns: [id], warn: {severity: info}",
             "value",
-            "'warn' takes limits only (max_ratio); seen: severity",
+            "'warn' accepts limits only (max_ratio); seen: severity",
             None,
         ),
     ],
@@ -157,7 +157,7 @@ tables:
 
 
 def test_a_problem_quotes_its_line(problems_of: Problems, small: str) -> None:
-    """The line is quoted as it is written, for the terminal; the JSON form does not hold it."""
+    """The line is quoted as it is written, for the terminal; the JSON form failed it."""
     (problem,) = problems_of(small.replace("owner: crew", "owner: crw"))
     assert problem.excerpt == "    owner: crw"
     assert "excerpt" not in problem.as_json()

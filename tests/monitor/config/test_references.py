@@ -75,7 +75,7 @@ def test_checks_of_one_name_propose_ids(problems_of: Problems, small: str) -> No
     text = small + "      - {type: not_null, columns: [amount, Paid at]}\n"
     (problem,) = problems_of(text)
     assert (problem.code, problem.line, problem.column) == ("config.duplicate_check", 14, 9)
-    assert problem.message == "two checks of table 'orders' are called 'not-null'; the first stands in line 13"
+    assert problem.message == "two checks of table 'orders' are called 'not-null'; the first is in line 13"
     assert problem.hint == "give them ids of their own, such as id: not-null-id and id: not-null-amount-paid-at"
 
 
@@ -99,7 +99,7 @@ def test_a_reference_into_another_source_is_an_error(problems_of: Problems, smal
     text += "  - {name: customers, source: other}\n"
     (problem,) = problems_of(text)
     assert problem.code == "config.foreign_source"
-    assert problem.message == "'customers' lies in source 'other', but 'orders' lies in source 'files'"
+    assert problem.message == "'customers' is in source 'other', but 'orders' is in source 'files'"
     assert problem.line == 15
 
 
@@ -108,7 +108,7 @@ def test_a_reference_to_a_table_that_is_not_configured_is_a_note(load_text: Load
     loaded = load_text(small + "      - {type: foreign_key, column: customer, references: customers.id}\n")
     (note,) = loaded.notes
     assert note.code == "config.outside_table"
-    assert "looked for in the source of 'orders'" in note.message
+    assert "assumed to be in the source of 'orders'" in note.message
 
 
 def test_a_tier_without_a_price_is_a_note(load_text: Load, small: str) -> None:
@@ -125,7 +125,7 @@ def test_a_statistic_whose_slots_have_a_tables_name_is_refused(problems_of: Prob
         "budgets: {orders: {total: 1, statistics: {n: {schedule: every 1d, statistic: count, epsilon: 0.1}}}}\n"
     )
     (problem,) = problems_of(named)
-    assert (problem.code, problem.hint) == ("config.name_taken", "give the statistic another name")
+    assert (problem.code, problem.hint) == ("config.name_taken", "rename the scheduled query")
 
 
 @pytest.mark.parametrize("name", ["a/b", "'a b'", "''", "-a", "x" * 61])

@@ -47,7 +47,7 @@ def test_each_limit_is_a_check_of_the_table(tmp_path: Path) -> None:
     ]
     ours = checks["people.extract-k-anonymity"]
     assert (ours.k, ours.max_average_risk, ours.quasi_identifiers) == (5, 0.2, ("born", "sex"))  # type: ignore[attr-defined] - of this check
-    assert ours.why == "the release extract gives this table to A university"
+    assert ours.why == "release extract publishes this table to A university"
     assert target.subject.classified == {"born": ColumnClass.QUASI_IDENTIFIER}
     assert len(project.config.table("people").checks) == 4  # type: ignore[union-attr] - it is there
 
@@ -55,7 +55,11 @@ def test_each_limit_is_a_check_of_the_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("{type: k_anonymity, k: 3}", "{type: k_anonymity, id: extract-k-anonymity, k: 3}", "calls its own"),
+        (
+            "{type: k_anonymity, k: 3}",
+            "{type: k_anonymity, id: extract-k-anonymity, k: 3}",
+            "reserved for the release's own check",
+        ),
         ("limits: {k: 5", "limits: {k: 1", "takes at least 2, not 1"),
         ("limits: {k: 5", "limits: {kk: 5", "kk"),
         ("limits: {k: 5, max", "limits: {max", "goes with 'k'"),
@@ -108,8 +112,8 @@ def test_a_release_that_classifies_nothing_is_judged_by_the_columns_of_its_table
             "remedies: [{remedy: suppress}, {remedy: suppress}]",
             "two that are called 'suppress'; give one of them an 'id'",
         ),
-        ("remedies: [{remedy: suppress, id: as it is}]", "as it is"),
-        ("pseudonyms: [born]", "'born', which 'columns' does not call a direct-identifier"),
+        ("remedies: [{remedy: suppress, id: as it is}]", "unchanged"),
+        ("pseudonyms: [born]", "'born', which 'columns' does not classify as direct-identifier"),
         ("re_release: allow", "refuse"),
         ("expires_after: -1d", "expires_after"),
         ("approvers: [somebody]", "somebody"),

@@ -163,7 +163,7 @@ def test_the_next_slot_lies_ahead_and_none_lies_between(moment: datetime, zone: 
         ("cron: 61 6 * * *", "not '61 6 * * *'"),
         ("cron: 0 6 * * mos", "day-of-week 'mos'"),
         ("cron: 0 6 * * 8", "day-of-week '8'"),
-        ("cron: 0 0 31 2 *", "which never is"),
+        ("cron: 0 0 31 2 *", "which never matches"),
         ("cron: 0 8 * * mon#1", "numbers, names"),
         ("15", "a schedule such as"),
     ],

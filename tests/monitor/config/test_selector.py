@@ -77,15 +77,15 @@ def test_words_choose(words: Sequence[str], chosen: dict[str, tuple[str, ...]]) 
         (
             ["sales.ordrs"],
             ExitCode.NOTHING_SELECTED,
-            "no table or check fits 'sales.ordrs'",
+            "no table or check matches 'sales.ordrs'",
             "did you mean 'sales.orders'?",
         ),
-        (["domain:sale"], ExitCode.NOTHING_SELECTED, "no domain fits 'sale'", "did you mean 'sales'?"),
+        (["domain:sale"], ExitCode.NOTHING_SELECTED, "no domain matches 'sale'", "did you mean 'sales'?"),
         (["events", "sales.ordrs"], ExitCode.NOTHING_SELECTED, "no table or check fits", "did you mean"),
         (
             ["events", "tier:gold"],
             ExitCode.NOTHING_SELECTED,
-            "nothing is chosen by events tier:gold",
+            "no table or check matches events tier:gold",
             "narrow each other",
         ),
         (["events", "!tier:bronze"], ExitCode.NOTHING_SELECTED, "nothing is chosen", "narrow"),

@@ -1,4 +1,4 @@
-"""A daemon's work on standing statistics, without processes."""
+"""A daemon's work on scheduled queries, without processes."""
 
 from contextlib import contextmanager
 from datetime import timedelta

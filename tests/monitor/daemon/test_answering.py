@@ -1,4 +1,4 @@
-"""Standing statistics by a real daemon: a process of its own, real workers, kill -9, and a budget that holds."""
+"""Scheduled queries by a real daemon: a process of its own, real workers, kill -9, and a budget that holds."""
 
 import json
 import sqlite3

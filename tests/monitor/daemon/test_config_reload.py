@@ -73,7 +73,7 @@ def test_tables_that_nobody_looks_at_are_named(plant):
     plant.configure({"orders": "every 15m", **{f"t{number}": "every 1h" for number in range(4)}})
     path = plant.folder / "tablewatch.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("schedule: 'every 1h', ", ""), encoding="utf-8")
-    said = "4 tables have no schedule and are looked at by 'tablewatch check' only: t0, t1, t2, ..."
+    said = "4 tables have no schedule and are checked only by 'tablewatch check': t0, t1, t2, ..."
     assert unwatched(plant.project()) == (said,)
     path.write_text(path.read_text(encoding="utf-8").replace("schedule: 'every 15m', ", ""), encoding="utf-8")
     assert [line.partition(",")[0] for line in unwatched(plant.project())] == ["no table has a schedule"]

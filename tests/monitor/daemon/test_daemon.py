@@ -94,15 +94,15 @@ def test_a_changed_configuration_is_used_as_a_whole_or_not_at_all(place):
     with place.daemon() as daemon:
         until(lambda: place.number("SELECT count(*) FROM incident"), "an incident")
         place.configure(_BROKEN)
-        said = daemon.says("is refused, the old one stays in use")
+        said = daemon.says("is invalid, the previous one stays in use")
         assert "tablewatch.yaml:8:" in said
         assert "did you mean" in said or "primary_kye" in said
         before = place.number(_RUNS)
         until(lambda: place.number(_RUNS) > before + 1, "more looks")
         until(lambda: place.number("SELECT count(config_error) FROM daemon"), "the error in the store")
-        assert "refuses the changed configuration" in place.command("status", "-c", str(_good(place))).stdout
+        assert "rejects the new configuration" in place.command("status", "-c", str(_good(place))).stdout
         place.configure(ORDERS.replace("primary_key", "not_null"))
-        daemon.says("configuration loaded anew")
+        daemon.says("configuration reloaded")
         daemon.says("in use again")
         until(lambda: place.number("SELECT count(*) FROM incident WHERE resolution = 'no-action'"), "its end")
         until(lambda: place.number("SELECT count(*) FROM measurement WHERE check_id = 'orders.not-null'"), "new looks")
@@ -123,7 +123,7 @@ def test_sighup_loads_the_configuration_anew(place):
         daemon.says("watching")
         place.configure(ORDERS + ORDERS.replace("name: orders", "name: more, table: orders"))
         daemon.tell(signal.SIGHUP)
-        daemon.says("loaded anew; watching 2 tables with 4 workers")
+        daemon.says("reloaded; monitoring 2 tables with 4 workers")
 
 
 def test_what_cannot_change_while_it_runs_is_refused(place):
@@ -225,9 +225,9 @@ def test_tables_without_a_schedule_are_told(place):
     idle = ORDERS.replace("schedule: every 1s, ", "")
     place.configure(ORDERS + idle.replace("name: orders, ", "name: idle, table: orders, "))
     with place.daemon() as daemon:
-        daemon.says("1 table has no schedule and is looked at by 'tablewatch check' only: idle")
+        daemon.says("1 table has no schedule and is checked only by 'tablewatch check': idle")
         place.configure(idle)
-        daemon.says("no table has a schedule, so there is nothing to do")
+        daemon.says("no table has a schedule, so there is nothing to run")
     ended = place.command("run", "--once")
     assert ended.returncode == 2
     assert "no table has a schedule" in ended.stderr
@@ -241,7 +241,7 @@ def test_a_store_that_is_taken_away_ends_it(place, name):
         children = daemon.children()
         (place.folder / name).unlink()
         assert daemon.ends() == 3
-        assert f"{name} was deleted or replaced" in daemon.says("the daemon ends: ")
+        assert f"{name} was deleted or replaced" in daemon.says("daemon stopping: ")
         until(lambda: not alive(children), "the workers' end")
 
 

@@ -52,4 +52,4 @@ def test_an_answer_that_is_no_http_is_told_without_the_address(well):
         thread.start()
         said = ping(f"http://127.0.0.1:{server.getsockname()[1]}/secret", well=well)
         thread.join()
-    assert said == "the heartbeat address cannot be reached (BadStatusLine)"
+    assert said == "the heartbeat URL cannot be reached (BadStatusLine)"

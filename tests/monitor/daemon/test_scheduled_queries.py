@@ -1,4 +1,4 @@
-"""Standing statistics: each slot is answered once, charged once, and a budget is never burnt for nothing."""
+"""Scheduled queries: each slot is answered once, charged once, and a budget is never burnt for nothing."""
 
 import sqlite3
 from contextlib import closing
@@ -86,7 +86,7 @@ def test_a_spent_budget_is_told_once_and_kept_quiet_about(plant, caplog):
     assert plant.spent == 1000
     assert len(plant.pool.jobs) == asked == 20
     assert plant.told == [(Operation.STATISTIC_HELD, "orders/hourly")] * 2  # once by each start; the store knows
-    assert caplog.text.count("of the budget of orders (1 in all) less is left than the 0.1") == 2
+    assert caplog.text.count("of the budget of orders (1 in total) less is left than the 0.1") == 2
     assert [state for _, _, state in plant.slots()][10:] == [SlotState.GIVEN_UP] * 7
 
 

@@ -107,7 +107,7 @@ def test_a_folder_that_cannot_be_written_is_told(shop, caplog):
         for _ in range(3):
             speaker.report(shop.project())
         assert sorted(delivery.channel for delivery in _deliveries(store)) == ["hook", "mail"]
-        assert caplog.text.count("the weekly report cannot be kept in reports") == 1
+        assert caplog.text.count("the weekly report cannot be written to reports") == 1
         (shop.folder / "reports").unlink()
         speaker.report(shop.project())
         assert not (shop.folder / "reports").exists()

@@ -233,7 +233,7 @@ def test_a_store_that_was_busy_while_nothing_was_found_is_well_again(plant, capl
     with caplog.at_level("INFO", logger="tablewatch"):
         plant.turn(work)
     assert work.problem is None
-    assert caplog.records[-1].getMessage() == "the store takes what is found again"
+    assert caplog.records[-1].getMessage() == "the store accepts results again"
 
 
 def test_a_check_that_ends_its_worker_is_found_and_left_out_after_five_times(plant):

@@ -124,7 +124,7 @@ def test_commands_are_told_as_this_shell_can_call_them(tmp_path, monkeypatch):
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
     """The demo never replaces a folder that is not an earlier demo."""
     (tmp_path / "thesis.txt").write_text("years of work", encoding="utf-8")
-    with pytest.raises(DemoError, match="holds no demo"):
+    with pytest.raises(DemoError, match="contains no demo"):
         build_demo(tmp_path, now=NOW, replace=True)
     assert (tmp_path / "thesis.txt").exists()
 

@@ -1,4 +1,4 @@
-"""`doctor` on standing statistics: which are not answered, and whose budget runs out first."""
+"""`doctor` on scheduled queries: which are not answered, and whose budget runs out first."""
 
 from datetime import timedelta
 
@@ -35,8 +35,8 @@ def test_what_is_answered_is_well_and_says_how_long(plant):
     plant.go(plant.work(), every=timedelta())
     ((verdict, message),) = _found(plant)
     assert verdict is FindingStatus.OK
-    assert message.startswith("2 standing statistics answered or waiting; ")
-    assert message.endswith("orders/large, the first to run out of budget, has 1 answer left")
+    assert message.startswith("2 scheduled queries active; ")
+    assert message.endswith("orders/large, which runs out of budget first, has 1 answer left")
 
 
 def test_what_is_not_answered_is_told(plant):
@@ -53,7 +53,7 @@ def test_what_is_not_answered_is_told(plant):
     plant.go(plant.work())
     spent, well = _found(plant)
     assert spent == (
-        FindingStatus.WARNING, "orders/large is not answered any more: less is left of its budget than it costs",
+        FindingStatus.WARNING, "orders/large no longer runs: its remaining budget is less than its cost",
     )  # fmt: skip
     assert well[0] is FindingStatus.OK
 

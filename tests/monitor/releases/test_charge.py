@@ -46,7 +46,7 @@ def test_a_randomised_table_leaves_by_its_mechanism(desk: Desk, end: str) -> Non
     ("limits", "words", "said"),
     [
         ({"epsilon": 0.5}, {}, "costs epsilon 1; the release allows 0.5"),
-        ({"epsilon": 1}, {"drop": []}, "no epsilon holds: unchanged leave born, ill"),
+        ({"epsilon": 1}, {"drop": []}, "no epsilon is guaranteed: not randomised: born, ill"),
     ],
 )
 def test_what_costs_more_is_refused_before_it_is_charged(
@@ -90,7 +90,9 @@ def test_the_epsilon_of_a_person_is_that_of_all_rows(desk: Desk, rows: int, leav
     if leaves:
         assert desk.export(remedy="randomise").event.body["epsilon"] == "1"
         return
-    with pytest.raises(Stop, match="somebody has more rows than the 1 for which 'randomise' prices a person"):
+    with pytest.raises(
+        Stop, match="a person has more rows than the maximum of 1 for which 'randomise' prices a person"
+    ):
         desk.export(remedy="randomise")
     assert "out.parquet" not in desk.files()
 
@@ -149,16 +151,16 @@ def test_rows_of_whom_the_budget_protects_are_counted(desk: Desk) -> None:
     assert _spent(desk) == 10**9
     twice = people().assign(id=[f"p{number // 2}" for number in range(40)])
     desk.write(twice, limits={"epsilon": 1}, person_key="id", remedies=[RANDOMISE]).approve("randomise")
-    with pytest.raises(Stop, match="somebody has more rows than the 1"):
+    with pytest.raises(Stop, match="a person has more rows than the maximum of 1"):
         desk.export("out2.csv", remedy="randomise")
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"adjacency": "add-remove"}, "tells how many rows there are"),
-        ({"unit": "id", "rows_per_unit": 3}, "up to 3 rows by the budget, and 'randomise' prices 1"),
-        ({"unit": "id"}, "protects each id, of which answers count so many rows and no more"),
+        ({"adjacency": "add-remove"}, "reveals the number of rows"),
+        ({"unit": "id", "rows_per_unit": 3}, "up to 3 rows by the budget, and 'randomise' assumes 1"),
+        ({"unit": "id"}, "limits the rows per id"),
     ],
 )
 def test_a_budget_of_another_unit_is_not_charged(desk: Desk, more: dict[str, Any], said: str) -> None:
@@ -184,7 +186,7 @@ def test_answers_leave_as_a_table_and_are_charged(desk: Desk) -> None:
 
 
 def test_records_are_not_compared_with_what_has_no_records(desk: Desk) -> None:
-    """A randomised table before does not hold an export of records, with or without a person key."""
+    """A randomised table before failed an export of records, with or without a person key."""
     desk.write(limits={"epsilon": 1, "k": 5}, remedies=[RANDOMISE]).approve("randomise")
     desk.export("noise.csv", remedy="randomise")
     desk.approve()

@@ -83,7 +83,7 @@ def test_a_sample_is_said_to_be_one(desk: Desk, monkeypatch: pytest.MonkeyPatch)
     found = _compared(desk, sample=30)
     assert (found.rows, found.rows_of_table, _named(found)["as-it-is"].records) == (30, 40, 30)
     whole = _compared(desk, sample=36)  # of four groups of ten; what is not in it may be alone
-    assert (whole.recommended, whole.reason) == ("as-it-is", "the sample keeps every limit as it is")
+    assert (whole.recommended, whole.reason) == ("as-it-is", "the sample meets every limit untreated")
     monkeypatch.setattr(compare_module, "MOST_ROWS", 25)
     assert (_compared(desk).rows, _compared(desk, sample=100).rows) == (25, 40)
 

@@ -15,14 +15,14 @@ from tests.monitor.releases.desk import COLUMNS, Desk
         ({"remedies": [{"remedy": "suppress"}, {"remedy": "generalise", "supress": 0.1}]}, "supress: Extra inputs"),
         (
             {"remedies": [{"remedy": "suppress", "columns": ["bron"]}]},
-            "column 'bron' is not one that the release lets out",
+            "column 'bron' is not exported by the release",
         ),
-        ({"remedies": [{"remedy": "suppress", "drop": ["id"]}]}, "which does not leave anyhow"),
+        ({"remedies": [{"remedy": "suppress", "drop": ["id"]}]}, "which is not exported"),
         ({"remedies": [{"remedy": "generalise", "levels": {"town": 1}}]}, "a column that is not in 'columns': town"),
         ({"remedies": [{"remedy": "generalise", "hierarchies": "nowhere/"}]}, "nowhere"),
         (
             {"remedies": [{"remedy": "randomise", "columns": ["sex"], "epsilon": 1}]},
-            "does not say which values sex can have",
+            "is missing the values of sex",
         ),
         ({"remedies": [{"remedy": "answers", "statistic": "count", "epsilon": 1}]}, "noisy answers need a budget"),
         ({"columns": {**COLUMNS, "town": "other"}}, "table 'people' has no column 'town'"),

@@ -45,7 +45,7 @@ def test_another_hierarchy_in_the_same_file_is_another_remedy(desk: Desk, where:
     given = desk.export("first.csv", remedy="generalise")
     assert given.event.body["rows"] == 40
     path.write_text(_years("born in the sixties"), encoding="utf-8")
-    with pytest.raises(Stop, match="is declared otherwise than when it was approved"):
+    with pytest.raises(Stop, match="has changed since the approval"):
         desk.export("second.csv", remedy="generalise")
     assert _is_held(desk)
     assert "second.csv" not in desk.files()
@@ -72,7 +72,7 @@ def test_a_hierarchy_that_changes_during_the_export_counts(desk: Desk, monkeypat
         return write(*words)  # type: ignore[arg-type] # as it was called
 
     monkeypatch.setattr(export_module, "write_treated", writes_and_changes)
-    with pytest.raises(Stop, match="is declared otherwise"):
+    with pytest.raises(Stop, match="has changed since the approval"):
         desk.export(remedy="generalise")
     assert "out.parquet" not in desk.files()
 
@@ -81,13 +81,13 @@ def test_a_hierarchy_that_is_gone_gives_nothing_out(desk: Desk) -> None:
     """Without the file, the column would be generalised as if nobody had declared anything."""
     path = _write(desk, "remedy")
     path.unlink()
-    with pytest.raises(Stop, match="is declared otherwise"):
+    with pytest.raises(Stop, match="has changed since the approval"):
         desk.export(remedy="generalise")
     assert "out.parquet" not in desk.files()
 
 
 def test_another_domain_in_the_budget_is_another_remedy(desk: Desk) -> None:
-    """A randomised table takes its domain from there; the total is none of the remedy."""
+    """A randomised table takes its domain from there; the total is not one of the remedy."""
     budget: dict[str, Any] = {"total": 2, "adjacency": "substitute", "domain": {"sex": {"values": ["F", "M"]}}}
     recipe = {"remedy": "randomise", "columns": ["sex"], "drop": "rest", "epsilon": 1}
     desk.more = {"budgets": {"people": budget}}

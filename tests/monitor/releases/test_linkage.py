@@ -22,7 +22,7 @@ def test_who_is_alike_in_all_rows_needs_several_illnesses(desk: Desk, key: dict[
     """Each group has two illnesses, but those who are in both groups have one."""
     desk.write(_of_two(), limits={"k": 5, "l": 2}, re_release="warn", **key)
     desk.given_out("rows.parquet")
-    with pytest.raises(Stop, match="rows that a pseudonym links tell too much: 1 of 2 values of ill in a group"):
+    with pytest.raises(Stop, match="rows linked by a pseudonym violate l-diversity: 1 of 2 values of ill in a class"):
         desk.given_out(pseudonyms=["id"])
     assert "out.parquet" not in desk.files()
 
@@ -31,7 +31,7 @@ def test_who_is_alike_in_all_rows_is_close_to_all(desk: Desk) -> None:
     """By the same groups, the distance is not a quarter but a half."""
     desk.write(_of_two(), limits={"k": 5, "t": 0.4}, person_key="id", re_release="warn")
     desk.given_out("rows.csv")
-    with pytest.raises(Stop, match=r"rows that a pseudonym links tell too much: a group is 0\.5 away in ill"):
+    with pytest.raises(Stop, match=r"rows linked by a pseudonym violate t-closeness: a class is 0\.5 away in ill"):
         desk.given_out("out.csv", pseudonyms=["id"])
     assert desk.given_out("out.csv", pseudonyms=["id"], limits={"k": 5, "t": 0.5}).event.body["rows"] == 24
 
@@ -41,7 +41,7 @@ def test_a_pseudonym_links_rows_without_a_person_key_too(desk: Desk) -> None:
     frame = people(80).assign(id=[f"p{number // 2}" for number in range(80)])
     frame.loc[79, "born"] = 1961
     desk.write(frame)
-    with pytest.raises(Stop, match="1 person is alike with fewer than 4 others"):
+    with pytest.raises(Stop, match="1 person is in a group with fewer than 4 others"):
         desk.given_out(pseudonyms=["id"])
     desk.write(frame.assign(id=frame["id"].where(frame.index < 40)))
     reached: Any = desk.given_out(pseudonyms=["id"]).event.body["reached"]
@@ -59,7 +59,7 @@ def test_linked_rows_are_compared_together(desk: Desk) -> None:
     desk.write(frames[0], limits={"k": 3}, person_key="id", pseudonyms=["id"]).approve()
     desk.export("first.parquet")
     desk.write(frames[1], limits={"k": 4}).approve()
-    with pytest.raises(Stop, match="it leaves 6 persons in small groups"):
+    with pytest.raises(Stop, match="it leaves 6 persons in groups below the limit"):
         desk.export("second.parquet")
 
 

@@ -193,7 +193,7 @@ def test_closeness_is_judged_by_the_table_that_was_given_too(desk: Desk, end: st
         desk, pd.concat([frame, lonely]), limits={"k": 4, "t": 0.2}, remedies=[{"remedy": "suppress", "t": {}}]
     )
     assert not _given_out(case, "suppress", desk.folder / f"out.{end}")
-    with pytest.raises(Stop, match=r"a group is 0\.5 away from the table that was given in ill; 0\.2 is allowed"):
+    with pytest.raises(Stop, match=r"a group is 0\.5 away from the input in ill; 0\.2 is allowed"):
         _prove(case, "suppress", desk.folder / f"out.{end}")
     case = _desk(
         desk, pd.concat([frame, lonely]), limits={"k": 4, "t": 0.5}, remedies=[{"remedy": "suppress", "t": {}}]

@@ -131,7 +131,7 @@ def test_nobody_in_both_is_said(twice: Desk) -> None:
     assert [(one["persons_in_both"], one["persons_exposed"]) for one in earlier] == [(0, 0)] * 2
     nobody = [note for note in found.notes if note.startswith("together with export")]
     assert len(nobody) == 2
-    assert all("nobody is in both, unless the person key is written otherwise" in note for note in nobody)
+    assert all("nobody is in both, unless the person key has a different format" in note for note in nobody)
 
 
 def test_other_groups_of_the_same_people_are_refused(twice: Desk) -> None:
@@ -145,7 +145,7 @@ def test_other_groups_of_the_same_people_are_refused(twice: Desk) -> None:
     twice.more = {"releases": {"other": wide}}
     twice.write(frame)
     twice.approve(name="other")
-    with pytest.raises(Stop, match=f"it leaves {expected} persons in small groups"):
+    with pytest.raises(Stop, match=f"it leaves {expected} persons in groups below the limit"):
         twice.export("second.parquet", name="other")
     wide["re_release"] = "warn"
     twice.write()
@@ -196,7 +196,7 @@ def test_a_name_is_of_the_same_table_where_it_lives_in_the_same_place(
 def test_who_is_in_one_export_only_is_singled_out(twice: Desk) -> None:
     """Somebody new is what the second has more than the first."""
     twice.write(people(82)).approve()
-    with pytest.raises(Stop, match="its difference singles out 2 persons who are in one of them only"):
+    with pytest.raises(Stop, match="the difference identifies 2 persons who are in only one of them"):
         twice.export("second.parquet")
     twice.write(re_release="warn").approve()
     found = twice.export("second.parquet")
@@ -216,7 +216,7 @@ def test_groups_are_by_all_quasi_identifiers(desk: Desk) -> None:
     desk.approve("first")
     desk.export("first.parquet", remedy="first")
     desk.approve("other")
-    with pytest.raises(Stop, match="it leaves 40 persons in small groups; k is 6"):
+    with pytest.raises(Stop, match="it leaves 40 persons in groups below the limit; k is 6"):
         desk.export("second.parquet", remedy="other")
 
 
@@ -235,12 +235,12 @@ def test_three_exports_are_compared_together(desk: Desk) -> None:
         desk.approve(name)
         desk.export(f"{name}.parquet", remedy=name)
     desk.approve("c")
-    with pytest.raises(Stop, match="together with all earlier exports it leaves 40 persons in small groups; k is 10"):
+    with pytest.raises(Stop, match="combined with all earlier exports, 40 persons in small groups; k is 10"):
         desk.export("c.parquet", remedy="c")
     desk.write(re_release="warn").approve("c")
     found = desk.export("c.parquet", remedy="c")
     assert found.event.body["exposed_by_all"] == 40
-    assert found.notes[:-1] == ["together with all earlier exports it leaves 40 persons in small groups; k is 10"]
+    assert found.notes[:-1] == ["combined with all earlier exports, 40 persons in small groups; k is 10"]
     assert "it has a sensitive column and no limit on l or t" in found.notes[-1]
 
 
@@ -320,7 +320,7 @@ def test_joined_groups_stay_close_to_the_table(desk: Desk) -> None:
     desk.write(**_two_views(_crossed(), limits={"k": 10, "t": 0.6})).approve("by_a")
     desk.export("a.parquet", remedy="by_a")
     desk.approve("by_b")
-    with pytest.raises(Stop, match=r"a joined group is 0\.75 away from the table in ill; 0\.6 was promised"):
+    with pytest.raises(Stop, match=r"a joint class is 0\.75 away from the table in ill; 0\.6 is the limit"):
         desk.export("b.parquet", remedy="by_b")
 
 
@@ -335,7 +335,7 @@ def test_the_largest_k_that_was_promised_holds_over_all_exports(desk: Desk) -> N
     desk.write(frame, columns=words, person_key="id", remedies=recipes, limits={"k": 10}).approve("by_born")
     desk.export("first.parquet", remedy="by_born")
     desk.write(limits={"k": 2}).approve("by_part")
-    with pytest.raises(Stop, match="it leaves 80 persons in small groups; k is 10"):
+    with pytest.raises(Stop, match="it leaves 80 persons in groups below the limit; k is 10"):
         desk.export("second.parquet", remedy="by_part")
 
 
@@ -390,7 +390,7 @@ def test_a_column_has_one_classification_over_all_exports(desk: Desk) -> None:
     desk.write(people(80), columns=loose, person_key="id").approve()
     desk.export("first.parquet")
     desk.write(columns=COLUMNS).approve()
-    with pytest.raises(Stop, match="sex left with an earlier export of the table as another class of column"):
+    with pytest.raises(Stop, match="sex was published in an earlier export with another classification"):
         desk.export("second.parquet")
 
 
@@ -411,7 +411,9 @@ def test_without_a_person_key_the_second_export_is_held(desk: Desk) -> None:
     """It cannot be checked; the first one says so."""
     desk.approve()
     assert "cannot be compared" in desk.export("first.parquet").notes[0]
-    with pytest.raises(Stop, match=r"was exported once before, and without 'person_key' it cannot be checked"):
+    with pytest.raises(
+        Stop, match=r"was exported once before, and without 'person_key' their joint exposure cannot be checked"
+    ):
         desk.export("second.parquet")
     with desk.decisions() as decisions:
         assert decisions.standing().decision is ReleaseDecision.HELD

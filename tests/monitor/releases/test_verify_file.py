@@ -57,7 +57,7 @@ def test_a_changed_file_is_not_what_was_exported(desk: Desk, name: str) -> None:
     (desk.folder / name).write_text(text.replace("gout", "flu", 1), encoding="utf-8")
     verification = _verified(desk, name)
     assert not verification.is_verified
-    expected = "has another content" if name == "out.csv" else "none of the exports on record (1) has the content"
+    expected = "has different content" if name == "out.csv" else "no recorded export (1) has the content"
     assert expected in verification.problems[0]
 
 

@@ -125,7 +125,7 @@ def rows() -> tuple[IncidentLine, ...]:
             45,
             "sales.orders",
             Message(
-                "the newest row is {age:duration} old, at most {limit:duration} allowed",
+                "the newest row is {age:duration} old, limit {limit:duration}",
                 {"age": timedelta(hours=5, minutes=12), "limit": timedelta(hours=2)},
             ),
             severity=Severity.CRITICAL,
@@ -222,7 +222,7 @@ def report(**more: Any) -> WeeklyReport:
             BlindSpot(
                 "finance.ledger",
                 60 * MINUTE,
-                (Message("the query took too long"), Message("the check does not fit the table")),
+                (Message("the query timed out"), Message("the check is not applicable to the table")),
             ),
         ),
         blind_more=0,

@@ -330,12 +330,12 @@ def test_before_monitoring():
 def test_nothing_watched_yet():
     """A week before the first check has no figures, says since when there are some, and shows no day as a good one."""
     later = build((), since=400, now=at(500), results={})
-    assert str(later.headline).startswith("Nothing was watched yet: the first check ran on ")
+    assert str(later.headline).startswith("Monitoring had not started: the first check ran on ")
     assert (later.figures.week, later.figures.before, later.change) == (None, None, None)
     assert {bar.undetected_us for bar in later.days} == {None}
     assert later.trend[-1].why == NOT_WATCHED
     never = build((), since=None, results={})
-    assert str(never.headline) == "Nothing was watched yet: no check has ever run."
+    assert str(never.headline) == "Monitoring has not started: no check has run yet."
     assert never.figures.week is None
 
 
@@ -355,7 +355,7 @@ def test_reported_before_anything_was_watched():
 def test_watched_in_part():
     """In the week in which watching began the headline says since when, and the days before are unknown."""
     report = build((), since=60)
-    assert str(report.headline).startswith("No data downtime since watching began on ")
+    assert str(report.headline).startswith("No data downtime since monitoring started on ")
     assert [bar.undetected_us is None for bar in report.days] == [True, True, False, False, False, False, False]
     assert report.figures.week is not None
     assert (report.coverage.begun, report.coverage.from_start) == (True, False)
@@ -374,7 +374,7 @@ def test_tables_watched_later():
 def test_nothing_evaluated():
     """A week in which checks ran and none could be evaluated has no figures either."""
     report = build(SIX[5:], results={Status.UNKNOWN: 4})
-    assert "Nothing could be evaluated" in str(report.headline)
+    assert "No check could be evaluated" in str(report.headline)
     assert (report.figures.week, report.change) == (None, None)
     assert report.figures.before is not None
     assert {(bar.undetected_us, bar.repair_us) for bar in report.days} == {(None, None)}
@@ -390,11 +390,11 @@ def test_nothing_evaluated_but_a_report():
 
 
 def test_after_a_week_of_which_nothing_is_known():
-    """A week compares with no week in which nothing could be evaluated, and its sentence says so."""
+    """A week compares with no week in which could not be evaluated, and its sentence says so."""
     blind = {"blind_weeks": frozenset({WEEK.back(1).monday})}
     quiet, down = build((), **blind), build(SIX[:2], **blind)
-    assert str(quiet.headline) == "No data downtime this week; nothing is known of last week."
-    assert str(down.headline).endswith(" this week; nothing is known of last week.")
+    assert str(quiet.headline) == "No data downtime this week; last week is unknown."
+    assert str(down.headline).endswith(" this week; last week is unknown.")
     for report in (quiet, down):
         assert (report.figures.before, report.change) == (None, None)
         assert report.figures.median is not None  # of the three weeks before
@@ -412,7 +412,7 @@ def test_days_that_nobody_saw():
 def test_only_false_alarms_and_nothing_evaluated():
     """Incidents that do not count make no week known."""
     report = build(SIX[4:5], results={Status.UNKNOWN: 1})
-    assert "Nothing could be evaluated" in str(report.headline)
+    assert "No check could be evaluated" in str(report.headline)
     assert (report.figures.week, report.method.excluded[0].n) == (None, 1)
 
 
@@ -420,7 +420,7 @@ def test_incidents_no_longer_kept():
     """A week older than incidents are kept is not called a good one; an incident that is still there counts."""
     kept = {"storage": {"keep_incidents": "10d"}}
     gone = build((), config=kept, now=at(168 + 240))
-    assert str(gone.headline).startswith("Incidents of this week are no longer kept")
+    assert str(gone.headline).startswith("Incidents of this week are past retention")
     assert gone.figures.week is None
     assert [bar.why for bar in gone.trend] == [NOT_KEPT] * 12
     assert {bar.undetected_us for bar in gone.days} == {None}

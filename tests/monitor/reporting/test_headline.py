@@ -1,4 +1,4 @@
-"""The week in one sentence."""
+"""Summary."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -74,7 +74,7 @@ def test_forms():
     )
     assert (
         say(down(2, 9_000), None)
-        == "2 h of data downtime in one incident at a cost of ¥9,000 this week; nothing is known of last week."
+        == "2 h of data downtime in one incident at a cost of ¥9,000 this week; last week is unknown."
     )
     japanese = (
         "データダウンタイム2時間\uff08先週より50%減\uff09、インシデント1件\uff08同数\uff09、"
@@ -86,11 +86,11 @@ def test_forms():
 def test_quiet_weeks():
     """No downtime is said as such; the days before anything was watched are not called quiet."""
     assert say(down(0), down(0)) == "No data downtime this week."
-    assert say(down(0), None) == "No data downtime this week; nothing is known of last week."
-    assert say(down(0), None, voice=JAPANESE) == "今週はデータダウンタイムがありませんでした\uff08先週は不明\uff09。"
+    assert say(down(0), None) == "No data downtime this week; last week is unknown."
+    assert say(down(0), None, voice=JAPANESE) == "今週のデータダウンタイムはありませんでした\uff08先週は不明\uff09。"
     assert say(down(0), down(4)) == "No data downtime this week, after 4 h last week."
     since = datetime(2026, 11, 11, 9, 30, tzinfo=UTC)
-    assert say(down(0), None, since=since) == "No data downtime since watching began on Wed, Nov 11, 09:30."
+    assert say(down(0), None, since=since) == "No data downtime since monitoring started on Wed, Nov 11, 09:30."
     assert say(down(0), None, since=since, complete=False) == say(down(0), None, since=since)
     assert "2 h of data downtime" in say(down(2), None, since=since)
 
@@ -99,11 +99,11 @@ def test_unknown_weeks():
     """A week of which nobody knows is not called quiet, and its sentence says why nobody knows."""
     since = datetime(2026, 10, 5, 15, 10, tzinfo=UTC)
     tokyo = Localizer("en", "Asia/Tokyo")
-    nothing_yet = "Nothing was watched yet: the first check ran on Oct 6, 2026."
+    nothing_yet = "Monitoring had not started: the first check ran on Oct 6, 2026."
     assert unknown_week(NOT_WATCHED, since).render(tokyo) == nothing_yet
-    assert unknown_week(NOT_WATCHED, None).render(tokyo) == "Nothing was watched yet: no check has ever run."
-    assert unknown_week(NOT_KEPT, since).render(tokyo).startswith("Incidents of this week are no longer kept")
-    assert unknown_week(NOT_EVALUATED, since).render(tokyo).startswith("Nothing could be evaluated this week")
+    assert unknown_week(NOT_WATCHED, None).render(tokyo) == "Monitoring has not started: no check has run yet."
+    assert unknown_week(NOT_KEPT, since).render(tokyo).startswith("Incidents of this week are past retention")
+    assert unknown_week(NOT_EVALUATED, since).render(tokyo).startswith("No check could be evaluated this week")
     assert "2026年10月5日" in unknown_week(NOT_WATCHED, since).render(JAPANESE)
 
 

@@ -122,23 +122,23 @@ def test_the_record_tells_everything_that_was_kept():
     """Limits asked and reached, the method, columns, approver, expiry, hash, and every decision, the newest first."""
     said = page(record(), VOICES["en"]).text.replace("\N{EN DASH}", "-")
     for told in (
-        "records that are alike (k) ≥ 5 6",
+        "smallest equivalence class (k) ≥ 5 6",
         "highest probability of finding a record again ≤ 20% 17%",
-        "distinct sensitive values in each group (l) ≥ 2 3",
+        "distinct sensitive values per equivalence class (l) ≥ 2 3",
         "share of the population that is unique in it - -",
-        "epsilon: how much one row can change what comes out - 1",
+        "epsilon: bound on the influence of one row on the output - 1",
         "l pay: kind: distinct; l: 2",
-        "Columns left out name",
-        "id direct identifier replaced by a pseudonym of this release",
+        "Dropped columns name",
+        "id direct identifier replaced by a release-specific pseudonym",
         "age quasi-identifier treated 42%",
-        "390 · left out: 10",
+        "390 · suppressed: 10",
         "2026-11-16 09:12 · privacy-desk ticket 1",
         "2027-02-14 09:12",
         "ab" * 32,
         "no statement of law",
         "Not measured:",
         "first 345 0 2",
-        "All exports together leave in small groups: 1,234",
+        "Persons in groups below the limit across all exports: 1,234",
         "Cannot be compared: the release has no person key.",
     ):
         assert told in said, told
@@ -283,14 +283,14 @@ def test_ways_stand_side_by_side():
     for told in (
         "9,000 records",
         "a random sample of 400 records",
-        "mondrian loses least of what keeps every limit: 10% of the information",
+        "mondrian has the lowest information loss of the remedies that meet every limit: 10%",
         "1 as-it-is ○ refused 1 100% - - - 3 0.0% -",
         "2 mondrian ● keeps every limit 5 20% 2 - - 3 10% 1.5 s",
         "3 code - not tried - - - - - 3 - -",
         "4 randomise ● keeps every limit 1 30%",
         "mondrian: 7",
         "2 mondrian mondrian mondrian 1.6% infinite 1",
-        "cannot be asked: mondrian",
+        "query failed: mondrian",
         "tablewatch remedy mondrian",
         "--remedy mondrian --by WHO",
         "within the limit of 20%",
@@ -313,7 +313,7 @@ def test_what_was_randomised_is_not_on_the_axis_of_k():
 
 @pytest.mark.parametrize(
     ("recommended", "said"),
-    [(None, "No remedy keeps every limit"), ("as-it-is", "The table keeps every limit as it is")],
+    [(None, "No remedy meets every limit"), ("as-it-is", "The untreated table meets every limit")],
 )
 def test_the_headline_is_the_verdict(recommended, said):
     """Where nothing holds, or nothing is needed, the page says so first."""

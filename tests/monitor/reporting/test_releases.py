@@ -50,8 +50,8 @@ def state(*events, held_by=(), name="survey", after=None, digest="d"):
         (state(event()), "with generalise, by privacy-desk"),
         (state(event(), after=timedelta(days=60)), "with generalise, by privacy-desk, until Jan 11, 2027"),
         (state(event(), after=timedelta(days=3)), "the approval by privacy-desk has expired"),
-        (state(event(), digest="other"), "its configuration has changed since privacy-desk approved it"),
-        (state(), "every limit was evaluated, and holds"),
+        (state(event(), digest="other"), "the configuration has changed since the approval by privacy-desk"),
+        (state(), "all limits were evaluated and met"),
         (state(held_by=[HoldingCheck("people.k", "incident", AT, 7)]), "people.k (incident 7)"),
         (
             state(
@@ -62,11 +62,11 @@ def state(*events, held_by=(), name="survey", after=None, digest="d"):
         (state(held_by=[HoldingCheck(None, "incident", AT, 8, "a {list} leaked")]), "a {list} leaked (incident 8)"),
         (state(held_by=[HoldingCheck("people.k", "fail", AT)]), "people.k fails"),
         (state(held_by=[HoldingCheck("people.k", "not-yet-checked", None)]), "people.k has not run yet"),
-        (state(held_by=[HoldingCheck(None, "no-limits", None)]), "no limit is asked of it"),
+        (state(held_by=[HoldingCheck(None, "no-limits", None)]), "no limit is configured"),
         (state(held_by=[HoldingCheck("people.k", str(NOT_RUN), AT)]), "people.k: it was not run"),
         (
             state(held_by=[HoldingCheck("people.k", UnknownReason.TIMEOUT.value, AT)]),
-            "people.k: the query took too long",
+            "people.k: the query timed out",
         ),
         (state(held_by=[HoldingCheck("people.k", "eclipse", AT)]), "people.k: it could not be evaluated"),
     ],

@@ -106,11 +106,11 @@ def test_page_needs_nothing_else(report, voice):
     [
         "13 h 30 min of data downtime (31% less than last week) in 6 incidents (3 fewer), at a cost of ¥858,300",
         "Tables: 14, checks: 61, results: 20,496, of which 99% could be evaluated.",
-        "Without an owner: web.events.",
-        "Over all incidents, 64% of the downtime had passed before anyone knew of it.",
-        'Add a check on sales.orders that finds "amounts x100": incident 41 makes 70% of the cost',
+        "Tables without an owner: web.events.",
+        "Across all incidents, 64% of the downtime passed before detection.",
+        'Add a check on sales.orders that detects "amounts x100": incident 41 accounts for 70% of the cost',
         "And 23 more incidents.",
-        "Not counted: one incident that ended as expected, 10 h.",
+        "Not counted: one incident resolved as expected, 10 h.",
         "email: 1,204 of 26,115 rows are NULL (4.6%)",
         "\u22126 h 38 min",
     ],
@@ -133,10 +133,10 @@ def test_japanese():
 def test_chart_says_its_numbers():
     """A chart tells its numbers to those who cannot see it."""
     labels = [value for value in Outline(as_html(sample.report(), VOICES["en"])).values("aria-label") if value]
-    days = next(value for value in labels if value.startswith("Data downtime on each day.")).replace(
+    days = next(value for value in labels if value.startswith("Data downtime per day.")).replace(
         "\N{NO-BREAK SPACE}", " "
     )
-    assert "Wed, Nov 11: 6 h 18 min, of which 5 h 36 min until noticed" in days
+    assert "Wed, Nov 11: 6 h 18 min, of which 5 h 36 min before detection" in days
 
 
 def hostile_report():
@@ -249,7 +249,7 @@ def test_no_price_no_column(voice):
     for text in (as_html(unpriced, voice), as_markdown(unpriced, voice)):
         assert "¥" not in text
         assert "￥" not in text
-        assert voice.text("No hourly rate is configured, so downtime has no price here.") in text
+        assert voice.text("No hourly rate is configured, so the cost of downtime is not shown.") in text
 
 
 def test_nothing_to_compare_with(voice):
@@ -268,9 +268,9 @@ def test_onset_is_an_interval(voice):
     rows = [sample.row(1, "t", Message("x"), occurred_at=at, earliest=ends[0], latest=ends[1]) for at in moments]
     said = [onset_range(row) for row in rows]
     assert [str(one.text) for one in said if one] == [
-        "or later, until {latest:time}",
+        "or later, up to {latest:time}",
         "between {earliest:time} and {latest:time}",
-        "or earlier, from {earliest:time}",
+        "or as early as {earliest:time}",
     ]
     report = replace(sample.report(), incidents=IncidentList(tuple(rows), 0))
     for text in (as_html(report, voice), as_markdown(report, voice)):
@@ -281,8 +281,8 @@ def test_onset_is_an_interval(voice):
 def test_open_incident_goes_on():
     """In a week that is not over an open incident goes on; only after one that is over does it go on after it."""
     over, running = sample.report(), sample.report(as_of=sample.WEEK.start + timedelta(days=3))
-    assert "goes on after this week" in as_html(over, VOICES["en"])
-    assert "goes on after this week" not in as_html(running, VOICES["en"])
+    assert "continues after this week" in as_html(over, VOICES["en"])
+    assert "continues after this week" not in as_html(running, VOICES["en"])
     assert " · goes on" in as_html(running, VOICES["en"])
     assert "; goes on" in as_markdown(running, VOICES["en"])
 
@@ -306,8 +306,8 @@ def test_shares_follow_one_rule(part, english, japanese):
     assert VOICES["en"].format(part, "ratio") == PlainEnglish().format(part, "ratio") == english
     assert VOICES["ja"].format(part, "ratio") == japanese
     said = diagnosis_sentences(Diagnosis(Lever.REPAIR, 1 - part, 0, 1, None))[0]
-    assert said.render(VOICES["en"]).startswith(f"Repair faster: {english} of")
-    assert str(said).startswith(f"Repair faster: {english} of")
+    assert said.render(VOICES["en"]).startswith(f"Resolve faster: {english} of")
+    assert str(said).startswith(f"Resolve faster: {english} of")
     report = sample.report()
     tables = (report.tables[0], replace(report.tables[1], part=part))
     assert f"¥30,500 {english}" in Outline(as_html(replace(report, tables=tables), VOICES["en"])).text

@@ -101,16 +101,16 @@ SENTENCES: dict[str, Said] = {
             "推定損失額￥5,000\uff083.6倍\uff09",
         ),
     ),
-    "At least {low:hours}, at most {high:hours}: nobody saw the exact moment at which the data went bad.": Said(
+    "Between {low:hours} and {high:hours}: the exact start of the data problem is unknown.": Said(
         ("At least 20 min", "at most 50 min"), ("下限 20分", "上限 50分")
     ),
-    "Tables: {tables:count}, checks: {checks:count}. No check has ever run.": Said(
+    "Tables: {tables:count}, checks: {checks:count}. No check has run yet.": Said(
         ("Tables: 4", "checks: 9"), ("4", "9")
     ),
     "Tables: {tables:count}, checks: {checks:count}. The first check ran on {since:full_date}, after this week.": Said(
         ("Tables: 4", "checks: 9"), ("4", "9")
     ),
-    "Tables: {tables:count}, checks: {checks:count}. How often they ran is no longer kept.": Said(
+    "Tables: {tables:count}, checks: {checks:count}. The number of runs is past the retention period.": Said(
         ("Tables: 4", "checks: 9"), ("4", "9")
     ),
     "Tables: {tables:count}, checks: {checks:count}. No check ran this week.": Said(
@@ -118,56 +118,57 @@ SENTENCES: dict[str, Said] = {
     ),
     "Tables: {tables:count}, checks: {checks:count}, results: {results:count}, of which {share:ratio} could be "
     "evaluated.": Said(("Tables: 4", "checks: 9", "results: 60", "of which 25% could be evaluated"), ("4", "9", "60")),
-    "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. All that ran could be evaluated, but "
-    "{hours:hours} were not observed.": Said(
-        ("Tables: 4", "checks: 9", "results: 60", "40 min were not observed"), ("4", "9", "60", "40分")
+    "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. Every check that ran could be "
+    "evaluated, but {hours:hours} were not monitored.": Said(
+        ("Tables: 4", "checks: 9", "results: 60", "40 min were not monitored"), ("4", "9", "60", "40分")
     ),
     "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. Every check could be evaluated.": Said(
         ("Tables: 4", "checks: 9", "results: 60"), ("4", "9", "60")
     ),
-    "{found:count} of {n:count} incidents were reported by a person: no check looks there yet.": Said(
+    "{found:count} of {n:count} incidents were reported by people: no check covers them yet.": Said(
         ("3 of 7 incidents were reported by a person",), ("インシデント7件のうち3件は人が報告",)
     ),
-    "Not counted: {n:count} incidents that ended as {resolution}, {hours:hours}.": Said(
-        ("7 incidents that ended as expected, 40 min",), ("7件", "40分")
+    "Not counted: {n:count} incidents resolved as {resolution}, {hours:hours}.": Said(
+        ("7 incidents resolved as expected, 40 min",), ("7件", "40分")
     ),
-    "{day:day}: {hours:hours}, of which {undetected:hours} until noticed": Said(
+    "{day:day}: {hours:hours}, of which {undetected:hours} before detection": Said(
         ("Wed, Nov 11: 40 min", "of which 10 min until noticed"), ("40分", "検知まで10分")
     ),
     "{time:hours}, {cost:money}": Said(("30 min, ¥5,000",), ("30分", "￥5,000")),
-    "[{severity}] {place}: {n:count} incidents, {over:count} of them over": Said(
-        ("7 incidents", "2 of them over"), ("7件", "2件")
+    "[{severity}] {place}: {n:count} incidents, {over:count} of them resolved": Said(
+        ("7 incidents", "2 of them resolved"), ("7件", "2件")
     ),
-    "{whole:hours}: {ttd:hours} until noticed (TTD), {ttr:hours} until repaired (TTR)": Said(
-        ("30 min: ", "10 min until noticed (TTD)", "20 min until repaired (TTR)"),
+    "{whole:hours}: time to detection (TTD) {ttd:hours}, time to resolution (TTR) {ttr:hours}": Said(
+        ("30 min: ", "time to detection (TTD) 10 min", "time to resolution (TTR) 20 min"),
         ("30分", "検知まで 10分", "復旧まで 20分"),
     ),
     "{cost:money}; {rate:money} an hour": Said(("¥5,000; ", "¥80 an hour"), ("￥5,000", "1時間あたり ￥80")),
-    "Run {check} more often or tighten its limit: incident {id} makes {share:ratio} of {weight}, and {part:ratio} of "
-    "its time had passed before anyone knew of it.": Said(
-        ("incident 8 makes 25% of the cost", "60% of its time had passed"), ("損失額の25%", "その時間の60%")
+    "Run {check} more often or tighten its limit: incident {id} accounts for {share:ratio} of {weight}, and "
+    "{part:ratio} of its duration passed before detection.": Said(
+        ("incident 8 makes 25% of the cost", "60% of its duration passed"), ("損失額の25%", "その時間の60%")
     ),
-    "Shorten the repair of {table}: incident {id} makes {share:ratio} of {weight}, and {part:ratio} of its time came "
-    "after it was noticed.": Said(
-        ("incident 8 makes 25% of the cost", "60% of its time came after"), ("損失額の25%", "その時間の60%は検知した後")
+    "Reduce time to resolution on {table}: incident {id} accounts for {share:ratio} of {weight}, and {part:ratio} of "
+    "its duration came after detection.": Said(
+        ("incident 8 makes 25% of the cost", "60% of its duration came after"),
+        ("損失額の25%", "その時間の60%は検知した後"),
     ),
-    "Add checks on {table}: it makes {share:ratio} of {weight}, and a person reported {found:count} of its {n:count} "
-    "incidents.": Said(
+    "Add checks on {table}: it accounts for {share:ratio} of {weight}, and {found:count} of its {n:count} incidents "
+    "were reported by people.": Said(
         ("it makes 25% of the cost", "reported 3 of its 7 incidents"),
         ("損失額の25%", "インシデント7件のうち3件は人の報告"),
     ),
-    "Check {table} more often or with tighter limits: it makes {share:ratio} of {weight}, and {part:ratio} of its "
-    "downtime had passed before anyone knew of it.": Said(
-        ("it makes 25% of the cost", "60% of its downtime had passed"), ("損失額の25%", "そのダウンタイムの60%は誰も")
+    "Check {table} more often or with tighter limits: it accounts for {share:ratio} of {weight}, and {part:ratio} of "
+    "its downtime passed before detection.": Said(
+        ("it makes 25% of the cost", "60% of its downtime passed"), ("損失額の25%", "そのダウンタイムの60%は誰も")
     ),
-    "Shorten the repair of {table}: it makes {share:ratio} of {weight}, and {part:ratio} of its downtime came after it "
-    "was noticed.": Said(
+    "Reduce time to resolution on {table}: it accounts for {share:ratio} of {weight}, and {part:ratio} of its "
+    "downtime came after detection.": Said(
         ("it makes 25% of the cost", "60% of its downtime came after"),
         ("損失額の25%", "そのダウンタイムの60%は検知した後"),
     ),
-    "Whether noticing or repairing weighs more there depends on when the data really went bad, which nobody saw: "
-    "between {low:ratio} and {high:ratio} of its time had passed before anyone knew of it.": Said(
-        ("between 20% and 90% of its time",), ("20%から90%",)
+    "Whether detection or resolution took longer there depends on the actual start of the problem, which is unknown: "
+    "between {low:ratio} and {high:ratio} of its duration passed before detection.": Said(
+        ("between 20% and 90% of its duration",), ("20%から90%",)
     ),
 }
 

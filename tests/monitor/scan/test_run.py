@@ -298,7 +298,7 @@ def test_a_store_that_fails_in_the_middle_hides_nothing_that_was_found(shop):
         report = _look(shop, store)
         assert [result.outcome.status for result in report.results] == [Status.PASS, Status.PASS]
         assert report.exit_code == 3
-        assert "not all of this was remembered: " in report.problem
+        assert "not all results were stored: " in report.problem
         assert pass_as_json(report)["problem"] == report.problem
         shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 09:30')")
         assert _look(shop, store).exit_code == 1
@@ -332,7 +332,7 @@ def test_without_its_history_a_check_is_not_evaluated(compared):
             connection.execute("ALTER TABLE measurement RENAME TO away")
         (result,) = run_checks(compared.project(), select([], compared.project().config), store=store).results
         assert result.outcome.reason == "no-data"
-        assert str(result.outcome.message) == "its earlier measurements cannot be read: the store fails"
+        assert str(result.outcome.message) == "earlier measurements cannot be read: the store is failing"
 
 
 def test_what_was_found_is_shown_when_only_forgetting_fails(shop, monkeypatch):
@@ -341,7 +341,7 @@ def test_what_was_found_is_shown_when_only_forgetting_fails(shop, monkeypatch):
         monkeypatch.setattr(Store, "prune", mock.Mock(side_effect=StoreError("the disk is full")))
         report = _look(shop, store)
     assert [result.outcome.status for result in report.results] == [Status.PASS, Status.PASS]
-    assert report.problem == "all of this was remembered, but nothing old was forgotten: the disk is full"
+    assert report.problem == "results were stored, but old data was not deleted: the disk is full"
     assert report.exit_code == 3
 
 

@@ -21,8 +21,8 @@ def test_a_daemon_that_gives_signs_runs():
     """Its host, process, start and last sign are told, and what the table that waits longest waits for."""
     said = _said(_daemon(), waits_since=NOW - timedelta(minutes=3))
     assert said == [
-        "daemon on vm (pid 7): runs since 2026-11-18 09:00 UTC, last sign 5 s ago",
-        "the table that waits longest has waited for 3 min",
+        "daemon on vm (pid 7): running since 2026-11-18 09:00 UTC, last heartbeat 5 s ago",
+        "longest wait of a due table: 3 min",
     ]
 
 
@@ -30,17 +30,17 @@ def test_a_daemon_that_was_killed_is_silent_and_one_that_stopped_says_so():
     """Without a running one, the person is told how to start one."""
     said = _said(_daemon(heartbeat_at=NOW - timedelta(minutes=10)), _daemon(stopped_at=NOW - timedelta(minutes=2)))
     assert said == [
-        "daemon on vm (pid 7): was last heard of 10 min ago and did not say goodbye",
+        "daemon on vm (pid 7): sent its last heartbeat 10 min ago and did not shut down cleanly",
         "daemon on vm (pid 7): stopped 2 min ago",
-        "no daemon runs; start one with 'tablewatch run'",
+        "no daemon is running; start one with 'tablewatch run'",
     ]
 
 
 def test_a_daemon_that_holds_the_store_and_gives_no_sign_is_not_called_none(tmp_path):
-    """Whoever starts a second one would be refused, so that is not what is said."""
+    """Whoever starts a second one would be rejected, so that is not what is said."""
     holder = StoreHeld(tmp_path / "a.db.lock", pid=7, host="vm", since=NOW)
     said = _said(_daemon(heartbeat_at=NOW - timedelta(minutes=10)), holder=holder)
-    assert said[-1] == "process 7 on vm holds the store as its daemon, but gives no sign of life; see what it logs"
+    assert said[-1] == "process 7 on vm holds the daemon lock of the store but sends no heartbeat; see its log"
     unsaid = StoreHeld(tmp_path / "a.db.lock", pid=None, host=None, since=NOW)
     assert _said(holder=unsaid)[-1].startswith("a process holds the store")
 
@@ -51,8 +51,8 @@ def test_a_refused_configuration_and_a_quarantined_check_are_told():
     forgiven = Quarantine("orders.other", 2, None, NOW)
     said = _said(_daemon(config_error="tablewatch.yaml:3: no"), quarantines=[crashes, forgiven])
     assert said[1:] == [
-        "  refuses the changed configuration: tablewatch.yaml:3: no",
-        "orders.key rests until 2026-11-20 10:00 UTC: it ended its worker 5 times",
+        "  rejects the new configuration: tablewatch.yaml:3: no",
+        "orders.key is suspended until 2026-11-20 10:00 UTC: its worker process ended 5 times",
     ]
 
 
@@ -84,4 +84,4 @@ def test_many_daemons_that_were_killed_in_an_hour_are_counted():
     """A container that is killed each minute does not fill the page."""
     said = _said(_daemon(), *(_daemon(heartbeat_at=NOW - timedelta(minutes=minutes)) for minutes in range(2, 42)))
     assert len(said) == 5
-    assert said[-1] == "and 37 more in the last hour that did not say goodbye"
+    assert said[-1] == "and 37 more in the last hour that did not shut down cleanly"

@@ -262,7 +262,7 @@ def _alert(payload, past: Past, ttd: int, ttr: int) -> None:
         return voice.format(timedelta(minutes=count), "hours")
 
     def lengths(one: int, two: int) -> str:
-        return f"{length(one + two)}: {length(one)} until noticed (TTD), {length(two)} until repaired (TTR)"
+        return f"{length(one + two)}: time to detection (TTD) {length(one)}, time to resolution (TTR) {length(two)}"
 
     label = "Cost so far" if past.lasts else "Cost"
     assert facts[f"{label}{whole}"].partition(";")[0] == f"¥{1_000 * (ttd + ttr):,}"
@@ -272,7 +272,7 @@ def _alert(payload, past: Past, ttd: int, ttr: int) -> None:
         assert facts[f"Bad for{whole}"] == lengths(ttd, ttr)
         assert facts.get(f"Bad for{last}") == (lengths(*past.each[-1]) if several else facts[f"Bad for{whole}"])
     # every line that is about a time, a length or an amount states its scope
-    scoped = [name for name in facts if name.startswith(("Since", "Ended", "Bad for", "Cost", "Not counted"))]
+    scoped = [name for name in facts if name.startswith(("Since", "Ended", "Duration", "Cost", "Not counted"))]
     assert all(name.endswith((whole, last)) for name in scoped) or not several
 
 

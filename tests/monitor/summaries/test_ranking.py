@@ -126,8 +126,8 @@ def test_the_step_follows_from_the_figures(
 def test_uncertainty_is_the_second_sentence() -> None:
     """Where it depends on when the data went bad, the place is named first and the range second."""
     first, second = said(advice_on(incident(1, "orders", 10, 12, 20, slack=(10, 0))))
-    assert first == "Look at incident 1 on orders first: it makes 100% of the data downtime."
-    assert "between 20% and 60% of its time" in second
+    assert first == "Investigate incident 1 on orders first: it accounts for 100% of the data downtime."
+    assert "between 20% and 60% of its duration" in second
 
 
 @given(

@@ -1,4 +1,4 @@
-"""How standing statistics are: answered, not answered, out of budget; and for how many answers that lasts."""
+"""How scheduled queries are: answered, not answered, out of budget; and for how many answers that lasts."""
 
 from datetime import timedelta
 

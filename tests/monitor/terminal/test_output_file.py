@@ -205,4 +205,4 @@ def test_what_a_command_reads_is_not_what_it_writes(tmp_path: Path) -> None:
     (tmp_path / "values.txt").write_text("x")
     protected = NOTHING.reading(tmp_path / "hierarchies", None, str(tmp_path / "values.txt"))
     for name in ("hierarchies/age.csv", "hierarchies/new.csv", "values.txt"):
-        assert "a file that this command reads" in _refusal(tmp_path / name, protected)
+        assert "an input file of this command" in _refusal(tmp_path / name, protected)

@@ -46,7 +46,7 @@ def test_a_full_source_does_not_hold_up_the_others():
 
 
 def test_a_job_that_was_begun_is_the_first_again():
-    """What goes on, goes on before what has not begun."""
+    """What goes on, goes on before what has not started."""
     line = _line("x", "y", proven="xy")
     line.put_first(_task(7, "y"))
     line.put_first(_task(8, "y"))

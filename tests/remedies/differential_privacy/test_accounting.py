@@ -114,10 +114,10 @@ def test_the_sentence():
         "if one person's record were different, no answer would become more than 2.72 times as likely (rounded up); "
         "all answers so far about this table together: at most 20.09 times"
     )
-    assert sentence(0, 0) == "no answer has been given yet"
+    assert sentence(0, 0) == "no query has been answered yet"
     assert sentence(nano("0.0025"), nano("0.0025"), accounting=Accounting.ZCDP, delta=MILLIONTH, unit="a pair") == (
         "if a pair were different, no answer would become more than 1.46 times as likely (rounded up); "
-        "all answers so far about this table together: at most 1.46 times (but for a probability of 1e-06)"
+        "all answers so far about this table together: at most 1.46 times (except with probability 1e-06)"
     )
     entering = sentence(nano(1), nano(1), adjacency=Adjacency.ADD_REMOVE)
     assert entering.startswith("if one person's record were missing, or were added, no answer would become more than")

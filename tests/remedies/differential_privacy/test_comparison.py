@@ -188,7 +188,7 @@ def test_simulation_says_how_many_tables_it_saw() -> None:
     """As many as 20 million rows allow, or as asked for; its errors have ranks."""
     found = compare(COUNTS, [1], queries=[1], runs=3)
     assert (found.runs, found.rows, found.shape) == (3, ROWS, (2, 7))
-    assert found.label == "computed from the protected table, not a private release"
+    assert found.label == "computed from the protected table, not a privacy-preserving release"
     single = found.at[0].attribute_wise
     assert single.as_is.spearman is not None
     assert -1 <= single.as_is.spearman <= 1

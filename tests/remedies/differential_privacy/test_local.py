@@ -43,5 +43,5 @@ def test_one_value_is_reported_by_the_oracle_of_that_name():
 
 def test_an_unknown_oracle_is_refused_with_the_known_ones():
     """The message proposes the nearest name."""
-    with pytest.raises(Misfit, match=r"no oracle is called 'OEU'; did you mean 'OUE'\?.*GRR, SUE"):
+    with pytest.raises(Misfit, match=r"no oracle 'OEU'; did you mean 'OUE'\?.*GRR, SUE"):
         perturb(0, 3, epsilon=1, oracle="OEU")

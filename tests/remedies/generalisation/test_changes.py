@@ -61,5 +61,5 @@ def test_levels_have_names_without_values() -> None:
         spec = hierarchy_spec(declared)
         made = spec.build(values)
         names = [level_name(spec, made, level) for level in range(made.height + 1)]
-        assert (names[0], names[1], names[2], names[-1]) == ("as it is", first, second, "one label for all")
+        assert (names[0], names[1], names[2], names[-1]) == ("unchanged", first, second, "one label for all")
     assert level_name(None, made, 1) == "2 labels"

@@ -184,7 +184,7 @@ def test_what_the_budget_leaves_is_said():
 
 
 def test_nothing_holds():
-    """Where even the top does not hold, there is no node, and no height."""
+    """Where even the top failed, there is no node, and no height."""
     hierarchy = Hierarchy((("a", "b"),))
     found = incognito(pd.DataFrame({"q": ["a", "b"], "count": [1, 3]}), {"q": hierarchy}, 2)
     assert (len(found.nodes), found.least_height, found.complete) == (0, None, True)
@@ -206,7 +206,7 @@ FLAT = {"q": Hierarchy.of({"a": ["*"], "b": ["*"]})}
         (TWO.assign(count=[0, 2]), FLAT, 2, 0, Misfit, "no positive whole number"),
         (TWO.assign(count=[1.5, 2]), FLAT, 2, 0, Misfit, "no positive whole number"),
         (TWO.assign(q=["a", "z"]), FLAT, 2, 0, Misfit, "column 'q': 1 value has no path in the hierarchy"),
-        (TWO[:0], FLAT, 2, 0, Misfit, "the table has no rows"),
+        (TWO[:0], FLAT, 2, 0, Misfit, "the table is emptys"),
     ],
 )
 def test_bad_input(counts, named, k, limit, error, words):

@@ -122,9 +122,9 @@ def test_one_price_is_given(price: dict[str, Any]) -> None:
 def test_a_price_in_the_other_unit_is_refused() -> None:
     """A budget in rho is not charged in epsilon, nor the other way round."""
     declared = Declared.model_validate({"domain": DOMAIN})
-    with pytest.raises(Misfit, match="counts in rho"):
+    with pytest.raises(Misfit, match="accounted in rho"):
         statistic(statistic="count").check(Terms(declared, Accounting.ZCDP))
-    with pytest.raises(Misfit, match="counts in epsilon"):
+    with pytest.raises(Misfit, match="accounted in epsilon"):
         STATISTICS["count"].model_validate({"rho": "1"}).check(Terms(declared, Accounting.PURE))
 
 
