@@ -129,10 +129,7 @@ class Files(DuckdbSource):
             remedy = "declare csv.types or csv.null_values, or correct the file"
             return QueryFailed(f"source '{self.name}': '{file.path.name}', {place}: {text}; {remedy}")
         if row is not None and _TOO_LONG in error:
-            text = (
-                f"'{file.path.name}', row {row[1]}: longer than 2 MB; possibly an unclosed quote or missing line "
-                "endings"
-            )
+            text = f"'{file.path.name}', row {row[1]}: longer than 2 MB; a quote or line ending may be missing"
             return QueryFailed(f"source '{self.name}': {text}")
         csv_fault = find_fault(file.path, file.text, file.layout, self._check_time)
         return None if csv_fault is None else self._csv_fault(file.path, csv_fault)
@@ -342,9 +339,7 @@ def _by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
         )
     if spec.table is not None:
         if len({_kind(path.name) for path in found}) > 1:
-            raise Unreachable(
-                f"source '{spec.name}': table '{spec.table}' mixes CSV and Parquet; expected only one of them"
-            )
+            raise Unreachable(f"source '{spec.name}': table '{spec.table}' mixes CSV and Parquet; use only one of them")
         return {spec.table: found}
     tables: dict[str, Path] = {}
     paths: dict[str, Path] = {}  # DuckDB's names know no case

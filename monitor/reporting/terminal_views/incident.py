@@ -43,7 +43,7 @@ _METHODS: Final = {
     OccurrenceMethod.FRESHNESS_DEADLINE: "the first missed arrival",
     OccurrenceMethod.BAD_ROWS: "the load time of the first bad rows",
     OccurrenceMethod.FIRST_OBSERVATION: "first observed; it may have started earlier",
-    OccurrenceMethod.PERSON: "a person's word",
+    OccurrenceMethod.PERSON: "reported by a person",
 }
 
 _TIMES: Final = frozenset({"occurred", "detected", "resolved"})
