@@ -154,7 +154,7 @@ class CheckParameters(BaseModel):
         None, description="Name of the check within its table; by default the type with hyphens."
     )
     severity: Severity = Field(Severity.ERROR, description="Severity of a failure.")
-    why: str | None = Field(None, description="Why it matters, shown to whoever handles the incident.")
+    why: str | None = Field(None, description="Why it matters, shown to the person handling the incident.")
     runbook: str | None = Field(None, description="URL or path of the runbook.")
     where: str | None = Field(
         None, description="A boolean SQL expression over the table's own columns, in the source's dialect."

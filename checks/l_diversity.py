@@ -1,4 +1,4 @@
-"""Every group of records that are alike has several sensitive values: who finds a group does not learn one."""
+"""Every equivalence class has several sensitive values: who finds a group does not learn one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -49,7 +49,7 @@ _UNIFORM: Final[Mapping[Variant, Message]] = {
 
 
 class LDiversityCheck(CheckParameters):
-    """Every group of records that are alike in the quasi-identifiers is diverse in its sensitive values."""
+    """Every equivalence class is diverse in its sensitive values."""
 
     summary: ClassVar[str] = "Every equivalence class has at least l distinct sensitive values (l-diversity)."
     limits: ClassVar[frozenset[str]] = frozenset({"l", "c"})

@@ -86,7 +86,7 @@ def _as_texts(value: object) -> object:
 
 
 class TClosenessCheck(CheckParameters):
-    """No group of records that are alike in the quasi-identifiers says much that the table does not say."""
+    """In every equivalence class, sensitive values are distributed as in the whole table."""
 
     summary: ClassVar[str] = (
         "In every equivalence class, sensitive values are distributed as in the table (t-closeness)."

@@ -50,15 +50,15 @@ class Form(StrEnum):
 class Code(RemedyParameters):
     """Top and bottom coding of numbers. What lies in between is kept as it is, and so is NULL."""
 
-    summary: ClassVar[str] = "Numbers beyond a bound become the bound, so that extremes do not stand out."
+    summary: ClassVar[str] = "Numbers beyond a bound are replaced by the bound (top and bottom coding)."
     treats: ClassVar[frozenset[str]] = frozenset({"k_anonymity", "population_uniqueness", "reidentification_by_subset"})
 
     type: Literal["code"] = "code"
     top: Mapping[ColumnName, _Bound] = Field(
-        default_factory=dict, description="Column: this number and all above become one, `80` or `>=80`."
+        default_factory=dict, description="Top code by column: this number and all above are merged, `80` or `>=80`."
     )
     bottom: Mapping[ColumnName, _Bound] = Field(
-        default_factory=dict, description="Column: all numbers below this one become one, `20` or `<20`."
+        default_factory=dict, description="Bottom code by column: all numbers below are merged, `20` or `<20`."
     )
     form: Form = Field(
         Form.NUMBER, alias="as", description="`number`: the bound itself, in the column's type; `label`: a text."

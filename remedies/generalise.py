@@ -41,7 +41,9 @@ class SearchMethod(StrEnum):
 class Generalise(Recodes):
     """Generalisation of named columns, each along a hierarchy."""
 
-    summary: ClassVar[str] = "Values become broader ones, level by level, until k records or more are alike."
+    summary: ClassVar[str] = (
+        "Values are generalised level by level until every equivalence class has k records or more."
+    )
     treats: ClassVar[frozenset[str]] = frozenset(
         {"k_anonymity", "l_diversity", "population_uniqueness", "reidentification_by_subset", "t_closeness"}
     )
@@ -49,15 +51,15 @@ class Generalise(Recodes):
     type: Literal["generalise"] = "generalise"
     hierarchies: Mapping[ColumnName, Declared] = Field(
         default_factory=dict,
-        description="What becomes of each column's values, level by level; numbers need none with `mondrian`.",
+        description="Generalisation hierarchy by column; numbers need none with `mondrian`.",
     )
-    suppress: Share = Field(0.0, description="Share of the rows that may be left out instead, such as `2%`.")
-    by: By = Field(By.LOSS, description="What `incognito` makes as small as it can be.")
-    search: SearchMethod = Field(SearchMethod.INCOGNITO, description="How levels are found.")
+    suppress: Share = Field(0.0, description="Maximum share of rows that may be suppressed, such as `2%`.")
+    by: By = Field(By.LOSS, description="Measure that `incognito` minimises.")
+    search: SearchMethod = Field(SearchMethod.INCOGNITO, description="Search method for levels.")
     levels: Mapping[ColumnName, Annotated[int, Ge(0)]] | None = Field(
-        None, description="Instead of a search: the level of each column, 0 where none is named."
+        None, description="Fixed levels instead of a search; 0 for columns not named."
     )
-    budget: PositiveDuration | None = Field(None, description="For how long `incognito` may look for the best.")
+    budget: PositiveDuration | None = Field(None, description="Time limit of `incognito`.")
 
     @model_validator(mode="after")
     def _names_are_columns(self) -> Self:
@@ -86,7 +88,7 @@ class Generalise(Recodes):
             what = f"'{self.search}' does not go by that"
         strange = sorted(name for name in parts & without if getattr(self, name) not in (None, 0.0))
         if strange:
-            raise ValueError(f"{what}: leave out {', '.join(strange)}")
+            raise ValueError(f"{what}: remove {', '.join(strange)}")
         return self
 
     def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, HierarchyFault]]:
@@ -165,8 +167,8 @@ class Generalise(Recodes):
                 break
             if self.levels is not None:
                 raise Refused(
-                    "at these levels groups would be left out for their sensitive values, and with the others that "
-                    f"hide why they are missing more than the {most:,} records that may be suppressed; choose higher "
+                    "at these levels classes suppressed for their sensitive values, and the random ones that conceal "
+                    f"the reason, would exceed the {most:,} records that may be suppressed; choose higher "
                     "levels, or allow more"
                 )
             recoding, found = self._chosen(frequencies, share, progress)

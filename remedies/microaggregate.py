@@ -39,7 +39,9 @@ class GroupingMethod(StrEnum):
 class Microaggregate(RemedyParameters):
     """Microaggregation of named columns. Numbers and times need no more than their name; other columns have a kind."""
 
-    summary: ClassVar[str] = "Records are grouped by k or more; in the named columns each becomes its group's centroid."
+    summary: ClassVar[str] = (
+        "Records are grouped by k or more; in the named columns each value is replaced by its group's centroid."
+    )
     treats: ClassVar[frozenset[str]] = frozenset({"k_anonymity", "population_uniqueness", "reidentification_by_subset"})
 
     type: Literal["microaggregate"] = "microaggregate"
@@ -48,20 +50,22 @@ class Microaggregate(RemedyParameters):
     method: GroupingMethod = Field(GroupingMethod.BEST, description="How records are grouped.")
     ordinal: Mapping[str, tuple[str | int | float, ...]] = Field(
         default_factory=dict,
-        description="Columns of levels, each with these from the lowest to the highest, or [] for their own order.",
+        description="Ordinal columns with their levels from lowest to highest, or [] for natural order.",
     )
-    nominal: tuple[str, ...] = Field((), description="Columns of names that have no order.")
+    nominal: tuple[str, ...] = Field((), description="Nominal columns.")
     weights: Mapping[str, Annotated[float, Gt(0)]] = Field(
-        default_factory=dict, description="How often the squared distances of a column count; 1 where none is named."
+        default_factory=dict, description="Weight of a column's squared distances; 1 by default."
     )
-    seed: Annotated[int, Ge(0)] = Field(0, description="Dice of `best`, `fdh`; the same seed gives the same groups.")
-    budget: PositiveDuration | None = Field(None, description="For how long `best` may look for better groups.")
+    seed: Annotated[int, Ge(0)] = Field(
+        0, description="Random seed of `best`, `fdh`; the same seed gives the same groups."
+    )
+    budget: PositiveDuration | None = Field(None, description="Time budget of `best`.")
     sweeps: Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(1)] | None = Field(
-        None, description="How many sweeps `best` makes, as an earlier bill says them: replays its result exactly."
+        None, description="Number of sweeps of `best`, from an earlier report, to reproduce its result exactly."
     )
-    anchors: Annotated[int, Ge(1)] = Field(3, description="Anchors of `fdh`.")
-    divisor: Annotated[float, Gt(0)] = Field(3, description="By what `fdh` divides the radius around an anchor.")
-    gamma: Annotated[float, Ge(0)] = Field(0.2, description="How eagerly `vmdav` lets a group grow.")
+    anchors: Annotated[int, Ge(1)] = Field(3, description="Number of anchors of `fdh`.")
+    divisor: Annotated[float, Gt(0)] = Field(3, description="Divisor of the radius around an anchor, for `fdh`.")
+    gamma: Annotated[float, Ge(0)] = Field(0.2, description="Group growth factor gamma of `vmdav`.")
 
     @model_validator(mode="after")
     def _names_are_columns(self) -> Self:
@@ -94,7 +98,7 @@ class Microaggregate(RemedyParameters):
 
         if len(frame) < self.k:
             text = "1 record" if len(frame) == 1 else f"{len(frame)} records"
-            raise Misfit(f"{text} cannot hide among {self.k}; expected at least k records, or a smaller k")
+            raise Misfit(f"{text} cannot form a class of {self.k}; expected at least k records, or a smaller k")
         attributes = [self._read(frame, name) for name in self.columns]
         partition = self._partition(len(frame), progress)
         grouped = group_records(attributes, k=self.k, weights=self.weights, partition=partition)

@@ -46,22 +46,24 @@ Epsilon: TypeAlias = Annotated[
 class Randomise(RemedyParameters):
     """Randomisation of named columns over declared domains (PRAM), with an exact epsilon."""
 
-    summary: ClassVar[str] = "In the named columns, each value is kept with a probability, else drawn from its domain."
+    summary: ClassVar[str] = (
+        "In the named columns, each value is retained with a probability, otherwise redrawn from its domain."
+    )
     treats: ClassVar[frozenset[str]] = frozenset({"k_anonymity", "population_uniqueness", "reidentification_by_subset"})
 
     type: Literal["randomise"] = "randomise"
     domains: Annotated[Mapping[ColumnName, Annotated[tuple[Value, ...], MinLen(1)] | SteppedColumn], MinLen(1)] = Field(
-        description="Column: all values that it could have had, whether they occur or not; or a range of numbers."
+        description="Domain by column: all possible values, or a range of numbers."
     )
     others: Mapping[ColumnName, Value] = Field(
-        default_factory=dict, description="Column: the value of its domain that NULL and all others are taken for."
+        default_factory=dict, description="By column: value of the domain used for NULL and values outside it."
     )
-    epsilon: Epsilon | None = Field(None, description="What the table may cost a person: a decimal above 0.")
-    pk: Annotated[float, Gt(1)] | None = Field(None, description="Instead: the k of Pk-anonymity of each row.")
+    epsilon: Epsilon | None = Field(None, description="Epsilon of the table: a decimal above 0.")
+    pk: Annotated[float, Gt(1)] | None = Field(None, description="Alternative: the k of Pk-anonymity of each row.")
     retention: Probability | Mapping[ColumnName, Probability] | None = Field(
-        None, description="Instead: the probability with which a value is kept, for all columns or by column."
+        None, description="Alternative: retention probability, for all columns or by column."
     )
-    joint: bool = Field(default=False, description="All columns are kept or drawn anew together, as one combination.")
+    joint: bool = Field(default=False, description="All columns are retained or redrawn jointly, as one combination.")
     rows_per_unit: Annotated[int, Ge(1)] = Field(1, description="Maximum rows per person.")
 
     @model_validator(mode="after")
@@ -78,7 +80,7 @@ class Randomise(RemedyParameters):
             raise ValueError(f"a column that is not in 'domains' is named: {', '.join(strange)}")
         missing = sorted(set(self.domains) - set(by_column)) if by_column else []
         if missing:
-            raise ValueError(f"'retention' leaves out columns: {', '.join(missing)}")
+            raise ValueError(f"'retention' is missing columns: {', '.join(missing)}")
         for name, values in self.domains.items():
             CategoryDomain.read(name, values, self.others)
         return self

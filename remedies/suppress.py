@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 class Suppress(Recodes):
     """Suppression of whole records, or of cells of named columns."""
 
-    summary: ClassVar[str] = "Records that too few are alike with are left out, or as few of their cells as it takes."
+    summary: ClassVar[str] = "Records in classes below k are suppressed, entirely or in as few cells as possible."
     treats: ClassVar[frozenset[str]] = frozenset(
         {"k_anonymity", "l_diversity", "population_uniqueness", "reidentification_by_subset", "t_closeness"}
     )
 
     type: Literal["suppress"] = "suppress"
-    cells: bool = Field(default=False, description="Blank few cells of these records, and leave out only what is left.")
+    cells: bool = Field(default=False, description="Suppress single cells first, then the remaining records.")
     weights: Mapping[ColumnName, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
-        default_factory=dict, description="How much a cell of a column is worth with `cells`; 1 where none is named."
+        default_factory=dict, description="Weight of a column's cells with `cells`; 1 by default."
     )
 
     @model_validator(mode="after")

@@ -44,7 +44,7 @@ def backup(url: str, file: Path, *, force: bool = False) -> Backup:
     address = address_of(url)
     store = sqlite_file(address)
     if not store.exists():
-        raise StoreUnavailable(f"{store} is not there; there is nothing to copy")
+        raise StoreUnavailable(f"{store} does not exist; nothing to back up")
     _refuse_place(store, file, force=force)
     with draft_beside(file) as draft:
         with in_our_words(str(store)), full_disk_of(file):
@@ -62,7 +62,7 @@ def sqlite_file(address: Address) -> Path:
     """
     if address.file is None:
         raise StoreError(
-            f"the store {address.name} is on PostgreSQL; copy it with pg_dump --format=custom and bring it back with "
+            f"the store {address.name} is on PostgreSQL; copy it with pg_dump --format=custom and restore it with "
             "pg_restore, while no daemon runs"
         )
     return address.file.resolve()
@@ -75,7 +75,7 @@ def draft_beside(file: Path) -> Iterator[Path]:
         draft = make_draft(file)
     except OSError as error:
         raise StoreUnavailable(
-            f"{file} cannot be written ({error.strerror}); check the folder and its rights"
+            f"{file} cannot be written ({error.strerror}); check the folder and its permissions"
         ) from None
     try:
         yield draft
@@ -136,13 +136,13 @@ def verify(file: Path, *, name: str, copied: Mapping[str, int] | None = None) ->
         counts = _count_rows(connection)
         if REVISION_TABLE not in counts:
             refuse_foreign(set(counts), name)
-            raise StoreForeign(f"{name} is an empty database, and no copy of a store")
+            raise StoreForeign(f"{name} is an empty database, not a backup of a store")
         revision = str(connection.execute(f"SELECT version_num FROM {REVISION_TABLE}").fetchone()[0])  # noqa: S608 - our own constant
         refuse_newer(revision, name)
         sound = connection.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
         complete = connection.execute("PRAGMA foreign_key_check").fetchone() is None and copied in (None, counts)
         if not (sound and complete):
-            raise StoreCorrupt(f"{name} is damaged: a copy of it is not whole; nothing was changed")
+            raise StoreCorrupt(f"{name} is corrupt: its copy is incomplete; nothing was changed")
         project = connection.execute("SELECT name FROM project").fetchone()
     rows = sum(number for table, number in counts.items() if table in OUR_TABLES)
     return Backup(file, project and project[0], revision, file.stat().st_size, rows)
@@ -157,10 +157,10 @@ def _count_rows(connection: sqlite3.Connection) -> Mapping[str, int]:
 def _refuse_place(store: Path, file: Path, *, force: bool) -> None:
     """Refuse to write over the store, over what somebody else keeps, and beside a log that would be taken for ours."""
     if file.resolve() == store or (file.exists() and file.samefile(store)):
-        raise StoreError(f"{file} is the store itself; give the copy a place of its own")
+        raise StoreError(f"{file} is the store itself; choose another path for the backup")
     if file.exists() and not (force and file.is_file()):
         hint = "give another name, or --force to replace it" if file.is_file() else "give the name of a file"
-        raise StoreError(f"{file} is there already; {hint}")
+        raise StoreError(f"{file} already exists; {hint}")
     if file.exists():
         _refuse_foreign_file(file)
     if any(log.exists() for log in logs_of(file)):
@@ -200,8 +200,8 @@ def name_without_replacing(draft: Path, file: Path) -> None:
     try:
         file.hardlink_to(draft)
     except FileExistsError:
-        raise StoreError(f"{file} is there already; somebody else made it meanwhile") from None
+        raise StoreError(f"{file} already exists; it was created meanwhile") from None
     except OSError:  # a disk without links, such as a memory stick
         if file.exists():
-            raise StoreError(f"{file} is there already; somebody else made it meanwhile") from None
+            raise StoreError(f"{file} already exists; it was created meanwhile") from None
         draft.rename(file)

@@ -50,8 +50,8 @@ class StoreHeld(StoreError):
         place = "another process" if pid is None else f"process {pid}" if host is None else f"process {pid} on {host}"
         moment = since.isoformat(sep=" ", timespec="seconds").replace("+00:00", " UTC")
         super().__init__(
-            f"{str(lock).removesuffix('.lock')} is in use by the daemon that is {place}, since {moment}; stop that one "
-            "first, or give this project a store of its own"
+            f"{str(lock).removesuffix('.lock')} is in use by the daemon that is {place}, since {moment}; stop that "
+            "one first, or use a separate store for this project"
         )
         self.pid = pid
         self.host = host
@@ -79,7 +79,8 @@ class RowRefused(StoreError):
 
 
 BRING_BACK: Final = (
-    "bring a backup back with 'tablewatch restore FILE', which keeps this file too, or move it away to begin anew"
+    "restore a backup with 'tablewatch restore FILE', which keeps this file too, or move it away "
+    "to start with an empty store"
 )
 """What to do about a store that cannot be read."""
 
@@ -115,7 +116,7 @@ def translated(error: Exception, name: str) -> StoreError:
     if isinstance(error, exc.TimeoutError):
         return StoreBusy(f"{name} is busy: another thread of this process holds it; try again")
     if isinstance(cause, UnicodeDecodeError) or str(cause).startswith(_NO_TEXT):
-        return StoreCorrupt(f"{name} is damaged (text in it is none); it was left as it is; {BRING_BACK}")
+        return StoreCorrupt(f"{name} is corrupt (invalid text); it was not changed; {BRING_BACK}")
     if isinstance(cause, sqlite3.Error):
         return _from_sqlite(cause, name)
     return _from_postgres(cause, name)
@@ -128,10 +129,10 @@ def _from_sqlite(cause: sqlite3.Error, name: str) -> StoreError:
     if primary in _LOCKED:
         return StoreBusy(f"{name} is locked by another process; try again ({detail})")
     if primary in _DAMAGED:
-        return StoreCorrupt(f"{name} is damaged or no SQLite database ({detail}); it was left as it is; {BRING_BACK}")
+        return StoreCorrupt(f"{name} is corrupt or not an SQLite database ({detail}); it was not changed; {BRING_BACK}")
     if primary in _NO_ROOM:
         return StoreUnavailable(
-            f"{name} cannot be written: the disk is full or failing ({detail}); nothing of this step was kept"
+            f"{name} cannot be written: the disk is full or failing ({detail}); nothing of this transaction was stored"
         )
     if primary in _NO_ACCESS:
         return StoreUnavailable(

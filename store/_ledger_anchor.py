@@ -83,7 +83,7 @@ class AnchorFile:
             return _read(text)
         except (ValueError, TypeError, KeyError, ArithmeticError, Misfit):
             raise LedgerBroken(
-                f"{self.file}, the ledger's anchor, is damaged; nothing was charged; look at the ledger, move that "
+                f"{self.file}, the ledger's anchor, is corrupt; nothing was charged; verify the ledger, move that "
                 "file away and resume the ledger"
             ) from None
 
@@ -145,14 +145,14 @@ class AnchorFile:
 
     def _unwritable(self, error: OSError) -> StoreUnavailable:
         return StoreUnavailable(
-            f"{self.file}, the ledger's anchor, cannot be written ({error.strerror}); nothing is granted without it"
+            f"{self.file}, the ledger's anchor, cannot be written ({error.strerror}); queries are blocked without it"
         )
 
 
 def _two_ledgers(file: Path) -> str:
     return (
-        f"{file} vouches for an entry that is not in this ledger: another database is in its place, or an old backup "
-        "that others went on with; nothing is granted; verify the ledger, then resume it"
+        f"{file} confirms an entry that is not in this ledger: it is another database, or an old backup that was "
+        "used further; queries are blocked; verify the ledger, then resume it"
     )
 
 

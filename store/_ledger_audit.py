@@ -26,17 +26,17 @@ def disagreement(ledger: LedgerReader, anchor: Anchor | None) -> str | None:
         return "the anchor of the ledger is missing" if head.number else None
     if head.number < anchor.head.number:
         return (
-            f"the ledger ends at entry {head.number}, its anchor vouches for {anchor.head.number}: an old backup is in "
-            "its place"
+            f"the ledger ends at entry {head.number}, but its anchor confirms {anchor.head.number}: an old backup "
+            "was restored"
         )
     if ledger.hash_of(anchor.head.number) != anchor.head.hash:
         return (
-            f"entry {anchor.head.number} of the ledger is not the one that its anchor vouches for: another ledger is "
-            "in its place, or one that went on without the anchor"
+            f"entry {anchor.head.number} of the ledger does not match its anchor: it is another ledger, or one that "
+            "continued without the anchor"
         )
     spent = {(budget.budget.data_set, budget.budget.unit): budget.spent for budget in ledger.budgets()}
     if any(spent.get((budget.data_set, budget.unit), -1) < known for budget, known in anchor.spent):
-        return "less is spent of a budget than the anchor of the ledger knows"
+        return "a budget has less spent than its anchor recorded"
     return None
 
 
@@ -87,9 +87,9 @@ class _Walk:
         if entry.number != self.head.number + 1:
             self._find(entry, f"entries {self.head.number + 1} to {entry.number - 1} are missing")
         elif entry.previous != self.head.hash:
-            self._find(entry, "it does not follow the entry before it")
+            self._find(entry, "it breaks the hash chain")
         if not entry.is_whole:
-            self._find(entry, "it was changed: its hash is not that of what is in it")
+            self._find(entry, "it was changed: its hash does not match its content")
         self.head = entry.head
         problem = self._fold(entry.number, entry.fact)
         if problem is not None:
@@ -120,7 +120,7 @@ class _Walk:
         self.reserved[number] = fact.request
         content = (fact.budget, fact.nano, fact.body)
         same = self.charged.setdefault(fact.request, content) == content
-        return None if same else "it charges a request that asked something else before"
+        return None if same else "it charges a request id that was used for another query"
 
     def _answer(self, fact: LedgerFact) -> str | None:
         try:
@@ -150,4 +150,4 @@ class _Walk:
                 stored_budget.budget.total,
                 stored_budget.spent,
             ):
-                self.flaws.append(Flaw(number, "its budget is not what its entries amount to"))
+                self.flaws.append(Flaw(number, "its budget does not match its entries"))

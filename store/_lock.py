@@ -99,7 +99,7 @@ def _take(file: Path) -> int:
         number = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise StoreUnavailable(
-            f"{file} cannot be made ({error.strerror}); check the folder and its permissions"
+            f"{file} cannot be created ({error.strerror}); check the folder and its permissions"
         ) from None
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -96,7 +96,7 @@ def _make_file(address: Address, file: Path, patience: timedelta) -> None:
         draft = make_draft(file)
     except OSError as error:
         raise StoreUnavailable(
-            f"{file} cannot be made ({error.strerror}); check the folder and its permissions"
+            f"{file} cannot be created ({error.strerror}); check the folder and its permissions"
         ) from None
     try:
         migrate(Address(address.url.set(database=str(draft)), address.name, draft), to=_schema.HEAD, patience=patience)
@@ -104,7 +104,7 @@ def _make_file(address: Address, file: Path, patience: timedelta) -> None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise StoreUnavailable(f"{file} cannot be made ({error.strerror}); put the store on a local disk") from None
+        raise StoreUnavailable(f"{file} cannot be created ({error.strerror}); put the store on a local disk") from None
     finally:
         remove_draft(draft)
 
@@ -115,7 +115,7 @@ def _check_file(file: Path, *, whole: bool) -> None:
     ):  # to open and close it here would give up the locks of this process
         raise StoreUnavailable(f"{file} cannot be opened for writing; check its permissions, and that of its disk")
     if file.stat().st_size == 0:  # SQLite would take it for a new database, and remove the log beside it
-        raise StoreCorrupt(f"{file} is empty, which no store is; {BRING_BACK}")
+        raise StoreCorrupt(f"{file} is empty and not a store; {BRING_BACK}")
     with closing(_look_into(file, "ro")) as connection:  # to look at somebody else's database must not change it
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if REVISION_TABLE not in tables:
@@ -123,7 +123,7 @@ def _check_file(file: Path, *, whole: bool) -> None:
         (page,) = connection.execute("PRAGMA page_size").fetchone()
         log = Path(f"{file}-wal")
         if file.stat().st_size % page and not (log.exists() and log.stat().st_size):  # a log would hold the whole page
-            raise StoreCorrupt(f"{file} is damaged (its last page is cut off); it was left as it is; {BRING_BACK}")
+            raise StoreCorrupt(f"{file} is corrupt (truncated); it was not changed; {BRING_BACK}")
         if whole:
             _check_pages(file)
 
@@ -137,7 +137,7 @@ def _check_pages(file: Path) -> None:
     with closing(_look_into(file, "rw")) as connection:
         connection.execute("PRAGMA query_only = ON")
         if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise StoreCorrupt(f"{file} is damaged (quick_check failed); it was left as it is; {BRING_BACK}")
+            raise StoreCorrupt(f"{file} is corrupt (quick_check failed); it was not changed; {BRING_BACK}")
 
 
 def _look_into(file: Path, mode: str) -> sqlite3.Connection:

@@ -123,7 +123,7 @@ class ReleaseWriter(ReleaseReader):
         same = (_RELEASE.c.subject == subject, _RELEASE.c.name == release.name)
         known = self._connection.execute(select(_RELEASE.c.id, _RELEASE.c.is_whole).where(*same)).first()
         if known is not None and known.is_whole:
-            raise StoreConflict(f"a release named '{release.name}' is remembered already; give this one another name")
+            raise StoreConflict(f"a release named '{release.name}' is already recorded; use another name")
         if known is not None:  # left half written by a process that ended
             self._forget(known.id)
         pairs = release.pairs

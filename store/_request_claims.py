@@ -88,7 +88,8 @@ def _lock_file(file: Path) -> RequestClaim | None:
             number = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise StoreUnavailable(
-                f"{file} cannot be made ({error.strerror}); check the folder and its permissions; nothing was charged"
+                f"{file} cannot be created ({error.strerror}); check the folder and its permissions; nothing was "
+                "charged"
             ) from None
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -61,9 +61,9 @@ def restore(
     """
     store = sqlite_file(address_of(url))
     if not file.is_file():
-        raise StoreUnavailable(f"{file} is not there, or is no file; give the file that 'tablewatch backup' wrote")
+        raise StoreUnavailable(f"{file} does not exist or is not a file; give a file written by 'tablewatch backup'")
     if file.resolve() == store or (store.exists() and file.samefile(store)):
-        raise StoreError(f"{file} is the store itself; give the file that 'tablewatch backup' wrote")
+        raise StoreError(f"{file} is the store itself; give a file written by 'tablewatch backup'")
     with daemon_lock(url), draft_beside(store) as draft:  # the lock makes the folder, too
         found = _prepare(file, draft, project=project, patience=patience)
         path = _put_in_place(store, draft, now=now, patience=patience)

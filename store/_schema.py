@@ -93,7 +93,8 @@ def refuse_foreign(taken: set[str], name: str) -> None:
     if taken:
         text = ", ".join(sorted(taken)[:3])
         raise StoreForeign(
-            f"{name} is a database of something else (it has the tables {text}); give the store a place of its own"
+            f"{name} is a database of another application (it has the tables {text}); use a separate database for "
+            "the store"
         )
 
 
@@ -144,4 +145,4 @@ def _migrate(connection: Connection, name: str, *, to: str) -> None:
         with _ONE_AT_A_TIME:
             command.upgrade(config, to)
     except CommandError as error:
-        raise StoreError(f"{name} cannot be brought to revision {to}: {error}") from None
+        raise StoreError(f"{name} cannot be upgraded to revision {to}: {error}") from None

@@ -55,8 +55,8 @@ def _read(file: Path) -> bytes:
         key = b""
     if len(key) != _BYTES:
         raise StoreUnavailable(
-            f"{file} is no key of signatures (expected {_BYTES} bytes in hexadecimal digits); bring it back, or remove "
-            "it to have another one made: then all classes are counted anew, and earlier releases cannot be compared"
+            f"{file} is not a signature key (expected {_BYTES} bytes in hexadecimal digits); restore it, or remove "
+            "it to create a new one: then all classes are recounted, and earlier releases cannot be compared"
         )
     return key
 

@@ -87,7 +87,7 @@ class Store:
             yield WriteTransaction(connection)
             if connection.info[FAILED]:  # PostgreSQL would take everything back and call it a commit
                 raise StoreError(
-                    f"{self.name}: a statement failed and the failure was passed over; nothing of this step was kept"
+                    f"{self.name}: a statement failed earlier in this transaction; nothing of it was stored"
                 )
 
     def claim(self, project: str, *, adopt: bool = False) -> None:
@@ -109,8 +109,8 @@ class Store:
                     tx.name_project(project)
         if owner not in {None, project}:
             raise StoreForeign(
-                f"{self.name} is the store of project '{owner}', and this configuration is project '{project}'; give "
-                "it a store of its own (storage.url), or, if it was renamed, run 'tablewatch config adopt-store'"
+                f"{self.name} is the store of project '{owner}', and this configuration is project '{project}'; use "
+                "a separate store (storage.url), or, if the project was renamed, run 'tablewatch config adopt-store'"
             )
 
     def check_place(self) -> None:
@@ -121,8 +121,8 @@ class Store:
         """
         if self._file is not None and self._opened is not None and not is_at(self._file, self._opened):
             raise StoreError(
-                f"{self.name} was deleted or replaced while it was in use, and what was written since is lost with it; "
-                "bring a backup back with 'tablewatch restore FILE', or start again to begin anew"
+                f"{self.name} was deleted or replaced while in use, and later writes are lost; "
+                "restore a backup with 'tablewatch restore FILE', or restart to begin with an empty store"
             )
 
     def shorten_log(self) -> None:

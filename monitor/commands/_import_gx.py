@@ -28,7 +28,7 @@ def import_gx(
 ) -> None:
     """Print the checks of a Great Expectations suite as YAML, to be put under `checks:` of a table.
 
-    What a check of ours asks becomes that check; the rest stays an expectation; what cannot run is listed.
+    Expectations with an equivalent check become that check, others stay expectations; those that cannot run are listed.
 
     Example: tablewatch import gx gx/expectations/orders.json --table sales.orders
     """

@@ -48,7 +48,7 @@ Value = Annotated[
     typer.Option(
         metavar="FIELD:THEIRS=OURS",
         help="Value mapping from the ticket system, such as severity:Highest=critical, for table, severity, "
-        "resolution and found_by; nothing after the = means no value, for any field, such as 'resolved:?='. "
+        "resolution and found_by; an empty value after = means none, for any field, such as 'resolved:?='. "
         "Repeatable.",
         envvar="TABLEWATCH_IMPORT_INCIDENTS_VALUE",
     ),
@@ -95,10 +95,10 @@ def import_incidents(
     any_table: AnyTable = False,
     by: By = None,
 ) -> None:
-    """Import incidents from the table that a ticket system exports. Importing it again adds nothing.
+    """Import incidents from the CSV export of a ticket system. Importing it again adds nothing.
 
-    Without --partial nothing is written unless every row is good. Each bad row is listed with its line and the reason.
-    So is each known ticket that says something else than at its last import; --update applies that, and nothing else.
+    Without --partial nothing is written unless every row is valid. Invalid rows are listed with line and reason.
+    Tickets changed since their last import are listed too; --update applies these changes, and nothing else.
 
     Example: tablewatch import incidents tickets.csv --map Dataset=table --map Opened=detected --map Key=id --dry-run
     """

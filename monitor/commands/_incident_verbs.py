@@ -83,7 +83,7 @@ def snooze(
     until: Annotated[str | None, typer.Option(metavar="TIME", help="End time.")] = None,
     by: By = None,
 ) -> None:
-    """Mute alerts of an incident for a while, or until it gets worse. Its downtime goes on.
+    """Mute alerts of an incident for a time, or until its severity rises. Its downtime still counts.
 
     Example: tablewatch incident snooze 41 --for 2h
     """
@@ -198,7 +198,7 @@ def merge(
     ] = False,
     by: By = None,
 ) -> None:
-    """Mark an incident as a duplicate of another on its table: it is resolved, the other goes on.
+    """Mark an incident as a duplicate of another on its table: it is resolved, the other one continues.
 
     Example: tablewatch incident merge 42 41
     """
@@ -226,7 +226,7 @@ def root(
     none: Annotated[bool, typer.Option("--none", help="Remove the recorded cause.")] = False,
     by: By = None,
 ) -> None:
-    """Name the incident that caused another: downtime is then also shown by who must repair the cause.
+    """Set the root cause of an incident: downtime is then also shown by owner of the root cause.
 
     Example: tablewatch incident root 42 41
     """

@@ -82,9 +82,9 @@ def generalise(
     keep_order: KeepOrder = False,
     force: Force = False,
 ) -> None:
-    """Generalise values, level by level, until each record is in a class of at least k, with little loss.
+    """Generalise values until each record is in an equivalence class of at least k, with minimum information loss.
 
-    The file is read again, and published only if its groups keep every limit.
+    The file is verified, and published only if it meets every limit.
 
     Example: tablewatch remedy generalise people.csv safe.csv -q age,zip --hierarchy age=5,10 --hierarchy zip=mask:1,2
     """
@@ -172,9 +172,9 @@ def lattice(
     top: Annotated[int, typer.Option(min=1, help="Number of combinations listed; JSON has all.")] = 20,
     budget: Budget = None,
 ) -> None:
-    """List the levels at which each record is in a class of at least k, and what they lose; nothing is written.
+    """List the levels that achieve k, with their information loss; nothing is written.
 
-    Minimal ones: nothing below them holds. Choose, and give them to `generalise --levels`.
+    Minimal levels: no lower combination meets the limits. Pass your choice to `generalise --levels`.
 
     Example: tablewatch remedy lattice people.csv -q age,zip --hierarchies folder --k 5 --by discernibility
     """
@@ -246,7 +246,7 @@ def suppress(
 ) -> None:
     """Leave out records, or cells, until each record is in a class of at least k; all else stays as it is.
 
-    The file is read again, and published only if its groups keep every limit.
+    The file is verified, and published only if it meets every limit.
 
     Example: tablewatch remedy suppress people.csv safe.csv -q age,zip --k 5 --cells
     """

@@ -81,7 +81,7 @@ def microaggregate(
 ) -> None:
     """Group records by k or more, and write each as the centroid of its group.
 
-    The file is read again, and published only if each record is in a class of at least k by all quasi-identifiers.
+    The file is verified, and published only if each equivalence class has at least k records.
 
     Example: tablewatch remedy microaggregate people.csv safe.csv --columns age,income --k 5
     """
@@ -230,7 +230,7 @@ def code(
 ) -> None:
     """Code the largest and the smallest numbers, so that extremes do not stand out.
 
-    The file is read again, and published only if no number lies beyond a bound.
+    The file is verified, and published only if no number lies beyond a bound.
 
     Example: tablewatch remedy code people.csv safe.csv --top age=80,income=200000 --bottom age=18
     """

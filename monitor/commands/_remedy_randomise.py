@@ -86,9 +86,9 @@ def randomise(
     keep_order: KeepOrder = False,
     force: Force = False,
 ) -> None:
-    """Keep each value with a probability, else draw it anew from all values that it could have been.
+    """Retain each value with a probability, otherwise redraw it from its declared domain.
 
-    Domains are declared, never taken from the table. An epsilon holds only if no column leaves unchanged.
+    Domains are declared, never derived from the table. Epsilon is guaranteed only if no column stays unchanged.
 
     Example: tablewatch remedy randomise people.csv safe.csv --domain sex=F,M --domain born=1930..2009:10 --epsilon 1
     --drop-rest

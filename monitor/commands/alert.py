@@ -119,7 +119,7 @@ def log(
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of entries, newest first.")] = 50,
 ) -> None:
-    """Show who was notified of each change of an incident, who was not and why, and which messages arrived.
+    """Show, for each change of an incident, which channels were notified, which were not and why, and message delivery.
 
     Without --since: the last day.
 
@@ -271,7 +271,7 @@ def try_out(
 ) -> None:
     """Send a test message to a channel now, once, and report whether it was delivered.
 
-    It is marked as a test, and nothing of it is kept. As a report it holds the figures of the last week that is over.
+    It is marked as a test and not stored. As a report it contains the figures of the last complete week.
 
     Example: tablewatch alert test data-team --as resolved
     """
@@ -309,7 +309,7 @@ def resend(
     ctx: typer.Context,
     message: Annotated[str, typer.Argument(metavar="ID", help="As `alert log` shows it: msg_...")],
 ) -> None:
-    """Send a message again under its id, whether it was given up, sent, or waits for its next attempt.
+    """Resend a message under its id, whether it was given up, sent or waits for a retry.
 
     The daemon sends it; without one, `tablewatch run --once` does.
 
@@ -340,7 +340,7 @@ def enable(
 ) -> None:
     """Enable a channel again that answered 410 (gone); waiting messages are sent.
 
-    It is notified once of what is still open and of the end of what it knew; not of what began and ended meanwhile.
+    It is notified once of open incidents and of resolutions of known incidents, not of incidents it missed entirely.
 
     Example: tablewatch alert enable audit-hook
     """

@@ -22,7 +22,7 @@ def demo(
     folder: Annotated[Path, typer.Option("--dir", help="Folder of the demo.")] = Path("tablewatch-demo"),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing demo in that folder.")] = False,
 ) -> None:
-    """Build a small shop with planted faults, replay six weeks of checks, write the weekly report.
+    """Build a demo shop with planted faults, replay six weeks of checks, write the weekly report.
 
     Example: tablewatch demo --dir shop
     """

@@ -25,7 +25,7 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "magen
 def doctor(ctx: typer.Context) -> None:
     """Diagnose the installation, the configuration, the store and the sources.
 
-    Exits with 1 if something is wrong, with 3 if something could not be determined and nothing is wrong.
+    Exits with 1 if a problem is found, with 3 if something could not be checked and no problem is found.
 
     Example: tablewatch doctor -c tablewatch.yaml
     """

@@ -77,7 +77,7 @@ def _refuse_overwriting(folder: Path, *, force: bool) -> None:
     if path.name != "tablewatch.yaml":
         raise Stop(ExitCode.USAGE, Problem("init.exists", f"{path} exists; two configurations would be ambiguous"))
     if not force:
-        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{path} is already imported", hint="--force overwrites it"))
+        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{path} already exists", hint="--force overwrites it"))
 
 
 def _places(source: str | None, folder: Path) -> "SourceLocations":

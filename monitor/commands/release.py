@@ -40,7 +40,7 @@ def add_record_commands(app: typer.Typer) -> None:
 
 
 def list_releases(ctx: typer.Context) -> None:
-    """List all releases: how each stands and why, until when it is approved, and what was last exported.
+    """List all releases: state, reason, approval and its expiry, last export.
 
     Example: tablewatch release list
     """
@@ -76,7 +76,7 @@ def record(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write what is on record of a release: every decision, and the certificate of every export, the newest first.
+    """Write the record of a release: all decisions and export certificates, newest first.
 
     Example: tablewatch release record research-extract --out record.html
     """
@@ -108,9 +108,9 @@ def verify(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="An exported file; its name may differ.")],
 ) -> None:
-    """Check a file against the certificate on record: its content, its k, l and t counted again, and the record itself.
+    """Verify a file against its recorded certificate: content, recomputed k, l and t, and the record itself.
 
-    Exits with 1 if it is not what was exported, or does not hold what was certified.
+    Exits with 1 if it is not a recorded export, or does not meet what was certified.
 
     Example: tablewatch release verify extract.csv
     """

@@ -116,7 +116,7 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     if "tab" in text or "cannot start any token" in text:
         hint = "indent with spaces, not tabs; put a text that begins with one of @ ` % & * ! | > in quotes"
     elif "mapping values are not allowed" in text:
-        hint = 'look at the indentation; put a text that contains ": " in quotes'
+        hint = 'check the indentation; put a text that contains ": " in quotes'
     elif "expected ',' or" in text or "end of stream" in text:
         hint = "an earlier bracket or quote is not closed, or a ${...} inside braces is not in quotes"
     line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)

@@ -56,7 +56,7 @@ class LimitsNotMet(Stop):
 
     def __init__(self, text: str, reached: Mapping[str, Json] | None = None) -> None:
         message = f"the output failed verification: {text}"
-        hint = "nothing was given out; 'tablewatch release compare' shows the results of the other remedies"
+        hint = "nothing was published; 'tablewatch release compare' shows the results of the other remedies"
         super().__init__(ExitCode.FAILED, Problem("release.not_proved", message, hint=hint))
         self.reached = reached or {}
 

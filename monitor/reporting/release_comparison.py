@@ -15,7 +15,7 @@ from monitor.terminal.localizer import Localizer
 
 STATUSES: Final[Mapping[str, Message]] = {
     HOLDS: Message("meets every limit"),
-    REFUSED: Message("refused"),
+    REFUSED: Message("rejected"),
     NOT_TRIED: Message("not tried"),
     CRASHED: Message("crashed"),
 }

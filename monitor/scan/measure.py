@@ -128,7 +128,7 @@ class _Run:
                 values={**measurement.values, **answer.values},
                 tables={**measurement.tables, **answer.tables},
             )
-        raise RuntimeError(f"a check looks again for ever: {type(dict(subject.checks)[check_id]).__name__}")
+        raise RuntimeError(f"a check repeats indefinitely: {type(dict(subject.checks)[check_id]).__name__}")
 
     def _read_columns(self) -> None:
         if self.plan.reads_schema:

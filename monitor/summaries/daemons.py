@@ -96,7 +96,7 @@ class Watchfulness:
                 continue
             age = say_duration(self.as_of - (daemon.stopped_at or daemon.heartbeat_at))
             text = {
-                "running": f"runs since {daemon.started_at:%Y-%m-%d %H:%M} UTC, last sign {age} ago",
+                "running": f"running since {daemon.started_at:%Y-%m-%d %H:%M} UTC, last heartbeat {age} ago",
                 "silent": f"sent its last heartbeat {age} ago and did not shut down cleanly",
                 "stopped": f"stopped {age} ago",
             }[self.word(daemon)]
@@ -112,4 +112,4 @@ class Watchfulness:
         for check in self.quarantines:
             if check.until is not None and check.until > self.as_of:
                 ended = f"its worker process ended {check.crashes} times"
-                yield f"{check.check_id} rests until {check.until:%Y-%m-%d %H:%M} UTC: {ended}"
+                yield f"{check.check_id} is suspended until {check.until:%Y-%m-%d %H:%M} UTC: {ended}"

@@ -148,17 +148,17 @@ class Refusal:
         """Format it to a person."""
         if self.reason is RefusalReason.OTHER_CONTENT:
             return (
-                f"request '{self.charge.request_id}' was made before, and asked something else; give this one another "
-                "id; nothing was charged"
+                f"request '{self.charge.request_id}' was used before for another query; use another id; nothing was "
+                "charged"
             )
         if self.reason is RefusalReason.IN_PROGRESS:
             return (
-                f"request '{self.charge.request_id}' is in progress in another process; nothing was charged; ask again "
-                "under the same id for its answer, which costs nothing once it is stored"
+                f"request '{self.charge.request_id}' is in progress in another process; nothing was charged; repeat "
+                "it with the same id to get its answer at no cost once it is stored"
             )
         return (
             f"the budget of {self.charge.data_set} has {text_of(self.left)} left and this costs "
-            f"{text_of(self.charge.nano)}; nothing was charged and the data was not looked at"
+            f"{text_of(self.charge.nano)}; nothing was charged and the data was not read"
         )
 
 

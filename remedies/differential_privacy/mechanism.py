@@ -68,7 +68,7 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
 ) -> Randomised:
     """Return a copy in which each value of the named columns is kept with a probability, else drawn from its domain.
 
-    Columns are randomised each by itself, or, if `joint`, all together: a row's combination is kept or drawn anew from
+    Columns are randomised separately, or, if `joint`, all together: a row's combination is kept or drawn anew from
     all combinations of the domains. Joint is better for the reconstructed counts of combinations; by itself is better
     for counts of one column, and for what is used without reconstruction at epsilon up to about 1.
 
@@ -103,7 +103,7 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
         else [current_coded.size for current_coded in read]
     )
     if max(cells) > _LARGEST:
-        raise Misfit("the domains have more combinations than can be numbered; randomise the columns each by itself")
+        raise Misfit("the domains have more combinations than can be numbered; randomise the columns separately")
     mechanism = _mechanism(
         asked, read, _retentions(asked, [current_coded.name for current_coded in read], cells), cells
     )

@@ -110,7 +110,7 @@ def _of_level(number: int, level: Sequence[_Bin], scale: Scale) -> Iterator[Hier
     gaps, overlaps = gaps_and_overlaps([current_bin.ends for current_bin in level])
     for gap in gaps:
         where = scale.interval(*gap)
-        yield HierarchyFault(FaultKind.GAP, number, f"level {number} leaves out {where}", where)
+        yield HierarchyFault(FaultKind.GAP, number, f"level {number} has a gap at {where}", where)
     for overlap in overlaps:
         where = scale.interval(*overlap)
         yield HierarchyFault(FaultKind.OVERLAP, number, f"level {number} covers {where} twice", where)

@@ -161,7 +161,7 @@ def _as_intervals(number: int, values: Sequence[str], labels: Sequence[str], nam
         if not _fills(gap, ends):
             where = read.scale.interval(*gap)
             yield HierarchyFault(
-                FaultKind.GAP, number, f"level {number} leaves out {where}; {_FILL}", where, fatal=False
+                FaultKind.GAP, number, f"level {number} has a gap at {where}; {_FILL}", where, fatal=False
             )
     for overlap in overlaps:
         where = read.scale.interval(*overlap)

@@ -39,11 +39,11 @@ def read_rows(path: Path | str, *, delimiter: str | None = None) -> Rows:
     except OSError as error:
         raise Misfit(f"{path} cannot be read ({type(error).__name__}); expected a hierarchy file") from None
     except UnicodeDecodeError as error:
-        raise Misfit(f"{path} is no UTF-8 text (byte {error.start}); save it as UTF-8") from None
+        raise Misfit(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     try:
         return rows_of(text, delimiter=delimiter)
     except csv.Error as error:
-        raise Misfit(f"{path} is no CSV file: {error}") from None
+        raise Misfit(f"{path} is not a CSV file: {error}") from None
 
 
 def rows_of(text: str, *, delimiter: str | None = None) -> Rows:

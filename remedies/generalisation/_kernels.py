@@ -66,7 +66,7 @@ class Walk(NamedTuple):
 OPEN, OUT, FAILS, HOLDS, PASSED_OVER = 0, 1, 2, 3, 4
 """Of a node: not looked at yet; no candidate; does not hold; holds; not looked at since it cannot be better."""
 NEXT, LOOKED, READ, K, MOST, DEPTH = 0, 1, 2, 3, 4, 5
-"""Of a walk: its next node, nodes looked at, classes read for it; k, rows that may be in smaller classes; where the
+"""Of a walk: its next node, nodes searched, classes read for it; k, rows that may be in smaller classes; where the
 frequency set of the node at which it stopped is kept."""
 ENDED, PAUSED = -1, -2
 """The walk is over; it has read as many classes as it was allowed to."""

@@ -172,4 +172,4 @@ def check_k(frequencies: Frequencies, k: int) -> None:
     if k < 2:
         raise ValueError(f"k is {k}; expected at least 2, since every class has a row")
     if frequencies.rows < k:
-        raise Misfit(f"{frequencies.rows:,} rows cannot hide among {k}; expected at least k rows, or a smaller k")
+        raise Misfit(f"{frequencies.rows:,} rows cannot form a class of {k}; expected at least k rows, or a smaller k")

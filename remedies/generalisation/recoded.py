@@ -91,7 +91,7 @@ class Recodes(Limited, ABC):
         """
         if rows < self.k:
             text = "1 record" if rows == 1 else f"{rows:,} records"
-            raise Misfit(f"{text} cannot hide among {self.k}; expected at least k records, or a smaller k")
+            raise Misfit(f"{text} cannot form a class of {self.k}; expected at least k records, or a smaller k")
 
     def bill(self, chosen: ChosenLevels, guarantee: Guarantee) -> UtilityReport:
         """Return what it cost. A column's information that is lost is its `loss`: of utilities, in per cent."""

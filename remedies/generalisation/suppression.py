@@ -165,8 +165,8 @@ def mix_suppressed(recoding: Recoding, k: int, criteria: Sequence[Criterion]) ->
             rows = mixed.rows_suppressed - recoding.rows_suppressed
             return Mixed(mixed, for_values, besides, rows)
     raise Refused(
-        f"{for_values:,} classes would be left out for their sensitive values, and {len(holding):,} others are too few "
-        "to hide that among; generalise, ask for less, or name fewer columns"
+        f"{for_values:,} classes would be suppressed for their sensitive values, and {len(holding):,} other classes "
+        "are too few to conceal this; generalise, relax the limits, or name fewer columns"
     )
 
 

@@ -116,7 +116,7 @@ def test_columns_that_do_not_fit():
             (("aeg",), {}, r"column 'aeg' not found; did you mean 'age'\?"),
             (("age",), {"age": "yers"}, r"column 'yers' not found in p; did you mean 'years'\?"),
             (("age",), {"age": "years"}, r"column 'age' is of type string and p\.years of type int64"),
-            (("age",), {"agee": "years"}, r"'agee' is no quasi-identifier; did you mean 'age'\?"),
+            (("age",), {"agee": "years"}, r"'agee' is not a quasi-identifier; did you mean 'age'\?"),
         ):
             check = DeltaPresence(quasi_identifiers=names, population="p", population_columns=columns, max=1)
             with pytest.raises(Misconfigured, match=message):

@@ -235,7 +235,7 @@ def test_texts_that_sqlite_keeps_as_numbers_are_no_numbers(aggregate):
         narrowed = ask(Metric(aggregate=aggregate, column="v", min=1, max=1, where="v = 1"), here)
     assert outcome.reason is UnknownReason.MISCONFIGURED
     assert outcome.observed["value"] is None
-    assert str(outcome.message).startswith(f"{aggregate}(v) takes in 2 values that are no numbers")
+    assert str(outcome.message).startswith(f"{aggregate}(v) includes 2 non-numeric values")
     assert counted.status is Status.PASS
     assert narrowed.reason is not UnknownReason.MISCONFIGURED
 

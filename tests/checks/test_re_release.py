@@ -51,7 +51,7 @@ def test_the_release_that_exposes_most_is_named():
     """Every earlier release is reported, the worst one is in the message."""
     releases = (("first", pairs("aaabbbccc")), ("second", pairs("abcabcabc")), ("third", pairs("x", people=["else"])))
     outcome = judged(pairs("aaabbbccc"), *releases)
-    assert "beside release second" in str(outcome.message)
+    assert "with release second" in str(outcome.message)
     assert [one["exposed"] for one in outcome.observed["releases"]] == [0, 9, 0]
     assert outcome.observed["releases"][2]["persons_in_both"] == 0
 

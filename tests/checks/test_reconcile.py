@@ -161,5 +161,5 @@ def test_texts_that_sqlite_keeps_as_numbers_agree_with_nothing(side):
     with place("sqlite", t=bad if side == "orders" else good, ledger=bad if side == "ledger" else good) as here:
         outcome = ask(check(), here)
     assert outcome.reason is UnknownReason.MISCONFIGURED
-    assert "takes in 1 value that is no number" in str(outcome.message)
+    assert "includes 1 non-numeric value" in str(outcome.message)
     assert "CANARY" not in str(outcome.message)

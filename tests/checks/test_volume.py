@@ -149,7 +149,7 @@ def test_window_over_what_is_no_time(dialect):
     check = Volume(column="kind", window="1d", min=1)
     with place(dialect, t=table(1)) as here:
         assert ask(check, here, zones=UTC_ZONE).reason is UnknownReason.MISCONFIGURED
-    with place("duckdb", t=table(1)) as here, pytest.raises(Misconfigured, match="declare their time zone"):
+    with place("duckdb", t=table(1)) as here, pytest.raises(Misconfigured, match="declare one for the source"):
         ask(Volume(column="at", window="1d", min=1), here)
 
 

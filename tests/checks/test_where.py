@@ -169,7 +169,7 @@ def test_refuses_everything_else(dialect):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("naem = 'x'", "'where' names column 'naem', which is not there; did you mean 'Name'?"),
+        ("naem = 'x'", "'where' names column 'naem', which does not exist; did you mean 'Name'?"),
         ("pg_sleep(1) > 0", "'where' calls 'pg_sleep', which is not among the functions allowed; put it in a view"),
         ("id in (select 1)", "'where' holds a subquery, which is not allowed"),
         ("id = 1; drop table t", "'where' holds more than one statement; write exactly one"),

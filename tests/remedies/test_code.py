@@ -99,7 +99,7 @@ def test_a_bound_that_changes_nothing_says_so() -> None:
         ({"a": [1, 2]}, {"top": {"a": 1.5}}, "column 'a' holds whole numbers, and its bound 1.5 is none"),
         ({"a": ["x", "secret"]}, {"top": {"a": 1}}, "column 'a': "),
         ({"a": [None, None]}, {"top": {"a": 1}}, "column 'a' holds no value; expected numbers"),
-        ({"a": []}, {"top": {"a": 1}}, "the table is emptys"),
+        ({"a": []}, {"top": {"a": 1}}, "the table has no rows"),
         ({"ab": [1]}, {"top": {"a": 1}}, "column 'a' not found"),
     ],
 )

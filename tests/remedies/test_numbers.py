@@ -18,7 +18,7 @@ _DAY, _NIGHT = date(2020, 2, 29), date(1950, 2, 3)
 _NOON = datetime(2020, 2, 29, 12, 30, 1, 250_000)  # noqa: DTZ001 - columns of naive times exist
 COLUMNS = {
     "whole": pd.Series([1, 5, -7]),
-    "narrow": pd.Series([-128, 127], dtype="int8"),
+    "combined with AND": pd.Series([-128, 127], dtype="int8"),
     "unsigned": pd.Series([2**63, 2**63 + 5], dtype="uint64"),
     "far from nothing": pd.Series([2**62, 2**62 + 1]),
     "float": pd.Series([1.5, np.nan, -2.0]),

@@ -121,7 +121,7 @@ def test_which_groups_are_missing_besides_is_drawn_anew() -> None:
 
 def test_groups_are_not_suppressed_for_their_values_where_too_few_others_hold() -> None:
     """There would be nothing to hide it among."""
-    with pytest.raises(Refused, match="too few to hide that among"):
+    with pytest.raises(Refused, match="too few to conceal this"):
         Suppress(columns=("a",), k=5, l={"ill": 2}).apply(_half_alike(3, 2))
 
 

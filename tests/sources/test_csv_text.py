@@ -78,7 +78,7 @@ def test_a_value_of_another_type_is_named_by_its_line(tmp_path: Path) -> None:
         for skip in (0, 2):
             content = b"\n" * skip + b'id,word\n0,"a\nb"' + end + b"1,x\n" * LONG + b"canary,y\n"
             refused = refusal(tmp_path, content, csv=CsvOptions(skip_lines=skip))
-            assert f"line {LONG + 4 + skip}: a value does not fit the type of its column, BIGINT" in refused
+            assert f"line {LONG + 4 + skip}: a value does not match the type of its column, BIGINT" in refused
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_bad_file_of_many_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"id,word\n" + b"1,x\n" * 1000, mtime=0)[:-9]])
 def test_a_packed_file_that_is_cut_short_is_refused(tmp_path: Path, content: bytes) -> None:
     """A half of an upload is told as such."""
-    assert "'t.csv.gz' is cut short" in refusal(tmp_path, content, "t.csv.gz")
+    assert "'t.csv.gz' is truncated" in refusal(tmp_path, content, "t.csv.gz")
 
 
 def test_reading_a_file_beforehand_ends_with_the_time(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_a_value_that_does_not_fit_is_not_printed(postgres_schema: str, owner: A
     owner.execute("CREATE TABLE notes AS SELECT 'canary'::text AS note, '12000-01-01'::timestamp AS far")
     with source_of(postgres_schema) as source:
         for statement, said in (
-            ("SELECT max(note::int) AS n FROM notes", "a value does not fit the type"),
+            ("SELECT max(note::int) AS n FROM notes", "a value does not match the type"),
             ("SELECT max(1 / length(replace(note, 'canary', ''))) AS n FROM notes", "divides by zero"),
             ("SELECT max(far) AS n FROM notes", "a value in the result cannot be read"),
             ("SELECT '-infinity'::timestamptz AS n", "a value in the result cannot be read"),

@@ -122,7 +122,7 @@ def test_what_is_written_meanwhile_is_not_in_the_copy(used: Path, copy: Path, mo
 def test_a_copy_replaces_nothing_unless_told_so(used: Path, copy: Path) -> None:
     """A file that is there stays, unless force is given; then it is replaced by a whole copy."""
     copy.write_text("precious")
-    with pytest.raises(StoreError, match=r"is there already; .* --force"):
+    with pytest.raises(StoreError, match=r"already exists; .* --force"):
         backup(_url(used), copy)
     assert copy.read_text() == "precious"
     backup(_url(used), copy, force=True)
@@ -145,7 +145,7 @@ def test_a_file_that_appears_meanwhile_stays(used: Path, copy: Path, monkeypatch
 
     monkeypatch.setattr(_backup, "verify", verify_slowly)
     for _ in range(2):
-        with pytest.raises(StoreError, match="made it meanwhile"):
+        with pytest.raises(StoreError, match="created meanwhile"):
             backup(_url(used), copy)
         assert (copy.read_text(), _folder(copy)) == ("precious", {"copy.db"})
         copy.unlink()

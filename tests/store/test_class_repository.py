@@ -169,7 +169,7 @@ def test_the_key_of_a_file_is_made_once_for_its_owner(tmp_path: Path):
 def test_a_key_file_that_holds_no_key_is_refused(tmp_path: Path, text: str):
     """A cut-off key would make other signatures: it is not used, and left as it is."""
     (tmp_path / "store.db.key").write_text(text, encoding="ascii")
-    with pytest.raises(StoreUnavailable, match="is no key of signatures"):
+    with pytest.raises(StoreUnavailable, match="is not a signature key"):
         signature_key(f"sqlite:///{tmp_path / 'store.db'}")
     assert (tmp_path / "store.db.key").read_text(encoding="ascii") == text
 

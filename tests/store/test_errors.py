@@ -41,7 +41,7 @@ def _sqlite(name: str, kind: type[sqlite3.Error] = sqlite3.OperationalError) -> 
         (_sqlite("SQLITE_READONLY"), StoreUnavailable, "permissions"),
         (_sqlite("SQLITE_CANTOPEN"), StoreUnavailable, "permissions"),
         (_sqlite("SQLITE_CORRUPT", sqlite3.DatabaseError), StoreCorrupt, "left as it is"),
-        (_sqlite("SQLITE_NOTADB", sqlite3.DatabaseError), StoreCorrupt, "no SQLite database"),
+        (_sqlite("SQLITE_NOTADB", sqlite3.DatabaseError), StoreCorrupt, "not an SQLite database"),
         (_sqlite("SQLITE_CONSTRAINT_UNIQUE", sqlite3.IntegrityError), StoreConflict, "already holds"),
         (_sqlite("SQLITE_CONSTRAINT_CHECK", sqlite3.IntegrityError), StoreError, "SQLITE_CONSTRAINT_CHECK"),
         (sqlite3.ProgrammingError(SECRET), StoreError, "ProgrammingError"),

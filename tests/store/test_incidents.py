@@ -147,7 +147,7 @@ def test_a_change_based_on_an_old_look_is_refused(store: Store) -> None:
     """Whoever changes an incident that somebody else changed meanwhile is told, and nothing is lost."""
     seen = _open(store)
     _append(store, seen, Assigned("mia"))
-    with pytest.raises(StoreConflict, match="changed by somebody else"):
+    with pytest.raises(StoreConflict, match="changed concurrently"):
         _append(store, seen, Assigned("noa"))
     with store.reading() as tx:
         assert tx.incidents.get(seen.id).assignee == "mia"

@@ -235,7 +235,7 @@ def test_an_upgrade_that_would_orphan_rows_is_taken_back(file: Path, request: py
 def test_a_revision_that_no_migration_leads_to_is_refused(file: Path) -> None:
     """A target that does not exist is an error of ours, and the tables stay as they are."""
     open_store(f"sqlite:///{file}").close()
-    with pytest.raises(StoreError, match="cannot be brought to revision 0000x"):
+    with pytest.raises(StoreError, match="cannot be upgraded to revision 0000x"):
         _open.migrate(address_of(f"sqlite:///{file}"), patience=_open.PATIENCE, to="0000x")
     open_store(f"sqlite:///{file}").close()
 

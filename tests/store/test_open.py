@@ -134,7 +134,7 @@ def _refused(file: Path, error: type[StoreError], said: str, *, thorough: bool =
 def test_junk_is_refused(file: Path) -> None:
     """A file that is no database is refused and left as it is."""
     file.write_bytes(b"not a database, but long enough to be asked " * 100)
-    _refused(file, StoreCorrupt, "no SQLite database")
+    _refused(file, StoreCorrupt, "not an SQLite database")
 
 
 def test_an_empty_file_is_refused(file: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_page_that_is_cut_off_is_refused(file: Path) -> None:
     with open_store(f"sqlite:///{file}") as store, store.writing() as tx:
         tx.results.save_watches([watch(f"a.{number}") for number in range(200)])  # the last page is one of rows
     file.write_bytes(file.read_bytes()[:-100])
-    _refused(file, StoreCorrupt, "last page is cut off")
+    _refused(file, StoreCorrupt, "truncated")
 
 
 def test_a_row_that_breaks_its_rules_is_refused(file: Path) -> None:

@@ -66,7 +66,7 @@ def check_options(remedy: "Microaggregate") -> None:
     if others:
         names = ", ".join(f"--{name}" for name in others)
         raise _refused(
-            f"--memory supports only numeric columns with the method best; {names} is not supported", "leave out one"
+            f"--memory supports only numeric columns with the method best; {names} is not supported", "remove one"
         )
 
 
@@ -95,7 +95,7 @@ def treat_file(
     prove = verify_k(every, k=remedy.k, clock=SystemClock(), written=written)
     if place.target.source.files is None:
         raise _refused(
-            f"'{place.name}' is no file", "--memory supports CSV and Parquet files only; export the table to one"
+            f"'{place.name}' is not a file", "--memory supports CSV and Parquet files only; export the table to one"
         )
     spec = replace(place.target.source, memory_limit=f"{memory // 4 // 10**6}MB")
     try:

@@ -227,7 +227,7 @@ def _search(figures: Mapping[str, Any]) -> str:
     less = "more" if figures["by"] == "precision" else "less"
     best = f"{figures['by']} {_value(figures['by'], figures['value'])}"
     least = f"no other levels within the limits have {less}" if figures["proved"] else "the best within the time limit"
-    return f"{by}: {best}, {least} ({figures['looked']:,} of {figures['nodes']:,} nodes looked at)"
+    return f"{by}: {best}, {least} ({figures['looked']:,} of {figures['nodes']:,} nodes searched)"
 
 
 _HINT: Final = "Choose by the needs of your analysis and pass the levels to `remedy generalise`."

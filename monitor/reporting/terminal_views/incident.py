@@ -74,7 +74,7 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
         if len(incident.episodes) > 1:
             yield Text(f"episode {number} of {len(incident.episodes)}")
         yield from _times(incident, episode, figures.episodes[number - 1], text=finder, zone=zone)
-    yield _line("so far" if incident.state is not State.RESOLVED else "in all", _lengths(project, incident, figures))
+    yield _line("so far" if incident.state is not State.RESOLVED else "total", _lengths(project, incident, figures))
     for label, said in _facts(project, incident):
         yield _line(label, said)
     if sheet.duplicates:

@@ -53,7 +53,7 @@ def draw_randomisation(console: Console, bill: UtilityReport, out: Path) -> None
         console.print(Text.assemble((f"EPSILON {figures['epsilon']}", "green"), held), soft_wrap=True)
         console.print(Text(meaning(mechanism)))
     console.print()
-    how = "together" if figures["joint"] else "each by itself"
+    how = "together" if figures["joint"] else "separately"
     draw_table(
         console,
         (f"column ({how})", ">domain size", ">retention probability"),

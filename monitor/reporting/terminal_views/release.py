@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from monitor.releases.compare import ANSWERS, LABEL, ReleaseComparison, RemedyTrial
+from monitor.releases.compare import ANSWERS, HOLDS, LABEL, REFUSED, ReleaseComparison, RemedyTrial
 from monitor.releases.disclosure.assessment import RiskAssessment
 from monitor.releases.export import Exported
 from monitor.releases.overview import ReleaseState, ReleaseWord
@@ -20,7 +20,8 @@ from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
 from store import ReleaseEvent
 
-_LINES: Final = {"vanished": "gone", "appeared": "new"}
+_VERDICTS: Final = {HOLDS: "met", REFUSED: "not met"}
+_LINES: Final = {"vanished": "removed", "appeared": "added"}
 _COLOURS: Final = {"hold": "bold red", "clear": "green", "approved": "green", "expired": "yellow"}
 _NO_STATEMENT: Final = "These are pass/fail thresholds, neither proof of anonymity nor legal advice."
 
@@ -52,7 +53,7 @@ def draw_comparison(
     rows = [
         (
             visible(table.name),
-            table.status,
+            _VERDICTS.get(table.status, table.status),
             *_reached(table),
             _count(table.suppressed),
             "" if table.mean_loss is None else f"{table.mean_loss:.0f} %",
@@ -60,7 +61,7 @@ def draw_comparison(
         )
         for table in tables
     ]
-    heads = ("remedy", "limits", ">k", ">l", ">t", ">epsilon", ">suppressed", ">lost", ">s")
+    heads = ("remedy", "limits", ">k", ">l", ">t", ">epsilon", ">suppressed", ">info lost", ">seconds")
     draw_table(console, heads, rows)
     for table in tables:
         if table.why:
@@ -106,7 +107,7 @@ def draw_exported(console: Console, exported: Exported, out: str) -> None:
         grouped = visible(", ".join(body["quasi_identifiers"]))
         console.print(Text(f"verified: {', '.join(figures)}; grouped by {grouped}"), soft_wrap=True)
     if body["columns_left_out"]:
-        console.print(Text(f"left out: {visible(', '.join(body['columns_left_out']))}"))
+        console.print(Text(f"dropped: {visible(', '.join(body['columns_left_out']))}"))
     console.print(Text(f"sha256 {body['sha256']}", "dim"))
     for note in exported.notes:
         console.print(Text(f"note: {visible(note)}", "yellow"), soft_wrap=True)
@@ -156,7 +157,7 @@ def change_said(change: Any) -> str:
         f"{name}: {_share(one['mean'])} on average, {_share(one['largest'])} at most"
         for name, one in results.get("figures", {}).items()
     ]
-    lines = [f"{results[name]:,} lines {said}" for name, said in _LINES.items() if results.get(name)]
+    lines = [f"{results[name]:,} rows {said}" for name, said in _LINES.items() if results.get(name)]
     return "; ".join([*moved, *lines]) or "no values to compare"
 
 

@@ -47,7 +47,7 @@ def _of_unit(declared: Declared) -> Iterable[tuple[str, str]]:
     rows = "1 row" if most == 1 else f"{most:,} rows"
     count = "counts" if most == 1 else "count"
     cut = (
-        f"of a {unit} with more than {rows}, {rows} chosen at random {count}; how many rows are left out is not shown."
+        f"of a {unit} with more than {rows}, {rows} chosen at random {count}; the number of ignored rows is not shown."
     )
     yield "rows-cut", cut
     columns = " and ".join(declared.unit)

@@ -31,20 +31,21 @@ class Declared(Declaration):
     """Whom the answers about a table protect, and of which columns they may be about."""
 
     unit: Annotated[tuple[ColumnName, ...], WithJsonSchema(_ONE_OR_MORE)] = Field(
-        (), description="The column, or columns, that say whose a row is; without, each row is protected by itself."
+        (),
+        description="Column or columns that identify the privacy unit of a row; by default each row is its own unit.",
     )
     rows_per_unit: Annotated[int, Ge(1), Le(_MOST_ROWS)] = Field(
-        1, description="How many rows of a unit count; of more, so many are drawn, each with the same chance."
+        1, description="Maximum rows per unit; of units with more, this many are sampled uniformly."
     )
     pairs: tuple[ColumnName, ColumnName] | None = Field(
-        None, description="The two columns of a table of pairs, each of which names a member: who paid whom."
+        None, description="The two columns of a table of pairs, each a member key, such as payer and payee."
     )
     adjacency: Adjacency = Field(
         Adjacency.SUBSTITUTE,
-        description="Which tables are to look alike: one unit's record differs (the size is public), or is missing.",
+        description="Neighbouring tables: one unit's record differs (the size is public), or is missing.",
     )
     domain: dict[ColumnName, Domain] = Field(
-        {}, description="Column: all values that it can have, or the limits of its numbers; no other can be asked."
+        {}, description="Domain by column: all values, or the limits of its numbers; other columns cannot be queried."
     )
 
     @model_validator(mode="before")

@@ -182,7 +182,7 @@ def test_after_the_repair_downstream_tables_get_time_to_pass(config):
     root, known = over(1, hours=-1), Audience({1: [told(reason=NotificationReason.RESOLVED)]})
     hold = around(config, root, LINES, hearing=known).hold(LINES)
     assert (hold.by, hold.until) == (HoldReason.DOWNSTREAM, at(2))
-    assert "just repaired" in hold.why
+    assert "just resolved" in hold.why
     assert around(config, root, LINES, now=at(2), hearing=known).hold(LINES) is None
     assert timedelta(hours=3) < LONGEST_SETTLING
 

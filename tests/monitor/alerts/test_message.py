@@ -36,12 +36,12 @@ def test_a_new_problem_says_what_a_person_must_know(made):
     assert said.title == "[error] orders: 3 of 26,115 rows have no id (#1)"
     assert said.text.splitlines() == [
         "Why it matters: It is billed twice.",
-        "Since: Fri, Nov 20, 11:00, detected Fri, Nov 20, 12:00",
+        "Started: Fri, Nov 20, 11:00, detected Fri, Nov 20, 12:00",
         "Cost so far: ¥120,000; ¥120,000 an hour",
         "Owner: The desk",
         "Also affected: lines; muted",
         "Runbook: https://wiki/orders",
-        "Take care of it: tablewatch incident ack 1",
+        "Acknowledge: tablewatch incident ack 1",
         "",
         "Tablewatch, project shop",
     ]
@@ -52,10 +52,10 @@ def test_the_end_says_how_long_it_took(made):
     said = compose(told(made, (over(episodes=(episode(-2, -0.5),)), NotificationReason.RESOLVED)))
     assert said.title == "[resolved] orders: 3 of 26,115 rows have no id (#1)"
     assert "Ended: Fri, Nov 20, 11:30, fixed" in said.text
-    duration = "Duration: time to detection (TTD) 2 h 30 min: 1 h, time to resolution (TTR) 1 h 30 min"
+    duration = "Duration: 2 h 30 min: time to detection (TTD) 1 h, time to resolution (TTR) 1 h 30 min"
     assert duration in said.text.replace("\N{NO-BREAK SPACE}", " ")
     assert "Cost: ¥300,000" in said.text
-    assert not any(word in said.text for word in ("Why it matters", "Runbook", "Take care"))
+    assert not any(word in said.text for word in ("Why it matters", "Runbook", "Acknowledge"))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_several_incidents_of_a_table_are_one_message(made):
     ]
     payload = told(made, *items)
     assert payload["title"] == "[error] orders: 8 incidents, 1 of them resolved"
-    assert payload["text"].count("Since:") == 5
+    assert payload["text"].count("Started:") == 5
     assert all(f"(#{number})" in payload["text"] for number in range(1, 9))
     assert payload["counts"] == {
         "incidents": 8,

@@ -29,7 +29,7 @@ def test_every_operation_is_told_to_every_operator(tmp_path, operation):
     english, japanese = (compose(delivery.payload) for delivery in deliveries)
     assert english.title.startswith("[tablewatch] ")
     assert "Why: it did not answer" in english.text
-    assert "Since: Fri, Nov 20, 11:00" in english.text
+    assert "Started: Fri, Nov 20, 11:00" in english.text
     assert english.title != japanese.title
     about_config = operation in {Operation.CONFIG_FAILED, Operation.CONFIG_FINE}
     assert ("warehouse" in english.title) != about_config

@@ -78,7 +78,7 @@ def test_a_table_gets_no_second_budget_in_other_words(terminal: Terminal) -> Non
     text = text.replace("sqlite:///shop.sqlite", "sqlite:///./link.sqlite").replace("  customers:", "  folk:")
     file.write_text(text, encoding="utf-8")
     (error,) = terminal.refused("budget", "create", "folk")
-    assert "the ledger has a budget of customers, and folk is the same table in other words" in error["message"]
+    assert "the ledger has a budget of customers, and folk is the same table under another name" in error["message"]
     assert [one["table"] for one in terminal.json("budget", "show")["budgets"]] == ["customers"]
     assert terminal.json("budget", "verify")["flaws"] == []
 
@@ -123,7 +123,7 @@ def test_an_old_backup_is_noticed_and_resumed_with_a_reason(terminal: Terminal) 
     assert "tablewatch budget resume" in restored.err
     for words in (("answer", "count", "customers", "--epsilon", "1"), ("budget", "create", "customers")):
         (error,) = terminal.refused(*words, code=ExitCode.NOT_EVALUATED)
-        assert "an old backup is in its place" in error["message"]
+        assert "an old backup was restored" in error["message"]
     for words in (("budget", "show"), ("answer", "count", "customers", "--epsilon", "1", "--dry-run")):
         assert "the amount spent may be higher than shown" in terminal(*words).err
     audit = terminal("budget", "verify", "--format", "json")

@@ -232,7 +232,7 @@ def test_signatures_on_a_server_need_a_key(here: Path, capsys: pytest.CaptureFix
     assert errors[0]["message"].startswith(
         "orders.kept stores signatures of rows, which needs a signature key on PostgreSQL"
     )
-    assert errors[1]["message"].startswith("orders.re-release keeps")
+    assert errors[1]["message"].startswith("orders.re-release stores")
     assert "storage.signature_key" in errors[0]["hint"]
 
 

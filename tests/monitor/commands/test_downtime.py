@@ -207,7 +207,7 @@ def test_a_window_in_part_before_monitoring_says_so(terminal: Terminal) -> None:
         value = terminal.json("downtime", "--by", "day")
     assert "0 min in 0 incidents, JPY 0" in page
     assert "watched       since Fri 2026-11-20 18:00; before that, only reported incidents" in page
-    assert "not watched   refunds; no check had run by then" in page
+    assert "not monitored refunds; no check had run by then" in page
     assert (value["n"], value["downtime_h"]) == (0, 0.0)
     assert [row["downtime_h"] for row in value["by"]] == [None] * 28 + [0.0]
     with terminal.at(NOW + timedelta(hours=3)):
@@ -379,7 +379,7 @@ def test_the_page_for_a_person(january: Terminal) -> None:
         (("--from", "2026-11-01", "--to", "2026-11-01"), "--from must be before --to"),
         (("--as-of", "2026-11-21"), "--as-of is in the future"),
         (("--from", "2020-01-01", "--by", "day"), "--by day takes at most 400 days"),
-        (("--from", "last week"), "--from: 'last week' is no time"),
+        (("--from", "last week"), "--from: 'last week' is not a valid time"),
     ],
 )
 def test_windows_that_cannot_be_are_refused(terminal: Terminal, words: tuple[str, ...], said: str) -> None:

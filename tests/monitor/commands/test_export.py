@@ -53,7 +53,7 @@ def test_prints_the_suite_of_a_table(capsys):
         "expect_table_to_be_fresh",
     ]
     assert suite["expectations"][2]["kwargs"] == {"column": "at", "max_age": "26h", "timezone": "Asia/Tokyo"}
-    assert err == "suppressed: orders.foreign-key: there is no such expectation\n"
+    assert err == "skipped: orders.foreign-key: there is no such expectation\n"
 
 
 def test_writes_a_file_for_each_table(capsys, here):

@@ -43,7 +43,7 @@ def test_a_ticket_that_was_closed_since_is_pointed_out(terminal: Terminal) -> No
     assert (value["differ"][0]["line"], value["differ"][0]["id"]) == (2, 1)
     assert _fields(value) == {"resolved": (None, "2026-11-11T12:00:00+00:00"), "resolution": (None, "fixed")}
     assert terminal("import", "incidents", "tickets.csv").out == (
-        "1 row: 0 imported; 1 was there already\n"
+        "1 row: 0 imported; 1 was already imported\n"
         "1 differs; --update applies it\n"
         "  line 2, #1: resolved none -> Wed 2026-11-11 21:00; resolution none -> fixed\n"
     )
@@ -190,7 +190,7 @@ def test_what_a_ticket_says_otherwise_by_now_is_newer(terminal: Terminal) -> Non
     assert [one["replaces"] for one in value["differ"][0]["fields"]] == ["ann"]
     said = terminal("import", "incidents", "tickets.csv", "--update").out
     assert said == (
-        "1 row: 0 imported; 1 was there already\n"
+        "1 row: 0 imported; 1 was already imported\n"
         "1 differs; 1 updated\n"
         "  line 2, #1: resolved Wed 2026-11-11 20:00 -> Wed 2026-11-11 22:00, replacing the correction by ann\n"
     )
@@ -341,7 +341,7 @@ def test_what_no_event_changes_stays(terminal: Terminal) -> None:
     _import(terminal, other)
     said = terminal("import", "incidents", "tickets.csv").out
     assert "title stays: the title of an incident cannot be changed" in said
-    assert "ticket: found_by check, another title, by" in terminal("incident", "show", "1").out
+    assert "ticket: found_by check, changed title, by" in terminal("incident", "show", "1").out
 
 
 def test_a_key_is_one_incident_whatever_its_table(terminal: Terminal) -> None:
@@ -381,7 +381,7 @@ def test_an_update_is_one_transaction_with_the_new_ones(terminal: Terminal) -> N
     rows = CLOSED + "T-2,orders,b,,2026-11-12T10:00Z,,,,\nT-3,orders,c,,2026-11-13T10:00Z,,,,\n"
     (terminal.folder / "tickets.csv").write_text(HEADER + rows, encoding="utf-8")
     said = terminal("import", "incidents", "tickets.csv", "--update").out
-    assert said.startswith("3 rows: 1 imported, #3 to #3; 2 were there already\n2 differ; 1 updated\n  line 2, #1:")
+    assert said.startswith("3 rows: 1 imported, #3 to #3; 2 were already imported\n2 differ; 1 updated\n  line 2, #1:")
 
 
 @pytest.mark.parametrize(("column", "shown"), [("id", True), ("other", False)])

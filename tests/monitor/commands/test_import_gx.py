@@ -41,7 +41,7 @@ def test_prints_checks_as_yaml(capsys):
     assert (code, checks) == (0, [{"type": "not_null", "columns": ["email"]}])
     for check in checks:
         load_catalog()[check["type"]].model_validate(check)
-    assert "suppressed: expect_table_row_count_to_equal_other_table" in err
+    assert "skipped: expect_table_row_count_to_equal_other_table" in err
     assert "1 check; 1 expectation could not be translated" in err
 
 
@@ -97,4 +97,4 @@ tables: [{name: orders, source: shop}]
     assert "note: table 'ordrs' is not in the configuration; did you mean 'orders'?" in err
     assert "note" not in _import(capsys, "suite.json", "--table", "orders")[2]
     Path("tablewatch.yaml").write_text("version: 1\n", encoding="utf-8")
-    assert "whether it has 'orders' is not known" in _import(capsys, "suite.json", "--table", "orders")[2]
+    assert "it is unknown whether it has 'orders'" in _import(capsys, "suite.json", "--table", "orders")[2]

@@ -122,7 +122,7 @@ REASONS = {
     10: "no title; no detected; resolution without a resolved time",
     11: "duplicates line 2",
     12: "has 3 values, expected 8",
-    13: "occurred: the value is no time",
+    13: "occurred: the value is not a valid time",
 }
 
 
@@ -145,7 +145,7 @@ def test_good_rows_are_kept_when_the_user_says_so(terminal: Terminal) -> None:
     assert (value["rows"], value["imported"]) == (13, 3)
     assert [one["line"] for one in value["refused"]] == list(REASONS)
     said = terminal("import", "incidents", "tickets.csv", *MAPS, "--partial").out
-    assert said.startswith("13 rows: 0 imported; 3 were there already\n  line 4: the table is not")
+    assert said.startswith("13 rows: 0 imported; 3 were already imported\n  line 4: the table is not")
     assert len(_incidents(terminal)) == 3
 
 
@@ -397,7 +397,7 @@ def test_marks_of_no_value_in_columns_of_times(terminal: Terminal) -> None:
     """What stands for no time is declared, whatever its case; without that it is refused, and not shown."""
     _write(terminal, MARKS)
     errors = terminal.refused("import", "incidents", "tickets.csv")
-    assert "resolved: the value is no time" in errors[2]["message"]
+    assert "resolved: the value is not a valid time" in errors[2]["message"]
     assert "--value resolved:THEIRS= marks it as empty" in errors[2]["message"]
     assert not any(cell in str(errors[1:]) for cell in ("'?'", "N/A", "n/a"))
     marks = [f"{name}:{mark}=" for name in ("occurred", "resolved") for mark in ("?", "N/A", "-")]

@@ -91,7 +91,7 @@ def test_the_same_report_twice_is_one_incident(terminal: Terminal) -> None:
         (("--detected", "2h ago", "--resolved", "1h ago"), "usage", "--resolved and --as go together"),
         (("--as", "fixed"), "usage", "--resolved and --as go together"),
         (("--cause", "x"), "usage", "--cause goes with --resolved"),
-        (("--occurred", "yesterday"), "time.unreadable", "--occurred: 'yesterday' is no time"),
+        (("--occurred", "yesterday"), "time.unreadable", "--occurred: 'yesterday' is not a valid time"),
         (("--occurred", "2026-11-19"), "time.unreadable", "expected a date and time"),
         (("--by", " "), "usage", "--by is empty"),
     ],
@@ -276,7 +276,7 @@ def test_who_noticed_is_told_of_each_episode(terminal: Terminal) -> None:
 def test_slips_of_the_hand_are_pointed_out(terminal: Terminal) -> None:
     """A wrong year and a second report of one thing are logged, with a word of doubt."""
     logged = terminal("incident", "open", "--table", "refunds", "--title", "x", "--occurred", "2025-11-20T10:00Z")
-    assert "before it was noticed; if not: tablewatch incident correct 1" in logged.err
+    assert "to correct it: tablewatch incident correct 1" in logged.err
     with terminal.at(NOW + timedelta(minutes=1)):
         again = terminal("incident", "open", "--table", "refunds", "--title", "x")
     assert "#1, which still lasts, has the same title" in again.err

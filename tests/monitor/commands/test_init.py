@@ -39,7 +39,7 @@ def test_it_never_overwrites_unless_told(here: Path, capsys: pytest.CaptureFixtu
     (here / "tablewatch.yaml").write_text("mine", encoding="utf-8")
     assert _run("init", "--source", "shop.db") == 2
     assert (here / "tablewatch.yaml").read_text(encoding="utf-8") == "mine"
-    assert "tablewatch.yaml is already imported" in capsys.readouterr().err
+    assert "tablewatch.yaml already exists" in capsys.readouterr().err
     assert _run("init", "--source", "shop.db", "--force") == 0
     assert (here / "tablewatch.yaml").read_text(encoding="utf-8") != "mine"
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_read_is_left_out_and_told(here: Path, capsys: pytest.Cap
         9,
     )  # two tables are empty: 2 fail, 2 unknown
     assert _run("init", "--force") == 0
-    assert "suppressed: source 'void' has no tables" in capsys.readouterr().out
+    assert "skipped: source 'void' has no tables" in capsys.readouterr().out
 
 
 def test_a_folder_of_nothing_that_can_be_read_is_not_evaluated(

@@ -98,7 +98,7 @@ def test_what_cannot_be_recorded_is_refused(shop: Terminal) -> None:
     assert (error["code"], "did you mean 'survey'" in error["message"]) == ("release.unknown", True)
     said = shop("release", "record", "survey", "--out", "r.pdf")
     assert said.code == 2
-    assert "none of .html, .htm, .json" in said.err
+    assert "expected one of .html, .htm, .json" in said.err
 
 
 def test_remedies_are_compared_on_a_page(shop: Terminal) -> None:

@@ -232,7 +232,7 @@ def test_parquet_holds_no_statistics_and_no_metadata(capsys: pytest.CaptureFixtu
             "'nominal' names a column that is not in 'columns': city; name it there too",
         ),
         (("people.csv", "safe.csv", "--columns", "age", "--k", "1"), "k: input should be greater than or equal to 2"),
-        (("people.csv", "safe.csv", "--columns", "age", "--k", "41"), "40 records cannot hide among 41"),
+        (("people.csv", "safe.csv", "--columns", "age", "--k", "41"), "40 records cannot form a class of 41"),
         (("people.csv", "safe.csv", "--columns", "age", "--budget", "soon"), "budget: "),
         (("people.csv", "safe.csv", "--columns", "age", "--method", "pca"), "method: input should be 'best', 'npn'"),
         (("people.csv", "safe.csv", "--columns", "age", "--sweeps", "x"), "sweeps.0: input should be a valid integer"),
@@ -271,4 +271,4 @@ def test_an_empty_table_is_refused(here: Path, capsys: pytest.CaptureFixture[str
     """A table without records hides nobody."""
     (here / "people.csv").write_text("age,income\n", encoding="utf-8")
     code, message = _problem("people.csv", "safe.csv", "--columns", "age", capsys=capsys)
-    assert (code, message) == (2, "0 records cannot hide among 5; expected at least k records, or a smaller k")
+    assert (code, message) == (2, "0 records cannot form a class of 5; expected at least k records, or a smaller k")

@@ -319,7 +319,7 @@ def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureF
         ((*COLUMNS, *HIERARCHIES, "--t", "ill:ill.csv"), 2, "'ill' is no limit on a column"),
         (("-q", "age", "--hierarchies", "nowhere"), 2, "nowhere cannot be read"),
         ((*COLUMNS, *HIERARCHIES, "--k", "1"), 2, "k: input should be greater than or equal to 2"),
-        ((*COLUMNS, *HIERARCHIES, "--k", "401"), 2, "400 records cannot hide among 401"),
+        ((*COLUMNS, *HIERARCHIES, "--k", "401"), 2, "400 records cannot form a class of 401"),
         ((*COLUMNS, *HIERARCHIES, "--suppress", "many"), 2, "suppress: input should be a valid number"),
         ((*COLUMNS, *HIERARCHIES, "--by", "taste"), 2, "by: input should be 'loss'"),
         ((*COLUMNS, *HIERARCHIES, "--levels", "age=9"), 2, "column 'age' has no level 9; its levels are 0 to 4"),
@@ -390,7 +390,7 @@ def test_a_column_that_is_not_cut_is_as_it_is(capsys: pytest.CaptureFixture[str]
     words = ("-q", "sex,income", "--hierarchy", "sex=flat", "--search", "mondrian", "--k", "150")
     code, out = _said("people.csv", "safe.csv", *words, capsys=capsys)
     assert code == 0
-    assert re.search(r"\nsex +as it is +0.00 % +0\nincome +several labels per value ", out)
+    assert re.search(r"\nsex +unchanged +0.00 % +0\nincome +several labels per value ", out)
 
 
 def test_ctrl_c_leaves_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -458,7 +458,7 @@ def test_a_table_without_rows_is_told(capsys: pytest.CaptureFixture[str]) -> Non
     """Before anything is said of its hierarchies."""
     Path("people.csv").write_text("age\n", encoding="utf-8")
     code, (error,) = _problems("people.csv", "safe.csv", "-q", "age", "--hierarchy", "age=5", capsys=capsys)
-    assert (code, error["message"][:30]) == (2, "0 records cannot hide among 5;")
+    assert (code, error["message"][:30]) == (2, "0 records cannot form a class of 5;")
 
 
 def test_masks_from_the_left(capsys: pytest.CaptureFixture[str]) -> None:

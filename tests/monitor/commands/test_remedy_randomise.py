@@ -272,7 +272,7 @@ def test_an_epsilon_that_is_none_is_refused(epsilon: str, said: str, capsys: pyt
         ((*DOMAINS, "--pk", "nan"), ["invalid value for '--pk': expected a number that is finite, not 'nan'"]),
         ((*DOMAINS, "--pk", "500"), ["a Pk above 1 and below the number of rows, 201, can be had"]),
         ((*DOMAINS, "--retention", "1"), ["retention"]),
-        ((*DOMAINS, "--retention", "sex=0.5"), ["'retention' leaves out columns: born"]),
+        ((*DOMAINS, "--retention", "sex=0.5"), ["'retention' is missing columns: born"]),
         ((*DOMAINS, "--epsilon", "1", "--rows-per-unit", "0"), ["rows_per_unit: input should be greater than or"]),
     ],
 )

@@ -196,7 +196,7 @@ def test_a_release_says_columns_and_limits(here: Path, capsys: pytest.CaptureFix
 
 
 def test_numbers_are_coded_and_stay_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    """The file is read again, and no number lies beyond a bound."""
+    """The file is verified, and no number lies beyond a bound."""
     words = ("code", "people.csv", "safe.csv", "--top", "age=80,income=50000.5", "--bottom", "age=20")
     value = _value(*words, capsys=capsys)
     assert duckdb.sql("SELECT min(age), max(age), max(income), typeof(any_value(age)) FROM 'safe.csv'").fetchone() == (
@@ -268,7 +268,11 @@ def test_what_cannot_be_left_out_is_told(words: tuple[str, ...], said: str, caps
         (("suppress", "people.csv", "safe.csv"), 2, "no column is named"),
         (("suppress", "people.csv", "safe.csv", "-q", "agee"), 2, "column 'agee' not found; did you mean 'age'?"),
         (("suppress", "people.csv", "safe.csv", "-q", "name"), 1, "no record would be left"),
-        (("suppress", "people.csv", "safe.csv", "-q", "age", "--k", "500"), 2, "400 records cannot hide among 500"),
+        (
+            ("suppress", "people.csv", "safe.csv", "-q", "age", "--k", "500"),
+            2,
+            "400 records cannot form a class of 500",
+        ),
         (("suppress", "people.csv", "safe.csv", "-q", "age", "--weights", "age=2"), 2, "'weights' goes with"),
         (("suppress", "people.csv", "people.csv", "-q", "age", "--force"), 2, "'people.csv' is the input file"),
         (("suppress", "people.csv", "safe.csv", "-q", "age", "--cells", "--weights", "age=inf"), 2, "weights.age: "),

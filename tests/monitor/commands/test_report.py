@@ -76,8 +76,8 @@ def test_file(capsys, here, name, words, start):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--out", "r.pdf"], "ends in '.pdf', which is not one of .html, .htm, .md, .json"),
-        (["--out", "r.txt"], "give --format"),
+        (["--out", "r.pdf"], "ends in '.pdf', expected one of .html, .htm, .md, .json"),
+        (["--out", "r.txt"], "use --format"),
         (["--out", "r.DOCX"], "ends in '.docx'"),
         (["--out", "r.html", "--format", "json"], "r.html has the file type html, but --format is json"),
         (["--out", "r.json", "--format", "markdown"], "r.json has the file type json, but --format is markdown"),

@@ -88,7 +88,7 @@ def test_columns_of_the_table_are_known_where_the_release_names_none(kept: Path,
             "{type: mask, hide: [1, 2]}",
             "{type: bins, levels: [[[null, 26], [30, 51], [50, null]]]}",
             21,
-            "level 1 leaves out 26-29",
+            "level 1 has a gap at 26-29",
             "",
         ),
     ],
@@ -108,7 +108,7 @@ def test_all_faults_of_a_list_are_said(problems_of: Problems) -> None:
     """The gap and the overlap are two problems."""
     bins = "{type: bins, levels: [[[null, 26], [30, 51], [50, null]]]}"
     found = problems_of(SMALL + _RELEASE.replace("{type: mask, hide: [1, 2]}", bins))
-    assert [problem.message for problem in found] == ["level 1 leaves out 26-29", "level 1 covers 50 twice"]
+    assert [problem.message for problem in found] == ["level 1 has a gap at 26-29", "level 1 covers 50 twice"]
 
 
 def test_hierarchies_are_a_mapping(problems_of: Problems) -> None:

@@ -112,7 +112,7 @@ def test_a_release_that_classifies_nothing_is_judged_by_the_columns_of_its_table
             "remedies: [{remedy: suppress}, {remedy: suppress}]",
             "two that are called 'suppress'; give one of them an 'id'",
         ),
-        ("remedies: [{remedy: suppress, id: as it is}]", "unchanged"),
+        ("remedies: [{remedy: suppress, id: as it is}]", "as it is"),
         ("pseudonyms: [born]", "'born', which 'columns' does not classify as direct-identifier"),
         ("re_release: allow", "refuse"),
         ("expires_after: -1d", "expires_after"),

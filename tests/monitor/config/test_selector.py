@@ -81,15 +81,15 @@ def test_words_choose(words: Sequence[str], chosen: dict[str, tuple[str, ...]]) 
             "did you mean 'sales.orders'?",
         ),
         (["domain:sale"], ExitCode.NOTHING_SELECTED, "no domain matches 'sale'", "did you mean 'sales'?"),
-        (["events", "sales.ordrs"], ExitCode.NOTHING_SELECTED, "no table or check fits", "did you mean"),
+        (["events", "sales.ordrs"], ExitCode.NOTHING_SELECTED, "no table or check matches", "did you mean"),
         (
             ["events", "tier:gold"],
             ExitCode.NOTHING_SELECTED,
             "no table or check matches events tier:gold",
-            "narrow each other",
+            "combined with AND",
         ),
-        (["events", "!tier:bronze"], ExitCode.NOTHING_SELECTED, "nothing is chosen", "narrow"),
-        (["SALES.ORDERS"], ExitCode.NOTHING_SELECTED, "no table or check fits", "did you mean 'sales.orders'?"),
+        (["events", "!tier:bronze"], ExitCode.NOTHING_SELECTED, "no table or check matches", "combined with AND"),
+        (["SALES.ORDERS"], ExitCode.NOTHING_SELECTED, "no table or check matches", "did you mean 'sales.orders'?"),
     ],
 )
 def test_words_that_choose_nothing_say_so(words: Sequence[str], code: ExitCode, message: str, hint: str) -> None:

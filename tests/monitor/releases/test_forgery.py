@@ -92,7 +92,7 @@ FORGERIES: dict[str, tuple[Callable[[Desk], Sequence[str]], str]] = {
             "DELETE FROM release_event WHERE kind = 'held'",
             "DELETE FROM ledger_entry WHERE number = (SELECT max(number) FROM ledger_entry)",
         ],
-        "the ledger ends at entry 2, its anchor vouches for 3",
+        "the ledger ends at entry 2, but its anchor confirms 3",
     ),
     "all entries removed": (
         lambda _: ["DELETE FROM ledger_entry"],
@@ -104,7 +104,7 @@ FORGERIES: dict[str, tuple[Callable[[Desk], Sequence[str]], str]] = {
     ),
     "an entry pointed at another fact": (
         lambda _: ["""UPDATE ledger_entry SET body = replace(body, '"event":3', '"event":9') WHERE number = 3"""],
-        "it was changed: its hash is not that of what is in it",
+        "it was changed: its hash does not match its content",
     ),
 }
 

@@ -59,7 +59,7 @@ def _goes_all_the_way(desk: Desk, change: Change) -> None:
     assert Counter(rows_of(desk.folder / "out.csv", "SELECT born, sex, ill FROM output")) == given
     assert found.event.body["rows"] == 40
     change()
-    with pytest.raises(Stop, match="the table is not what it was"):
+    with pytest.raises(Stop, match="the table has changed since"):
         desk.export("again.csv", remedy="suppress")
     assert not (desk.folder / "again.csv").exists()
 

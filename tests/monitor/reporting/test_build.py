@@ -420,7 +420,7 @@ def test_incidents_no_longer_kept():
     """A week older than incidents are kept is not called a good one; an incident that is still there counts."""
     kept = {"storage": {"keep_incidents": "10d"}}
     gone = build((), config=kept, now=at(168 + 240))
-    assert str(gone.headline).startswith("Incidents of this week are past retention")
+    assert str(gone.headline).startswith("Incidents of this week are past the retention period")
     assert gone.figures.week is None
     assert [bar.why for bar in gone.trend] == [NOT_KEPT] * 12
     assert {bar.undetected_us for bar in gone.days} == {None}

@@ -78,7 +78,7 @@ def test_forms():
     )
     japanese = (
         "データダウンタイム2時間\uff08先週より50%減\uff09、インシデント1件\uff08同数\uff09、"
-        "推定損失額￥9,000\uff089,000倍\uff09。"
+        "コスト￥9,000\uff089,000倍\uff09。"
     )
     assert say(down(2, 9_000), down(4, 1), voice=JAPANESE) == japanese
 
@@ -102,7 +102,9 @@ def test_unknown_weeks():
     nothing_yet = "Monitoring had not started: the first check ran on Oct 6, 2026."
     assert unknown_week(NOT_WATCHED, since).render(tokyo) == nothing_yet
     assert unknown_week(NOT_WATCHED, None).render(tokyo) == "Monitoring has not started: no check has run yet."
-    assert unknown_week(NOT_KEPT, since).render(tokyo).startswith("Incidents of this week are past retention")
+    assert (
+        unknown_week(NOT_KEPT, since).render(tokyo).startswith("Incidents of this week are past the retention period")
+    )
     assert unknown_week(NOT_EVALUATED, since).render(tokyo).startswith("No check could be evaluated this week")
     assert "2026年10月5日" in unknown_week(NOT_WATCHED, since).render(JAPANESE)
 

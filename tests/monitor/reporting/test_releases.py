@@ -63,12 +63,12 @@ def state(*events, held_by=(), name="survey", after=None, digest="d"):
         (state(held_by=[HoldingCheck("people.k", "fail", AT)]), "people.k fails"),
         (state(held_by=[HoldingCheck("people.k", "not-yet-checked", None)]), "people.k has not run yet"),
         (state(held_by=[HoldingCheck(None, "no-limits", None)]), "no limit is configured"),
-        (state(held_by=[HoldingCheck("people.k", str(NOT_RUN), AT)]), "people.k: it was not run"),
+        (state(held_by=[HoldingCheck("people.k", str(NOT_RUN), AT)]), "people.k: not run"),
         (
             state(held_by=[HoldingCheck("people.k", UnknownReason.TIMEOUT.value, AT)]),
             "people.k: the query timed out",
         ),
-        (state(held_by=[HoldingCheck("people.k", "eclipse", AT)]), "people.k: it could not be evaluated"),
+        (state(held_by=[HoldingCheck("people.k", "eclipse", AT)]), "people.k: could not be evaluated"),
     ],
 )
 def test_why_is_said(found, said):

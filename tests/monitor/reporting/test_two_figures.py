@@ -82,7 +82,7 @@ SENTENCES: dict[str, Said] = {
     ),
     "{downtime:hours} of data downtime in {n:count} incidents at a cost of {cost:money}": Said(
         ("1 h 30 min of data downtime", "in 7 incidents", "a cost of ¥5,000"),
-        ("データダウンタイム1時間30分", "インシデント7件", "推定損失額￥5,000"),
+        ("データダウンタイム1時間30分", "インシデント7件", "コスト￥5,000"),
     ),
     "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}).": Said(
         ("1 h 30 min of data downtime (20% less than last week)", "7 incidents (2 more)"),
@@ -98,11 +98,11 @@ SENTENCES: dict[str, Said] = {
         (
             "データダウンタイム1時間30分\uff08先週より20%減\uff09",
             "インシデント7件\uff082件増\uff09",
-            "推定損失額￥5,000\uff083.6倍\uff09",
+            "コスト￥5,000\uff083.6倍\uff09",
         ),
     ),
     "Between {low:hours} and {high:hours}: the exact start of the data problem is unknown.": Said(
-        ("At least 20 min", "at most 50 min"), ("下限 20分", "上限 50分")
+        ("Between 20 min", "at most 50 min"), ("20分から", "上限 50分")
     ),
     "Tables: {tables:count}, checks: {checks:count}. No check has run yet.": Said(
         ("Tables: 4", "checks: 9"), ("4", "9")
@@ -126,13 +126,13 @@ SENTENCES: dict[str, Said] = {
         ("Tables: 4", "checks: 9", "results: 60"), ("4", "9", "60")
     ),
     "{found:count} of {n:count} incidents were reported by people: no check covers them yet.": Said(
-        ("3 of 7 incidents were reported by a person",), ("インシデント7件のうち3件は人が報告",)
+        ("3 of 7 incidents were reported by people",), ("インシデント7件のうち3件は手動で報告",)
     ),
     "Not counted: {n:count} incidents resolved as {resolution}, {hours:hours}.": Said(
         ("7 incidents resolved as expected, 40 min",), ("7件", "40分")
     ),
     "{day:day}: {hours:hours}, of which {undetected:hours} before detection": Said(
-        ("Wed, Nov 11: 40 min", "of which 10 min until noticed"), ("40分", "検知まで10分")
+        ("Wed, Nov 11: 40 min", "of which 10 min before detection"), ("40分", "検知前10分")
     ),
     "{time:hours}, {cost:money}": Said(("30 min, ¥5,000",), ("30分", "￥5,000")),
     "[{severity}] {place}: {n:count} incidents, {over:count} of them resolved": Said(
@@ -140,31 +140,32 @@ SENTENCES: dict[str, Said] = {
     ),
     "{whole:hours}: time to detection (TTD) {ttd:hours}, time to resolution (TTR) {ttr:hours}": Said(
         ("30 min: ", "time to detection (TTD) 10 min", "time to resolution (TTR) 20 min"),
-        ("30分", "検知まで 10分", "復旧まで 20分"),
+        ("30分", "検知時間 TTD 10分", "復旧時間 TTR 20分"),
     ),
     "{cost:money}; {rate:money} an hour": Said(("¥5,000; ", "¥80 an hour"), ("￥5,000", "1時間あたり ￥80")),
     "Run {check} more often or tighten its limit: incident {id} accounts for {share:ratio} of {weight}, and "
     "{part:ratio} of its duration passed before detection.": Said(
-        ("incident 8 makes 25% of the cost", "60% of its duration passed"), ("損失額の25%", "その時間の60%")
+        ("incident 8 accounts for 25% of the cost", "60% of its duration passed"), ("コストの25%", "その時間の60%")
     ),
     "Reduce time to resolution on {table}: incident {id} accounts for {share:ratio} of {weight}, and {part:ratio} of "
     "its duration came after detection.": Said(
-        ("incident 8 makes 25% of the cost", "60% of its duration came after"),
-        ("損失額の25%", "その時間の60%は検知した後"),
+        ("incident 8 accounts for 25% of the cost", "60% of its duration came after"),
+        ("コストの25%", "その時間の60%は検知した後"),
     ),
     "Add checks on {table}: it accounts for {share:ratio} of {weight}, and {found:count} of its {n:count} incidents "
     "were reported by people.": Said(
-        ("it makes 25% of the cost", "reported 3 of its 7 incidents"),
-        ("損失額の25%", "インシデント7件のうち3件は人の報告"),
+        ("it accounts for 25% of the cost", "reported 3 of its 7 incidents"),
+        ("コストの25%", "インシデント7件のうち3件は人の報告"),
     ),
     "Check {table} more often or with tighter limits: it accounts for {share:ratio} of {weight}, and {part:ratio} of "
     "its downtime passed before detection.": Said(
-        ("it makes 25% of the cost", "60% of its downtime passed"), ("損失額の25%", "そのダウンタイムの60%は誰も")
+        ("it accounts for 25% of the cost", "60% of its downtime passed"),
+        ("コストの25%", "そのダウンタイムの60%は誰も"),
     ),
     "Reduce time to resolution on {table}: it accounts for {share:ratio} of {weight}, and {part:ratio} of its "
     "downtime came after detection.": Said(
-        ("it makes 25% of the cost", "60% of its downtime came after"),
-        ("損失額の25%", "そのダウンタイムの60%は検知した後"),
+        ("it accounts for 25% of the cost", "60% of its downtime came after"),
+        ("コストの25%", "そのダウンタイムの60%は検知した後"),
     ),
     "Whether detection or resolution took longer there depends on the actual start of the problem, which is unknown: "
     "between {low:ratio} and {high:ratio} of its duration passed before detection.": Said(

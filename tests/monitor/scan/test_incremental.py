@@ -341,8 +341,8 @@ def test_a_change_that_the_log_does_not_tell_makes_it_count_all(tmp_path, store)
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        (("upsert", None, None, 1980, "a"), "'op' is not one of insert, update, delete"),
-        ((None, None, None, 1980, "a"), "'op' is not one of insert, update, delete"),
+        (("upsert", None, None, 1980, "a"), "'op' is none of insert, update, delete"),
+        ((None, None, None, 1980, "a"), "'op' is none of insert, update, delete"),
     ],
 )
 def test_a_log_with_other_operations_is_refused(tmp_path, store, said, problem):

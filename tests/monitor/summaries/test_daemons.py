@@ -42,7 +42,7 @@ def test_a_daemon_that_holds_the_store_and_gives_no_sign_is_not_called_none(tmp_
     said = _said(_daemon(heartbeat_at=NOW - timedelta(minutes=10)), holder=holder)
     assert said[-1] == "process 7 on vm holds the daemon lock of the store but sends no heartbeat; see its log"
     unsaid = StoreHeld(tmp_path / "a.db.lock", pid=None, host=None, since=NOW)
-    assert _said(holder=unsaid)[-1].startswith("a process holds the store")
+    assert _said(holder=unsaid)[-1].startswith("a process holds the daemon lock")
 
 
 def test_a_refused_configuration_and_a_quarantined_check_are_told():

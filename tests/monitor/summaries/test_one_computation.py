@@ -218,7 +218,7 @@ def _story(lines: list[str], past: Past, total: int) -> None:
     assert ttds == [format_hours(minutes(one)) for one, _ in past.each]
     over = past.each[:-1] if past.lasts else past.each
     assert ttrs == [format_hours(minutes(one)) for _, one in over]
-    (sums,) = [line for line in lines if line.startswith(("in all", "so far"))]
+    (sums,) = [line for line in lines if line.startswith(("total", "so far"))]
     assert f"downtime {format_hours(minutes(total))}" in sums
     assert f"cost JPY {1_000 * total:,} " in sums
 

@@ -55,7 +55,7 @@ def test_a_file_that_somebody_makes_meanwhile_is_not_replaced(tmp_path: Path) ->
         draft.write_text("ours")
         path.write_text("theirs")
 
-    with pytest.raises(Stop, match="made meanwhile"):
+    with pytest.raises(Stop, match="created meanwhile"):
         write_file(path, write, lambda _: None, replace=False)
     assert (path.read_text(), _there(tmp_path)) == ("theirs", ["report.html"])
 

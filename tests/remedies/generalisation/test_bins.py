@@ -44,7 +44,7 @@ def test_all_faults_are_named_at_once() -> None:
         (FaultKind.GAP, 1, "26-29", True),
         (FaultKind.OVERLAP, 1, "50", True),
     ]
-    with pytest.raises(Misfit, match="level 1 leaves out 26-29; level 1 covers 50 twice"):
+    with pytest.raises(Misfit, match="level 1 has a gap at 26-29; level 1 covers 50 twice"):
         bins([1], levels=[[(None, 26), (30, 51), (50, None)]])
 
 
@@ -54,7 +54,7 @@ def test_all_faults_are_named_at_once() -> None:
         ([], FaultKind.EMPTY, "a level without an interval"),
         ([[(0, 5)], []], FaultKind.EMPTY, "a level without an interval"),
         ([[(5, 5)]], FaultKind.EMPTY, "level 1 has an interval from 5 to 5; nothing is in it"),
-        ([[(0, 2.5), (3, 5)]], FaultKind.GAP, r"level 1 leaves out \[2.5, 3\["),
+        ([[(0, 2.5), (3, 5)]], FaultKind.GAP, r"level 1 has a gap at \[2.5, 3\["),
         ([[(0, 5), (5, 9)], [(0, 4), (4, 9)]], FaultKind.SPLIT, "level 2 splits what level 1 has together: '0-3'"),
         ([[(0, 5), (5, 9)], [(0, 20)]], FaultKind.SPLIT, "'0-19' begins or ends inside of it"),
         ([{"a": (0, 5), "": (5, 9)}], FaultKind.EMPTY, "level 1 has an interval without a name"),

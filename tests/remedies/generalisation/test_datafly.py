@@ -82,7 +82,7 @@ def test_what_does_not_fit():
     """Too few rows and limits out of range are refused."""
     counts = pd.DataFrame({"q": ["a", "b"], "count": 1})
     hierarchy = Hierarchy.of({"a": ["*"], "b": ["*"]})
-    with pytest.raises(Misfit, match="2 rows cannot hide among 3"):
+    with pytest.raises(Misfit, match="2 rows cannot form a class of 3"):
         datafly(counts, {"q": hierarchy}, 3)
     with pytest.raises(ValueError, match="the suppression limit is 1"):
         datafly(counts, {"q": hierarchy}, 2, 1)

@@ -31,7 +31,7 @@ def test_bins_with_a_gap_and_an_overlap_are_flagged_for_both() -> None:
         found = row_faults(rows)
         assert _told(found) == [(FaultKind.GAP, 1, "26-29"), (FaultKind.OVERLAP, 1, "50")]
         assert [fault.message for fault in found] == [
-            "level 1 leaves out 26-29; add an interval for it, or widen one beside it",
+            "level 1 has a gap at 26-29; add an interval for it, or widen one beside it",
             "level 1 covers 50 twice; end one interval where the next begins",
         ]
 

@@ -199,14 +199,14 @@ FLAT = {"q": Hierarchy.of({"a": ["*"], "b": ["*"]})}
     [
         (TWO, FLAT, 1, 0, ValueError, "k is 1; expected at least 2"),
         (TWO, FLAT, 2, 1, ValueError, "the suppression limit is 1"),
-        (TWO, FLAT, 6, 0, Misfit, "5 rows cannot hide among 6"),
+        (TWO, FLAT, 6, 0, Misfit, "5 rows cannot form a class of 6"),
         (TWO, {}, 2, 0, Misfit, "column 'q' has no hierarchy"),
         (TWO, {"p": FLAT["q"]}, 2, 0, Misfit, "column 'p' not found"),
         (TWO.drop(columns="count"), FLAT, 2, 0, Misfit, "column 'count' not found"),
         (TWO.assign(count=[0, 2]), FLAT, 2, 0, Misfit, "no positive whole number"),
         (TWO.assign(count=[1.5, 2]), FLAT, 2, 0, Misfit, "no positive whole number"),
         (TWO.assign(q=["a", "z"]), FLAT, 2, 0, Misfit, "column 'q': 1 value has no path in the hierarchy"),
-        (TWO[:0], FLAT, 2, 0, Misfit, "the table is emptys"),
+        (TWO[:0], FLAT, 2, 0, Misfit, "the table has no rows"),
     ],
 )
 def test_bad_input(counts, named, k, limit, error, words):

@@ -204,7 +204,7 @@ def test_all_columns_but_the_count_are_quasi_identifiers():
     assert found.suppressed.tolist() == [False, True, False]
     blanked = suppress_cells(counts, 2, criteria=[TClosenessLimit("s", 1)])
     assert blanked.class_sizes().tolist() == [3, 3]
-    with pytest.raises(Misfit, match="6 rows cannot hide among 7"):
+    with pytest.raises(Misfit, match="6 rows cannot form a class of 7"):
         suppress_records(counts, 7, criteria=[TClosenessLimit("s", 1)])
 
 

@@ -56,7 +56,7 @@ def test_outliers_are_counted_and_not_shown(tmp_path: Path) -> None:
     """How many values lie far outside the quartiles; a column of one value has none."""
     found = find_uniqueness(_place(tmp_path, "parquet"), ["pay", "seat", "ward", "none"])
     assert found.outliers == {"pay": 2}
-    assert "'pay': 2 values lie outliers, and the column is not treated" in found.warnings()
+    assert "'pay': 2 values are outliers, and the column is not treated" in found.warnings()
 
 
 def test_what_was_not_looked_at_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

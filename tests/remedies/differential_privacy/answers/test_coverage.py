@@ -15,7 +15,7 @@ DOMAIN: Final[dict[str, Any]] = {
     "spent": {"low": 1, "high": 200, "grid": "0.5"},
 }
 CUT: Final = (
-    "of a customer with more than 3 rows, 3 rows chosen at random count; how many rows are left out is not shown."
+    "of a customer with more than 3 rows, 3 rows chosen at random count; the number of ignored rows is not shown."
 )
 
 

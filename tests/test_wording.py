@@ -1,0 +1,139 @@
+"""What users read is plain technical English: no phrase of the list below comes back."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from monitor.cli import build_command
+from monitor.commands import command_files
+from monitor.config.schema import json_schema
+from tests.templates.message_ids import HOUSE, ROOMS, texts_of_templates
+
+BANNED: Final = (
+    r"until (noticed|repaired)",
+    r"\b(goes|went|gone|go) bad\b",
+    r"\b(was|were|is|are) (noticed|told|heard)\b",
+    r"\bhears? (of|nothing)\b",
+    r"\btells? (nobody|nothing|it of)\b",
+    r"\btold apart\b",
+    r"\bgiv(e|es|en|ing) (out|away)\b",
+    r"\bgave out\b",
+    r"\bread again\b",
+    r"\bfound again\b",
+    r"\bfinding a record\b",
+    r"\blooks? (at|for|again)\b(?! it for)",
+    r"\blooked at\b",
+    r"\bleft out\b",
+    r"\bleaves? out\b",
+    r"\bthe bill\b",
+    r"\bput right\b",
+    r"\bwall clocks?\b",
+    r"\bsingles? out\b",
+    r"\bdoes (most of )?the (most )?damage\b",
+    r"\bstumbled\b",
+    r"\bstanding statistics?\b",
+    r"\bkeeps? every limit\b",
+    r"\bis alike with\b|\bthat are alike\b",
+    r"\bsays? of persons\b",
+    r"\bin all\b(?! )",
+    r"\bBad for\b",
+    r"\bTake care of\b",
+    r"\bgoodbye\b",
+    r"\bby itself\b",
+    r"\bcrowd to hide\b",
+    r"\bhides? among\b",
+    r"\bis no (time|number|encoding|table|file|JSON|CSV)\b",
+    r"\bcalled otherwise\b",
+    r"\bnothing is known\b|\bnobody knows\b",
+    r"\bwhoever\b",
+    r"\bleaves? with [0-9]",
+    r"\bin the place of\b",
+    r"\banew\b",
+    r"\bvouch(es)?\b",
+    r"\bsummed up\b",
+)
+"""Metaphors and words of our own, each of which the field has a term for."""
+WRONG: Final = re.compile("|".join(f"(?:{phrase})" for phrase in BANNED))
+
+
+def texts_of_code() -> Iterator[tuple[str, str]]:
+    """Yield every literal of several words of the product, with its place; docstrings are not read by users."""
+    for room in ROOMS:
+        for path in sorted((HOUSE / room).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            docstrings = {
+                id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and is_text(node.value)
+            }
+            for node in ast.walk(tree):
+                if is_text(node) and id(node) not in docstrings and " " in node.value:
+                    yield f"{path.relative_to(HOUSE)}:{node.lineno}", node.value
+
+
+def is_text(node: ast.AST) -> Any:
+    """Check whether a node is a literal text."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def texts_of_help() -> Iterator[tuple[str, str]]:
+    """Yield the help of every command and option."""
+    waiting = [(f"tablewatch {name}", build_command(name)) for name in command_files()]
+    while waiting:
+        name, command = waiting.pop()
+        yield name, command.help or ""
+        yield from ((f"{name} {option.name}", getattr(option, "help", None) or "") for option in command.params)
+        waiting += [(f"{name} {inner}", one) for inner, one in getattr(command, "commands", {}).items()]
+
+
+def texts_of_schema(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the description of every key of the configuration."""
+    if isinstance(value, dict):
+        if isinstance(value.get("description"), str):
+            yield place, value["description"]
+        for key, inner in value.items():
+            yield from texts_of_schema(inner, f"{place}.{key}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts_of_schema(inner, place)
+
+
+def wrong_phrases(texts: Iterator[tuple[str, str]]) -> list[str]:
+    """Return the phrases of the list that occur in texts, each with its place."""
+    found = ((place, WRONG.search(text)) for place, text in texts)
+    return [f"{place}: {match[0]!r}" for place, match in found if match is not None]
+
+
+def test_no_message_has_a_banned_phrase() -> None:
+    """Messages, labels and hints use the terms of the field."""
+    assert wrong_phrases(texts_of_code()) == []
+
+
+def test_no_help_has_a_banned_phrase() -> None:
+    """So does the help of commands and options."""
+    assert wrong_phrases(texts_of_help()) == []
+
+
+def test_no_key_is_described_with_a_banned_phrase() -> None:
+    """So does what editors show of the configuration."""
+    assert wrong_phrases(texts_of_schema(json_schema())) == []
+
+
+def test_no_template_has_a_banned_phrase() -> None:
+    """So do reports, pages, mails and alerts."""
+    assert wrong_phrases((text.place, f"{text.one or ''} {text.text}") for text in texts_of_templates()) == []
+
+
+@pytest.mark.parametrize("page", [Path("README.md")], ids=str)
+def test_no_page_has_a_banned_phrase(page: Path) -> None:
+    """So does what a newcomer reads first."""
+    lines = enumerate((HOUSE / page).read_text(encoding="utf-8").splitlines(), 1)
+    assert wrong_phrases((f"{page}:{number}", line) for number, line in lines) == []
+
+
+def test_a_banned_phrase_is_noticed() -> None:
+    """The phrases that this was written for are in the list."""
+    for text in ("time until noticed", "it is left out", "nothing was given out", "wall clock"):
+        assert wrong_phrases(iter([("here", text)])), text
