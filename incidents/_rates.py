@@ -35,7 +35,7 @@ def money(amount: Fraction, decimals: int) -> Decimal:
 
 
 class Lever(StrEnum):
-    """What would help most."""
+    """Recommended improvements."""
 
     DETECT = "detect"
     """Most of the downtime passes unnoticed: check more often, report, tighten freshness limits."""

@@ -90,9 +90,9 @@ def file_of(spec: SourceSpec) -> Path:
     if parts.netloc or parts.query or parts.fragment or not parts.path.strip("/"):
         marks = "a ? or # of its name as %3F or %23"
         expected = f"{parts.scheme}:///FOLDER/FILE, without host and options, {marks}"
-        raise Unreachable(f"source '{spec.name}': its URL names no file; expected {expected}")
+        raise Unreachable(f"source '{spec.name}': its URL has no file path; expected {expected}")
     path = spec.base / unquote(parts.path.removeprefix("/"))
     if not path.is_file():
         text = "is not a file" if path.exists() else "does not exist"
-        raise Unreachable(f"source '{spec.name}': '{path}' {text}; expected a database file, none is created")
+        raise Unreachable(f"source '{spec.name}': '{path}' {text}; expected an existing database file")
     return path.resolve()

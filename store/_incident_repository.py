@@ -135,7 +135,7 @@ class IncidentWriter(IncidentReader):
             return incident
         stored = self.get(incident.id)
         if _incidents.row_of(stored) != _incidents.row_of(incident) or stored.episodes != incident.episodes:
-            raise StoreConflict(f"incident #{incident.id} was changed by somebody else meanwhile; look at it again")
+            raise StoreConflict(f"incident #{incident.id} was changed concurrently; reload it")
         number = self._connection.scalar(select(func.max(_EVENT.c.number)).where(_EVENT.c.incident_id == incident.id))
         folded = fold(
             stored,

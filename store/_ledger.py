@@ -71,14 +71,14 @@ class StoredLedger:
         def make(tx: WriteTransaction) -> Standing:
             if tx.ledger.budget(budget.data_set, budget.unit) is not None:
                 raise StoreConflict(
-                    f"a budget of {budget.data_set} for each {budget.unit} is there already; what is spent of it stays "
-                    "spent; its total can be changed, with a reason"
+                    f"a budget of {budget.data_set} for each {budget.unit} already exists; spent budget is never "
+                    "returned; its total can be changed, with a reason"
                 )
             for other, others in tx.ledger.identified_budgets():
                 if other != budget.data_set and not others.isdisjoint(known_by):
                     raise StoreConflict(
-                        f"the ledger has a budget of {other}, and {budget.data_set} is the same table in other words; "
-                        f"ask for {other}: what is spent of a table stays spent under each of its names"
+                        f"the ledger has a budget of {other}, and {budget.data_set} is the same table under another "
+                        f"name; use {other}: spent budget applies to all names of a table"
                     )
             stored = tx.ledger.add_budget(budget, body=described(budget), actor=actor, now=now)
             if known_by:
@@ -100,7 +100,7 @@ class StoredLedger:
         def change(tx: WriteTransaction) -> Standing:
             known = _budget(tx.ledger, data_set, unit)
             if not tx.ledger.set_total(known.id, total):
-                raise StoreConflict(f"more of the budget of {data_set} is spent already than that total")
+                raise StoreConflict(f"more of the budget of {data_set} is already spent than that total")
             body = to_text({"reason": reason})
             tx.ledger.append(LedgerFact(EntryKind.CHANGED, body, actor, now, budget=known.id, nano=total))
             return tx.ledger.standing(replace(known, budget=replace(known.budget, total=total)))
@@ -217,7 +217,7 @@ class StoredLedger:
             anchor = self._anchor.read()
             problem = disagreement(tx.ledger, anchor)
             if problem is None:
-                raise StoreConflict("the ledger fits its anchor; there is nothing to resume")
+                raise StoreConflict("the ledger matches its anchor; nothing to resume")
             if anchor is None or not resumed_already(tx.ledger, anchor):
                 parts = None if anchor is None else {"number": anchor.head.number, "hash": anchor.head.hash.hex()}
                 body = to_text({"reason": reason, "problem": problem, "anchor": parts})
@@ -254,7 +254,7 @@ class StoredLedger:
         problem = disagreement(tx.ledger, anchor)
         if problem is not None:
             raise LedgerBroken(
-                f"{problem} ({self._anchor.file}); nothing is granted; verify the ledger, then resume it with a reason"
+                f"{problem} ({self._anchor.file}); queries are blocked; verify the ledger, then resume it with a reason"
             )
         return self._anchor.begin() if anchor is None else anchor
 
@@ -264,7 +264,7 @@ class StoredLedger:
         with self._store.reading() as tx:  # somebody was faster; what he vouches for must hold this entry
             if tx.ledger.hash_of(mark.head.number) != mark.head.hash:
                 raise LedgerBroken(
-                    f"entry {mark.head.number} of the ledger is lost again: the database was replaced meanwhile"
+                    f"entry {mark.head.number} of the ledger is lost again: the database was replaced concurrently"
                 )
 
     def _reserve(
@@ -335,7 +335,7 @@ def _mark(ledger: LedgerReader) -> Anchor:
 
 def _check_reason(reason: str) -> None:
     if not reason.strip():
-        raise Misfit("a reason is needed: it is kept with the change")
+        raise Misfit("a reason is required: it is recorded with the change")
 
 
 _CONFORMS: Final[type[Ledger]] = StoredLedger

@@ -109,7 +109,7 @@ class ReleaseLedger:
             body = to_text({"reason": reason, "events": events, "persons": remembered})
             tx.ledger.append(LedgerFact(EntryKind.ADOPTED, body, actor, now))
             for name in sorted({event.release for event in tx.release_events.matching()}):
-                note = f"the record of releases was changed and is taken as it is: {reason}"
+                note = f"the record of releases was changed and is accepted as it is: {reason}"
                 self.append(tx, ReleaseEvent(name, ReleaseEventKind.HELD, actor, note, {}, now))
             return True
 

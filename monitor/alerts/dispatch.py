@@ -235,7 +235,7 @@ def send(project: Project, delivery: "Delivery", network: "Network | None" = Non
 def _sent_through(project: Project, delivery: "Delivery", network: "Network | None") -> Attempt:
     channel = project.config.alerts.channels.get(delivery.channel)
     if channel is None:
-        return DeliveryFailed("its channel is not in the configuration any more", permanent=True)
+        return DeliveryFailed("its channel is no longer configured", permanent=True)
     message = OutgoingMessage(
         delivery.id, delivery.payload, project.clock.now(), mail=lambda: _mail_of(delivery.payload), network=network
     )

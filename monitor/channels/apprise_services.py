@@ -34,7 +34,7 @@ def deliver(url: str, mail: Mail, *, message_id: str) -> Attempt:
     apprise = _apprise()
     service = _service(url)
     if service is None:
-        return DeliveryFailed("its apprise URL cannot be understood; see the services at the apprise project")
+        return DeliveryFailed("its Apprise URL is not valid; see the list of services in the Apprise documentation")
     if url.partition("://")[0].lower() in _TAKES_HEADERS:
         service.headers = {**service.headers, ID_HEADER: message_id}
     door = apprise.Apprise(asset=service.asset)
@@ -143,4 +143,4 @@ def _why(entries: Iterable[str]) -> str:
         status = _STATUS.search(entry)
         if status is not None:
             return f"the service answered {status[1]}"
-    return "the service could not be reached, or did not take it"
+    return "the service could not be reached or rejected the message"

@@ -39,9 +39,9 @@ _CERTIFICATES: Final = {
     10: "it has expired",
     18: "it is self-signed",
     19: "it is self-signed",
-    20: "its issuer is not known here",
-    62: "it is for another name",
-    64: "it is for another address",
+    20: "its issuer is unknown",
+    62: "it was issued for another host name",
+    64: "it was issued for another address",
 }
 """Why OpenSSL does not trust a certificate, by its code; its own words hold the name."""
 
@@ -97,7 +97,7 @@ def _key(secret: str) -> bytes:
     except (binascii.Error, ValueError):
         key = b""
     if not key:
-        raise WebhookUnusable("its secret begins with whsec_, but what follows is no base64")
+        raise WebhookUnusable("its secret begins with whsec_, but the rest is not valid base64")
     return key
 
 
@@ -137,7 +137,7 @@ def deliver(
         return DeliveryFailed(str(error))
     except ssl.SSLCertVerificationError as error:
         reason = _CERTIFICATES.get(error.verify_code, f"OpenSSL's code {error.verify_code}")
-        return DeliveryFailed(f"the certificate of the other side is not trusted: {reason}")
+        return DeliveryFailed(f"the server's certificate is not trusted: {reason}")
     except TimeoutError:
         return DeliveryFailed(f"no answer within {network.deadline:g} s")
     except (OSError, http.client.HTTPException) as error:
@@ -152,9 +152,9 @@ def _place(url: str) -> _Place:
         port, name = parts.port, parts.hostname or ""
         host = name if ":" in name else name.encode("idna").decode()
     except ValueError:  # UnicodeError is one
-        raise WebhookUnusable("its url cannot be understood") from None
+        raise WebhookUnusable("its URL is not valid") from None
     if parts.scheme not in {"http", "https"} or not host:
-        raise WebhookUnusable("its url cannot be understood; it looks like https://host/path")
+        raise WebhookUnusable("its URL is not valid; it looks like https://host/path")
     secure = parts.scheme == "https"
     path = quote(parts.path or "/", safe=_SAFE)
     target = f"{path}?{quote(parts.query, safe=_SAFE + '?')}" if parts.query else path
@@ -215,13 +215,11 @@ def _exchange(
 def _judged(status: int, retry_after: str | None, now: datetime) -> Attempt:
     if 200 <= status < 300:
         return DeliverySucceeded()
-    text = f"the other side answered {status}"
+    text = f"the server answered {status}"
     if status == GONE:
-        return DeliveryFailed(f"{text}: it wants no messages any more", gone=True)
+        return DeliveryFailed(f"{text}: the endpoint no longer accepts messages", gone=True)
     if 300 <= status < 400:
-        return DeliveryFailed(
-            f"{text}: a redirect, which is not followed; write the new address into the configuration"
-        )
+        return DeliveryFailed(f"{text}: redirects are not followed; update the address in the configuration")
     return DeliveryFailed(text, retry_after=read_retry_after(retry_after, now))
 
 
@@ -230,15 +228,15 @@ def _said_of(error: OSError | http.client.HTTPException) -> str:
         case ConnectionRefusedError():
             return "the connection was refused"
         case ssl.SSLError():
-            return "the other side does not speak TLS as it should"
+            return "the TLS handshake failed"
         case TooLong():
-            return "what came back is too long for an answer"
+            return "the response is too large"
         case ConnectionError():
-            return "the connection was lost before there was an answer"
+            return "the connection was closed before a response"
         case http.client.HTTPException():
-            return "what came back is no HTTP"
+            return "the response is not valid HTTP"
         case _:
-            return "the other side cannot be reached"
+            return "the server cannot be reached"
 
 
 def read_retry_after(value: str | None, now: datetime) -> timedelta | None:

@@ -40,17 +40,19 @@ def downtime(
         typer.Option(
             "--from",
             metavar="TIME",
-            help="Where the window begins: 2026-11-01, a time, or 7d. By default 28 days before its end.",
+            help="Start of the window: 2026-11-01, a time, or 7d. By default 28 days before its end.",
             envvar="TABLEWATCH_DOWNTIME_FROM",
         ),
     ] = None,
-    to: Annotated[str | None, typer.Option(metavar="TIME", help="Where it ends; by default now.")] = None,
-    as_of: Annotated[str | None, typer.Option(metavar="TIME", help="As it was known then; by default now.")] = None,
-    by: Annotated[GroupedBy, typer.Option(help="Split up by this.")] = GroupedBy.TABLE,
+    to: Annotated[str | None, typer.Option(metavar="TIME", help="End of the window; by default now.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Use only what was recorded by this time; by default now.")
+    ] = None,
+    by: Annotated[GroupedBy, typer.Option(help="Grouping.")] = GroupedBy.TABLE,
 ) -> None:
     """Show data downtime, N x (TTD + TTR), and its cost, in a window.
 
-    A date begins at midnight in the project's time zone; --to is not part of the window.
+    A date starts at midnight in the project's time zone; --to is not part of the window.
 
     Example: tablewatch downtime --from 2026-11-01 --to 2026-12-01 --by owner
     """
@@ -69,20 +71,18 @@ def downtime(
     times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
     known_at = times.bound("--as-of", as_of) or now
     if known_at > now:
-        raise Stop(ExitCode.USAGE, Problem("usage", "--as-of lies in the future; nothing is known of it"))
+        raise Stop(ExitCode.USAGE, Problem("usage", "--as-of is in the future"))
     window = _window(times, now, start=from_, end=to)
     if by == DAY and window.end_us - window.start_us > MOST_DAYS * 86_400_000_000:
         raise Stop(
             ExitCode.USAGE, Problem("usage", f"--by day takes at most {MOST_DAYS} days; choose a shorter window")
         )
     if window.start_us >= to_us(known_at):
-        invocation.note("note: the window begins after the time of which something is known; it is empty yet")
+        invocation.note("note: the window starts after the latest recorded time; it has no data yet")
     with project.open_store() as store, explained(), store.reading() as tx:
         downtime_figures = measure_downtime(project, tx, window=window, as_of_us=to_us(known_at), by=by)
     if not downtime_figures.ever_checked:
-        invocation.note(
-            f"note: no check has run yet with the store {store.name}; 'tablewatch check' looks at the tables"
-        )
+        invocation.note(f"note: no check has run yet with the store {store.name}; run 'tablewatch check'")
     invocation.emit(as_json(project, downtime_figures), lambda console: draw(console, project, downtime_figures))
 
 
@@ -99,25 +99,27 @@ def _window(times: "TypedTimes", now: datetime, *, start: str | None, end: str |
 @app.command()
 def estimate(
     ctx: typer.Context,
-    tables: Annotated[int, typer.Option(min=1, help="How many tables there are.")],
+    tables: Annotated[int, typer.Option(min=1, help="Number of tables.")],
     incidents_per_table_year: Annotated[
         str, typer.Option(metavar="NUMBER", help="Incidents per table and year, such as 1/15.")
     ] = "1/15",
-    ttd: Annotated[str, typer.Option(metavar="LENGTH", help="Time until one is noticed.")] = "4h",
-    ttr: Annotated[str, typer.Option(metavar="LENGTH", help="Time from then until it is repaired.")] = "9h",
+    ttd: Annotated[str, typer.Option(metavar="LENGTH", help="Mean time to detection (TTD).")] = "4h",
+    ttr: Annotated[str, typer.Option(metavar="LENGTH", help="Mean time to resolution (TTR).")] = "9h",
     role: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME:HEADCOUNT:HOURLY:SHARE",
-            help="People who cannot work or who repair, such as engineer:2:4000:0.25; may be given again.",
+            help="Role affected by downtime, such as engineer:2:4000:0.25; repeatable.",
         ),
     ] = None,
-    loss_per_hour: Annotated[str, typer.Option(metavar="NUMBER", help="Business loss per hour.")] = "0",
-    improve: Annotated[str | None, typer.Option(metavar="SHARE", help="Share of downtime to save: 20%, 1/5.")] = None,
+    loss_per_hour: Annotated[str, typer.Option(metavar="NUMBER", help="Business loss per hour of downtime.")] = "0",
+    improve: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Target reduction of downtime: 20%, 1/5.")
+    ] = None,
     currency: Annotated[
         str | None,
         typer.Option(
-            help=f"Currency of all amounts; by default that of the configuration, without one {_CURRENCY}.",
+            help=f"Currency of all amounts; by default the configured one, else {_CURRENCY}.",
             show_default=False,
         ),
     ] = None,
@@ -125,7 +127,7 @@ def estimate(
     """Estimate a year of data downtime and its cost before any incident is recorded. Needs no configuration.
 
     The defaults are those of Data Quality Fundamentals (Moses, Gavish, Vorwerck): one incident a year for every 15
-    tables, four hours until it is noticed, nine until it is repaired.
+    tables, a TTD of four hours, a TTR of nine.
 
     Example: tablewatch downtime estimate --tables 1000 --role engineer:2:4000:0.25 --role analyst:10:5000:0.2
     """

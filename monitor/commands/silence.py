@@ -22,24 +22,28 @@ app = typer.Typer(help="Mute alerts for tables.", no_args_is_help=True, rich_hel
 
 @app.callback()
 def _group() -> None:
-    """Hear nothing of tables for a while: checks go on, incidents open and count, nobody is told of problems."""
+    """Mute alerts for tables: checks keep running and incidents are recorded, but no alerts are sent."""
 
 
 @app.command()
 def add(
     ctx: typer.Context,
-    reason: Annotated[str, typer.Option(help="Why; shown in 'alert log'.")],
-    table: Annotated[str | None, typer.Option(help="Of this table.")] = None,
-    domain: Annotated[str | None, typer.Option(help="Of the tables of this domain.")] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Of any table.", envvar="TABLEWATCH_SILENCE_ADD_ALL")] = False,
+    reason: Annotated[str, typer.Option(help="Reason; shown in 'alert log'.")],
+    table: Annotated[str | None, typer.Option(help="Table.")] = None,
+    domain: Annotated[str | None, typer.Option(help="Domain.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All tables.", envvar="TABLEWATCH_SILENCE_ADD_ALL")] = False,
     for_: Annotated[
         str | None,
-        typer.Option("--for", metavar="LENGTH", help="For so long: 2h, 1d.", envvar="TABLEWATCH_SILENCE_ADD_FOR"),
+        typer.Option(
+            "--for", metavar="LENGTH", help="Duration, such as 2h or 1d.", envvar="TABLEWATCH_SILENCE_ADD_FOR"
+        ),
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Until then.")] = None,
-    by: Annotated[str | None, typer.Option(metavar="WHO", help="Who does this; by default the user.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="End time.")] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="WHO", help="Name recorded as the actor; by default the current user.")
+    ] = None,
 ) -> None:
-    """Mute alerts for tables until a given time. What is still open then is sent; resolutions are sent all the same.
+    """Mute alerts for tables until a given time. Incidents still open then are sent; resolutions are always sent.
 
     Example: tablewatch silence add --table sales.orders --for 4h --reason 'the loader is being moved'
     """
@@ -54,18 +58,18 @@ def add(
     project = Project.of(invocation)
     scope, name = _scope(project, table, domain, everything=all_)
     if not tidy(reason):
-        raise Stop(ExitCode.USAGE, Problem("usage", "--reason is empty; write why nobody is to be told"))
+        raise Stop(ExitCode.USAGE, Problem("usage", "--reason is empty; write the reason"))
     if (for_ is None) == (until is None):
-        raise Stop(ExitCode.USAGE, Problem("usage", "give one of --for and --until", hint="--for 4h"))
+        raise Stop(ExitCode.USAGE, Problem("usage", "use either --for or --until", hint="--for 4h"))
     actor = who(by)
     with project.open_store() as store, explained(), store.writing() as tx:
         now = tx.schedule.clock(project.clock.now())
         times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
         end = times.moment("--until", until) or now + times.length("--for", for_ or "")
         if end <= now:
-            raise Stop(ExitCode.USAGE, Problem("usage", "a silence ends after it begins; give a time to come"))
+            raise Stop(ExitCode.USAGE, Problem("usage", "a silence must end in the future"))
         if end - now > timedelta(days=365):
-            raise Stop(ExitCode.USAGE, Problem("usage", "a silence lasts at most a year: after that, nobody remembers"))
+            raise Stop(ExitCode.USAGE, Problem("usage", "a silence lasts at most one year"))
         silence = tx.silences.add(scope=scope, name=name, starts_at=now, until=end, reason=tidy(reason), by=actor)
     _present(invocation, project, silence, now)
 
@@ -73,7 +77,7 @@ def add(
 @app.command("list")
 def list_(
     ctx: typer.Context,
-    ended: Annotated[bool, typer.Option("--ended", help="Those that are over, too.")] = False,
+    ended: Annotated[bool, typer.Option("--ended", help="Include expired silences.")] = False,
 ) -> None:
     """List silences, newest first.
 
@@ -94,9 +98,9 @@ def list_(
 @app.command()
 def end(
     ctx: typer.Context,
-    silence_id: Annotated[str, typer.Argument(metavar="ID", help="The silence's number.")],
+    silence_id: Annotated[str, typer.Argument(metavar="ID", help="Silence number.")],
 ) -> None:
-    """End a silence early; what is still open is sent.
+    """End a silence early; incidents still open are sent.
 
     Example: tablewatch silence end 3
     """
@@ -133,7 +137,7 @@ def _scope(
     from store import Scope
 
     if [table is not None, domain is not None, everything].count(True) != 1:
-        raise Stop(ExitCode.USAGE, Problem("usage", "give one of --table, --domain and --all"))
+        raise Stop(ExitCode.USAGE, Problem("usage", "use one of --table, --domain and --all"))
     if table is not None:
         stranger = unknown_table(table, project.config)
         if stranger is not None:

@@ -232,7 +232,7 @@ def _timetables(project: Project, *, at_once: bool) -> dict[str, Timetable]:
 def _of_statistics(
     project: Project, *, jitter: timedelta, catch_up: Literal["latest", "all", "none"]
 ) -> dict[str, Timetable]:
-    """Return when standing statistics are due. Each answer is paid for: of those missed, the newest is enough."""
+    """Return when scheduled queries are due. Each answer is paid for: of those missed, the newest is enough."""
     budgets, zone = project.config.budgets, project.config.timezone
     results = {}
     for name, series in AnswerSeries.configured(project.config).items():
@@ -251,7 +251,7 @@ def _of_statistics(
 def _plan_anew(tx: WriteTransaction, timetables: Iterable[Timetable], now: datetime) -> None:
     """Bring the schedule back from the future, where it lies when the clock was set back."""
     tx.schedule.reschedule([timetable.after(now) for timetable in timetables])
-    LOG.warning("the clock was set back; every table is planned anew from now on")
+    LOG.warning("the clock was set back; all schedules are recalculated from now")
 
 
 def _decide_anew(tx: WriteTransaction, now: datetime) -> None:

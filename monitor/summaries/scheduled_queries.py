@@ -1,4 +1,4 @@
-"""Describe how standing statistics are: when each was answered last, when it is due, how long its budget lasts."""
+"""Describe how scheduled queries are: when each was answered last, when it is due, how long its budget lasts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from store import ReadTransaction, Slot, SlotState
 
 
 class StatisticWord(StrEnum):
-    """How a standing statistic is."""
+    """How a scheduled query is."""
 
     WAITS = "waits"
     """No slot of it has ended yet."""
     ANSWERED = "answered"
     """Its last slot was answered."""
     NOT_ANSWERED = "not-answered"
-    """Its last slot was not, though the budget covers it; the daemon's journal says why."""
+    """Its last slot was not, though the budget covers it; see the log of the daemon."""
     SPENT = "spent"
     """Less is left of the budget than an answer costs."""
     NO_BUDGET = "no-budget"
@@ -30,7 +30,7 @@ class StatisticWord(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StatisticState:
-    """How a standing statistic is. `cost`: of an answer, in nano units; `left`: how many more the budget covers.
+    """How a scheduled query is. `cost`: of an answer, in nano units; `left`: how many more the budget covers.
 
     `slot`: the last one that ended; `next_slot`: None before a daemon has seen it.
     """
@@ -70,7 +70,7 @@ class StatisticState:
 
 
 def statistics_of(project: Project, tx: ReadTransaction) -> Sequence[StatisticState]:
-    """Return how each standing statistic of a configuration is, in its order. No table is looked at."""
+    """Return how each scheduled query of a configuration is, in its order. No table is looked at."""
     budgets = project.config.budgets
     all_of = AnswerSeries.configured(project.config)
     due = {row.table: row.next_slot for row in tx.schedule.tables()} if all_of else {}

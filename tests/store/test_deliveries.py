@@ -190,7 +190,7 @@ def test_a_cap_counts_messages_about_incidents(store: Store) -> None:
 
 
 def test_messages_are_listed_newest_first(store: Store) -> None:
-    """The log shows the newest messages, as many as were asked for."""
+    """The log shows the newest messages, the requested number."""
     with store.writing() as tx:
         tx.deliveries.add([_message(str(number), at=AT + number * MINUTE) for number in range(5)])
         assert [delivery.id for delivery in tx.deliveries.since(AT + MINUTE, 3)] == ["msg_4", "msg_3", "msg_2"]

@@ -131,7 +131,7 @@ def test_410_disables_the_channel_and_no_other(tmp_path: Path, hook: Receiver) -
             with store.reading() as tx:
                 assert (
                     tx.silences.disabled_channels()["gone"].why
-                    == "the other side answered 410: it wants no messages any more"
+                    == "the other side answered 410: the endpoint no longer accepts messages"
                 )
             clock.advance(timedelta(days=30))
             assert dispatch(project, store, holder="me", sender=SEND) == Dispatched()
@@ -148,7 +148,7 @@ def test_a_channel_that_left_the_configuration_is_no_reason_to_wait(tmp_path: Pa
     with project.open_store() as store:
         add(store, message(1, "former"), message(2))
         assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(sent=1, buried=1)
-        assert found(store).error == "its channel is not in the configuration any more"
+        assert found(store).error == "its channel is no longer configured"
 
 
 def test_dead_channels_do_not_block_others(tmp_path: Path, hook: Receiver) -> None:
@@ -283,7 +283,7 @@ def test_a_sender_that_stumbles_is_a_failure_like_others(tmp_path: Path, monkeyp
     with project.open_store() as store:
         add(store, message(1))
         assert dispatch(project, store, holder="me") == Dispatched(failed=1)
-        assert found(store).error == "tablewatch stumbled (KeyError); please report it"
+        assert found(store).error == "internal error (KeyError); please report it"
 
 
 def test_what_ends_while_the_store_is_held_is_marked_later(tmp_path: Path, hook: Receiver) -> None:

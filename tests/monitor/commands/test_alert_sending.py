@@ -38,7 +38,7 @@ def test_a_test_reaches_the_channel_and_says_that_it_is_one(terminal: Terminal, 
     assert re.fullmatch("msg_[0-9a-f]{24}", request.message_id)
     assert body["subject"] == "test"
     assert body["title"].startswith("[test] ")
-    assert ("nothing of this has happened" in body["text"]) == (like != "report")
+    assert ("no incident occurred" in body["text"]) == (like != "report")
     assert body["schema"] == ("tablewatch.report-mail/1" if like == "report" else "tablewatch.alert/1")
     with open_store(f"sqlite:///{terminal.folder}/store.db") as store, store.reading() as tx:
         assert set(tx.deliveries.count_by_state().values()) == {0}

@@ -43,7 +43,7 @@ def week_of_shop(tmp_path_factory):
 
 
 def test_times_are_those_of_the_runs(week_of_shop):
-    """The incident lies between the last good run, the first bad one and the first good one after it."""
+    """The incident lies between the last passing run, the first bad one and the first good one after it."""
     _, report = week_of_shop
     week = report.figures.week
     assert (week.n, week.undetected_us, week.repair_us) == (1, HOUR, 3 * HOUR)
@@ -68,7 +68,7 @@ def test_time_since_the_last_run_is_unobserved(week_of_shop):
     last_run = NOW + timedelta(hours=23)
     due = last_run + timedelta(hours=1)
     assert spot.unobserved_us == (report.week.end - due) / timedelta(microseconds=1)
-    assert [reason.text for reason in spot.reasons] == ["it was not run"]
+    assert [reason.text for reason in spot.reasons] == ["not run"]
 
 
 def test_weeks_before_were_not_watched(week_of_shop):
@@ -79,7 +79,7 @@ def test_weeks_before_were_not_watched(week_of_shop):
 
 
 def test_measurements_that_are_gone(tmp_path):
-    """Of a week whose measurements are no longer kept, the report does not say that no check ran."""
+    """Of a week whose measurements are past retention, the report does not say that no check ran."""
     shop = build_shop(tmp_path)
     project = shop.project()
     with project.open_store() as store:
@@ -88,11 +88,11 @@ def test_measurements_that_are_gone(tmp_path):
         with store.reading() as tx:
             report = build_weekly(gather(project, tx, week, later), week)
     assert report.coverage.results is None
-    assert "How often they ran is no longer kept" in as_html(report, ENGLISH)
+    assert "The number of runs is past the retention period" in as_html(report, ENGLISH)
 
 
 def test_weeks_before_the_first_look(tmp_path):
-    """A week before the first look has dashes and null, and never says that something is no longer kept."""
+    """A week before the first look has dashes and null, and never says that something is past retention."""
     shop = build_shop(tmp_path)
     project = shop.project()
     with project.open_store() as store:
@@ -101,13 +101,13 @@ def test_weeks_before_the_first_look(tmp_path):
         with store.reading() as tx:
             report = build_weekly(gather(project, tx, week, NOW + timedelta(hours=1)), week)
     value = as_json(report, ENGLISH)
-    assert value["headline"] == "Nothing was watched yet: the first check ran on Nov 20, 2026."
+    assert value["headline"] == "Monitoring had not started: the first check ran on Nov 20, 2026."
     assert value["figures"]["this_week"] is None
     assert {day["downtime_h"] for day in value["by_day"]} == {None}
     assert value["coverage"]["watched_since"] == NOW.isoformat()
     for text in (as_html(report, ENGLISH), as_markdown(report, ENGLISH)):
         assert "The first check ran on Nov 20, 2026, after this week." in text
-        assert "no longer kept" not in text
+        assert "past retention" not in text
         assert "0 min" not in text.replace("\N{NO-BREAK SPACE}", " ")
     figures = as_markdown(report, ENGLISH)
     assert "| Incidents (N) | \N{EN DASH} | \N{EN DASH} | \N{EN DASH} |" in figures
@@ -129,13 +129,13 @@ def test_a_week_after_one_in_which_nothing_could_be_evaluated(tmp_path):
         week = Week.containing(shop.clock.now(), "Asia/Tokyo")
         with store.reading() as tx:
             blind, after = (build_weekly(gather(project, tx, one, week.end), one) for one in (week.back(1), week))
-    assert str(blind.headline).startswith("Nothing could be evaluated this week")
-    assert str(after.headline) == "No data downtime this week; nothing is known of last week."
+    assert str(blind.headline).startswith("No check could be evaluated this week")
+    assert str(after.headline) == "No data downtime this week; last week is unknown."
     value = as_json(after, ENGLISH)
     assert [one["downtime_h"] for one in value["trend"]][-3:] == [0, None, 0]
     assert (value["figures"]["last_week"], value["change"]) == (None, None)
     assert {day["downtime_h"] for day in as_json(blind, ENGLISH)["by_day"]} == {None}
-    assert "nothing could be evaluated" in as_markdown(after, ENGLISH)
+    assert "could not be evaluated" in as_markdown(after, ENGLISH)
 
 
 def test_the_present_week_says_one_thing_of_what_was_not_observed(tmp_path):
@@ -171,7 +171,7 @@ def test_json(week_of_shop):
     (incident,) = value["incidents"]["shown"]
     assert incident["occurred_at"] == "2026-11-20T11:00:00+00:00"
     assert incident["title"] == "1 key occurs more than once (2 rows)"
-    assert value["coverage"]["unobserved"][0]["reasons"] == ["it was not run"]
+    assert value["coverage"]["unobserved"][0]["reasons"] == ["not run"]
 
 
 def test_keys_are_documented(week_of_shop):
