@@ -199,7 +199,7 @@ class Reloader:
     def _size(self) -> str:
         workers = count(self.project.config.daemon.workers, "worker")
         statistics = len(self._work.questions)
-        more = f" and {count(statistics, 'scheduled query')}" if statistics else ""
+        more = f" and {count(statistics, 'scheduled query', 'scheduled queries')}" if statistics else ""
         return f"{count(self._work.tables, 'table')}{more} with {workers}"
 
 

@@ -92,7 +92,7 @@ def examine_statistics(loaded: Loaded) -> Iterator[Finding]:
         yield Finding(
             _STATISTICS_SUBJECT,
             FindingStatus.OK,
-            f"{count(len(well), 'scheduled query')} active; {lasts}",
+            f"{count(len(well), 'scheduled query', 'scheduled queries')} active; {lasts}",
         )
 
 

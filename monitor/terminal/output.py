@@ -97,6 +97,6 @@ def remember_format(ctx: typer.Context, value: Any) -> Any:
     return value
 
 
-def count(number: int, thing: str) -> str:
-    """Describe how many of a thing there are: `1 table`, `12 tables`."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+def count(number: int, thing: str, things: str | None = None) -> str:
+    """Describe how many of a thing there are: `1 table`, `12 tables`; `things`: an irregular plural."""
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"

@@ -63,7 +63,7 @@ def farthest(
         Misfit: the output has no row, or a sensitive value that the input or the hierarchy has not.
     """
     if not len(counts):
-        raise Misfit("the output has no row")
+        raise Misfit("the output has no rows")
     short = str(counts[name].dtype).startswith("float[")  # as Arrow names it; an engine may have given 64 bits of it
     given = _named(reference.sensitive_values[name], short=short)
     entries = {value: place for place, value in enumerate(given)}

@@ -20,7 +20,6 @@ ALLOWED: Final = (
     ("planned maintenance", "work that people plan"),
     ("planned work", "work that people plan"),
     ("is planned once", "a table: its statements are planned"),
-    ("is planned anew", "a table: its slots are planned"),
     ("or will be as soon as", "a channel is told"),
     ("for a part of the week or not yet", "a table that was not watched in a week"),
     ("claimed and not yet done", "a table that is in hand"),

@@ -238,7 +238,7 @@ def test_what_is_no_whole_store_is_not_copied(
 def test_what_is_no_whole_copy_is_not_brought_back(
     used: Path, copy: Path, spoil: Callable[[Path], None], error: type[StoreError]
 ) -> None:
-    """A copy that is damaged in any way leaves the store as it is."""
+    """A copy that is corrupt in any way leaves the store as it is."""
     backup(_url(used), copy)
     spoil(copy)
     before = used.read_bytes()
@@ -291,7 +291,7 @@ def test_a_store_that_cannot_be_read_is_moved_aside_with_its_log(used: Path, cop
 
 
 def test_a_damaged_page_does_not_stop_a_copy_from_coming_back(used: Path, copy: Path) -> None:
-    """A store of which a page is damaged is overwritten, and kept with its damage."""
+    """A store of which a page is corrupt is overwritten, and kept with its damage."""
     backup(_url(used), copy)
     _overwrite_a_page(used)
     kept = restore(_url(used), copy, now=AT).kept

@@ -92,7 +92,7 @@ def test_a_lock_that_cannot_be_made_is_refused(file: Path, tmp_path: Path) -> No
         daemon_lock(f"sqlite:///{file}").__enter__()
     assert not (tmp_path / "elsewhere").exists()
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreUnavailable, match="cannot be made"):
+    with pytest.raises(StoreUnavailable, match="cannot be created"):
         daemon_lock(f"sqlite:///{tmp_path / 'file' / 'store.db'}").__enter__()
 
 

@@ -112,7 +112,7 @@ def test_a_sqlite_that_is_too_old_is_said(file: Path, monkeypatch: pytest.Monkey
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     """A path through a file is refused with the reason."""
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreUnavailable, match="cannot be made"):
+    with pytest.raises(StoreUnavailable, match="cannot be created"):
         open_store(f"sqlite:///{tmp_path / 'file' / 'store.db'}")
 
 
@@ -160,7 +160,7 @@ def test_a_truncated_file_is_refused(file: Path) -> None:
     _made(file)
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2])
-    _refused(file, StoreCorrupt, "damaged")
+    _refused(file, StoreCorrupt, "corrupt")
 
 
 def test_a_page_that_is_cut_off_is_refused(file: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_row_that_breaks_its_rules_is_refused(file: Path) -> None:
     with closing(sqlite3.connect(file)) as flipper, flipper:
         flipper.execute("PRAGMA ignore_check_constraints = ON")
         flipper.execute("UPDATE incident SET found_by = 'c`eck'")
-    _refused(file, StoreCorrupt, "damaged")
+    _refused(file, StoreCorrupt, "corrupt")
 
 
 def test_looking_at_a_damaged_store_leaves_its_log_where_it_is(tmp_path: Path, file: Path) -> None:
@@ -193,7 +193,7 @@ def test_looking_at_a_damaged_store_leaves_its_log_where_it_is(tmp_path: Path, f
             shutil.copy(f"{file}{end}", f"{copy}{end}")
     log = Path(f"{copy}-wal").read_bytes()
     assert log
-    _refused(copy, StoreCorrupt, "damaged")
+    _refused(copy, StoreCorrupt, "corrupt")
     assert Path(f"{copy}-wal").read_bytes() == log
 
 
@@ -205,7 +205,7 @@ def test_a_damaged_page_is_refused(tmp_path_factory: pytest.TempPathFactory, pag
     with file.open("r+b") as raw:
         raw.seek(page * 4096)
         raw.write(b"\xa5" * 4096)
-    _refused(file, StoreCorrupt, "damaged", thorough=True)
+    _refused(file, StoreCorrupt, "corrupt", thorough=True)
 
 
 _WHOLE: list[Path] = []
@@ -232,7 +232,7 @@ def test_a_large_file_is_checked_page_by_page_when_asked(file: Path) -> None:
     with file.open("r+b") as raw:
         raw.seek(4096 * 4)
         raw.write(b"\xa5" * 4096)
-    _refused(file, StoreCorrupt, "damaged", thorough=True)
+    _refused(file, StoreCorrupt, "corrupt", thorough=True)
 
 
 def test_the_database_of_something_else_is_refused(file: Path) -> None:

@@ -171,7 +171,7 @@ def _top(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Text]:
     cost = "" if downtime_figures.cost is None else f", {project.currency.text(downtime_figures.cost.amount)}"
     yield Text(f"{format_hours(whole.downtime)} in {count(whole.n, 'incident')}{cost}", "bold")
     if whole.downtime:
-        yield _line("unnoticed", f"{format_hours(whole.undetected)}  {_share(whole.undetected, whole.downtime)}")
+        yield _line("undetected", f"{format_hours(whole.undetected)}  {_share(whole.undetected, whole.downtime)}")
         yield _line("repair", f"{format_hours(whole.repair)}  {_share(whole.repair, whole.downtime)}")
         if whole.low < whole.high:
             yield _line(
@@ -212,15 +212,15 @@ def _watched(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Te
     whole, first, zone = downtime_figures.whole, downtime_figures.watching.first, project.config.timezone
     start, end = from_us(whole.window.start_us), from_us(min(whole.window.end_us, whole.as_of_us))
     if first is None or first >= end:
-        yield _line("watched", "no checks ran in this period; these incidents were reported")
+        yield _line("monitored", "no checks ran in this period; these incidents were reported")
         return
     if not downtime_figures.observed:
-        yield _line("watched", "no check was evaluated in this period; these incidents are recorded")
+        yield _line("monitored", "no check was evaluated in this period; these incidents are recorded")
         return
     if first > start:
-        yield _line("watched", f"since {format_time(first, zone)}; before that, only reported incidents are known")
+        yield _line("monitored", f"since {format_time(first, zone)}; before that, only reported incidents are known")
     elif later := downtime_figures.watching.partly(project.config, start, end):
-        yield _line("watched", f"for part of this period only: {_some(later)}")
+        yield _line("monitored", f"for part of this period only: {_some(later)}")
     if missing := downtime_figures.watching.not_yet(project.config, end):
         yield _line("not monitored", f"{_some(missing)}; no check had run by then")
     if start < downtime_figures.kept_since:
@@ -239,7 +239,7 @@ def _spread(name: str, statistics: Statistics | None) -> Sequence[str | None]:
 
 
 def _draw_parts(console: "Console", project: Project, downtime_figures: DowntimeFigures) -> None:
-    columns = [f"~{downtime_figures.by}", ">incidents", ">unnoticed", ">repair", ">downtime", ">table hours"]
+    columns = [f"~{downtime_figures.by}", ">incidents", ">undetected", ">repair", ">downtime", ">table hours"]
     columns += [] if downtime_figures.cost is None else [">cost"]
     shown = downtime_figures.parts if downtime_figures.by == DAY else downtime_figures.parts[:_SHOWN]
     draw_table(console, columns, (list(_cells(project, downtime_figures.by, part)) for part in shown))
@@ -307,7 +307,7 @@ def _reading(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Te
         total = downtime_figures.cost.amount
         costly = [part for part in downtime_figures.tables if part.cost is not None and part.cost.amount][:_COSTLY]
         names = (f"{one.key} {_share(one.cost.amount, total)}" for one in costly if one.cost is not None)
-        yield _line("costliest", f"{', '.join(names)} of {project.currency.text(total)}")
+        yield _line("highest cost", f"{', '.join(names)} of {project.currency.text(total)}")
 
 
 def _share(part: Fraction | int, whole: Fraction | int) -> str:

@@ -89,7 +89,7 @@ def test_facts_of_special_incidents(made):
     ]
     merged = over(merged_into=7, resolution=Resolution.DUPLICATE)
     said = compose(told(made, (merged, NotificationReason.RESOLVED))).text
-    assert "Ended: duplicate of #7, which goes on being told" in said
+    assert "Ended: duplicate of #7; notifications continue there" in said
     release = compose(told(made, (incident(kind=Kind.DISCLOSURE), NotificationReason.FIRST))).text
     assert "Kind: data release at risk" in release
     assert not any("Cost" in text for text in (said, release))

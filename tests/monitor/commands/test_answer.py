@@ -52,7 +52,7 @@ def test_every_statistic_is_answered(asked: Terminal, words: tuple[str, ...]) ->
     again = asked.json("answer", *words, "--request-id", "r1")
     assert (again["answer"], again["repeated"], spent(asked)) == (told["answer"], True, "0.1")
     said = asked("answer", *words, "--request-id", "r1")
-    assert "it was given before" in said.out
+    assert "already answered" in said.out
     assert "With 95% confidence" in said.out
 
 
@@ -111,7 +111,7 @@ def test_what_the_budget_does_not_cover_is_refused(asked: Terminal, monkeypatch:
     monkeypatch.setattr(ask, "open_source", None)
     (error,) = asked.refused("answer", "count", "customers", "--epsilon", "9.1", code=ExitCode.FAILED)
     assert error["code"] == "answer.spent"
-    assert "the data was not looked at" in error["message"]
+    assert "the data was not read" in error["message"]
     assert spent(asked) == "0"
 
 
@@ -218,6 +218,6 @@ def test_a_mean_of_nobody_is_withheld(asked: Terminal) -> None:
     assert [group["value"] is None for group in told["groups"]] == [group["count"] < least for group in told["groups"]]
     said = asked(*words, "--request-id", "r1").out
     assert "withheld" in said
-    assert f"A mean of fewer than {least} rows is suppressed" in said
+    assert f"The mean of fewer than {least} rows is suppressed" in said
     assert "withheld" in asked("answer", "mean", "customers", "amount", "--where", "sex = F", "--epsilon", "0.1").out
     assert asked("answer", "list", "customers").code == 0

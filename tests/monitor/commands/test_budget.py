@@ -91,7 +91,7 @@ def test_a_total_is_changed_for_a_reason(terminal: Terminal) -> None:
     (changed,) = terminal.json("budget", "change", "customers", "--total", "12.5", "--reason", "agreed")["budgets"]
     assert (changed["total"], changed["left"]) == ("12.5", "10.5")
     (error,) = terminal.refused("budget", "change", "customers", "--total", "1", "--reason", "less")
-    assert "more of the budget of customers is spent already" in error["message"]
+    assert "more of the budget of customers is already spent" in error["message"]
     terminal.refused("budget", "change", "customers", "--total", "20", "--reason", " ")
     terminal.refused("budget", "change", "customers", "--total", "1e3", "--reason", "more")
     said = terminal("budget", "show")
@@ -190,7 +190,7 @@ def test_the_doctor_looks_at_the_ledger(terminal: Terminal) -> None:
     assert findings() == [("warning", told)]
     terminal.json("budget", "create", "customers")
     whole, anchor = findings()
-    assert whole == ("ok", "1 budget; the hash chain of the ledger is intact (2")
+    assert whole == ("ok", "1 budget; the hash chain of the ledger is intact (2)")
     assert anchor[0] == "warning"
     assert "is on the same disk as the store" in anchor[1]
     (terminal.folder / "store.db.ledger").unlink()

@@ -206,7 +206,7 @@ def test_a_window_in_part_before_monitoring_says_so(terminal: Terminal) -> None:
         page = terminal("downtime", "--by", "day").out
         value = terminal.json("downtime", "--by", "day")
     assert "0 min in 0 incidents, JPY 0" in page
-    assert "watched       since Fri 2026-11-20 18:00; before that, only reported incidents" in page
+    assert "monitored     since Fri 2026-11-20 18:00; before that, only reported incidents" in page
     assert "not monitored refunds; no check had run by then" in page
     assert (value["n"], value["downtime_h"]) == (0, 0.0)
     assert [row["downtime_h"] for row in value["by"]] == [None] * 28 + [0.0]
@@ -215,8 +215,8 @@ def test_a_window_in_part_before_monitoring_says_so(terminal: Terminal) -> None:
     with terminal.at(NOW + timedelta(hours=4)):
         page = terminal("downtime", "--from", "2h").out
         earlier = terminal("downtime", "--from", "3h", "--as-of", "2h ago").out
-    assert "watched       for part of this period only: refunds" in page
-    assert "not watched   refunds" in earlier
+    assert "monitored     for part of this period only: refunds" in page
+    assert "not monitored refunds" in earlier
 
 
 def test_what_was_reported_before_monitoring_counts(terminal: Terminal) -> None:
@@ -231,7 +231,7 @@ def test_what_was_reported_before_monitoring_counts(terminal: Terminal) -> None:
     with terminal.at(NOW + timedelta(hours=1)):
         value = terminal.json(*words)
     assert [row["downtime_h"] for row in value["by"]] == [3.0, None]  # since then it is known that nobody watched
-    assert "watched       no checks ran in this period; these incidents were reported" in terminal(*words).out
+    assert "monitored     no checks ran in this period; these incidents were reported" in terminal(*words).out
 
 
 def test_where_nothing_could_be_evaluated_nothing_is_known(terminal: Terminal) -> None:
@@ -251,7 +251,7 @@ def test_where_nothing_could_be_evaluated_nothing_is_known(terminal: Terminal) -
         terminal.json("incident", "open", "--table", "orders", "--title", "b", *times, "--as", "fixed")
         page = terminal("downtime").out
     assert "2 h in 1 incident" in page
-    assert "watched       no check was evaluated in this period; these incidents are recorded" in page
+    assert "monitored     no check was evaluated in this period; these incidents are recorded" in page
 
 
 def test_what_is_no_longer_kept_is_not_called_nothing(terminal: Terminal) -> None:
@@ -351,23 +351,23 @@ def test_the_page_for_a_person(january: Terminal) -> None:
     assert lines == [
         "data downtime  Thu 2026-01-01 09:00 to Sun 2026-02-01 09:00 (Asia/Tokyo)",
         "314 h in 4 incidents, JPY 6,420,000",
-        "unnoticed     13 h  4.1%",
+        "undetected    13 h  4.1%",
         "repair        301 h  96%",
         "table hours   311 h, JPY 6,114,000, overlapping incidents counted once",
-        "watched       no checks ran in this period; these incidents were reported",
+        "monitored     no checks ran in this period; these incidents were reported",
         "",
-        "of an incident       min        mean  median         p90  max",
+        "of an incident           min        mean  median         p90  max",
         "TTD, time to detection   1 h  3 h 15 min     3 h  5 h 24 min  6 h",
         "TTR, time to resolution  2 h  6 h 20 min     8 h  8 h 48 min  9 h",
         "",
-        "table    incidents  unnoticed  repair  downtime  table hours           cost",
-        "refunds          2        7 h   284 h     291 h        291 h  JPY 4,074,000",
-        "orders           2        6 h    17 h      23 h         20 h  JPY 2,346,000",
+        "table    incidents  undetected  repair  downtime  table hours           cost",
+        "refunds          2         7 h   284 h     291 h        291 h  JPY 4,074,000",
+        "orders           2         6 h    17 h      23 h         20 h  JPY 2,346,000",
         "",
         f"reading       Reduce time to resolution on refunds: {heaviest}",
         "              Across all incidents, 96% of the downtime came after detection.",
         "              4 of 4 incidents were reported by people: no check covers them yet.",
-        "costliest     refunds 63%, orders 37% of JPY 6,420,000",
+        "highest cost  refunds 63%, orders 37% of JPY 6,420,000",
         "open          #5 refunds since Tue 2026-01-20 09:00, 288 h",
     ]
 

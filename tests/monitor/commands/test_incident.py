@@ -279,7 +279,7 @@ def test_slips_of_the_hand_are_pointed_out(terminal: Terminal) -> None:
     assert "to correct it: tablewatch incident correct 1" in logged.err
     with terminal.at(NOW + timedelta(minutes=1)):
         again = terminal("incident", "open", "--table", "refunds", "--title", "x")
-    assert "#1, which still lasts, has the same title" in again.err
+    assert "#1, still open, has the same title" in again.err
     assert "tablewatch incident merge 2 1" in again.err
 
 
@@ -369,10 +369,10 @@ def test_show_tells_the_story(terminal: Terminal) -> None:
         said = terminal("incident", "show", "1").out
     assert said.splitlines() == [
         "#1  orders  amounts x100  RESOLVED (fixed)  error",
-        "occurred      Fri 2026-11-20 10:10  a person's word",
+        "occurred      Fri 2026-11-20 10:10  reported by a person",
         "detected      Fri 2026-11-20 18:00  by a person  TTD 7 h 50 min",
         "resolved      Fri 2026-11-20 18:42  TTR 42 min",
-        "in all        downtime 8 h 32 min  cost JPY 870,400 (JPY 102,000 an hour)",
+        "total         downtime 8 h 32 min  cost JPY 870,400 (JPY 102,000 an hour)",
         "owner         crew",
         "cause         unit",
         "note          no check detected this; adding one reduces TTD",

@@ -458,7 +458,7 @@ def test_a_table_without_rows_is_told(capsys: pytest.CaptureFixture[str]) -> Non
     """Before anything is said of its hierarchies."""
     Path("people.csv").write_text("age\n", encoding="utf-8")
     code, (error,) = _problems("people.csv", "safe.csv", "-q", "age", "--hierarchy", "age=5", capsys=capsys)
-    assert (code, error["message"][:30]) == (2, "0 records cannot form a class of 5;")
+    assert (code, error["message"][:30]) == (2, "0 records cannot form a class ")
 
 
 def test_masks_from_the_left(capsys: pytest.CaptureFixture[str]) -> None:

@@ -261,7 +261,7 @@ def test_an_epsilon_that_is_none_is_refused(epsilon: str, said: str, capsys: pyt
         (("--epsilon", "1", *DOMAINS, "--other", "sexx=X"), ["--other 'sexx=X': expected a column with a domain"]),
         (
             ("--epsilon", "1", "--columns", "sex", *DOMAINS),
-            ["--domain speaks of 'born', which is not one of the columns"],
+            ["--domain names 'born', which is not one of the columns"],
         ),
         (("--epsilon", "1", "--domain", "sexx=F,M"), ["column 'sexx' not found; did you mean 'sex'?"]),
         (("--epsilon", "1", "--domain", "sex=F,M"), ["column 'sex' has 1 cell outside its declared domain, NULL"]),

@@ -125,7 +125,7 @@ def test_the_record_tells_everything_that_was_kept():
         "smallest equivalence class (k) ≥ 5 6",
         "highest re-identification risk of a record ≤ 20% 17%",
         "distinct sensitive values per equivalence class (l) ≥ 2 3",
-        "share of the population that is unique in it - -",
+        "share of population uniques - -",
         "epsilon: bound on the influence of one row on the output - 1",
         "l pay: kind: distinct; l: 2",
         "Dropped columns name",

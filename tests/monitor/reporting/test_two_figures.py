@@ -102,7 +102,7 @@ SENTENCES: dict[str, Said] = {
         ),
     ),
     "Between {low:hours} and {high:hours}: the exact start of the data problem is unknown.": Said(
-        ("Between 20 min", "at most 50 min"), ("20分から", "上限 50分")
+        ("Between 20 min", "and 50 min"), ("20分から", "から50分")
     ),
     "Tables: {tables:count}, checks: {checks:count}. No check has run yet.": Said(
         ("Tables: 4", "checks: 9"), ("4", "9")
@@ -145,27 +145,27 @@ SENTENCES: dict[str, Said] = {
     "{cost:money}; {rate:money} an hour": Said(("¥5,000; ", "¥80 an hour"), ("￥5,000", "1時間あたり ￥80")),
     "Run {check} more often or tighten its limit: incident {id} accounts for {share:ratio} of {weight}, and "
     "{part:ratio} of its duration passed before detection.": Said(
-        ("incident 8 accounts for 25% of the cost", "60% of its duration passed"), ("コストの25%", "その時間の60%")
+        ("incident 8 accounts for 25% of the cost", "60% of its duration passed"), ("コストの25%", "その60%")
     ),
     "Reduce time to resolution on {table}: incident {id} accounts for {share:ratio} of {weight}, and {part:ratio} of "
     "its duration came after detection.": Said(
         ("incident 8 accounts for 25% of the cost", "60% of its duration came after"),
-        ("コストの25%", "その時間の60%は検知した後"),
+        ("コストの25%", "その60%は検知後"),
     ),
     "Add checks on {table}: it accounts for {share:ratio} of {weight}, and {found:count} of its {n:count} incidents "
     "were reported by people.": Said(
-        ("it accounts for 25% of the cost", "reported 3 of its 7 incidents"),
-        ("コストの25%", "インシデント7件のうち3件は人の報告"),
+        ("it accounts for 25% of the cost", "3 of its 7 incidents were reported"),
+        ("コストの25%", "インシデント7件のうち3件は手動の報告"),
     ),
     "Check {table} more often or with tighter limits: it accounts for {share:ratio} of {weight}, and {part:ratio} of "
     "its downtime passed before detection.": Said(
         ("it accounts for 25% of the cost", "60% of its downtime passed"),
-        ("コストの25%", "そのダウンタイムの60%は誰も"),
+        ("コストの25%", "そのダウンタイムの60%は検知前"),
     ),
     "Reduce time to resolution on {table}: it accounts for {share:ratio} of {weight}, and {part:ratio} of its "
     "downtime came after detection.": Said(
         ("it accounts for 25% of the cost", "60% of its downtime came after"),
-        ("コストの25%", "そのダウンタイムの60%は検知した後"),
+        ("コストの25%", "そのダウンタイムの60%は検知後"),
     ),
     "Whether detection or resolution took longer there depends on the actual start of the problem, which is unknown: "
     "between {low:ratio} and {high:ratio} of its duration passed before detection.": Said(

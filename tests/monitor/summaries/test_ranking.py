@@ -82,7 +82,7 @@ def test_a_check_is_asked_for_where_a_person_had_to_notice() -> None:
         'Add a check on orders that detects "amounts {x}100": '
         "incident 8 accounts for 70% of the cost and was reported by a person."
     )
-    assert "損失額の70%" in said(advice, BIG, "ja")[0]
+    assert "コストの70%" in said(advice, BIG, "ja")[0]
     assert "amounts {x}100" in said(advice, BIG, "ja")[0]
 
 

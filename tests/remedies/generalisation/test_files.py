@@ -74,8 +74,8 @@ def test_the_files_of_adult_are_written_as_they_were_read(reference_data: Path, 
             b"a;x;*\nb;x\nb;x;*\nc;;*\nb;x;*",
             "1 line without 3 cells.*; 1 value with more than one line.*; level 1 is empty",
         ),
-        (b"\xff\xfea;*", r"is no UTF-8 text \(byte 0\); save it as UTF-8"),
-        (b'a;"x\nb;*', "is not a CSV file: unexpected end of data"),
+        (b"\xff\xfea;*", r"is not UTF-8 text \(byte 0\); save it as UTF-8"),
+        (b'a;"x\nb;*', "age.csv is not a CSV file: unexpected end of data"),
     ],
 )
 def test_what_is_no_hierarchy_is_refused(tmp_path: Path, content: bytes, said: str) -> None:

@@ -97,7 +97,7 @@ def test_declarations_that_are_none_are_refused(tmp_path: Path, text: str, said:
     with pytest.raises(Misfit, match=said):
         hierarchies_in(_folder(tmp_path, age__yaml=text), ["age"])
     (tmp_path / "age.yaml").write_bytes(b"\xff")
-    with pytest.raises(Misfit, match="no UTF-8 text"):
+    with pytest.raises(Misfit, match="not UTF-8 text"):
         hierarchies_in(tmp_path, ["age"])
 
 

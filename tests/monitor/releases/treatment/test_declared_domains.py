@@ -81,7 +81,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         "--domain 'd': expected column=values",
         "--domain 'a=1,1': 'values' names a value twice",
         "--other 'b=3': expected a column with a domain, once, '=' and one of its values",
-        "--domain speaks of 'c', which is not one of the columns",
+        "--domain names 'c', which is not one of the columns",
         "column 'a' has no declared domain",
         "column 'b' is declared with limits",
     ]
