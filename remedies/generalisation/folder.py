@@ -96,7 +96,7 @@ def _read_yaml(path: Path) -> Any:
     except OSError as error:
         raise Misfit(f"cannot be read ({type(error).__name__})") from None
     except UnicodeDecodeError as error:
-        raise Misfit(f"no UTF-8 text (byte {error.start}); save it as UTF-8") from None
+        raise Misfit(f"not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = "" if mark is None else f" in line {mark.line + 1}"

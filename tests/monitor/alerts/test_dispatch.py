@@ -68,7 +68,7 @@ def test_what_fails_is_tried_by_the_schedule_and_then_given_up(tmp_path: Path) -
                 assert dispatch(project, store, holder="me", sender=SEND) == Dispatched()
                 waiting = found(store)
                 assert waiting.attempts == number
-                assert waiting.error == "the other side answered 500"
+                assert waiting.error == "the server answered 500"
                 assert SCHEDULE[number] <= waiting.next_try_at - clock.now() <= SCHEDULE[number] * 1.1
                 clock.advance_to(waiting.next_try_at)
             assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(buried=1)
@@ -88,7 +88,7 @@ def test_a_dead_message_can_be_sent_again(tmp_path: Path, hook: Receiver) -> Non
         add(store, message(1))
         with store.writing() as tx:
             (leased,) = tx.deliveries.lease(NOW, holder="me", lease_until=NOW, limit=1)
-            tx.deliveries.mark_dead(leased.id, NOW, "the other side answered 500", "me")
+            tx.deliveries.mark_dead(leased.id, NOW, "the server answered 500", "me")
             tx.deliveries.resend(leased.id, NOW)
         assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(sent=1)
     assert [request.message_id for request in hook.requests] == [message(1).id]
@@ -131,7 +131,7 @@ def test_410_disables_the_channel_and_no_other(tmp_path: Path, hook: Receiver) -
             with store.reading() as tx:
                 assert (
                     tx.silences.disabled_channels()["gone"].why
-                    == "the other side answered 410: the endpoint no longer accepts messages"
+                    == "the server answered 410: the endpoint no longer accepts messages"
                 )
             clock.advance(timedelta(days=30))
             assert dispatch(project, store, holder="me", sender=SEND) == Dispatched()

@@ -56,7 +56,7 @@ def test_the_week_is_told_with_its_figures(tmp_path):
     assert (english.subject, english.payload["week"]) == (MessageSubject.REPORT, "2026-W46")
     said = compose(english.payload)
     assert said.title.startswith("Data downtime, Nov 9")
-    assert "Incidents (N): not known" in said.text
+    assert "Incidents (N): unknown" in said.text
     assert said.html == english.payload["html"]
     assert replace(said, html="") != replace(compose(japanese.payload), html="")
     assert weekly(made, report, "audit", now=NOW).payload["report"]["week"] == "2026-W46"

@@ -83,7 +83,7 @@ def test_a_test_that_fails_says_why_without_the_address(terminal: Terminal) -> N
         write_project(terminal.folder, {"hook": webhook(hook.url + "/tok3n")})
         said = terminal("alert", "test", "hook")
     assert said.code == 1
-    assert "channel 'hook' did not get the message: the other side answered 403" in said.err
+    assert "channel 'hook' could not be reached: the server answered 403" in said.err
     assert "tok" not in said.err
     assert "127.0.0.1" not in said.err
 
@@ -105,11 +105,11 @@ def test_a_message_is_sent_again_when_a_person_asks(terminal: Terminal) -> None:
         add(store, message(1))
         with store.writing() as tx:
             tx.deliveries.lease(NOW, holder="me", lease_until=NOW, limit=1)
-            tx.deliveries.mark_dead(message(1).id, NOW, "the other side answered 500", "me")
+            tx.deliveries.mark_dead(message(1).id, NOW, "the server answered 500", "me")
             tx.silences.disable_channel("hook", "it is gone", NOW)
     said = terminal("alert", "resend", message(1).id)
     assert said.code == 0
-    assert "is to be sent to hook again" in said.out
+    assert "is queued for hook again" in said.out
     assert "alert enable hook" in said.err
     with open_store(url) as store:
         assert (found(store).state, found(store).attempts) == (DeliveryState.WAITING, 0)
@@ -124,7 +124,7 @@ def test_a_message_that_is_none_is_not_sent_again(terminal: Terminal) -> None:
 
 
 def test_a_channel_is_taken_into_use_again(terminal: Terminal) -> None:
-    """A disabled channel is used again, also one that left the configuration; another one was not disabled."""
+    """A disabled channel is enabled, also one that left the configuration; another one was not disabled."""
     write_project(terminal.folder, {"hook": webhook("http://127.0.0.1:9/")})
     url = f"sqlite:///{terminal.folder}/store.db"
     with open_store(url) as store, store.writing() as tx:
@@ -144,7 +144,7 @@ def test_what_waits_for_a_channel_that_is_used_again_is_due_at_once(terminal: Te
         add(store, message(1))
         with store.writing() as tx:
             tx.deliveries.lease(NOW, holder="me", lease_until=NOW, limit=1)
-            tx.deliveries.retry(message(1).id, NOW + timedelta(hours=9), "the other side answered 410", "me")
+            tx.deliveries.retry(message(1).id, NOW + timedelta(hours=9), "the server answered 410", "me")
             tx.silences.disable_channel("hook", "it is gone", NOW)
             tx.incidents.open(opened(), recorded_at=NOW, actor="tablewatch")
             tx.outbox.postpone([transition.id for transition in tx.outbox.due(NOW, 9)], NOW + timedelta(minutes=5), {})

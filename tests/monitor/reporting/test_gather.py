@@ -43,14 +43,14 @@ def week_of_shop(tmp_path_factory):
 
 
 def test_times_are_those_of_the_runs(week_of_shop):
-    """The incident lies between the last passing run, the first bad one and the first good one after it."""
+    """The incident is between the last passing run, the first bad one and the first good one after it."""
     _, report = week_of_shop
     week = report.figures.week
     assert (week.n, week.undetected_us, week.repair_us) == (1, HOUR, 3 * HOUR)
     (row,) = report.incidents.rows
     assert row.occurred_at == NOW + timedelta(hours=2)
     assert (row.table, row.owner, row.ttd_us, row.ttr_us) == ("orders", "The desk", HOUR, 3 * HOUR)
-    assert row.title.render(ENGLISH) == "1 key occurs more than once (2 rows)"
+    assert row.title.render(ENGLISH) == "1 duplicate key (2 rows)"
     assert row.title.render(Localizer("ja", "UTC")) == "1個のキーが重複しています\uff082行\uff09"
 
 
@@ -148,8 +148,8 @@ def test_the_present_week_says_one_thing_of_what_was_not_observed(tmp_path):
         with store.reading() as tx:
             page = as_html(build_weekly(gather(project, tx, week, now), week), ENGLISH)
     text = page.replace("\N{NO-BREAK SPACE}", " ")
-    assert "All that ran could be evaluated, but 8 h were not observed." in text
-    assert "Not observed: 8 h in all" in text
+    assert "Every check that ran could be evaluated, but 8 h were not monitored." in text
+    assert "Not monitored: 8 h in total" in text
     assert "Every check could be evaluated" not in text
 
 
@@ -170,7 +170,7 @@ def test_json(week_of_shop):
     assert len(value["trend"]) == 12
     (incident,) = value["incidents"]["shown"]
     assert incident["occurred_at"] == "2026-11-20T11:00:00+00:00"
-    assert incident["title"] == "1 key occurs more than once (2 rows)"
+    assert incident["title"] == "1 duplicate key (2 rows)"
     assert value["coverage"]["unobserved"][0]["reasons"] == ["not run"]
 
 

@@ -143,7 +143,7 @@ def test_lists_with_gaps_are_declared_but_not_built() -> None:
         (FaultKind.GAP, "26-29"),
         (FaultKind.OVERLAP, "50"),
     ]
-    with pytest.raises(Misfit, match="leaves out 26-29; level 1 covers 50 twice"):
+    with pytest.raises(Misfit, match="has a gap at 26-29; level 1 covers 50 twice"):
         spec.build([1])
 
 

@@ -184,7 +184,7 @@ def test_more_columns_than_all_sets_of_which_can_be_tried():
 @pytest.mark.parametrize(
     ("weights", "error", "said"),
     [
-        ({"z": 1}, Misfit, "column 'z' is no quasi-identifier"),
+        ({"z": 1}, Misfit, "column 'z' is not a quasi-identifier"),
         ({"p": 0}, ValueError, "the weight of 'p' is 0"),
         ({"p": math.inf}, ValueError, "the weight of 'p' is inf"),
     ],

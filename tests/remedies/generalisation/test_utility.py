@@ -219,7 +219,7 @@ def test_texts_are_no_numbers_unless_said():
     recoding = Recoding.of_node(frequencies, (1,))
     assert utilities(recoding).total.euclid is None
     assert utilities(recoding, numeric=["n"]).columns["n"].euclid == 20_000
-    with pytest.raises(Misfit, match="column 'm' is no quasi-identifier"):
+    with pytest.raises(Misfit, match="column 'm' is not a quasi-identifier"):
         utilities(recoding, numeric=["m"])
     frequencies, _ = read_table(JOBS, {"job": SUPPRESSED})
     with pytest.raises(Misfit, match="column 'job': 6 of 6 values are no finite numbers"):
