@@ -44,7 +44,7 @@ def _head(places: Sequence[SourceLocation], project: str) -> Iterator[str]:
     yield "version: 1"
     yield f"project: {_scalar(project)}"
     yield "timezone: UTC                 # time zone of this file and of reports, such as Asia/Tokyo"
-    yield 'storage: {url: "sqlite:///${here}/tablewatch.db"}   # what is remembered: beside this file'
+    yield 'storage: {url: "sqlite:///${here}/tablewatch.db"}   # the store, next to this file'
     yield ""
     yield "sources:"
     for place in places:

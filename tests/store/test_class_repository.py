@@ -150,7 +150,7 @@ def test_a_release_is_seen_once_it_is_whole(store):
         tx.releases.end(number)
     assert kept.releases("t.r") == [release]
     assert kept.releases("other") == []
-    with pytest.raises(StoreConflict, match="'spring' is remembered already"):
+    with pytest.raises(StoreConflict, match="'spring' is already recorded"):
         kept.write_release("t.r", release)
 
 

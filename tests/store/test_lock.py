@@ -88,7 +88,7 @@ def test_a_holder_that_has_not_said_who_he_is(file: Path, text: str) -> None:
 def test_a_lock_that_cannot_be_made_is_refused(file: Path, tmp_path: Path) -> None:
     """A link in the place of the lock, or a file in that of its folder, is named."""
     _lock_file(file).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StoreUnavailable, match=r"store\.db\.lock cannot be made"):
+    with pytest.raises(StoreUnavailable, match=r"store\.db\.lock cannot be created"):
         daemon_lock(f"sqlite:///{file}").__enter__()
     assert not (tmp_path / "elsewhere").exists()
     (tmp_path / "file").write_text("")

@@ -153,7 +153,7 @@ def test_a_failure_that_is_passed_over_is_not_a_commit(store: Store) -> None:
             with suppress(SQLAlchemyError):
                 tx.results.add_runs([run(), run()], [])
 
-    with pytest.raises(StoreError, match="passed over"):
+    with pytest.raises(StoreError, match="failed earlier in this transaction"):
         write_carelessly()
     with store.writing() as tx:
         assert tx.results.watches() == {}

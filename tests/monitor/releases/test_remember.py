@@ -68,7 +68,7 @@ def test_a_name_is_used_once_until_it_is_forgotten(shop):
     """Two releases of one name would be one in every report."""
     with shop.project().open_store() as store:
         remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
-        with pytest.raises(StoreConflict, match="'spring' is remembered already"):
+        with pytest.raises(StoreConflict, match="'spring' is already recorded"):
             remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
         with store.writing() as tx:
             tx.releases.forget_all_but("orders.re-release", [])
