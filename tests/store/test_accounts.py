@@ -23,7 +23,7 @@ MIA = WebUser("mia", OWNER, "$argon2id$...", AT)
 
 
 def _session(digest: bytes = b"s", *, seen_at: datetime = AT) -> WebSession:
-    return WebSession(digest, "mia", SignInMethod.PASSWORD, OWNER, AT, seen_at, AT + 100 * HOUR)
+    return WebSession(digest, "mia", SignInMethod.FORM, OWNER, AT, seen_at, AT + 100 * HOUR)
 
 
 def test_a_user_is_kept_whole_and_once(store: Store) -> None:
