@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from monitor.config.web_model import cookie_name
 from monitor.terminal.problem import Problem
-from monitor.terminal.text_cleaning import json_text
+from monitor.terminal.redaction import json_text
 from monitor.web.access import Access, Principal, is_allowed
 from monitor.web.call import Application, Call, WebRoute, is_api_path
 from monitor.web.identify import UNSAFE, check_same_site, identify, peer_of
