@@ -95,8 +95,13 @@ def build_command(name: str) -> Any:
     command: Any = typer.main.get_command(load_command(name))
     command.no_args_is_help = False  # that help would go to stdout; see _show_usage
     command.params = [parameter for parameter in command.params if parameter.name not in _ONCE]
+    return _with_all_shared_options(command)
+
+
+def _with_all_shared_options(command: Any) -> Any:
+    """Return a command, or a group with all that is in it, with the shared options."""
     for inner in getattr(command, "commands", {}).values():
-        _with_shared_options(inner)
+        _with_all_shared_options(inner)
     return _with_shared_options(command)
 
 

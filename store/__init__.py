@@ -5,10 +5,13 @@
       store.writing() -> WriteTransaction   one at a time; what it writes holds when the block ends, or not at all
 
 A transaction has a repository for each concept: `tx.results`, `tx.incidents`, `tx.schedule`, `tx.slots`, `tx.daemons`,
-`tx.outbox`, `tx.deliveries`, `tx.silences`, `tx.classes`, `tx.releases`, `tx.release_events`, `tx.ledger`. They take
-and return values of `incidents`, `checks` and `store`, never rows. `StoredLedger` and `StoredCounts` span transactions.
+`tx.outbox`, `tx.deliveries`, `tx.silences`, `tx.classes`, `tx.releases`, `tx.release_events`, `tx.ledger`,
+`tx.accounts`. They take and return values of `incidents`, `checks` and `store`, never rows. `StoredLedger` and
+`StoredCounts` span transactions.
 """
 
+from store._account_rows import WebRole
+from store._accounts import ApiToken, Grant, LoginLink, SignInMethod, WebSession, WebUser
 from store._backup import Backup, backup
 from store._class_repository import Staged
 from store._counting import StoredCounts
@@ -57,6 +60,7 @@ from store._values import Counts, IncidentFilter, Result, Run
 from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
 
 __all__ = [
+    "ApiToken",
     "Backup",
     "Changed",
     "Counts",
@@ -67,12 +71,14 @@ __all__ = [
     "Disabled",
     "Discrepancy",
     "FailPoint",
+    "Grant",
     "History",
     "IncidentFilter",
     "LastNotification",
     "Lasting",
     "Lease",
     "LedgerBroken",
+    "LoginLink",
     "MessageSubject",
     "NotRecorded",
     "Pruned",
@@ -88,6 +94,7 @@ __all__ = [
     "Run",
     "Scheduled",
     "Scope",
+    "SignInMethod",
     "Silence",
     "Skip",
     "SkipReason",
@@ -108,6 +115,9 @@ __all__ = [
     "StoredLedger",
     "Transition",
     "Tries",
+    "WebRole",
+    "WebSession",
+    "WebUser",
     "WriteTransaction",
     "anchor_file",
     "backup",

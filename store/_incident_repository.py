@@ -49,6 +49,11 @@ class IncidentReader(Repository):
         """Return what happened to an incident, in the order of recording; empty when there is none of that number."""
         return _incidents.events(self._connection, incident_id)
 
+    def version(self, incident_id: int) -> int:
+        """Return how many events an incident has: what every change of it makes larger."""
+        statement = select(func.count()).select_from(_EVENT).where(_EVENT.c.incident_id == incident_id)
+        return self._connection.scalar(statement) or 0
+
     def histories(self, incident_ids: Iterable[int]) -> dict[int, list[Event]]:
         """Return what happened to each of many incidents, in the order of recording, in one statement."""
         return _incidents.histories(self._connection, incident_ids)

@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import Table, delete, func, insert, select
 
 from incidents import State
+from store._accounts import AccountReader, AccountWriter
 from store._class_repository import ClassCountReader, ClassCountWriter
 from store._daemons import DaemonReader, DaemonWriter
 from store._deliveries import DeliveryReader, DeliveryWriter
@@ -98,6 +99,11 @@ class ReadTransaction(Repository):
         """Return the repository of privacy budgets and the chained entries of the ledger."""
         return LedgerReader(self._connection)
 
+    @cached_property
+    def accounts(self) -> AccountReader:
+        """Return the repository of who may use the web application."""
+        return AccountReader(self._connection)
+
     def project(self) -> str | None:
         """Return the name of the project whose store this is, None before it was said."""
         name: str | None = self._connection.scalar(select(_PROJECT.c.name))
@@ -183,6 +189,11 @@ class WriteTransaction(ReadTransaction):
     def ledger(self) -> LedgerWriter:
         """Return the repository of privacy budgets and the chained entries of the ledger."""
         return LedgerWriter(self._connection)
+
+    @cached_property
+    def accounts(self) -> AccountWriter:
+        """Return the repository of who may use the web application."""
+        return AccountWriter(self._connection)
 
     def name_project(self, name: str) -> None:
         """Report whose store this is, in place of what was said before."""

@@ -57,3 +57,17 @@ def who(text: str | None) -> str:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # a container whose user has no name
         return "somebody"
+
+
+def check_web_installed() -> None:
+    """Check whether the extra `[web]` is installed.
+
+    Raises:
+        Stop: it is not.
+    """
+    from importlib.util import find_spec
+
+    missing = [name for name in ("starlette", "uvicorn", "argon2") if find_spec(name) is None]
+    if missing:
+        why = f"the web application needs {', '.join(missing)}"
+        raise Stop(ExitCode.USAGE, Problem("web.missing", why, hint="pip install 'tablewatch[web]'"))

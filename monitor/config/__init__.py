@@ -31,6 +31,7 @@ from monitor.config.model import (
 )
 from monitor.config.release_model import Limits, Recipe, Release
 from monitor.config.scalars import Schedule, Weekdays
+from monitor.config.web_model import ProxySignIn, Web
 
 __all__ = [
     "Alerts",
@@ -48,6 +49,7 @@ __all__ = [
     "Maintenance",
     "Match",
     "Owner",
+    "ProxySignIn",
     "QuietHours",
     "Rate",
     "Rates",
@@ -60,6 +62,7 @@ __all__ = [
     "Source",
     "Storage",
     "Table",
+    "Web",
     "Weekdays",
     "WeeklyReportPlan",
     "files_of",

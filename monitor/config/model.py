@@ -19,6 +19,7 @@ from monitor.config.alerts_model import Alerts
 from monitor.config.budgets_model import Budget
 from monitor.config.release_model import Release, ReleaseName
 from monitor.config.scalars import Clock, Cron, Duration, PositiveDuration, Schedule, Section, Weekdays, Zone
+from monitor.config.web_model import Web
 
 
 class Storage(Section):
@@ -302,6 +303,7 @@ class Config(Section):
     alerts: Alerts = Alerts()
     report: Report = Report()
     daemon: Daemon = Daemon()
+    web: Web = Web()
 
     def table(self, name: str) -> Table | None:
         """Return a table by name."""

@@ -157,6 +157,7 @@ def sheet_as_json(project: Project, sheet: IncidentDetail) -> dict[str, Any]:
     return {
         "schema": "tablewatch.incident/1",
         **incident_as_json(project, incident, figures),
+        "version": len(sheet.events),
         "fingerprint": incident.fingerprint,
         "duplicates": list(sheet.duplicates),
         "episodes": [episode_as_json(project, incident, figures, number) for number in range(len(incident.episodes))],

@@ -23,7 +23,7 @@ def crash_hook(invocation: Invocation) -> Hook:
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
             raise SystemExit(ExitCode.INTERRUPTED)
-        path = _write_report(_report(error, trace))
+        path = _write_report(_report(error.with_traceback(trace)))
         message = f"a bug in tablewatch: {kind.__name__}; a report without data values was written to {path}"
         invocation.show([Problem("bug", message, hint="please attach that file to an issue")])
         raise SystemExit(ExitCode.BUG)
@@ -40,23 +40,24 @@ def _write_report(text: str) -> str:
     return path
 
 
-def _report(error: BaseException, trace: TracebackType | None) -> str:
+def _report(error: BaseException) -> str:
     import platform
 
     machine = f"{platform.system()} {platform.machine()}"
     lines = [f"tablewatch {version()}", f"python {platform.python_version()} on {machine}", ""]
-    lines += _places(error, trace)
+    lines += error_places(error)
     cause = error.__cause__ or error.__context__
     while cause is not None:
-        lines += ["", "caused by", *_places(cause, cause.__traceback__)]
+        lines += ["", "caused by", *error_places(cause)]
         cause = cause.__cause__ or cause.__context__
     return "\n".join(lines) + "\n"
 
 
-def _places(error: BaseException, trace: TracebackType | None) -> list[str]:
+def error_places(error: BaseException) -> list[str]:
+    """Return the kind of an error and the places in the code that it came through: no message and no value."""
     import traceback
 
     home = sys.prefix
-    frames = traceback.extract_tb(trace)
+    frames = traceback.extract_tb(error.__traceback__)
     places = [f"  {frame.filename.removeprefix(home)}:{frame.lineno} in {frame.name}" for frame in frames]
     return [f"{type(error).__module__}.{type(error).__qualname__}", *places]

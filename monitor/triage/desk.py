@@ -14,6 +14,7 @@ from incidents import (
     Corrected,
     Event,
     Incident,
+    NotAllowed,
     Opened,
     Resolution,
     Spans,
@@ -27,6 +28,10 @@ from incidents.verbs import Ending
 from monitor.config.project import Project
 from monitor.triage.create import ReportedIncident
 from store import History, IncidentFilter, NotRecorded, ReadTransaction, Store, WriteTransaction
+
+
+class IncidentChanged(NotAllowed):
+    """The incident is no longer what somebody decided on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +55,17 @@ def read_incident_detail(tx: ReadTransaction, incident_id: int) -> IncidentDetai
 
 
 class IncidentDesk:
-    """Changes incidents on behalf of somebody, at one moment."""
+    """Changes incidents on behalf of somebody, at one moment.
 
-    def __init__(self, project: Project, store: Store, *, actor: str) -> None:
+    With `if_version` only an incident that has so many events: what somebody decided on a page is not done to another
+    state of it.
+    """
+
+    def __init__(self, project: Project, store: Store, *, actor: str, if_version: int | None = None) -> None:
         self._project = project
         self._store = store
         self._actor = actor
+        self._if_version = if_version
         self.now = project.clock.now()
 
     def log(self, reported_incident: ReportedIncident) -> tuple[Incident, bool]:
@@ -165,6 +175,11 @@ class IncidentDesk:
     def _change(self, incident_id: int, decide: Callable[[WriteTransaction, Incident], Change]) -> Incident:
         with self._store.writing() as tx:
             incident = tx.incidents.get(incident_id)
+            version = self._if_version
+            if version is not None and version != (current := tx.incidents.version(incident_id)):
+                raise IncidentChanged(
+                    f"incident #{incident_id} is at version {current}, not {version}; look at it again"
+                )
             change = decide(tx, incident)
             return tx.incidents.append(incident, [change], recorded_at=self.now, actor=self._actor)
 

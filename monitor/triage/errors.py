@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from incidents import ImpossibleOrder, NotAllowed
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.triage.desk import IncidentChanged
 from store import NotRecorded, RowRefused, StoreConflict, StoreError
 
 _UTC: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?\+00:00")
@@ -39,6 +40,8 @@ def explained(zone: str = "UTC") -> Iterator[None]:
         yield
     except ImpossibleOrder as error:
         raise Stop(ExitCode.USAGE, Problem("incident.impossible_order", in_zone(str(error), zone))) from None
+    except IncidentChanged as error:
+        raise Stop(ExitCode.USAGE, Problem("incident.changed", str(error))) from None
     except NotAllowed as error:
         raise Stop(ExitCode.USAGE, Problem("incident.not_allowed", in_zone(str(error), zone))) from None
     except NotRecorded as error:

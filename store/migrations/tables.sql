@@ -457,3 +457,53 @@ CREATE TABLE release_event (
 )${strict}
 
 CREATE INDEX ix_release_event_release_id ON release_event (release, id)
+
+CREATE TABLE web_user (
+    name TEXT NOT NULL,
+    password TEXT,
+    role TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    created_us ${whole} NOT NULL,
+    CONSTRAINT pk_web_user PRIMARY KEY (name),
+    CONSTRAINT ck_web_user_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin')
+)${strict}
+
+CREATE TABLE web_session (
+    digest ${bytes} NOT NULL,
+    name TEXT NOT NULL,
+    method TEXT NOT NULL,
+    role TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    created_us ${whole} NOT NULL,
+    seen_us ${whole} NOT NULL,
+    expires_us ${whole} NOT NULL,
+    CONSTRAINT pk_web_session PRIMARY KEY (digest),
+    CONSTRAINT ck_web_session_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin')
+)${strict}
+
+CREATE INDEX ix_web_session_name ON web_session (name)
+
+CREATE TABLE login_link (
+    digest ${bytes} NOT NULL,
+    name TEXT NOT NULL,
+    role TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    expires_us ${whole} NOT NULL,
+    CONSTRAINT pk_login_link PRIMARY KEY (digest),
+    CONSTRAINT ck_login_link_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin')
+)${strict}
+
+CREATE TABLE api_token (
+    name TEXT NOT NULL,
+    digest ${bytes} NOT NULL,
+    role TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    created_us ${whole} NOT NULL,
+    expires_us ${whole} NOT NULL,
+    used_us ${whole},
+    revoked_us ${whole},
+    CONSTRAINT pk_api_token PRIMARY KEY (name),
+    CONSTRAINT uq_api_token_digest UNIQUE (digest),
+    CONSTRAINT ck_api_token_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin'),
+    CONSTRAINT ck_api_token_expires CHECK (expires_us > created_us)
+)${strict}

@@ -143,6 +143,10 @@ def _changing() -> list[tuple[str, list[str]]]:
     tests = [(f"test-{name}", ["alert", "test", name]) for name in channels]
     tests += [(f"test-{name}-report", ["alert", "test", name, "--as", "report"]) for name in channels[:2]]
     return [
+        ("web-link", ["web", "login-link", "--as", "mia"]),
+        ("web-token", ["web", "token", "add", "ci"]),
+        ("web-users", ["web", "user", "list"]),
+        ("serve", ["serve", "--host", "192.0.2.1"]),
         ("ack", ["incident", "ack", "1"]),
         ("comment", ["incident", "comment", "1", "looked at it"]),
         ("resolve", ["incident", "resolve", "2", "--as", "fixed", "--force"]),

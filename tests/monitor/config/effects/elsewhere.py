@@ -8,9 +8,11 @@ _GX: Final = "needs the worker of Great Expectations, which takes seconds to sta
 _STATE: Final = "needs several exports, decisions or people, which that test sets up"
 _KEPT: Final = "counts are kept from run to run, over changes of the table"
 _SERVER: Final = "needs an address that answers"
+_REQUESTS: Final = "needs requests to the web application"
 _WAITS: Final = "needs a server or a statement that does not answer"
 
 _KINDS: Final = "tests/monitor/channels/"
+_WEB: Final = "tests/monitor/web/"
 _DAEMON: Final = "tests/monitor/daemon/"
 _RELEASES: Final = "tests/monitor/releases/"
 _SCAN: Final = "tests/monitor/scan/"
@@ -117,6 +119,11 @@ ELSEWHERE: Final = tuple(
             "tests/sources/test_spark.py::test_a_server_that_is_not_there_is_unreachable_at_once",
             "needs Spark",
         ),
+        ("Web.passwords", f"{_WEB}test_sign_in.py::test_passwords_sign_in_only_where_configured", _REQUESTS),
+        ("ProxySignIn.header", f"{_WEB}test_sign_in.py::test_a_trusted_proxy_signs_people_in", _REQUESTS),
+        ("ProxySignIn.trusted", f"{_WEB}test_sign_in.py::test_only_the_proxy_may_send_its_header", _REQUESTS),
+        ("ProxySignIn.secret_header", f"{_WEB}test_sign_in.py::test_a_trusted_proxy_signs_people_in", _REQUESTS),
+        ("ProxySignIn.secret", f"{_WEB}test_sign_in.py::test_only_the_proxy_may_send_its_header", _REQUESTS),
         (
             "Webhook.allow_private",
             f"{_KINDS}test_standard_webhooks.py::test_a_name_that_changes_its_meaning_reaches_nothing",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from monitor.config.web_model import allowed_hosts, cookie_name
 from sources import SourceError, open_source
 from tests.monitor.config.effects.effect import ABSENT, Effect
 from tests.monitor.config.effects.folder import BASE, IMPORT, command, nested, project_of
@@ -122,8 +123,18 @@ def _check_parameters() -> Iterator[Effect]:
         yield Effect(f"CheckParameters.{key}", BASE, (first, second), FAILURE, ("tables", 0, "checks", 0, key))
 
 
+def _web(config: Mapping[str, Any]) -> object:
+    """Return where the application listens and by which names it may be called."""
+    with project_of(config) as project:
+        web = project.config.web
+        return web.host, web.port, sorted(allowed_hosts(web)), cookie_name(web)
+
+
 def entries() -> Iterator[Effect]:
     """Yield an entry for each key."""
+    yield Effect("Web.listen", BASE, (ABSENT, "127.0.0.2:80"), _web, ("web", "listen"))
+    yield Effect("Web.public_url", BASE, (ABSENT, "https://watch.example.org"), _web, ("web", "public_url"))
+    yield Effect("Web.hosts", BASE, (ABSENT, ["watch.example.org"]), _web, ("web", "hosts"))
     yield Effect("Config.project", BASE, ("shop", "store"), WEEKLY, ("project",))
     yield Effect("Config.timezone", BASE, ("UTC", "Asia/Tokyo"), WEEKLY, ("timezone",))
     yield Effect("Config.locale", BASE, ("en", "ja"), WEEKLY, ("locale",))

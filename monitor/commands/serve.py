@@ -1,0 +1,74 @@
+"""`tablewatch serve`: serve the web pages and the API."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.commands._options import check_web_installed
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    import socket
+
+    from monitor.config.project import Project
+
+app = typer.Typer(rich_help_panel="Watch")
+
+
+@app.command()
+def serve(
+    ctx: typer.Context,
+    host: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Listen on this address.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Listen on this port; 0 is any.")] = None,
+) -> None:
+    """Serve the web pages and the API, for people and programs that sign in. Tables are checked by 'tablewatch run'.
+
+    Listens on this machine only, unless the section 'web' of the configuration has a way to sign in and an https
+    address. Stops on Ctrl-C or SIGTERM.
+
+    Example: tablewatch serve
+    """
+    from monitor.config.project import Project
+    from monitor.daemon.journal import LOG, keep_journal
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    check_web_installed()
+    from monitor.web.server import make_application
+    from monitor.web.server import serve as serve_application
+
+    keep_journal(invocation.redactor, as_json=invocation.as_json)
+    with _listener(project, host, port) as listener, project.open_store() as store:
+        address = project.config.web.public_url or _address(listener)
+        LOG.info("serving %s on %s; Ctrl-C stops it", project.config.project, address)
+        LOG.info("sign in: %s", invocation.typed("tablewatch web login-link --as NAME --role viewer"))
+        serve_application(make_application(project, store), listener)
+    LOG.info("stopped")
+
+
+def _listener(project: "Project", host: str | None, port: int | None) -> "socket.socket":
+    """Return the socket that was asked for.
+
+    Raises:
+        Stop: it would be open to other machines without sign-in and https, or cannot be had.
+    """
+    from monitor.config.web_model import refused_address
+    from monitor.terminal.output_file import reason
+    from monitor.web.server import listen
+
+    web = project.config.web
+    host, port = host or web.host, web.port if port is None else port
+    refused = refused_address(web, host)
+    if refused is not None:
+        raise Stop(ExitCode.USAGE, Problem("web.address", refused, hint="see docs/web.md"))
+    try:
+        return listen(host, port)
+    except OSError as error:
+        message = f"cannot listen on {host}, port {port}: {reason(error)}"
+        raise Stop(ExitCode.USAGE, Problem("web.address", message, hint="--port takes another one")) from None
+
+
+def _address(listener: "socket.socket") -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

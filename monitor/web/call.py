@@ -1,0 +1,112 @@
+"""What a handler is given: the application, who calls, and what was sent, already validated."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import Response
+
+from monitor.config.project import Project
+from monitor.terminal.problem import Problem
+from monitor.web.access import Access, Principal
+from monitor.web.passwords import SignInLimit
+from monitor.web.problems import WebError
+from store import ReadTransaction, Store
+
+
+class Nothing(BaseModel):
+    """No query and no body."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """What all requests share."""
+
+    project: Project
+    store: Store
+    limit: SignInLimit
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request. `query` holds the values of the path and of the query string, `body` the form or the JSON."""
+
+    application: Application
+    now: datetime
+    principal: Principal | None
+    query: Any
+    body: Any
+    peer: str
+    cookie: str | None
+
+    @property
+    def project(self) -> Project:
+        """Return the project."""
+        return self.application.project
+
+    @property
+    def store(self) -> Store:
+        """Return the store."""
+        return self.application.store
+
+    def someone(self) -> Principal:
+        """Return who calls, on a route that asks for somebody.
+
+        Raises:
+            WebError: nobody in particular calls.
+        """
+        if self.principal is None:
+            raise WebError(401, Problem("sign_in.needed", "nobody is signed in"))
+        return self.principal
+
+
+Handler: TypeAlias = Callable[[Call], BaseModel | Response]
+View: TypeAlias = Callable[[Project, ReadTransaction, Any, datetime], BaseModel]
+
+
+@dataclass(frozen=True, slots=True)
+class WebRoute:
+    """One method of one path. A reply that is a model is a page by `template`, else JSON.
+
+    `query` is the model of the values in the path and the query string, `body` that of a form or of JSON.
+    """
+
+    method: str
+    path: str
+    access: Access
+    handle: Handler
+    summary: str
+    template: str | None = None
+    reply: type[BaseModel] | None = None
+    query: type[BaseModel] = Nothing
+    body: type[BaseModel] | None = None
+    status: int = 200
+
+    @property
+    def is_api(self) -> bool:
+        """Check whether programs call it: it is in the OpenAPI document, and its errors are JSON."""
+        return is_api_path(self.path)
+
+
+def is_api_path(path: str) -> bool:
+    """Check whether a path is that of the API or the JSON twin of a page."""
+    return path.startswith("/api/") or path.endswith(".json")
+
+
+def reading(view: View) -> Handler:
+    """Return a handler that shows a view of the store as it is now."""
+
+    def handle(call: Call) -> BaseModel:
+        with call.store.reading() as tx:
+            return view(call.project, tx, call.query, call.now)
+
+    return handle
+
+
+def with_values(route: WebRoute) -> Mapping[str, Any]:
+    """Return the fields of a route, to make a twin of it."""
+    return {name: getattr(route, name) for name in WebRoute.__slots__}

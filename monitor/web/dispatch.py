@@ -1,0 +1,152 @@
+"""What happens to a request: who sent it, may they, is it valid; then its handler, in a thread, and its reply."""
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, get_args, get_origin
+from urllib.parse import parse_qsl
+
+from anyio.to_thread import run_sync
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from monitor.config.web_model import cookie_name
+from monitor.terminal.problem import Problem
+from monitor.terminal.redaction import json_text
+from monitor.web.access import Access, Principal, is_allowed
+from monitor.web.call import Application, Call, WebRoute, is_api_path
+from monitor.web.identify import UNSAFE, check_same_site, identify, peer_of
+from monitor.web.pages import Pages
+from monitor.web.problems import WebError, of_validation
+from monitor.web.sign_in import sign_in_address
+
+_MOST_FIELDS = 100
+
+
+def endpoint(route: WebRoute, application: Application, pages: Pages) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers the requests of a route."""
+
+    async def respond(request: Request) -> Response:
+        principal = await run_sync(_authorise, route, application, request)
+        if isinstance(principal, Response):
+            return principal
+        raw = await request.body() if request.method in UNSAFE else b""
+        return await run_sync(partial(_answer, route, application, pages, request, principal, raw))
+
+    return respond
+
+
+def _authorise(route: WebRoute, application: Application, request: Request) -> Principal | Response | None:
+    """Return who sent a request to a route that they may use; on a page that asks for somebody, the way to sign in.
+
+    Raises:
+        WebError: 401, 403.
+    """
+    web = application.project.config.web
+    check_same_site(web, request)
+    if route.access is Access.PUBLIC:
+        return None
+    principal = identify(web, application.store, request, application.project.clock.now())
+    if is_allowed(principal, route.access):
+        return principal
+    if principal is not None:
+        message = f"your role, {principal.grant.role}, does not allow this; it needs the right to {route.access}"
+        raise WebError(403, Problem("access.role", message))
+    if route.template is not None and request.method not in UNSAFE:
+        return RedirectResponse(sign_in_address(request.url.path), 303)
+    hint = "open /sign-in, or send 'Authorization: Bearer TOKEN'"
+    headers = {"www-authenticate": "Bearer"} if route.is_api else {}
+    raise WebError(401, Problem("sign_in.needed", "nobody is signed in", hint=hint), headers=headers)
+
+
+def _answer(
+    route: WebRoute,
+    application: Application,
+    pages: Pages,
+    request: Request,
+    principal: Principal | None,
+    raw: bytes,
+) -> Response:
+    web = application.project.config.web
+    try:
+        query = route.query.model_validate(
+            {**_values(route.query, request.query_params.multi_items()), **request.path_params}
+        )
+        body = None if route.body is None else route.body.model_validate(_body(route, request, raw))
+    except ValidationError as error:
+        raise of_validation(error) from None
+    call = Call(
+        application=application,
+        now=application.project.clock.now(),
+        principal=principal,
+        query=query,
+        body=body,
+        peer=peer_of(request),
+        cookie=request.cookies.get(cookie_name(web)),
+    )
+    reply = route.handle(call)
+    if isinstance(reply, Response):
+        return reply
+    if route.template is None:
+        return as_json(application, reply.model_dump(mode="json", by_alias=True), route.status)
+    language = pages.language(request.headers.get("accept-language", ""))
+    path = request.url.path
+    text = pages.render(route.template, language=language, path=path, principal=principal, page=reply)
+    return _html(text, language, route.status)
+
+
+def _body(route: WebRoute, request: Request, raw: bytes) -> Any:
+    """Return what was sent: JSON to the API, the fields of a form to pages.
+
+    Raises:
+        WebError: it is of another type, or none.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    expected = "application/json" if route.is_api else "application/x-www-form-urlencoded"
+    if raw and kind != expected:
+        raise WebError(415, Problem("request.type", f"the body is expected as {expected}"))
+    try:
+        if not route.is_api and route.body is not None:
+            return _values(route.body, parse_qsl(raw.decode(), max_num_fields=_MOST_FIELDS))
+        return json.loads(raw) if raw else {}
+    except (ValueError, RecursionError):
+        raise WebError(400, Problem("request.invalid", f"the body is no {expected}")) from None
+
+
+def _values(model: type[BaseModel], items: Iterable[tuple[str, str]]) -> Mapping[str, Any]:
+    """Return the fields of a form or query string; empty ones are left out, and fields of many values are lists."""
+    many = {field.alias or name for name, field in model.model_fields.items() if _takes_many(field.annotation)}
+    values: dict[str, Any] = {}
+    for name, value in items:
+        if value and (name in many or name in values):
+            earlier = values.get(name, [])
+            values[name] = [*(earlier if isinstance(earlier, list) else [earlier]), value]
+        elif value:
+            values[name] = value
+    return values
+
+
+def _takes_many(annotation: Any) -> bool:
+    return get_origin(annotation) in {list, tuple} or any(_takes_many(part) for part in get_args(annotation))
+
+
+def as_json(
+    application: Application, value: Any, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a JSON answer, with secrets masked."""
+    text = json_text(application.project.loaded.redactor.value(value), indent=None)
+    return Response(text, status, headers, media_type="application/json")
+
+
+def _html(text: str, language: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(text, status, {"content-language": language, **(headers or {})}, media_type="text/html")
+
+
+def refusal(application: Application, pages: Pages, request: Request, error: WebError) -> Response:
+    """Return the answer of an error: JSON to the API, a plain page to people."""
+    if is_api_path(request.scope["path"]):
+        return as_json(application, error.as_json(), error.status, error.headers)
+    language = pages.language(request.headers.get("accept-language", ""))
+    text = pages.refused(error, language=language, path=request.scope["path"])
+    return _html(text, language, error.status, error.headers)

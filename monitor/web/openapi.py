@@ -1,0 +1,108 @@
+"""The OpenAPI 3.1 document, made of the route table and of the models alone."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from monitor.terminal.version import version
+from monitor.web.access import ALLOWED
+from monitor.web.call import WebRoute
+from monitor.web.problems import ErrorReply
+
+_PLACE: Final = "#/components/schemas/{model}"
+_PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
+_REFUSALS: Final = {
+    400: "the request cannot be read",
+    401: "nobody is signed in, or the token does not hold",
+    403: "the role does not allow it",
+    404: "there is no such thing",
+    409: "not possible now; `available` names what is",
+    413: "the body is too large",
+    415: "the body is of another type",
+    422: "the values are not valid",
+    503: "the store cannot be used now",
+}
+
+
+def document(routes: Sequence[WebRoute]) -> dict[str, Any]:
+    """Return the document of the routes that programs call."""
+    schemas, definitions = _schemas(routes)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(_PARAMETER.sub(r"{\1}", route.path), {})[route.method.lower()] = _operation(route, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Tablewatch", "version": version()},
+        "paths": paths,
+        "components": {
+            "schemas": definitions["$defs"],
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+_Schemas: TypeAlias = Mapping[Any, Any]
+
+
+def _schemas(routes: Sequence[WebRoute]) -> tuple[_Schemas, dict[str, Any]]:
+    models: dict[tuple[type[BaseModel], JsonSchemaMode], None] = {(ErrorReply, "serialization"): None}
+    for route in routes:
+        if route.reply is not None:
+            models[route.reply, "serialization"] = None
+        if route.body is not None:
+            models[route.body, "validation"] = None
+    schemas, definitions = models_json_schema(list(models), ref_template=_PLACE)
+    return schemas, definitions
+
+
+def _operation(route: WebRoute, schemas: _Schemas) -> dict[str, Any]:
+    error = _content(schemas[ErrorReply, "serialization"])
+    statuses = [status for status in _REFUSALS if route.body is not None or status not in {409, 413, 415}]
+    operation: dict[str, Any] = {
+        "operationId": _PARAMETER.sub(r"\1", f"{route.method.lower()}{route.path}").replace("/", "_").replace(".", "_"),
+        "summary": route.summary,
+        "description": f"For roles: {', '.join(role for role in ALLOWED if route.access in ALLOWED[role])}.",
+        "parameters": _parameters(route),
+        "responses": {str(status): {"description": _REFUSALS[status], "content": error} for status in statuses},
+    }
+    if route.reply is not None:
+        reply = _content(schemas[route.reply, "serialization"])
+        operation["responses"] |= {
+            str(status): {"description": route.summary, "content": reply} for status in {200, route.status}
+        }
+    if route.body is not None:
+        operation["requestBody"] = {"content": _content(schemas[route.body, "validation"])}
+    return operation
+
+
+def _parameters(route: WebRoute) -> list[dict[str, Any]]:
+    schema = route.query.model_json_schema(ref_template=_PLACE)
+    inner = schema.get("$defs", {})
+    in_path = set(_PARAMETER.findall(route.path))
+    return [
+        {
+            "name": name,
+            "in": "path" if name in in_path else "query",
+            "required": name in in_path or name in schema.get("required", ()),
+            "schema": _inlined(value, inner),
+        }
+        for name, value in schema.get("properties", {}).items()
+    ]
+
+
+def _inlined(value: Any, inner: Mapping[str, Any]) -> Any:
+    """Return a schema with what it refers to in its place: parameters have no definitions of their own."""
+    if isinstance(value, dict):
+        reference = value.get("$ref")
+        if isinstance(reference, str):
+            return _inlined(inner[reference.rpartition("/")[2]], inner)
+        return {key: _inlined(item, inner) for key, item in value.items()}
+    return [_inlined(item, inner) for item in value] if isinstance(value, list) else value
+
+
+def _content(schema: Any) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}

@@ -1,0 +1,63 @@
+"""Render pages: the templates of `templates/web`, in the reader's language, with secrets masked."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from jinja2 import Environment
+
+from checks import Severity
+from incidents import Resolution
+from monitor.config.project import Project
+from monitor.reporting.render import environment, masking
+from monitor.reporting.responsive_tables import with_cards
+from monitor.terminal.localizer import Localizer
+from monitor.web.access import ALLOWED, Principal
+from monitor.web.assets import asset_versions
+from monitor.web.problems import WebError
+
+LANGUAGES: Final = ("en", "ja")
+_LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2})(?:-[A-Za-z0-9]+)*\s*(?:;.*)?")
+
+
+class Pages:
+    """The pages of a project, in each language."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._environments: Mapping[str, Environment] = {name: self._environment(name) for name in LANGUAGES}
+
+    def _environment(self, language: str) -> Environment:
+        project = self._project
+        made = environment(
+            Localizer(language, project.config.timezone), project.currency.code, masking(project.loaded.redactor)
+        )
+        made.filters["as_time"] = datetime.fromisoformat
+        made.globals.update(
+            project_name=project.config.project,
+            zone=project.config.timezone,
+            language=language,
+            asset=lambda name: f"/static/{name}?v={asset_versions()[name]}",
+            severities=tuple(Severity),
+            resolutions=tuple(Resolution),
+            allowed=lambda principal: () if principal is None else ALLOWED[principal.grant.role],
+        )
+        return made
+
+    def language(self, accepted: str) -> str:
+        """Return the first language of an `Accept-Language` header that pages speak, else the project's."""
+        for part in accepted.split(","):
+            match = _LANGUAGE.fullmatch(part)
+            if match is not None and match[1].lower() in LANGUAGES:
+                return match[1].lower()
+        return self._project.config.locale
+
+    def render(self, template: str, *, language: str, path: str, principal: Principal | None, page: Any) -> str:
+        """Return a page by the name of its template."""
+        made = self._environments[language].get_template(f"web/{template}.html.j2")
+        return with_cards(made.render(page=page, path=path, principal=principal))
+
+    def refused(self, error: WebError, *, language: str, path: str) -> str:
+        """Return the page of an error."""
+        return self.render("error", language=language, path=path, principal=None, page=error)

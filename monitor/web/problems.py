@@ -1,0 +1,78 @@
+"""What a request is refused with: an HTTP status and the problems, in the one error shape of the product."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+
+from monitor.terminal.problem import ExitCode, Problem, Stop, envelope
+
+_STATUSES: Final[Mapping[str, int]] = {
+    "incident.not_found": 404,
+    "incident.not_allowed": 409,
+    "incident.changed": 409,
+    "store.conflict": 409,
+    "store": 503,
+}
+"""The status of a problem by its code; others of wrong use are 422."""
+
+
+class WebError(Exception):
+    """A request is refused: its status, the problems, and what else the JSON says (such as what is possible now)."""
+
+    def __init__(
+        self,
+        status: int,
+        *problems: Problem,
+        more: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(status, problems)
+        self.headers: Mapping[str, str] = headers or {}
+        self.status = status
+        self.problems: Sequence[Problem] = problems
+        self.more: Mapping[str, Any] = more or {}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the published shape of an error."""
+        return {**envelope(self.problems), **self.more}
+
+
+class ErrorItem(BaseModel):
+    """One problem."""
+
+    code: str
+    message: str
+    file: str | None
+    line: int | None
+    column: int | None
+    hint: str | None
+
+
+class ErrorReply(BaseModel):
+    """What was wrong with a request. A verb that is refused also says what the incident allows now."""
+
+    ok: bool
+    error: str
+    errors: list[ErrorItem]
+    status: str | None = None
+    version: int | None = None
+    available: list[str] | None = None
+
+
+def of_stop(stop: Stop) -> WebError:
+    """Return how a request is refused where a command would end."""
+    codes = [problem.code for problem in stop.problems]
+    status = next((_STATUSES[code] for code in codes if code in _STATUSES), None)
+    if status is None:
+        status = 503 if stop.code is ExitCode.NOT_EVALUATED else 422
+    return WebError(status, *stop.problems)
+
+
+def of_validation(error: ValidationError) -> WebError:
+    """Return how input is refused that does not fit its model; what was sent is not repeated."""
+    problems = [
+        Problem("request.invalid", f"{'.'.join(map(str, item['loc'])) or 'request'}: {item['msg'].lower()}")
+        for item in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+    return WebError(422, *problems)

@@ -1,0 +1,64 @@
+"""Make the application of a project, and serve it until the process is told to stop."""
+
+import signal
+import socket
+from typing import Final
+
+import uvicorn
+from starlette.routing import Route as Place
+from starlette.routing import Router
+from starlette.types import ASGIApp
+
+from monitor.config.project import Project
+from monitor.web.boundary import Boundary
+from monitor.web.call import Application
+from monitor.web.dispatch import endpoint, refusal
+from monitor.web.pages import Pages
+from monitor.web.passwords import SignInLimit
+from monitor.web.routes import routes
+from store import Store
+
+_GRACE_S: Final = 3
+"""Seconds that open requests are given when the process is told to stop."""
+_MOST_CONNECTIONS: Final = 512
+
+
+def make_application(project: Project, store: Store) -> ASGIApp:
+    """Return the application of a project, whose store the caller closes."""
+    application = Application(project, store, SignInLimit(project.clock.monotonic))
+    pages = Pages(project)
+    places = [Place(route.path, endpoint(route, application, pages), methods=[route.method]) for route in routes()]
+    router = Router(places, redirect_slashes=False)
+    return Boundary(router, project.config.web, lambda request, error: refusal(application, pages, request, error))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address.
+
+    Raises:
+        OSError: the address is in use, is none of this machine, or is not allowed.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=_MOST_CONNECTIONS)
+
+
+def serve(app: ASGIApp, listener: socket.socket) -> None:
+    """Serve until SIGTERM or Ctrl-C; open requests are given some seconds.
+
+    Headers of proxies are not believed: who is at the other end is known by the socket.
+    """
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        ws="none",
+        lifespan="off",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # uvicorn raises the signal again once it has stopped
+    uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,148 @@
+"""Sign in by a password or a link, and sign out."""
+
+from typing import Annotated, Final
+from urllib.parse import quote
+
+from annotated_types import MaxLen
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import RedirectResponse, Response
+
+from monitor.config.web_model import cookie_name
+from monitor.terminal.problem import Problem
+from monitor.web.call import Call
+from monitor.web.passwords import is_password
+from monitor.web.problems import WebError
+from monitor.web.sessions import ABSOLUTE, digest_of, start_session
+from store import Grant, SignInMethod
+
+SIGN_IN: Final = "/sign-in"
+LINK: Final = "/sign-in/link"
+
+
+class SignInQuery(BaseModel):
+    """Where to go afterwards."""
+
+    next: Annotated[str, MaxLen(500)] = "/"
+
+
+class SignInPage(BaseModel):
+    """What the sign-in page shows."""
+
+    passwords: bool
+    next: str
+
+
+class SignInBody(BaseModel):
+    """The form of the sign-in page."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, MaxLen(100)]
+    password: Annotated[str, MaxLen(1_000)]
+    next: Annotated[str, MaxLen(500)] = "/"
+
+
+class LinkQuery(BaseModel):
+    """The secret part of a login link."""
+
+    token: Annotated[str, MaxLen(100)]
+
+
+class LinkPage(BaseModel):
+    """The page that a login link opens: a button, so that whoever only previews the link does not use it up."""
+
+    token: str
+
+
+class LinkBody(LinkQuery):
+    """The form of that page."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def local_path(path: str) -> str:
+    """Return a path of this site to go to; anything that might lead elsewhere becomes the first page."""
+    plain = path.startswith("/") and not path.startswith("//") and "\\" not in path and path.isprintable()
+    return path if plain else "/"
+
+
+def sign_in_address(path: str) -> str:
+    """Return the address of the sign-in page that leads on to a path."""
+    return SIGN_IN if path == "/" else f"{SIGN_IN}?next={quote(path, safe='/')}"
+
+
+def show_sign_in(call: Call) -> SignInPage:
+    """Return what the sign-in page shows."""
+    return SignInPage(passwords=call.project.config.web.passwords, next=local_path(call.query.next))
+
+
+def show_link(call: Call) -> LinkPage:
+    """Return what the page of a login link shows; the link is not used yet."""
+    return LinkPage(token=call.query.token)
+
+
+def sign_in(call: Call) -> Response:
+    """Sign in by name and password.
+
+    Raises:
+        WebError: 403 where passwords are not used, 401 for a wrong name or password, 429 after too many of them.
+    """
+    if not call.project.config.web.passwords:
+        raise WebError(403, Problem("sign_in.passwords", "nobody signs in by password here (web.passwords)"))
+    keys = (f"name {call.body.name}", f"address {call.peer}")
+    limit = call.application.limit
+    if not limit.is_open(*keys):
+        raise WebError(429, Problem("sign_in.limit", "too many failed sign-ins; try again in 15 minutes"))
+    with call.store.reading() as tx:
+        user = tx.accounts.user(call.body.name)
+    if not is_password(call.body.password, None if user is None else user.password) or user is None:
+        limit.fail(*keys)
+        raise WebError(401, Problem("sign_in.refused", "the name or the password is wrong"))
+    return _start(call, user.name, SignInMethod.FORM, user.grant, to=local_path(call.body.next))
+
+
+def use_link(call: Call) -> Response:
+    """Sign in by a login link, which is used up.
+
+    Raises:
+        WebError: 401 for a link that was used, is over or never was.
+    """
+    with call.store.writing() as tx:
+        link = tx.accounts.take_link(digest_of(call.body.token), call.now)
+    if link is None:
+        hint = "'tablewatch web login-link' makes a new one"
+        raise WebError(
+            401, Problem("sign_in.link", "the link was used or is over; it holds once, for 10 minutes", hint=hint)
+        )
+    return _start(call, link.name, SignInMethod.LOGIN_LINK, link.grant, to="/")
+
+
+def _start(call: Call, name: str, method: SignInMethod, grant: Grant, *, to: str) -> Response:
+    """Begin a new session in place of the browser's old one, and go on."""
+    web = call.project.config.web
+    with call.store.writing() as tx:
+        if call.cookie is not None:
+            tx.accounts.end_session(digest_of(call.cookie))
+        secret = start_session(tx, name, method, grant, now=call.now)
+    response = RedirectResponse(to, 303)
+    response.set_cookie(
+        cookie_name(web),
+        secret,
+        max_age=int(ABSOLUTE.total_seconds()),
+        path="/",
+        secure=web.is_https,
+        httponly=True,
+        samesite="lax",
+    )
+    return response
+
+
+def sign_out(call: Call) -> Response:
+    """End the session of the browser."""
+    web = call.project.config.web
+    if call.cookie is not None:
+        with call.store.writing() as tx:
+            tx.accounts.end_session(digest_of(call.cookie))
+    response = RedirectResponse(SIGN_IN, 303)
+    response.delete_cookie(cookie_name(web), path="/", secure=web.is_https, httponly=True, samesite="lax")
+    return response

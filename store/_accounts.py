@@ -1,0 +1,224 @@
+"""Who may use the web application: users, sessions, login links and API tokens. Secrets are kept as hashes only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from sqlalchemy import RowMapping, delete, insert, or_, select, update
+
+from store._account_rows import ApiTokenRow, LoginLinkRow, WebRole, WebSessionRow, WebUserRow
+from store._columns import columns_of
+from store._errors import NotRecorded, StoreConflict
+from store._repository import Repository
+
+_USER: Final = WebUserRow.__table__
+_SESSION: Final = WebSessionRow.__table__
+_LINK: Final = LoginLinkRow.__table__
+_TOKEN: Final = ApiTokenRow.__table__
+
+
+class SignInMethod(StrEnum):
+    """How somebody proved who they are."""
+
+    FORM = "password"
+    LOGIN_LINK = "login link"
+    PROXY = "proxy"
+    API = "token"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A role, and the owners and domains whose tables it is for; both empty where it is for every table."""
+
+    role: WebRole
+    owners: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WebUser:
+    """A person who may sign in; `password` is its argon2id hash, None for one who signs in by a proxy or a link."""
+
+    name: str
+    grant: Grant
+    password: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LoginLink:
+    """A link that signs somebody in once; `digest` is of its secret part."""
+
+    digest: bytes
+    name: str
+    grant: Grant
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WebSession:
+    """A signed-in browser; `digest` is of the random id in its cookie."""
+
+    digest: bytes
+    name: str
+    method: SignInMethod
+    grant: Grant
+    created_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApiToken:
+    """What a program signs in with; `digest` is of the token, which was shown once."""
+
+    name: str
+    digest: bytes
+    grant: Grant
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+class AccountReader(Repository):
+    """What can be asked about accounts."""
+
+    def users(self) -> list[WebUser]:
+        """Return all users, by name."""
+        rows = self._connection.execute(select(*columns_of(WebUserRow)).order_by(_USER.c.name))
+        return [_user(row) for row in rows.mappings()]
+
+    def user(self, name: str) -> WebUser | None:
+        """Return a user by name."""
+        row = self._connection.execute(select(*columns_of(WebUserRow)).where(_USER.c.name == name)).mappings().first()
+        return None if row is None else _user(row)
+
+    def session(self, digest: bytes) -> WebSession | None:
+        """Return a session by the digest of its id, whether it still holds or not."""
+        statement = select(*columns_of(WebSessionRow)).where(_SESSION.c.digest == digest)
+        row = self._connection.execute(statement).mappings().first()
+        if row is None:
+            return None
+        times = {name: row[name] for name in ("created_at", "seen_at", "expires_at")}
+        return WebSession(row["digest"], row["name"], SignInMethod(row["method"]), _grant(row), **times)
+
+    def token(self, digest: bytes) -> ApiToken | None:
+        """Return an API token by its digest, whether it still holds or not."""
+        row = self._connection.execute(select(*columns_of(ApiTokenRow)).where(_TOKEN.c.digest == digest)).mappings()
+        return next(map(_token, row), None)
+
+    def tokens(self) -> list[ApiToken]:
+        """Return all API tokens, by name."""
+        rows = self._connection.execute(select(*columns_of(ApiTokenRow)).order_by(_TOKEN.c.name))
+        return [_token(row) for row in rows.mappings()]
+
+
+class AccountWriter(AccountReader):
+    """What can be written about accounts."""
+
+    def add_user(self, user: WebUser) -> None:
+        """Add a user.
+
+        Raises:
+            StoreConflict: there is one of that name.
+        """
+        if self.user(user.name) is not None:
+            raise StoreConflict(f"user '{user.name}' is in the store; remove it first to change it")
+        row = {"name": user.name, "password": user.password, "created_at": user.created_at, **_granted(user.grant)}
+        self._connection.execute(insert(_USER).values(row))
+
+    def remove_user(self, name: str) -> None:
+        """Remove a user with every session and unused link of that name.
+
+        Raises:
+            NotRecorded: there is none of that name.
+        """
+        if not self._connection.execute(delete(_USER).where(_USER.c.name == name)).rowcount:
+            raise NotRecorded(f"user '{name}' is not in the store; 'tablewatch web user list' shows those that are")
+        for table in (_SESSION, _LINK):
+            self._connection.execute(delete(table).where(table.c.name == name))
+
+    def add_link(self, link: LoginLink) -> None:
+        """Add a login link."""
+        row = {"digest": link.digest, "name": link.name, "expires_at": link.expires_at, **_granted(link.grant)}
+        self._connection.execute(insert(_LINK).values(row))
+
+    def take_link(self, digest: bytes, now: datetime) -> LoginLink | None:
+        """Return a link that still holds, and delete it; None where there is none. A link is taken once."""
+        statement = delete(_LINK).where(_LINK.c.digest == digest).returning(*columns_of(LoginLinkRow))
+        row = self._connection.execute(statement).mappings().first()
+        if row is None or row["expires_at"] <= now:
+            return None
+        return LoginLink(row["digest"], row["name"], _grant(row), row["expires_at"])
+
+    def add_session(self, session: WebSession) -> None:
+        """Add a session."""
+        times = {name: getattr(session, name) for name in ("created_at", "seen_at", "expires_at")}
+        row = {"digest": session.digest, "name": session.name, "method": session.method.value, **times}
+        self._connection.execute(insert(_SESSION).values({**row, **_granted(session.grant)}))
+
+    def touch_session(self, digest: bytes, at: datetime) -> None:
+        """Note when a session was last used."""
+        self._connection.execute(update(_SESSION).where(_SESSION.c.digest == digest).values(seen_at=at))
+
+    def end_session(self, digest: bytes) -> None:
+        """End a session."""
+        self._connection.execute(delete(_SESSION).where(_SESSION.c.digest == digest))
+
+    def end_sessions(self, name: str) -> int:
+        """End every session of somebody, and return how many there were."""
+        return self._connection.execute(delete(_SESSION).where(_SESSION.c.name == name)).rowcount
+
+    def forget_expired(self, *, now: datetime, idle_since: datetime) -> None:
+        """Delete sessions and links that hold no more."""
+        over = or_(_SESSION.c.expires_at <= now, _SESSION.c.seen_at <= idle_since)
+        self._connection.execute(delete(_SESSION).where(over))
+        self._connection.execute(delete(_LINK).where(_LINK.c.expires_at <= now))
+
+    def add_token(self, token: ApiToken) -> None:
+        """Add an API token. Its name is never used again: events name it.
+
+        Raises:
+            StoreConflict: there is or was one of that name.
+        """
+        if self._connection.scalar(select(_TOKEN.c.name).where(_TOKEN.c.name == token.name)) is not None:
+            raise StoreConflict(f"API token '{token.name}' is or was in use; choose another name")
+        times = {name: getattr(token, name) for name in ("created_at", "expires_at", "used_at", "revoked_at")}
+        row = {"name": token.name, "digest": token.digest, **times, **_granted(token.grant)}
+        self._connection.execute(insert(_TOKEN).values(row))
+
+    def use_token(self, digest: bytes, at: datetime) -> None:
+        """Note when a token was last used."""
+        self._connection.execute(update(_TOKEN).where(_TOKEN.c.digest == digest).values(used_at=at))
+
+    def revoke_token(self, name: str, at: datetime) -> None:
+        """Revoke an API token; one that is revoked stays as it is.
+
+        Raises:
+            NotRecorded: there is none of that name.
+        """
+        if self._connection.scalar(select(_TOKEN.c.name).where(_TOKEN.c.name == name)) is None:
+            hint = "'tablewatch web token list' shows those that are"
+            raise NotRecorded(f"API token '{name}' is not in the store; {hint}")
+        holds = (_TOKEN.c.name == name, _TOKEN.c.revoked_at.is_(None))
+        self._connection.execute(update(_TOKEN).where(*holds).values(revoked_at=at))
+
+
+def _granted(grant: Grant) -> Mapping[str, Any]:
+    return {"role": grant.role, "scope": {"owners": list(grant.owners), "domains": list(grant.domains)}}
+
+
+def _grant(row: RowMapping) -> Grant:
+    return Grant(row["role"], tuple(row["scope"]["owners"]), tuple(row["scope"]["domains"]))
+
+
+def _user(row: RowMapping) -> WebUser:
+    return WebUser(row["name"], _grant(row), row["password"], row["created_at"])
+
+
+def _token(row: RowMapping) -> ApiToken:
+    times = {name: row[name] for name in ("created_at", "expires_at", "used_at", "revoked_at")}
+    return ApiToken(row["name"], row["digest"], _grant(row), **times)

@@ -1,0 +1,64 @@
+"""The application over a small shop, called without a socket; its clock stands still."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from monitor.clock import SimulatedClock
+from monitor.config.project import Project
+from monitor.config.web_model import cookie_name
+from monitor.triage.create import ReportedIncident
+from monitor.triage.desk import IncidentDesk
+from monitor.web.server import make_application
+from monitor.web.sessions import make_token, start_session
+from store import Grant, SignInMethod, Store, WebRole
+
+TABLES = """
+  - {name: refunds, source: shop, owner: crew, domain: sales, table: orders}
+domains: {sales: {owner: crew}}
+"""
+
+
+@dataclass
+class Site:
+    """The application, its store and its clock."""
+
+    project: Project
+    store: Store
+    clock: SimulatedClock
+
+    def client(self, *, peer: str = "127.0.0.1", host: str = "localhost", **headers: str) -> TestClient:
+        """Return a browser that is not signed in; what it sends comes from our own pages."""
+        return TestClient(
+            make_application(self.project, self.store),
+            base_url=f"http://{host}",
+            client=(peer, 50_000),
+            headers={"sec-fetch-site": "same-origin", **headers},
+            follow_redirects=False,
+        )
+
+    def signed_in(self, role: WebRole = WebRole.ADMIN, *, name: str = "mia", **limits: tuple[str, ...]) -> TestClient:
+        """Return a browser that is signed in."""
+        client = self.client()
+        with self.store.writing() as tx:
+            secret = start_session(tx, name, SignInMethod.FORM, Grant(role, **limits), now=self.clock.now())
+        client.cookies.set(cookie_name(self.project.config.web), secret)
+        return client
+
+    def token(self, role: WebRole, name: str = "ci", *, life: timedelta = timedelta(days=1), **limits: Any) -> str:
+        """Return a new API token."""
+        with self.store.writing() as tx:
+            return make_token(tx, name, Grant(role, **limits), now=self.clock.now(), life=life)
+
+    def incident(self, title: str = "late", *, table: str = "orders") -> int:
+        """Log an incident that has lasted for an hour, and return its number."""
+        at = self.clock.now() - timedelta(hours=1)
+        desk = IncidentDesk(self.project, self.store, actor="test")
+        return desk.log(ReportedIncident(table=table, title=title, detected_at=at))[0].id
+
+    def actors(self, number: int) -> list[str]:
+        """Return who changed an incident, in order."""
+        with self.store.reading() as tx:
+            return [event.actor for event in tx.incidents.events(number)]

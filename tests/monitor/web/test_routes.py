@@ -1,0 +1,164 @@
+"""The table of routes: who may use what, twins and documentation, all derived from it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import jsonschema
+import pytest
+
+from monitor.web.access import ALLOWED, Access
+from monitor.web.call import WebRoute
+from monitor.web.routes import routes
+from store import WebRole
+from tests.monitor.web.site import Site
+
+BODIES: Final[dict[str, dict[str, Any]]] = {
+    "ack": {},
+    "assign": {"assignee": "bob"},
+    "snooze": {"for": "2h"},
+    "resolve": {"resolution": "fixed"},
+    "reopen": {},
+    "correct": {"occurred": "3h ago"},
+    "comment": {"text": "looked at it"},
+    "merge": {"into": 0},
+    "root": {"cause": 0},
+    "incidents": {"table": "orders", "title": "amounts x100"},
+}
+ROLES: Final = (None, *WebRole)
+GUARDED: Final = [route for route in routes() if route.access is not Access.PUBLIC]
+
+
+def _is_allowed(role: WebRole | None, route: WebRoute) -> bool:
+    return role is not None and route.access in ALLOWED[role]
+
+
+def _request(site: Site, route: WebRoute) -> tuple[str, dict[str, Any]]:
+    """Return the path and the body of a request that fits a route, on an incident of its own."""
+    verb = route.path.rpartition("/")[2]
+    body = dict(BODIES.get(verb, {}))
+    if verb == "incidents":
+        body["title"] = f"logged at {route.path}"
+    number = 0
+    if "{id:int}" in route.path:
+        number = site.incident(f"for {route.path}")
+        other = site.incident(f"beside {route.path}")
+        body = {key: other if value == 0 else value for key, value in body.items()}
+        if verb == "reopen":
+            done = site.signed_in().post(f"/incidents/{number}/resolve", data={"resolution": "fixed"})
+            assert done.status_code == 303
+    path = route.path.replace("{id:int}", str(number)).replace("{table}", "orders")
+    return path, body
+
+
+@pytest.mark.parametrize("role", ROLES, ids=str)
+def test_every_route_answers_each_role_as_declared(site: Site, role: WebRole | None) -> None:
+    """Whoever may gets 200, 201 or the page after; whoever may not gets 403; nobody is asked to sign in."""
+    limits = {"owners": ("desk",)} if role is WebRole.OWNER else {}
+    client = site.client() if role is None else site.signed_in(role, **limits)
+    wrong = []
+    for route in GUARDED:
+        path, body = _request(site, route)
+        how = {"json": body} if route.is_api else {"data": body}
+        done = client.request(route.method, path, **(how if route.body is not None else {}))
+        if _is_allowed(role, route):
+            expected = {303} if route.method == "POST" and not route.is_api else {route.status}
+        elif role is not None:
+            expected = {403}
+        else:
+            expected = {303} if route.template is not None else {401}
+        if done.status_code not in expected:
+            wrong.append((route.method, path, done.status_code, expected, done.text[-300:]))
+    assert wrong == []
+
+
+def test_a_token_reads_and_writes_what_its_role_may(site: Site) -> None:
+    """Programs are asked the same way as people."""
+    for role in (WebRole.VIEWER, WebRole.RESPONDER):
+        client = site.client(authorization=f"Bearer {site.token(role, role.value)}")
+        for route in (route for route in GUARDED if route.is_api):
+            path, body = _request(site, route)
+            how = {"json": body} if route.body is not None else {}
+            status = client.request(route.method, path, **how).status_code
+            assert status == (route.status if _is_allowed(role, route) else 403), (role, path)
+
+
+def test_every_page_has_its_twins() -> None:
+    """A page that shows a model is JSON at two more addresses, for the same role and of the same model."""
+    by_path = {(route.method, route.path): route for route in routes()}
+    pages = [route for route in routes() if route.template is not None and route.access is not Access.PUBLIC]
+    assert pages
+    for page in pages:
+        name = "/overview" if page.path == "/" else page.path
+        for path in (f"{name}.json", f"/api/v1{name}"):
+            twin = by_path["GET", path]
+            assert (twin.access, twin.reply, twin.query) == (page.access, page.reply, page.query)
+
+
+def test_no_two_routes_are_the_same() -> None:
+    """Each method of a path is declared once."""
+    places = [(route.method, route.path) for route in routes()]
+    assert len(places) == len(set(places))
+
+
+def test_everything_that_changes_something_asks_for_a_right() -> None:
+    """Only signing in and out is open to everybody."""
+    open_ones = {route.path for route in routes() if route.method != "GET" and route.access is Access.PUBLIC}
+    assert open_ones == {"/sign-in", "/sign-in/link", "/sign-out"}
+
+
+class TestOpenApi:
+    """The document of the API."""
+
+    @pytest.fixture
+    def document(self, site: Site) -> dict[str, Any]:
+        """Return the document as a viewer reads it."""
+        done = site.signed_in(WebRole.VIEWER).get("/api/v1/openapi.json")
+        assert done.headers["content-type"] == "application/json"
+        read: dict[str, Any] = done.json()
+        return read
+
+    def test_every_route_of_the_api_is_in_it(self, document: dict[str, Any]) -> None:
+        """Paths and methods are those of the table."""
+        written = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+        declared = {
+            (route.method, re.sub(r":\w+\}", "}", route.path))
+            for route in routes()
+            if route.is_api and route.path != "/api/v1/openapi.json"
+        }
+        assert written == declared
+
+    def test_every_reference_leads_somewhere(self, document: dict[str, Any]) -> None:
+        """The schemas are valid and complete."""
+        schemas = document["components"]["schemas"]
+        for reference in _references(document):
+            assert reference.removeprefix("#/components/schemas/") in schemas
+        for schema in schemas.values():
+            jsonschema.Draft202012Validator.check_schema(schema)
+
+    def test_replies_and_errors_are_as_described(self, site: Site, document: dict[str, Any]) -> None:
+        """What the routes answer is valid by the document, and so is what they refuse."""
+        number = site.incident()
+        client = site.signed_in()
+        for path, place in (
+            ("/api/v1/overview", "/api/v1/overview"),
+            ("/incidents.json", "/incidents.json"),
+            (f"/api/v1/incidents/{number}", "/api/v1/incidents/{id}"),
+            ("/api/v1/incidents/999", "/api/v1/incidents/{id}"),
+            ("/incidents.json?state=odd", "/incidents.json"),
+        ):
+            done = client.get(path)
+            described = document["paths"][place]["get"]["responses"][str(done.status_code)]
+            schema = {**described["content"]["application/json"]["schema"], "components": document["components"]}
+            jsonschema.validate(done.json(), schema)
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        for inner in value.values():
+            yield from _references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _references(inner)

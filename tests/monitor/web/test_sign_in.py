@@ -1,0 +1,229 @@
+"""Who gets in: by a password, a link, a proxy, a session; and who does not any more."""
+
+from datetime import timedelta
+
+import pytest
+
+from monitor.config.web_model import cookie_name
+from monitor.web.passwords import SHORTEST, SignInLimit, hash_password, is_password
+from monitor.web.sessions import ABSOLUTE, IDLE, LINK_LIFE, make_link
+from monitor.web.sign_in import local_path
+from store import Grant, WebRole, WebUser
+from tests.monitor.web.site import Site
+
+PASSWORD = "a long password of mia"  # noqa: S105 - of a user of these tests
+SECRET = "0123456789abcdef"  # noqa: S105 - of a proxy of these tests
+PROXY = {"x-forwarded-user": "bob", "x-tablewatch-proxy-secret": SECRET}
+
+
+@pytest.fixture
+def web_section() -> str:
+    """Return a section with each way to sign in."""
+    return f"""
+web:
+  passwords: true
+  proxy:
+    header: X-Forwarded-User
+    secret_header: X-Tablewatch-Proxy-Secret
+    trusted: [10.0.20.0/24]
+    secret: {SECRET}
+"""
+
+
+def _add_user(site: Site, *, role: WebRole = WebRole.RESPONDER, password: str | None = PASSWORD) -> None:
+    hashed = None if password is None else hash_password(password)
+    with site.store.writing() as tx:
+        tx.accounts.add_user(WebUser("mia", Grant(role), hashed, site.clock.now()))
+
+
+def test_a_password_signs_in(site: Site) -> None:
+    """The right name and password begin a session, whose cookie no script can read, and lead to the page asked for."""
+    _add_user(site)
+    client = site.client()
+    assert client.get("/incidents").headers["location"] == "/sign-in?next=/incidents"
+    done = client.post("/sign-in", data={"name": "mia", "password": PASSWORD, "next": "/incidents"})
+    assert (done.status_code, done.headers["location"]) == (303, "/incidents")
+    cookie = done.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    page = client.get("/incidents")
+    assert page.status_code == 200
+    assert "mia · responder" in page.text
+
+
+@pytest.mark.parametrize(("name", "password"), [("mia", "a wrong password"), ("nobody", PASSWORD), ("mia", "x" * 999)])
+def test_a_wrong_name_or_password_does_not(site: Site, name: str, password: str) -> None:
+    """One answer for both, so that nobody learns which names there are."""
+    _add_user(site)
+    done = site.client().post("/sign-in", data={"name": name, "password": password})
+    assert done.status_code == 401
+    assert "the name or the password is wrong" in done.text
+    assert "set-cookie" not in done.headers
+
+
+def test_a_user_without_a_password_has_none(site: Site) -> None:
+    """Whoever signs in by the proxy cannot by a password, not even an empty one."""
+    _add_user(site, password=None)
+    for password in ("", "None", PASSWORD):
+        assert site.client().post("/sign-in", data={"name": "mia", "password": password}).status_code in {401, 422}
+
+
+def test_many_wrong_passwords_are_slowed_down(site: Site) -> None:
+    """After ten failures even the right password waits; later it is taken."""
+    _add_user(site)
+    client = site.client()
+    for _ in range(10):
+        assert client.post("/sign-in", data={"name": "mia", "password": "wrong"}).status_code == 401
+    assert client.post("/sign-in", data={"name": "mia", "password": PASSWORD}).status_code == 429
+    site.clock.advance(timedelta(minutes=16))
+    assert client.post("/sign-in", data={"name": "mia", "password": PASSWORD}).status_code == 303
+
+
+def test_the_limit_counts_names_and_addresses_apart_and_forgets() -> None:
+    """A name or an address is refused by its own failures; what is remembered is bounded."""
+    now = [0.0]
+    limit = SignInLimit(lambda: now[0], most=2, window_s=60, entries=2)
+    limit.fail("name a", "address x")
+    assert limit.is_open("name a", "address x")
+    limit.fail("name b", "address x")
+    assert limit.is_open("name b")
+    assert not limit.is_open("name b", "address x")
+    now[0] = 61
+    assert limit.is_open("address x")
+
+
+def test_a_short_password_is_refused() -> None:
+    """Length is what makes a password hard to guess."""
+    with pytest.raises(ValueError, match=f"{SHORTEST} to"):
+        hash_password("x" * (SHORTEST - 1))
+    assert not is_password("x", None)
+
+
+def test_a_link_signs_in_once_when_its_button_is_pressed(site: Site) -> None:
+    """Opening the link uses nothing up; the button signs in; a second time it does not."""
+    with site.store.writing() as tx:
+        secret = make_link(tx, "eve", Grant(WebRole.VIEWER), site.clock.now())
+    client = site.client()
+    for _ in range(2):
+        assert secret in client.get("/sign-in/link", params={"token": secret}).text
+    assert client.post("/sign-in/link", data={"token": secret}).status_code == 303
+    assert client.get("/").status_code == 200
+    assert site.client().post("/sign-in/link", data={"token": secret}).status_code == 401
+
+
+def test_a_link_holds_for_ten_minutes(site: Site) -> None:
+    """After that it signs nobody in."""
+    with site.store.writing() as tx:
+        secret = make_link(tx, "eve", Grant(WebRole.VIEWER), site.clock.now())
+    site.clock.advance(LINK_LIFE)
+    assert site.client().post("/sign-in/link", data={"token": secret}).status_code == 401
+
+
+def test_a_session_id_from_elsewhere_is_never_taken_over(site: Site) -> None:
+    """Session fixation: signing in makes a new id and ends the session the browser came with."""
+    _add_user(site)
+    name = cookie_name(site.project.config.web)
+    client = site.client()
+    client.cookies.set(name, "chosen-by-an-attacker")
+    done = client.post("/sign-in", data={"name": "mia", "password": PASSWORD})
+    assert "chosen-by-an-attacker" not in done.headers["set-cookie"]
+    other = site.client()
+    other.cookies.set(name, "chosen-by-an-attacker")
+    assert other.get("/").status_code == 303
+    earlier = site.signed_in()
+    secret = earlier.cookies[name]
+    assert earlier.post("/sign-in", data={"name": "mia", "password": PASSWORD}).status_code == 303
+    other.cookies.set(name, secret)
+    assert other.get("/").status_code == 303
+
+
+def test_signing_out_ends_the_session_on_the_server(site: Site) -> None:
+    """A copy of the cookie is worth nothing afterwards."""
+    client, copy = site.signed_in(), site.client()
+    name = cookie_name(site.project.config.web)
+    copy.cookies.set(name, client.cookies[name])
+    assert copy.get("/").status_code == 200
+    assert client.post("/sign-out").status_code == 303
+    assert copy.get("/").status_code == 303
+
+
+def test_a_removed_user_is_signed_out(site: Site) -> None:
+    """Sessions end with the account."""
+    _add_user(site)
+    client = site.signed_in(name="mia")
+    assert client.get("/").status_code == 200
+    with site.store.writing() as tx:
+        tx.accounts.remove_user("mia")
+    assert client.get("/").status_code == 303
+
+
+def test_a_session_ends_when_idle_and_after_a_week(site: Site) -> None:
+    """Use keeps it alive for twelve hours more each time, but not beyond seven days."""
+    client, idle = site.signed_in(), site.signed_in()
+    site.clock.advance(IDLE)
+    assert idle.get("/").status_code == 303
+    used = site.signed_in()
+    began = site.clock.now()
+    while site.clock.now() < began + ABSOLUTE - timedelta(hours=11):
+        site.clock.advance(timedelta(hours=11))
+        assert used.get("/").status_code == 200
+    site.clock.advance(timedelta(hours=11))
+    assert used.get("/").status_code == 303
+    assert client.get("/").status_code == 303
+
+
+def test_a_trusted_proxy_signs_people_in(site: Site) -> None:
+    """Somebody the store does not know may read; a user of the store has their role."""
+    client = site.client(peer="10.0.20.11", **PROXY)
+    page = client.get("/")
+    assert page.status_code == 200
+    assert "bob · viewer" in page.text
+    number = site.incident()
+    assert client.post(f"/incidents/{number}/ack", data={}).status_code == 403
+    _add_user(site, password=None)
+    known = site.client(peer="10.0.20.11", **{**PROXY, "x-forwarded-user": "mia"})
+    assert known.post(f"/incidents/{number}/ack", data={"if_version": "1"}).status_code == 303
+    assert site.actors(number)[-1] == "mia (proxy)"
+
+
+@pytest.mark.parametrize(
+    ("peer", "headers"),
+    [
+        ("127.0.0.1", PROXY),
+        ("10.0.21.11", PROXY),
+        ("10.0.20.11", {"x-forwarded-user": "bob"}),
+        ("10.0.20.11", {**PROXY, "x-tablewatch-proxy-secret": "0123456789abcdeg"}),
+        ("10.0.20.11", {**PROXY, "x-forwarded-user": "bob, mia"}),
+        ("testclient", PROXY),
+    ],
+)
+def test_only_the_proxy_may_send_its_header(site: Site, peer: str, headers: dict[str, str]) -> None:
+    """Trust goes by the socket and the secret, never by what a header says; a session does not help either."""
+    client = site.client(peer=peer, **headers)
+    assert client.get("/").status_code == 403
+    assert client.get("/", headers={"x-forwarded-for": "10.0.20.11"}).status_code == 403
+    name = cookie_name(site.project.config.web)
+    client.cookies.set(name, site.signed_in().cookies[name])
+    assert client.get("/").status_code == 403
+
+
+@pytest.mark.parametrize("path", ["//evil.example", "/\\evil.example", "https://evil.example", "evil", "/a\nb"])
+def test_signing_in_never_leads_elsewhere(path: str) -> None:
+    """An address of another site becomes the first page."""
+    assert local_path(path) == "/"
+
+
+class TestWithoutPasswords:
+    """The configuration has no section `web`."""
+
+    @pytest.fixture
+    def web_section(self) -> str:
+        """Return none."""
+        return ""
+
+    def test_passwords_sign_in_only_where_configured(self, site: Site) -> None:
+        """Without `web.passwords` there is no form, and a password is refused."""
+        _add_user(site)
+        client = site.client()
+        assert 'type="password"' not in client.get("/sign-in").text
+        assert client.post("/sign-in", data={"name": "mia", "password": PASSWORD}).status_code == 403

@@ -1,0 +1,100 @@
+"""Accounts of the web application: secrets are kept as hashes, a link works once, a removed user is signed out."""
+
+from datetime import datetime
+
+import pytest
+
+from store import (
+    ApiToken,
+    Grant,
+    LoginLink,
+    NotRecorded,
+    SignInMethod,
+    Store,
+    StoreConflict,
+    WebRole,
+    WebSession,
+    WebUser,
+)
+from tests.store.made import AT, HOUR
+
+OWNER = Grant(WebRole.OWNER, ("desk",), ("sales",))
+MIA = WebUser("mia", OWNER, "$argon2id$...", AT)
+
+
+def _session(digest: bytes = b"s", *, seen_at: datetime = AT) -> WebSession:
+    return WebSession(digest, "mia", SignInMethod.FORM, OWNER, AT, seen_at, AT + 100 * HOUR)
+
+
+def test_a_user_is_kept_whole_and_once(store: Store) -> None:
+    """What is read is what was written; a second user of the name is refused."""
+    with store.writing() as tx:
+        tx.accounts.add_user(MIA)
+        with pytest.raises(StoreConflict, match="'mia'"):
+            tx.accounts.add_user(MIA)
+    with store.reading() as tx:
+        assert tx.accounts.users() == [MIA]
+        assert (tx.accounts.user("mia"), tx.accounts.user("bob")) == (MIA, None)
+
+
+def test_removing_a_user_signs_them_out(store: Store) -> None:
+    """Sessions and unused links of the name go with the user; those of others stay."""
+    other = WebSession(b"o", "bob", SignInMethod.PROXY, Grant(WebRole.VIEWER), AT, AT, AT + HOUR)
+    with store.writing() as tx:
+        tx.accounts.add_user(MIA)
+        tx.accounts.add_session(_session())
+        tx.accounts.add_session(other)
+        tx.accounts.add_link(LoginLink(b"l", "mia", OWNER, AT + HOUR))
+        tx.accounts.remove_user("mia")
+        assert tx.accounts.session(b"s") is None
+        assert tx.accounts.session(b"o") == other
+        assert tx.accounts.take_link(b"l", AT) is None
+        with pytest.raises(NotRecorded, match="'mia'"):
+            tx.accounts.remove_user("mia")
+
+
+def test_a_link_is_taken_once_and_in_time(store: Store) -> None:
+    """A link signs in once; one that is over does not, and is gone."""
+    link = LoginLink(b"l", "mia", OWNER, AT + HOUR)
+    with store.writing() as tx:
+        tx.accounts.add_link(link)
+        assert tx.accounts.take_link(b"l", AT) == link
+        assert tx.accounts.take_link(b"l", AT) is None
+        tx.accounts.add_link(link)
+        assert tx.accounts.take_link(b"l", AT + HOUR) is None
+        assert tx.accounts.take_link(b"l", AT) is None
+
+
+def test_sessions_end_and_are_forgotten(store: Store) -> None:
+    """A session ends by itself, with all of its name, or when it was not used for long or is too old."""
+    with store.writing() as tx:
+        for digest in (b"a", b"b"):
+            tx.accounts.add_session(_session(digest))
+        tx.accounts.touch_session(b"a", AT + 2 * HOUR)
+        assert tx.accounts.session(b"a") == _session(b"a", seen_at=AT + 2 * HOUR)
+        tx.accounts.forget_expired(now=AT + 3 * HOUR, idle_since=AT + HOUR)
+        assert (tx.accounts.session(b"a") is None, tx.accounts.session(b"b")) == (False, None)
+        tx.accounts.forget_expired(now=AT + 100 * HOUR, idle_since=AT)
+        assert tx.accounts.session(b"a") is None
+        tx.accounts.add_session(_session(b"c"))
+        tx.accounts.end_session(b"c")
+        tx.accounts.add_session(_session(b"d"))
+        assert (tx.accounts.end_sessions("mia"), tx.accounts.end_sessions("mia")) == (1, 0)
+
+
+def test_tokens_are_revoked_once_and_their_names_never_used_again(store: Store) -> None:
+    """A token keeps when it was used and revoked; its name is that of what it did, for ever."""
+    token = ApiToken("ci", b"t", Grant(WebRole.RESPONDER), AT, AT + HOUR)
+    with store.writing() as tx:
+        tx.accounts.add_token(token)
+        tx.accounts.use_token(b"t", AT + HOUR / 2)
+        tx.accounts.revoke_token("ci", AT + HOUR / 2)
+        tx.accounts.revoke_token("ci", AT + HOUR)
+        expected = ApiToken("ci", b"t", token.grant, AT, AT + HOUR, AT + HOUR / 2, AT + HOUR / 2)
+        assert tx.accounts.token(b"t") == expected
+        assert tx.accounts.tokens() == [expected]
+        assert tx.accounts.token(b"x") is None
+        with pytest.raises(StoreConflict, match="'ci'"):
+            tx.accounts.add_token(ApiToken("ci", b"u", token.grant, AT, AT + HOUR))
+        with pytest.raises(NotRecorded, match="'other'"):
+            tx.accounts.revoke_token("other", AT)
