@@ -50,7 +50,8 @@ if TYPE_CHECKING:
         price_by,
         role_rate,
     )
-    from incidents.coverage import NOT_RUN, Gap, Unobserved, gaps_after, unobserved
+    from incidents.coverage import NOT_RUN, Gap, Unobserved, gaps_after, overdue_after, unobserved
+    from incidents.daily import DailyParts, parts_between
     from incidents.downtime import (
         MAINTENANCE,
         Downtime,
@@ -87,6 +88,7 @@ __all__ = [
     "Change",
     "Commented",
     "Corrected",
+    "DailyParts",
     "Downtime",
     "DowntimeCost",
     "Durations",
@@ -146,6 +148,8 @@ __all__ = [
     "measure",
     "measure_by",
     "money",
+    "overdue_after",
+    "parts_between",
     "price",
     "price_by",
     "replay",
@@ -164,6 +168,7 @@ _HOMES: Final = (
     "spans",
     "_measure",
     "downtime",
+    "daily",
     "cost",
 )
 """Where the names live, in the order in which they are searched."""

@@ -27,6 +27,7 @@ from store._errors import (
     StoreUnavailable,
 )
 from store._failpoint import FailPoint, reached
+from store._incident_pages import IncidentPlace, IncidentSlice
 from store._incidents import History
 from store._ledger import StoredLedger
 from store._ledger_anchor import anchor_file
@@ -53,7 +54,7 @@ from store._retention import Pruned
 from store._signature_key import signature_key
 from store._store import Store
 from store._transaction import ReadTransaction, WriteTransaction
-from store._values import Counts, IncidentFilter, Result, Run
+from store._values import Counts, IncidentFilter, Pace, Result, Run, Sample
 from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
 
 __all__ = [
@@ -69,12 +70,15 @@ __all__ = [
     "FailPoint",
     "History",
     "IncidentFilter",
+    "IncidentPlace",
+    "IncidentSlice",
     "LastNotification",
     "Lasting",
     "Lease",
     "LedgerBroken",
     "MessageSubject",
     "NotRecorded",
+    "Pace",
     "Pruned",
     "Quarantine",
     "ReadTransaction",
@@ -86,6 +90,7 @@ __all__ = [
     "Result",
     "RowRefused",
     "Run",
+    "Sample",
     "Scheduled",
     "Scope",
     "Silence",

@@ -90,6 +90,22 @@ class DeliveryReader(Repository):
         sent = (self._connection.scalar(number) or 0) - waiting - dead  # no index has those alone: they are the most
         return {DeliveryState.WAITING: waiting, DeliveryState.SENT: sent, DeliveryState.DEAD: dead}
 
+    def unsent_by_channel(self) -> Mapping[tuple[str, DeliveryState], int]:
+        """Count the messages that wait and those that were given up, by channel; none that is 0."""
+        by_channel = select(_DELIVERY.c.channel, func.count()).group_by(_DELIVERY.c.channel)
+        states = ((DeliveryState.WAITING, _IS_WAITING), (DeliveryState.DEAD, _IS_DEAD))
+        return {
+            (channel, state): number
+            for state, condition in states
+            for channel, number in self._connection.execute(by_channel.where(condition))
+        }
+
+    def newest(self, channel: str) -> Delivery | None:
+        """Return the message that was written last for a channel."""
+        of_channel = select(*_COLUMNS).where(_DELIVERY.c.channel == channel)
+        row = self._connection.execute(of_channel.order_by(_DELIVERY.c.created_at.desc()).limit(1)).mappings().first()
+        return None if row is None else Delivery(**row)
+
     def created_since(self, channel: str, since: datetime) -> list[datetime]:
         """Return when messages about incidents were written for a channel, oldest first, whether they were sent or not.
 

@@ -1,0 +1,1 @@
+"""The web application: pages, the JSON API, and who may use them."""
