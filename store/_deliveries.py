@@ -3,6 +3,7 @@
 A message is sent at least once: whoever has it leased may die after sending and before saying so.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
@@ -92,12 +93,12 @@ class DeliveryReader(Repository):
 
     def unsent_by_channel(self) -> Mapping[tuple[str, DeliveryState], int]:
         """Count the messages that wait and those that were given up, by channel; none that is 0."""
-        by_channel = select(_DELIVERY.c.channel, func.count()).group_by(_DELIVERY.c.channel)
-        states = ((DeliveryState.WAITING, _IS_WAITING), (DeliveryState.DEAD, _IS_DEAD))
         return {
             (channel, state): number
-            for state, condition in states
-            for channel, number in self._connection.execute(by_channel.where(condition))
+            for state, condition in ((DeliveryState.WAITING, _IS_WAITING), (DeliveryState.DEAD, _IS_DEAD))
+            for channel, number in Counter(
+                self._connection.scalars(select(_DELIVERY.c.channel).where(condition))
+            ).items()
         }
 
     def newest(self, channel: str) -> Delivery | None:

@@ -55,7 +55,7 @@ class ResultReader(Repository):
     def last_statuses(self) -> list[tuple[str, str, int]]:
         """Return of every check that ran its id, its last status (as `Watch` has it) and when it ran (microseconds)."""
         columns = (_STATE.c.check_id, _STATE.c.last_status, type_coerce(_STATE.c.last_run_at, WHOLE))
-        return [tuple(row) for row in self._connection.execute(select(*columns))]
+        return [(row[0], row[1], row[2]) for row in self._connection.execute(select(*columns)).all()]
 
     def sampled(self, check_id: str, since: datetime, until: datetime, *, points: int) -> list[Sample]:
         """Return what a check found in `[since, until)`, oldest first, in at most so many points; see `Sample`."""

@@ -1,4 +1,4 @@
-"""Keep the episodes that pages read again and again, until an incident changes: reading them is most of a page's time."""
+"""Keep the episodes that pages read again and again, until an incident changes: reading them takes longest."""
 
 from collections import OrderedDict
 from threading import Lock

@@ -1,6 +1,6 @@
 """Compute how every table is, in a word: what `health.states_of` says, for thousands of tables at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -62,23 +62,26 @@ def health_list(project: Project, tx: ReadTransaction, now: datetime) -> HealthL
     health: dict[str, TableHealth] = {}
     silent: list[SilentCheck] = []
     for plan in _plans(project):
-        its = {check_id: ran[check_id] for check_id in plan.check_ids if check_id in ran}
-        mute = list(_silent(plan, its, now_us))
-        statuses = {status for status, _ in its.values()}
+        its = [(check_id, *ran[check_id]) for check_id in plan.check_ids if check_id in ran]
+        mute = [check for row in its if (check := _silent(plan, row, now_us)) is not None]
+        statuses = {status for _, status, _ in its}
         health[plan.table] = worst_of(
-            fails=Status.FAIL.value in statuses or plan.table in troubled,
+            fails=_FAIL in statuses or plan.table in troubled,
             is_silent=bool(mute),
-            warns=Status.WARN.value in statuses,
+            warns=_WARN in statuses,
             never_ran=not its or len(its) < len(plan.check_ids),
         )
         silent += mute
     return HealthList(health, silent)
 
 
-def _silent(plan: _Plan, ran: Mapping[str, tuple[str, int]], now_us: int) -> Iterator[SilentCheck]:
-    for check_id, (status, last_us) in ran.items():
-        if status.startswith(Status.UNKNOWN.value):
-            reason = status.removeprefix(f"{Status.UNKNOWN}(").removesuffix(")")
-            yield SilentCheck(plan.table, check_id, reason, last_us)
-        elif plan.overdue_us is not None and now_us - last_us > plan.overdue_us:
-            yield SilentCheck(plan.table, check_id, NOT_RUN, last_us)
+_FAIL, _WARN, _UNKNOWN = (status.value for status in (Status.FAIL, Status.WARN, Status.UNKNOWN))
+
+
+def _silent(plan: _Plan, row: tuple[str, str, int], now_us: int) -> SilentCheck | None:
+    check_id, status, last_us = row
+    if status.startswith(_UNKNOWN):
+        return SilentCheck(plan.table, check_id, status.removeprefix(f"{_UNKNOWN}(").removesuffix(")"), last_us)
+    if plan.overdue_us is not None and now_us - last_us > plan.overdue_us:
+        return SilentCheck(plan.table, check_id, NOT_RUN, last_us)
+    return None

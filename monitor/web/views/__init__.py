@@ -1,4 +1,4 @@
-"""The read models of the pages: one function for each, `(project, tx, query, now) -> model`, without HTTP and templates.
+"""The read models of the pages, without HTTP and templates: `(project, tx, query, now) -> model`.
 
     query + one read transaction + configuration ─> summaries ─> a frozen model ─> page, JSON, OpenAPI
 
