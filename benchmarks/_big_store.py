@@ -123,7 +123,7 @@ def _fill_incidents(connection: sqlite3.Connection, size: Size) -> None:
 
 def _opened_body() -> str:
     """Return the JSON of an event that opens an incident."""
-    from store._json import to_text  # noqa: PLC2701 - as the store writes it
+    from store._json import to_text
 
     onset = Onset(END, END, END, OccurrenceMethod.LAST_GOOD_RUN)
     opened = Opened(
@@ -187,7 +187,8 @@ def _fill_alerts(connection: sqlite3.Connection, size: Size) -> None:
         [decision],
     )
     connection.execute(
-        "INSERT INTO delivery (number, id, channel, subject, payload, created_us, state, attempts, next_try_us, sent_us) "
+        "INSERT INTO delivery (number, id, channel, subject, payload, created_us, state, attempts, next_try_us,"
+        " sent_us) "
         "SELECT id, 'msg_' || id, 'desk', 'incidents', '{\"title\":\"41,203 rows\"}', detected_us, 'sent', 1, "
         "detected_us, detected_us + 1000000 FROM incident WHERE id > ?",
         [size.incidents - 100_000],

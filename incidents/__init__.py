@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from incidents.events import apply, decode, encode, replay
     from incidents.lifecycle import Identity, LifecycleStep, Reason, advance
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
+    from incidents.what_if import WhatIf, changed_spans
 
 __all__ = [
     "AGENT",
@@ -133,9 +134,11 @@ __all__ = [
     "TimeMeasure",
     "Unobserved",
     "Watch",
+    "WhatIf",
     "Window",
     "advance",
     "apply",
+    "changed_spans",
     "changes",
     "decode",
     "durations",
@@ -170,6 +173,7 @@ _HOMES: Final = (
     "downtime",
     "daily",
     "cost",
+    "what_if",
 )
 """Where the names live, in the order in which they are searched."""
 

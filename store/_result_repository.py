@@ -52,10 +52,13 @@ class ResultReader(Repository):
         """
         return _measurements.earlier_many(self._connection, wanted)
 
-    def last_statuses(self) -> list[tuple[str, str, int]]:
-        """Return of every check that ran its id, its last status (as `Watch` has it) and when it ran (microseconds)."""
+    def last_statuses(self, check_ids: Iterable[str] | None = None) -> list[tuple[str, str, int]]:
+        """Return of checks that ran the id, the last status (as `Watch` has it) and when they ran (microseconds)."""
         columns = (_STATE.c.check_id, _STATE.c.last_status, type_coerce(_STATE.c.last_run_at, WHOLE))
-        return [(row[0], row[1], row[2]) for row in self._connection.execute(select(*columns)).all()]
+        statement = select(*columns)
+        if check_ids is not None:
+            statement = statement.where(_STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id")))
+        return [(row[0], row[1], row[2]) for row in self._connection.execute(statement).all()]
 
     def sampled(self, check_id: str, since: datetime, until: datetime, *, points: int) -> list[Sample]:
         """Return what a check found in `[since, until)`, oldest first, in at most so many points; see `Sample`."""

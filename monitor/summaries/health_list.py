@@ -1,6 +1,6 @@
 """Compute how every table is, in a word: what `health.states_of` says, for thousands of tables at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -40,10 +40,10 @@ class _Plan:
 
 
 @lru_cache(maxsize=4)
-def _plans(project: Project) -> Sequence[_Plan]:
+def _plans(project: Project) -> Mapping[str, _Plan]:
     """Return the plan of each table; a project never changes, a reloaded configuration is another one."""
-    return tuple(
-        _Plan(
+    return {
+        table.name: _Plan(
             table.name,
             tuple(table.check_id(check) for check in table.checks),
             None
@@ -51,17 +51,25 @@ def _plans(project: Project) -> Sequence[_Plan]:
             else round(overdue_after(table.schedule.longest_period()).total_seconds() * 1_000_000),
         )
         for table in project.config.tables
-    )
+    }
 
 
-def health_list(project: Project, tx: ReadTransaction, now: datetime) -> HealthList:
-    """Return how every table is at a moment."""
-    ran = {check_id: (status, last_us) for check_id, status, last_us in tx.results.last_statuses()}
+def health_list(
+    project: Project, tx: ReadTransaction, now: datetime, names: Collection[str] | None = None
+) -> HealthList:
+    """Return how every table is at a moment, or only some of them by name."""
+    plans: Iterable[_Plan] = _plans(project).values()
+    ids: Sequence[str] | None = None
+    if names is not None:
+        chosen = [plan for name in names if (plan := _plans(project).get(name)) is not None]
+        plans = chosen
+        ids = [check_id for plan in chosen for check_id in plan.check_ids]
+    ran = {check_id: (status, last_us) for check_id, status, last_us in tx.results.last_statuses(ids)}
     troubled = {lasting.table for lasting in tx.outbox.open_incidents() if lasting.kind is Kind.QUALITY}
     now_us = to_us(now)
     health: dict[str, TableHealth] = {}
     silent: list[SilentCheck] = []
-    for plan in _plans(project):
+    for plan in plans:
         its = [(check_id, *ran[check_id]) for check_id in plan.check_ids if check_id in ran]
         mute = [check for row in its if (check := _silent(plan, row, now_us)) is not None]
         statuses = {status for _, status, _ in its}

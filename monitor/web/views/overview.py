@@ -1,14 +1,16 @@
 """The first page: open incidents, how the tables are, what nobody sees now, this week against the last, the daemon."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from checks import Severity
-from incidents import Window, from_us, measure, price, to_us
+from checks.classes.arrays import np
+from incidents import Spans, Window, from_us, measure, price_by, to_us
 from monitor.config.project import Project
 from monitor.reporting.week import Week
 from monitor.summaries.coverage import kept_since
@@ -224,12 +226,20 @@ def compare_weeks(project: Project, tx: ReadTransaction, now: datetime) -> WeekC
         totals_of(
             project,
             downtime := measure(spans, window, **known),
-            price(spans, window, pricing=project.pricing, **known) if project.priced else None,
+            _cost(project, spans, window, known),
             known=downtime.n > 0 or _was_watched(project, tx, window, now),
         )
         for window in windows
     ]
     return WeekComparison(this=totals[0], last_so_far=totals[1], last=totals[2])
+
+
+def _cost(project: Project, spans: Spans, window: Window, known: Mapping[str, Any]) -> Fraction | None:
+    if not project.priced:
+        return None
+    group = np.zeros(spans.incident.size, dtype=np.int64)
+    costs = price_by(spans, window, pricing=project.pricing, group=group, table_hours=False, **known)
+    return costs[0].amount if costs else Fraction()
 
 
 def _was_watched(project: Project, tx: ReadTransaction, window: Window, now: datetime) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias
 from annotated_types import Ge, Le, MaxLen
 from pydantic import BaseModel, ConfigDict
 
-from incidents import Downtime, DowntimeCost, from_us, hours
+from incidents import Downtime, from_us, hours
 from monitor.config.project import Project
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -48,7 +48,7 @@ class DowntimeTotals(Shape):
     cost: Amount
 
 
-def totals_of(project: Project, downtime: Downtime, cost: DowntimeCost | None, *, known: bool = True) -> DowntimeTotals:
+def totals_of(project: Project, downtime: Downtime, cost: Fraction | None, *, known: bool = True) -> DowntimeTotals:
     """Return figures as a model."""
     figures = {
         "undetected_h": downtime.undetected,
@@ -62,7 +62,7 @@ def totals_of(project: Project, downtime: Downtime, cost: DowntimeCost | None, *
         end=from_us(downtime.window.end_us),
         n=downtime.n if known else None,
         **{name: as_hours(value) if known else None for name, value in figures.items()},
-        cost=Amount.of(project, cost.amount if known and cost is not None else None),
+        cost=Amount.of(project, cost if known else None),
     )
 
 

@@ -156,7 +156,8 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
         raise not_there("table.unknown", "there is no such table in the configuration")
     state = states_of(project, tx, [table])[0]
     lineage = lineage_of(table, project.config)
-    health = health_list(project, tx, now).health if lineage.upstream or lineage.downstream else {}
+    near = [*_nearest(lineage.upstream, lineage.upstream_all), *_nearest(lineage.downstream, lineage.downstream_all)]
+    health = health_list(project, tx, now, near).health if near else {}
     spans = tx.incidents.spans_of([table.name], 0)
     loss = losses_of(project, spans, now=now).get(table.name) or no_loss(project, now=now)
     newest = tx.incidents.page(IncidentFilter(tables=(table.name,)), size=_RECENT).incidents
@@ -183,10 +184,16 @@ def _neighbours(
     near: Sequence[str], reached: Sequence[str], health: Mapping[str, TableHealth]
 ) -> tuple[LineageTable, ...]:
     """Return tables of the lineage; what is not direct is given distance 2, however far it is."""
-    ordered = [*near, *(name for name in reached if name not in set(near))][:_NEIGHBOURS]
+    direct = set(near)
     return tuple(
-        LineageTable(table=name, distance=1 if name in set(near) else 2, health=health.get(name)) for name in ordered
+        LineageTable(table=name, distance=1 if name in direct else 2, health=health.get(name))
+        for name in _nearest(near, reached)
     )
+
+
+def _nearest(near: Sequence[str], reached: Sequence[str]) -> Sequence[str]:
+    direct = set(near)
+    return [*near, *(name for name in reached if name not in direct)][:_NEIGHBOURS]
 
 
 def _number(check: Check, result: Result | None) -> Mapping[str, Any]:
