@@ -19,6 +19,7 @@ NAMES = (
     "exact_noise",
     "private_answers",
     "weekly_report",
+    "web_models",
     "command_line",
 )
 LIBRARIES = ("ibis-framework", "duckdb", "great-expectations", "sqlmodel", "pandas")

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
         price_by,
         role_rate,
     )
-    from incidents.coverage import NOT_RUN, Gap, Unobserved, gaps_after, unobserved
+    from incidents.coverage import NOT_RUN, Gap, Unobserved, gaps_after, overdue_after, unobserved
+    from incidents.daily import DailyParts, parts_between
     from incidents.downtime import (
         MAINTENANCE,
         Downtime,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from incidents.events import apply, decode, encode, replay
     from incidents.lifecycle import Identity, LifecycleStep, Reason, advance
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
+    from incidents.what_if import WhatIf, changed_spans
 
 __all__ = [
     "AGENT",
@@ -87,6 +89,7 @@ __all__ = [
     "Change",
     "Commented",
     "Corrected",
+    "DailyParts",
     "Downtime",
     "DowntimeCost",
     "Durations",
@@ -131,9 +134,11 @@ __all__ = [
     "TimeMeasure",
     "Unobserved",
     "Watch",
+    "WhatIf",
     "Window",
     "advance",
     "apply",
+    "changed_spans",
     "changes",
     "decode",
     "durations",
@@ -146,6 +151,8 @@ __all__ = [
     "measure",
     "measure_by",
     "money",
+    "overdue_after",
+    "parts_between",
     "price",
     "price_by",
     "replay",
@@ -164,7 +171,9 @@ _HOMES: Final = (
     "spans",
     "_measure",
     "downtime",
+    "daily",
     "cost",
+    "what_if",
 )
 """Where the names live, in the order in which they are searched."""
 

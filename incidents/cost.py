@@ -154,6 +154,7 @@ def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the
     group: Ints,
     maintenance: MaintenanceSpans | None = None,
     disclosure: bool = False,
+    table_hours: bool = True,
 ) -> dict[int, DowntimeCost]:
     """Return the cost of the downtime in a window for each group of incidents.
 
@@ -165,6 +166,7 @@ def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the
         group: a whole number for each row of the spans; `spans.incident` prices each incident.
         maintenance: planned work, which costs nothing.
         disclosure: price disclosure incidents too.
+        table_hours: price table hours as well, which takes as long again; without, that amount is 0.
 
     Returns:
         By number of the group, in order; groups without downtime known in the window are left out.
@@ -178,7 +180,9 @@ def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the
     bill = _Bill(pricing, part.names, ruler, codes.size)
     end = np.minimum(part.resolved, as_of_us)
     amounts, unpriced = bill.of(which, part.table, ruler.clip(part.occurred), ruler.clip(end))
-    table_amounts, _ = bill.of(*by_table(part, ruler, which, np.arange(rows.size)))
+    table_amounts = [Fraction()] * codes.size
+    if table_hours:
+        table_amounts, _ = bill.of(*by_table(part, ruler, which, np.arange(rows.size)))
     costs = [DowntimeCost(*figures) for figures in zip(amounts, table_amounts, unpriced, strict=True)]
     return dict(zip(codes.tolist(), costs, strict=True))
 

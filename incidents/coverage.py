@@ -39,6 +39,11 @@ class Gap:
         return replace(self, end=max(self.end, later.end)) if same and self.start <= later.start <= self.end else None
 
 
+def overdue_after(period: timedelta) -> timedelta:
+    """Return how long after its last run a check counts as missed, by the longest time between two of its slots."""
+    return period + min(period / _SLACK, _MOST_SLACK)
+
+
 def gaps_after(watch: Watch | None, *, table: str, until: datetime, period: timedelta | None) -> tuple[Gap, ...]:
     """Return the unobserved time between the last known run of a check and a moment: its next run, or now.
 
@@ -57,7 +62,7 @@ def gaps_after(watch: Watch | None, *, table: str, until: datetime, period: time
     if watch is None or until <= watch.last_run_at:
         return ()
     last, reason = watch.last_run_at, watch.last_unknown
-    overdue = period is not None and until - last > period + min(period / _SLACK, _MOST_SLACK)
+    overdue = period is not None and until - last > overdue_after(period)
     due = last + period if period is not None and overdue else until
     gaps = []
     if reason is not None:

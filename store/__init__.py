@@ -30,6 +30,7 @@ from store._errors import (
     StoreUnavailable,
 )
 from store._failpoint import FailPoint, reached
+from store._incident_pages import IncidentPlace, IncidentSlice
 from store._incidents import History
 from store._ledger import StoredLedger
 from store._ledger_anchor import anchor_file
@@ -56,7 +57,7 @@ from store._retention import Pruned
 from store._signature_key import signature_key
 from store._store import Store
 from store._transaction import ReadTransaction, WriteTransaction
-from store._values import Counts, IncidentFilter, Result, Run
+from store._values import Counts, IncidentFilter, Pace, Result, Run, Sample
 from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
 
 __all__ = [
@@ -74,6 +75,8 @@ __all__ = [
     "Grant",
     "History",
     "IncidentFilter",
+    "IncidentPlace",
+    "IncidentSlice",
     "LastNotification",
     "Lasting",
     "Lease",
@@ -81,6 +84,7 @@ __all__ = [
     "LoginLink",
     "MessageSubject",
     "NotRecorded",
+    "Pace",
     "Pruned",
     "Quarantine",
     "ReadTransaction",
@@ -92,6 +96,7 @@ __all__ = [
     "Result",
     "RowRefused",
     "Run",
+    "Sample",
     "Scheduled",
     "Scope",
     "SignInMethod",

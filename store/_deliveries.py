@@ -3,6 +3,7 @@
 A message is sent at least once: whoever has it leased may die after sending and before saying so.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
@@ -89,6 +90,22 @@ class DeliveryReader(Repository):
         dead = self._connection.scalar(number.where(_IS_DEAD)) or 0
         sent = (self._connection.scalar(number) or 0) - waiting - dead  # no index has those alone: they are the most
         return {DeliveryState.WAITING: waiting, DeliveryState.SENT: sent, DeliveryState.DEAD: dead}
+
+    def unsent_by_channel(self) -> Mapping[tuple[str, DeliveryState], int]:
+        """Count the messages that wait and those that were given up, by channel; none that is 0."""
+        return {
+            (channel, state): number
+            for state, condition in ((DeliveryState.WAITING, _IS_WAITING), (DeliveryState.DEAD, _IS_DEAD))
+            for channel, number in Counter(
+                self._connection.scalars(select(_DELIVERY.c.channel).where(condition))
+            ).items()
+        }
+
+    def newest(self, channel: str) -> Delivery | None:
+        """Return the message that was written last for a channel."""
+        of_channel = select(*_COLUMNS).where(_DELIVERY.c.channel == channel)
+        row = self._connection.execute(of_channel.order_by(_DELIVERY.c.created_at.desc()).limit(1)).mappings().first()
+        return None if row is None else Delivery(**row)
 
     def created_since(self, channel: str, since: datetime) -> list[datetime]:
         """Return when messages about incidents were written for a channel, oldest first, whether they were sent or not.

@@ -9,12 +9,14 @@ from sqlalchemy import func, select, text
 from incidents import Change, Event, Incident, Opened, Spans, State
 from store import _incidents
 from store._errors import StoreConflict
+from store._incident_pages import IncidentPlace, IncidentSlice, read_slice
 from store._incidents import Folded, History, fold
 from store._outbox import OutboxWriter
 from store._past_rows import insert_past, past_rows
 from store._repository import Repository, any_of
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
-from store._spans import read_spans
+from store._shared_spans import shared_spans
+from store._spans import read_spans, read_spans_of
 from store._values import IncidentFilter
 
 _INCIDENT: Final = IncidentRow.__table__
@@ -45,6 +47,20 @@ class IncidentReader(Repository):
         """Return the incidents that a filter asks for, newest detection first."""
         return _incidents.matching(self._connection, incident_filter)
 
+    def page(
+        self,
+        incident_filter: IncidentFilter = IncidentFilter(),  # noqa: B008 - a frozen value
+        *,
+        size: int,
+        older_than: IncidentPlace | None = None,
+        newer_than: IncidentPlace | None = None,
+    ) -> IncidentSlice:
+        """Return at most `size` incidents next to a place, the newest first; without a place the newest of all.
+
+        A page of a filter that few incidents meet may be shorter and still go on; see `store._incident_pages`.
+        """
+        return read_slice(self._connection, incident_filter, size=size, older_than=older_than, newer_than=newer_than)
+
     def events(self, incident_id: int) -> list[Event]:
         """Return what happened to an incident, in the order of recording; empty when there is none of that number."""
         return _incidents.events(self._connection, incident_id)
@@ -65,6 +81,20 @@ class IncidentReader(Repository):
         occurrence and repair belong to a whole incident; clipped to the window they are nothing.
         """
         return read_spans(self._connection, since_us, until_us)
+
+    def shared_spans(self, since_us: int) -> Spans:
+        """Return all episodes of every incident that was not over before a moment, or some hours more; see `spans`.
+
+        They are kept in memory until an incident changes, for pages that are read again and again.
+        """
+        return shared_spans(self._connection, since_us)
+
+    def spans_of(self, tables: Iterable[str], since_us: int) -> Spans:
+        """Return all episodes, in columns, of the incidents of some tables that were not over before a moment.
+
+        It reads the incidents of these tables only; what a window does not touch is nothing once it is clipped.
+        """
+        return read_spans_of(self._connection, tuple(tables), since_us)
 
 
 class IncidentWriter(IncidentReader):

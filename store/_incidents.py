@@ -67,7 +67,7 @@ def latest(connection: Connection, fingerprints: Iterable[str]) -> dict[str, Inc
 def matching(connection: Connection, incident_filter: IncidentFilter) -> list[Incident]:
     """Return the incidents that a filter asks for, newest detection first."""
     statement = (
-        select(_I.id).where(*_conditions(connection, incident_filter)).order_by(_I.detected_at.desc(), _I.id.desc())
+        select(_I.id).where(*conditions(connection, incident_filter)).order_by(_I.detected_at.desc(), _I.id.desc())
     )
     ids = connection.scalars(statement.limit(incident_filter.limit)).all()
     found = load(connection, ids)
@@ -174,7 +174,8 @@ def episode_rows(incident: Incident) -> Sequence[Mapping[str, Any]]:
     ]
 
 
-def _conditions(connection: Connection, incident_filter: IncidentFilter) -> Sequence[ColumnElement[bool]]:
+def conditions(connection: Connection, incident_filter: IncidentFilter) -> Sequence[ColumnElement[bool]]:
+    """Return what an incident has to meet to be among those that a filter asks for."""
     words = (
         (_I.state, incident_filter.states),
         (_I.table_name, incident_filter.tables),
@@ -183,17 +184,17 @@ def _conditions(connection: Connection, incident_filter: IncidentFilter) -> Sequ
         (_I.kind, incident_filter.kinds),
         (_I.assignee, incident_filter.assignees),
     )
-    conditions: list[ColumnElement[bool]] = [
+    results: list[ColumnElement[bool]] = [
         column.in_(any_of(connection, chosen, "word")) for column, chosen in words if chosen
     ]
     if incident_filter.merged_into is not None:
-        conditions.append(_I.merged_into == incident_filter.merged_into)
+        results.append(_I.merged_into == incident_filter.merged_into)
     if incident_filter.since is not None or incident_filter.until is not None:
-        conditions.append(_I.id.in_(touching(incident_filter.since, incident_filter.until)))
+        results.append(_I.id.in_(touching(incident_filter.since, incident_filter.until)))
     if incident_filter.text is not None:
         places = (_I.table_name, _I.check_id, _I.title, type_coerce(_I.title_values, Text))
-        conditions.append(or_(*(place.icontains(incident_filter.text, autoescape=True) for place in places)))
-    return conditions
+        results.append(or_(*(place.icontains(incident_filter.text, autoescape=True) for place in places)))
+    return results
 
 
 def touching(since: Any, until: Any) -> CompoundSelect[Any]:

@@ -57,7 +57,7 @@ def latest_results(connection: Connection, check_ids: Iterable[str] | None) -> d
         .join(run, run.c.number == _M.run)
         .where(_M.id.in_(select(newest(subquery)).select_from(subquery)))
     )
-    return {row.check_id: _result(row) for row in connection.execute(statement)}
+    return {row.check_id: result_of(row) for row in connection.execute(statement)}
 
 
 def measured_checks() -> Subquery:
@@ -252,7 +252,8 @@ def _past(row: Row[*tuple[Any, ...]], *, age: timedelta | None = None, is_accept
     return Past(row.measured_at, row.status, row.observed, age=age, accepted=is_accepted)
 
 
-def _result(row: Row[*tuple[Any, ...]]) -> Result:
+def result_of(row: Row[*tuple[Any, ...]]) -> Result:
+    """Return a row, with the id of its run as `run_id`, as a result."""
     return Result(
         run_id=row.run_id,
         check_id=row.check_id,

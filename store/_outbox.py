@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, func, literal_column, select, update
+from sqlalchemy import Select, func, literal, literal_column, select, tuple_, update
 
 from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reopened, Resolved, State, from_us
 from store._columns import columns_of
@@ -12,6 +12,7 @@ from store._notice_rows import ToldRow, TransitionRow
 from store._notices import Changed, Lasting, LastNotification, Transition
 from store._repository import Repository, any_of
 from store._rows import IncidentRow
+from store._types import WHOLE, UtcTime
 
 _AT_ONCE: Final = from_us(0)
 _TRANSITION: Final = TransitionRow.__table__
@@ -56,10 +57,23 @@ class OutboxReader(Repository):
         waiting = _transitions().where(_TRANSITION.c.settled_at.is_(None))
         return self._ordered(waiting.order_by(_TRANSITION.c.not_before_at, _TRANSITION.c.id).limit(limit))
 
-    def decided_since(self, since: datetime, limit: int) -> list[Transition]:
-        """Return transitions of changes recorded since a moment that were decided on or postponed, newest first."""
+    def decided_since(
+        self, since: datetime, limit: int, *, older_than: tuple[datetime, int] | None = None
+    ) -> list[Transition]:
+        """Return transitions of changes recorded since a moment that were decided on or postponed, newest first.
+
+        `older_than`: only those before this one, by when it was recorded and its id.
+        """
         decided = _transitions().where(_TRANSITION.c.recorded_at >= since, _TRANSITION.c.decision.is_not(None))
+        if older_than is not None:
+            at, number = literal(older_than[0], UtcTime()), literal(older_than[1], WHOLE)
+            decided = decided.where(tuple_(_TRANSITION.c.recorded_at, _TRANSITION.c.id) < tuple_(at, number))
         return self._ordered(decided.order_by(_TRANSITION.c.recorded_at.desc(), _TRANSITION.c.id.desc()).limit(limit))
+
+    def of_incident(self, incident_id: int, limit: int) -> list[Transition]:
+        """Return the newest transitions of an incident, settled or not, newest first."""
+        its = _transitions().where(_TRANSITION.c.incident_id == incident_id)
+        return self._ordered(its.order_by(_TRANSITION.c.id.desc()).limit(limit))
 
     def latest(self, incident_ids: Iterable[int]) -> Mapping[int, Transition]:
         """Return the newest transition of each of these incidents, settled or not; imported ones have none."""

@@ -5,16 +5,17 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy import bindparam, delete, func, select, type_coerce
 
 from checks import Earlier, Past, Status
 from incidents import Gap, Watch
-from store import _measurements
+from store import _measurements, _samples
 from store._columns import columns_of
 from store._errors import StoreError
 from store._repository import Repository, any_of, given
 from store._rows import CheckStateRow, GapRow, MeasurementRow, RunRow
-from store._values import Result, Run
+from store._types import WHOLE
+from store._values import Pace, Result, Run, Sample
 
 _RUN: Final = RunRow.__table__
 _MEASUREMENT: Final = MeasurementRow.__table__
@@ -51,9 +52,31 @@ class ResultReader(Repository):
         """
         return _measurements.earlier_many(self._connection, wanted)
 
-    def gaps(self, since: datetime, until: datetime) -> list[Gap]:
-        """Return the unobserved times that touch `[since, until)`, unclipped, by check and start."""
+    def last_statuses(self, check_ids: Iterable[str] | None = None) -> list[tuple[str, str, int]]:
+        """Return of checks that ran the id, the last status (as `Watch` has it) and when they ran (microseconds)."""
+        columns = (_STATE.c.check_id, _STATE.c.last_status, type_coerce(_STATE.c.last_run_at, WHOLE))
+        statement = select(*columns)
+        if check_ids is not None:
+            statement = statement.where(_STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id")))
+        return [(row[0], row[1], row[2]) for row in self._connection.execute(statement).all()]
+
+    def sampled(self, check_id: str, since: datetime, until: datetime, *, points: int) -> list[Sample]:
+        """Return what a check found in `[since, until)`, oldest first, in at most so many points; see `Sample`."""
+        return _samples.sampled(self._connection, check_id, since, until, points=points)
+
+    def around(self, check_id: str, at: datetime, *, each: int) -> list[Result]:
+        """Return the last results of a check before a moment and the first from it on, at most so many, in order."""
+        return _samples.around(self._connection, check_id, at, each=each)
+
+    def paces(self, check_ids: Iterable[str], *, last: int) -> dict[str, Pace]:
+        """Return how long the last runs of checks took, by check id; those that never ran are left out."""
+        return _samples.paces(self._connection, check_ids, last=last)
+
+    def gaps(self, since: datetime, until: datetime, check_ids: Iterable[str] | None = None) -> list[Gap]:
+        """Return the unobserved times that touch `[since, until)`, unclipped, by check and start; all, or of some."""
         statement = select(*columns_of(GapRow)).where(_GAP.c.ended_at > since, _GAP.c.started_at < until)
+        if check_ids is not None:
+            statement = statement.where(_GAP.c.check_id.in_(any_of(self._connection, check_ids, "check_id")))
         rows = self._connection.execute(statement.order_by(_GAP.c.check_id, _GAP.c.started_at))
         return [Gap(row.check_id, row.table_name, row.started_at, row.ended_at, row.reason) for row in rows]
 

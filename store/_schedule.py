@@ -65,6 +65,11 @@ class ScheduleReader(Repository):
         waiting = select(_SCHEDULE.c.due_at).where(~IS_LOOKED_AT)
         return self._connection.scalar(waiting.order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name).limit(1))
 
+    def upcoming(self, limit: int) -> list[Scheduled]:
+        """Return the tables that are due next, also those that are due already, in the order in which they are."""
+        following = select(*columns_of(ScheduleRow)).order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name)
+        return [Scheduled(*row) for row in self._connection.execute(following.limit(limit))]
+
     def lag(self, now: datetime) -> datetime | None:
         """Return since when the table that waits longest has waited; None when nobody is late.
 

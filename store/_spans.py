@@ -4,13 +4,27 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import Case, Column, Connection, Select, bindparam, case, func, literal, select, type_coerce
+from sqlalchemy import (
+    Case,
+    Column,
+    Connection,
+    CursorResult,
+    Select,
+    bindparam,
+    case,
+    func,
+    literal,
+    or_,
+    select,
+    type_coerce,
+)
 
 from checks import Kind, Severity
 from checks.classes.arrays import np
 from incidents import OPEN_END, Resolution, Spans
 from incidents.spans import Ints
 from store._incidents import touching
+from store._repository import any_of
 from store._rows import EpisodeRow, IncidentRow
 from store._types import WHOLE, Line
 
@@ -25,8 +39,19 @@ def read_spans(connection: Connection, since_us: int, until_us: int) -> Spans:
     Also those outside: when an incident occurred and how long its repair took is a matter of the whole incident, and
     what lies outside a window is nothing once it is clipped.
     """
+    return _read(connection.execute(_STATEMENT, {"since_us": since_us, "until_us": until_us}))
+
+
+def read_spans_of(connection: Connection, tables: Sequence[str], since_us: int) -> Spans:
+    """Return all episodes of the incidents of some tables that were not over before a moment."""
+    lasted = or_(_I.c.ended_at.is_(None), type_coerce(_I.c.ended_at, WHOLE) >= since_us)
+    names = any_of(connection, tables, "table_name")
+    return _read(connection.execute(_columns().where(_I.c.table_name.in_(names), lasted)))
+
+
+def _read(result: CursorResult[Any]) -> Spans:
     names: dict[str | None, int] = {}
-    blocks = [_block(rows, names) for rows in _batches(connection, since_us, until_us)]
+    blocks = [_block(rows, names) for rows in _batches(result)]
     numbers = np.concatenate(blocks, axis=1) if blocks else np.empty((_COLUMNS, 0), dtype=np.int64)
     incident, occurred, detected = numbers[3], numbers[7], numbers[10]
     table, check, root, incident, severity, resolution, disclosure, *times = numbers[
@@ -50,8 +75,7 @@ def read_spans(connection: Connection, since_us: int, until_us: int) -> Spans:
     )
 
 
-def _batches(connection: Connection, since_us: int, until_us: int) -> Iterator[Sequence[Sequence[Any]]]:
-    result = connection.execute(_STATEMENT, {"since_us": since_us, "until_us": until_us})
+def _batches(result: CursorResult[Any]) -> Iterator[Sequence[Sequence[Any]]]:
     if result.cursor is not None:  # the driver's own tuples: half the time of rows that know their names
         while rows := result.cursor.fetchmany(_BATCH):
             yield rows
@@ -81,8 +105,7 @@ def _place(column: Column[Any], words: type[StrEnum]) -> Case[int]:
     )
 
 
-def _statement() -> Select[Any]:
-    since, until = bindparam("since_us", type_=WHOLE), bindparam("until_us", type_=WHOLE)
+def _columns() -> Select[Any]:
     occurred, earliest, latest, detected, resolved = (
         type_coerce(time, WHOLE)
         for time in (_E.occurred_at, _E.earliest_at, _E.latest_at, _E.detected_at, _E.resolved_at)
@@ -99,11 +122,11 @@ def _statement() -> Select[Any]:
         select(*words, *numbers)
         .join_from(EpisodeRow.__table__, _I, _I.c.id == _E.incident_id)
         .join(_ROOT, _ROOT.c.id == _I.c.root, isouter=True)
-        .where(_E.incident_id.in_(touching(since, until)))
     )
 
 
 _NONE: Final = -1
 _COLUMNS: Final = 12
 _BATCH: Final = 10_000
-_STATEMENT: Final = _statement()
+_SINCE, _UNTIL = (bindparam(name, type_=WHOLE) for name in ("since_us", "until_us"))
+_STATEMENT: Final = _columns().where(_E.incident_id.in_(touching(_SINCE, _UNTIL)))

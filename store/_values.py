@@ -34,6 +34,28 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """One of the results of a check in a short time, for all of them: the newest of the worst status.
+
+    `n`: how many there were. `counts`: how many of each status, none that is 0.
+    """
+
+    result: Result
+    n: int
+    counts: Mapping[Status, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The last `n` runs of a check: seconds that they took together, and when the first and the last of them was."""
+
+    n: int
+    seconds: float
+    first_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class IncidentFilter:
     """Which incidents to give, newest detection first. An empty tuple and None ask for nothing in particular.
 

@@ -125,6 +125,7 @@ def log(
 
     Example: tablewatch alert log --since 7d
     """
+    from monitor.alerts.log_json import decision_as_json, delivery_as_json
     from monitor.config.project import Project
     from monitor.triage.errors import explained
     from monitor.triage.time_parsing import TimeReader, TypedTimes
@@ -147,8 +148,8 @@ def log(
     result = {
         "schema": "tablewatch.alert-log/1",
         "since": begin.isoformat(),
-        "decisions": [_decision_as_json(one) for one in decided[:limit]],
-        "deliveries": [_delivery_as_json(delivery) for delivery in deliveries[:limit]],
+        "decisions": [decision_as_json(one) for one in decided[:limit]],
+        "deliveries": [delivery_as_json(delivery) for delivery in deliveries[:limit]],
         "disabled": [{"channel": name, "why": one.why, "at": one.at.isoformat()} for name, one in disabled.items()],
         "more": len(decided) > limit or len(deliveries) > limit,
     }
@@ -158,34 +159,6 @@ def log(
             invocation.note(f"note: {name} is disabled: {one.why}; 'tablewatch alert enable {name}' enables it")
     if result["more"] and not invocation.as_json:
         invocation.note(f"note: more than {limit} entries; see --limit")
-
-
-def _decision_as_json(transition: "Transition") -> dict[str, Any]:
-    decision = transition.decision or {"why": None, "channels": {}}
-    return {
-        "incident": transition.incident_id,
-        "table": transition.table,
-        "change": transition.change.value,
-        "at": transition.recorded_at.isoformat(),
-        "settled_at": None if transition.settled_at is None else transition.settled_at.isoformat(),
-        "why": decision["why"],
-        "channels": [{"channel": name, **record} for name, record in decision["channels"].items()],
-    }
-
-
-def _delivery_as_json(delivery: "Delivery") -> dict[str, Any]:
-    return {
-        "id": delivery.id,
-        "channel": delivery.channel,
-        "subject": delivery.subject.value,
-        "title": delivery.payload.get("title"),
-        "at": delivery.created_at.isoformat(),
-        "state": delivery.state.value,
-        "attempts": delivery.attempts,
-        "next_try_at": delivery.next_try_at.isoformat() if delivery.state.value == "waiting" else None,
-        "sent_at": None if delivery.sent_at is None else delivery.sent_at.isoformat(),
-        "error": delivery.error,
-    }
 
 
 def _draw_log(

@@ -5,6 +5,7 @@ a new check needs no change here.
 """
 
 import codecs
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -315,6 +316,15 @@ class Config(Section):
             return table.owner
         domain = self.domains.get(table.domain or "")
         return domain.owner if domain else None
+
+    @cached_property
+    def fed_by(self) -> Mapping[str, tuple[str, ...]]:
+        """Return which tables each table feeds directly, in their order; those that feed none are left out."""
+        feeds: dict[str, tuple[str, ...]] = {}
+        for table in self.tables:
+            for name in table.upstream:
+                feeds[name] = (*feeds.get(name, ()), table.name)
+        return feeds
 
     @cached_property
     def _named(self) -> dict[str, Table]:

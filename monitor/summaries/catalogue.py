@@ -1,6 +1,7 @@
 """The central catalogue: who answers for a table, what feeds it, who uses it, how it is, and what its downtime cost."""
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -28,23 +29,23 @@ class TableLineage:
 
 def lineage_of(table: Table, config: Config) -> TableLineage:
     """Return the lineage of a table, as the configuration says; a circle ends where it began."""
-    up = {table.name: table.upstream for table in config.tables}
-    down: dict[str, tuple[str, ...]] = {}
-    for one in config.tables:
-        for fed_by in one.upstream:
-            down[fed_by] = (*down.get(fed_by, ()), one.name)
-    name = table.name
-    return TableLineage(up[name], _reach(name, up), down.get(name, ()), _reach(name, down))
+    name, feeds = table.name, config.fed_by
+    return TableLineage(
+        table.upstream,
+        _reach(name, lambda one: () if (fed := config.table(one)) is None else fed.upstream),
+        feeds.get(name, ()),
+        _reach(name, lambda one: feeds.get(one, ())),
+    )
 
 
-def _reach(name: str, following: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _reach(name: str, following: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
     seen = {name: None}
-    waiting = list(following.get(name, ()))
+    waiting = deque(following(name))
     while waiting:
-        one = waiting.pop(0)
+        one = waiting.popleft()
         if one not in seen:
             seen[one] = None
-            waiting += following.get(one, ())
+            waiting += following(one)
     return tuple(seen)[1:]
 
 

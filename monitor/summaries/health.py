@@ -69,11 +69,16 @@ def states_of(project: Project, tx: ReadTransaction, tables: Sequence[Table]) ->
     results = tx.results.latest(unknown) if unknown else {}
     names = tuple(table.name for table in tables)
     incidents: dict[str, list[Incident]] = {name: [] for name in names}
-    for incident in tx.incidents.matching(IncidentFilter(states=LASTING)):
-        if incident.table in incidents:
-            incidents[incident.table].append(incident)
+    lasting = [one.incident_id for one in tx.outbox.open_incidents() if one.table in incidents]
+    newest_first = sorted(tx.incidents.get_many(lasting).values(), key=_detected, reverse=True)
+    for incident in newest_first:
+        incidents[incident.table].append(incident)
     look = _Look(project.config, project.clock.now(), watches, results)
     return [look.at(table, incidents[table.name]) for table in tables]
+
+
+def _detected(incident: Incident) -> tuple[datetime, int]:
+    return incident.episodes[0].detected_at, incident.id
 
 
 def states_in_store(tx: ReadTransaction, loaded_at: datetime | None) -> Sequence[TableState]:
@@ -165,10 +170,20 @@ def _status(watch: Watch) -> Status:
 def _worst(
     results: Mapping[Status, int], incidents: Sequence[Incident], silent: Sequence[NotEvaluated], *, never_ran: int
 ) -> TableHealth:
-    if results[Status.FAIL] or any(incident.kind is Kind.QUALITY for incident in incidents):
+    return worst_of(
+        fails=results[Status.FAIL] > 0 or any(incident.kind is Kind.QUALITY for incident in incidents),
+        is_silent=bool(silent),
+        warns=results[Status.WARN] > 0,
+        never_ran=bool(never_ran) or not results,
+    )
+
+
+def worst_of(*, fails: bool, is_silent: bool, warns: bool, never_ran: bool) -> TableHealth:
+    """Return how a table is: `fails` if a check fails or an incident lasts, `never_ran` if a check or all never did."""
+    if fails:
         return TableHealth.DEGRADED
-    if silent:
+    if is_silent:
         return TableHealth.UNKNOWN
-    if results[Status.WARN]:
+    if warns:
         return TableHealth.WARNING
-    return TableHealth.NOT_YET_CHECKED if never_ran or not results else TableHealth.HEALTHY
+    return TableHealth.NOT_YET_CHECKED if never_ran else TableHealth.HEALTHY

@@ -150,10 +150,13 @@ def incident_as_json(project: Project, incident: Incident, figures: IncidentFigu
     }
 
 
-def sheet_as_json(project: Project, sheet: IncidentDetail) -> dict[str, Any]:
-    """Return the published shape `tablewatch.incident/1`: an incident with its episodes and its history."""
+def sheet_as_json(project: Project, sheet: IncidentDetail, as_of: datetime | None = None) -> dict[str, Any]:
+    """Return the published shape `tablewatch.incident/1`: an incident with its episodes and its history.
+
+    Its figures are as of now unless another moment is given.
+    """
     incident = sheet.incident
-    figures = incident_figures(project, [incident])[incident.id]
+    figures = incident_figures(project, [incident], as_of)[incident.id]
     return {
         "schema": "tablewatch.incident/1",
         **incident_as_json(project, incident, figures),

@@ -1,0 +1,195 @@
+"""Make a store as large as a page may meet, with bulk inserts: what it holds is made up, its shape is not."""
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from checks import Kind, OccurrenceMethod, Severity
+from incidents import Episode, FoundBy, Onset, Opened, encode, to_us
+from store import open_store
+
+END: Final = datetime(2026, 11, 18, 9, 0, tzinfo=UTC)
+"""The present: a Wednesday."""
+_YEARS: Final = timedelta(days=3 * 365)
+_HOUR_US: Final = 3_600_000_000
+CHECKS: Final = ("rows", "nulls")
+OWNERS: Final = 20
+_HEAD: Final = """version: 1
+project: large
+timezone: Asia/Tokyo
+sources: {s: {url: "sqlite:///source.db"}}
+cost:
+  currency: JPY
+  tiers: {gold: {per_hour: 120000}, silver: {per_hour: 30000}, bronze: {per_hour: 3000}}
+  business_hours: {days: mon-fri, start: "09:00", end: "19:00", outside_factor: 0.2}
+alerts:
+  channels: {desk: {apprise: "json://localhost:9/"}}
+"""
+_INCIDENT: Final = (
+    "INSERT INTO incident (id, fingerprint, table_name, check_id, kind, severity, title, title_values, found_by, state,"
+    " resolution, detected_us, ended_us, regressed, flapping)"
+    " VALUES (?, ?, ?, ?, 'quality', ?, '{rows:count} rows', '{\"rows\":41203}', ?, ?, ?, ?, ?, 0, 0)"
+)
+_EPISODE: Final = (
+    "INSERT INTO episode (incident_id, number, occurred_us, earliest_us, latest_us, method, detected_us, resolved_us)"
+    " VALUES (?, 0, ?, ?, ?, 'last-good-run', ?, ?)"
+)
+_WATCH: Final = (
+    "INSERT INTO check_state (check_id, monitored_since_us, last_run_us, last_status, last_pass_ended_us, fail_streak,"
+    " pass_streak, recent, flapping) VALUES (?, ?, ?, ?, ?, 0, 1, 'P', 0)"
+)
+_COUNTER: Final = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) "
+_RUN: Final = (
+    _COUNTER + "INSERT INTO run (number, id, table_name, started_us, ended_us) "
+    "SELECT i + 1, 'run-' || i, 't' || (i % :tables), :start + (i / :tables) * :step, "
+    ":start + (i / :tables) * :step + 250000 FROM n"
+)
+_MEASUREMENT: Final = (
+    "INSERT INTO measurement (run, check_id, table_name, measured_us, status, reason, observed, message, duration_us) "
+    "SELECT number, table_name || '.' || :check, table_name, started_us, "
+    "CASE number % 997 WHEN 0 THEN 'fail' WHEN 1 THEN 'warn' ELSE 'pass' END, NULL, "
+    "'{\"baseline\":41000,\"rows\":' || (41000 + number % 500) || '}', "
+    '\'{"text":"{rows:count} rows","values":{"rows":41203}}\', 120000 + number % 1000 FROM run'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many rows a store has; `measurements` are spread over two checks of each table."""
+
+    incidents: int
+    measurements: int
+    tables: int
+
+    @property
+    def runs(self) -> int:
+        """Return how many runs that makes."""
+        return self.measurements // len(CHECKS)
+
+
+def configure(folder: Path, size: Size) -> Path:
+    """Write the configuration of a large project, and return its file."""
+    lines = ["owners:", *(f"  o{number}: {{name: Team {number}}}" for number in range(OWNERS))]
+    lines += ["domains:", *(f"  d{number}: {{owner: o{number}}}" for number in range(OWNERS)), "tables:"]
+    for number in range(size.tables):
+        tier = ("gold", "silver", "bronze")[number % 3]
+        fed_by = f", upstream: [t{number // 3}]" if number else ""
+        lines.append(
+            f"  - {{name: t{number}, source: s, domain: d{number % OWNERS}, tier: {tier}, schedule: every 2h{fed_by}, "
+            "checks: [{type: volume, id: rows, min: 1000}, {type: not_null, id: nulls, columns: [a]}]}"
+        )
+    storage = f'storage: {{url: "sqlite:///{folder}/store.db"}}\n'
+    file = folder / "tablewatch.yaml"
+    file.write_text(_HEAD + storage + "\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def fill(database: Path, size: Size) -> None:
+    """Write the rows of a large store."""
+    with open_store(f"sqlite:///{database}"):
+        pass
+    connection = sqlite3.connect(database, isolation_level=None)
+    for pragma in ("journal_mode = WAL", "synchronous = OFF", "cache_size = -500000", "temp_store = MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("BEGIN")
+    _fill_incidents(connection, size)
+    _fill_measurements(connection, size)
+    _fill_alerts(connection, size)
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+def _fill_incidents(connection: sqlite3.Connection, size: Size) -> None:
+    rows = list(_incidents(size))
+    connection.executemany(_INCIDENT, [incident for incident, _ in rows])
+    connection.executemany(_EPISODE, [episode for _, episode in rows])
+    body = _opened_body()
+    connection.execute(
+        "INSERT INTO incident_event (incident_id, number, recorded_us, actor, kind, body) "
+        "SELECT id, 0, detected_us, 'tablewatch', 'opened', ? FROM incident",
+        [body],
+    )
+    last = to_us(END) - _HOUR_US
+    for number in range(size.tables):
+        status = ("fail", "warn", "unknown(timeout)")[number % 3] if number % 50 == 0 else "pass"
+        states = [(f"t{number}.{name}", to_us(END - _YEARS), last, status, last) for name in CHECKS]
+        connection.executemany(_WATCH, states)
+
+
+def _opened_body() -> str:
+    """Return the JSON of an event that opens an incident."""
+    from store._json import to_text
+
+    onset = Onset(END, END, END, OccurrenceMethod.LAST_GOOD_RUN)
+    opened = Opened(
+        fingerprint="f",
+        table="t0",
+        check_id="t0.rows",
+        incident_kind=Kind.QUALITY,
+        severity=Severity.ERROR,
+        title="{rows:count} rows",
+        title_values={"rows": 41203},
+        found_by=FoundBy.CHECK,
+        episode=Episode(onset, END),
+    )
+    return to_text(encode(opened))
+
+
+def _incidents(size: Size) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Yield incidents spread evenly over three years; those at the end still last."""
+    chance = random.Random(7)  # noqa: S311 - a benchmark, the same each time
+    start, end = to_us(END - _YEARS), to_us(END)
+    for number in range(1, size.incidents + 1):
+        occurred = start + (end - start) * number // size.incidents - _HOUR_US
+        detected = min(occurred + int(chance.expovariate(1 / (2 * _HOUR_US))), end)
+        resolved = detected + int(chance.expovariate(1 / (6 * _HOUR_US)))
+        over = resolved < end
+        person, good = chance.random() < 0.02, chance.random() < 0.9
+        name = f"t{chance.randrange(size.tables)}"
+        ended = ("fixed" if good else "false-positive", resolved) if over else (None, None)
+        check = None if person else f"{name}.{CHECKS[number % len(CHECKS)]}"
+        severity = ("info", "warning", "error", "critical")[number % 4]
+        words = ("person" if person else "check", "resolved" if over else "open", ended[0], detected, ended[1])
+        yield (
+            (number, f"f{number}", name, check, severity, *words),
+            (number, occurred, occurred - _HOUR_US, detected, detected, ended[1]),
+        )
+
+
+def _fill_measurements(connection: sqlite3.Connection, size: Size) -> None:
+    step = 2 * _HOUR_US
+    start = to_us(END) - _HOUR_US - step * (size.runs // size.tables - 1)
+    given = {"tables": size.tables, "start": start, "step": step}
+    connection.execute(_RUN.replace("?", ":runs"), {**given, "runs": size.runs})
+    for name in CHECKS:
+        connection.execute(_MEASUREMENT, {"check": name})
+    connection.execute(
+        "INSERT INTO schedule (table_name, schedule, zone, next_slot_us, due_us) "
+        "SELECT DISTINCT table_name, 'every 2h', 'UTC', ?1 + rowid % 7200 * 1000000, ?1 + rowid % 7200 * 1000000 "
+        "FROM run WHERE number <= ?2",
+        [to_us(END), size.tables],
+    )
+
+
+def _fill_alerts(connection: sqlite3.Connection, size: Size) -> None:
+    decision = (
+        '{"channels":{"desk":{"action":"told","by":["default"],"delivery":"msg_1","hold":null,"held_by":null,'
+        '"owed":false,"reason":"first","until":null,"why":"it is new"}},"why":null}'
+    )
+    connection.execute(
+        'INSERT INTO "transition" (incident_id, change, recorded_us, not_before_us, settled_us, decision) '
+        "SELECT id, 'opened', detected_us, 0, detected_us + 1000000, ? FROM incident",
+        [decision],
+    )
+    connection.execute(
+        "INSERT INTO delivery (number, id, channel, subject, payload, created_us, state, attempts, next_try_us,"
+        " sent_us) "
+        "SELECT id, 'msg_' || id, 'desk', 'incidents', '{\"title\":\"41,203 rows\"}', detected_us, 'sent', 1, "
+        "detected_us, detected_us + 1000000 FROM incident WHERE id > ?",
+        [size.incidents - 100_000],
+    )

@@ -1,0 +1,72 @@
+"""Split downtime over consecutive times, such as the days of a month, for many groups at once.
+
+The same parts as `measure_by` gives for each of the times alone, without its statistics and a hundred times faster.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from checks.classes.arrays import np
+from incidents._columns import dense, totals
+from incidents._measure import MaintenanceSpans
+from incidents.known_episodes import Ruler, is_downtime
+from incidents.spans import Ints, Spans, Window
+
+
+@dataclass(frozen=True, slots=True)
+class DailyParts:
+    """The undetected and the repair part of each of the consecutive times, in order; microseconds."""
+
+    undetected: tuple[int, ...]
+    repair: tuple[int, ...]
+
+    @property
+    def downtime(self) -> int:
+        """Return all of it."""
+        return sum(self.undetected) + sum(self.repair)
+
+
+def parts_between(
+    spans: Spans,
+    edges_us: Sequence[int],
+    *,
+    as_of_us: int,
+    group: Ints,
+    maintenance: MaintenanceSpans | None = None,
+) -> dict[int, DailyParts]:
+    """Return the parts of downtime between each edge and the next, by group; groups without any are left out.
+
+    Args:
+        spans: the episodes of incidents; the whole of each incident is not needed.
+        edges_us: two or more moments in order, each later than the one before.
+        as_of_us: the moment of knowing; what was detected later does not exist, what was resolved later lasts.
+        group: a whole number for each row of the spans.
+        maintenance: planned work, which does not count.
+    """
+    window = Window(edges_us[0], edges_us[-1])
+    rows = np.flatnonzero(
+        is_downtime(spans, disclosure=False)
+        & (spans.detected <= as_of_us)
+        & (spans.occurred < window.end_us)
+        & (np.minimum(spans.resolved, as_of_us) > window.start_us)
+    )
+    if rows.size == 0:
+        return {}
+    codes, group_of_row = dense(group[rows])
+    end = np.minimum(spans.resolved[rows], as_of_us)
+    ruler = Ruler(window, as_of_us, maintenance)
+    columns = []
+    for start, stop in ((spans.occurred[rows], spans.detected[rows]), (spans.detected[rows], end)):
+        stop = np.maximum(start, stop)  # noqa: PLW2901 - an episode detected after a clock that was set back
+        lengths = [
+            ruler.counted(spans.table[rows], np.clip(start, first, last), np.clip(stop, first, last))
+            for first, last in pairwise(edges_us)
+        ]
+        columns.append([totals(length, group_of_row, codes.size) for length in lengths])
+    undetected, repair = columns
+    parts = {
+        code: DailyParts(tuple(time[at] for time in undetected), tuple(time[at] for time in repair))
+        for at, code in enumerate(codes.tolist())
+    }
+    return {code: part for code, part in parts.items() if part.downtime}

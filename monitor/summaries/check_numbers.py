@@ -1,0 +1,87 @@
+"""Which observed number stands for a check, in which unit, and between which limits: what a history draws."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from checks import Check
+
+_KEYS: Final[Mapping[str, str]] = {
+    "accepted_values": "violations",
+    "delta_presence": "delta_max",
+    "expectation": "violations",
+    "foreign_key": "orphans",
+    "freshness": "expected_age_s",
+    "k_anonymity": "records_below_k",
+    "l_diversity": "records_below_l",
+    "linkage": "uniquely_matched",
+    "metric": "value",
+    "not_null": "nulls",
+    "population_uniqueness": "fraction_of_population",
+    "primary_key": "duplicate_keys",
+    "range": "violations",
+    "re_release": "exposed",
+    "reconcile": "value",
+    "sql": "violations",
+    "t_closeness": "t",
+    "unique": "duplicate_keys",
+    "volume": "rows",
+}
+"""The key of the number among what a check observes; a check that is not here is drawn by its status alone."""
+_SECONDS: Final = "s"
+_LIMITED: Final = frozenset({"volume", "metric"})
+"""Checks whose `min` and `max` are limits of the number itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckNumber:
+    """The number that stands for a check: its key, its unit (`s` or none), and the limits between which it passes."""
+
+    key: str | None
+    unit: str | None
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, check: Check) -> "CheckNumber":
+        """Return it for a configured check."""
+        key = _KEYS.get(check.type)
+        low, high = _limits(check)
+        return cls(key, _SECONDS if check.type == "freshness" else None, low, high)
+
+    def read(self, observed: Mapping[str, Any]) -> float | None:
+        """Return the number of a measurement; None where there is none."""
+        value = None if self.key is None else observed.get(self.key)
+        if isinstance(value, Mapping):  # one for each of several columns: the worst counts
+            numbers = [number for one in value.values() if (number := _plain(one)) is not None]
+            return max(numbers, default=None)
+        return _plain(value)
+
+    def baseline(self, observed: Mapping[str, Any]) -> float | None:
+        """Return the usual number that a measurement was compared with; None where there is none."""
+        return _plain(observed.get("baseline"))
+
+
+def _limits(check: Check) -> tuple[float | None, float | None]:
+    if check.type in _LIMITED:
+        return _plain(getattr(check, "min", None)), _plain(getattr(check, "max", None))
+    limit: object = None
+    match check.type:
+        case "freshness":
+            limit = getattr(check, "max_age", None)
+        case "sql":
+            limit = getattr(check, "max", None)
+        case "t_closeness":
+            limit = getattr(check, "t", None)
+    return None, _plain(limit)
+
+
+def _plain(value: object) -> float | None:
+    """Return a number as a page has it; dates, texts and truth values are none."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, bool | date | str | Sequence) or not isinstance(value, int | float | Decimal):
+        return None
+    return float(value)

@@ -1,0 +1,338 @@
+"""Downtime of some days: a calendar by table, TTD and TTR, the heaviest owners, domains or checks, and what-if."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from fractions import Fraction
+from typing import Annotated, Final, Literal, Self
+from zoneinfo import ZoneInfo
+
+from annotated_types import Ge, Le
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+
+from checks.classes.arrays import np
+from incidents import (
+    DailyParts,
+    Downtime,
+    Spans,
+    Statistics,
+    WhatIf,
+    Window,
+    changed_spans,
+    from_us,
+    lever,
+    measure,
+    measure_by,
+    parts_between,
+    price_by,
+    to_us,
+    unobserved,
+)
+from incidents.spans import Ints
+from monitor.config.prices import midnight
+from monitor.config.project import Project
+from monitor.summaries.grouping import GROUPINGS
+from monitor.web.views.shapes import Amount, DowntimeTotals, Shape, as_hours, totals_of
+from monitor.web.views.table import gaps_of
+from store import ReadTransaction
+
+MOST_DAYS: Final = 62
+_DEFAULT_DAYS: Final = 28
+CALENDAR_TABLES: Final = 20
+GROUPS: Final = 20
+_MINUTE_US: Final = 60_000_000
+
+
+class SplitBy(StrEnum):
+    """By what downtime is split up."""
+
+    TABLE = "table"
+    OWNER = "owner"
+    DOMAIN = "domain"
+    CHECK = "check"
+    SEVERITY = "severity"
+    ROOT_OWNER = "root-owner"
+
+
+class DowntimeQuery(BaseModel):
+    """Which days of the project (`end` is the last of them), as known when, split up by what; and what to change.
+
+    By default the last 28 days; without an end at most 62 days from the start.
+
+    `noticed_within` (minutes): checks run so often. `also_reported`: a check finds what people reported. `repair`:
+    percent by which repairs are faster.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    start: date | None = None
+    end: date | None = None
+    as_of: AwareDatetime | None = None
+    by: SplitBy = SplitBy.OWNER
+    noticed_within: Annotated[int, Ge(1), Le(100_000)] | None = None
+    also_reported: bool = False
+    repair: Annotated[int, Ge(0), Le(100)] = 0
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for day in (self.start, self.end):
+            if day is not None and not date(1970, 1, 2) <= day <= date(9000, 1, 1):
+                raise ValueError("a day lies between 1970-01-02 and 9000-01-01")
+        if self.start is not None and self.end is not None and not 0 <= (self.end - self.start).days < MOST_DAYS:
+            raise ValueError(f"'end' is the day of 'start' or one of the {MOST_DAYS - 1} days after it")
+        return self
+
+    @property
+    def asks_what_if(self) -> bool:
+        """Check whether something is to be changed."""
+        return self.noticed_within is not None or self.repair > 0
+
+
+class CalendarCell(Shape):
+    """A day of a table: hours unnoticed, in repair, and in which a check saw nothing; null days lie ahead."""
+
+    date: date
+    undetected_h: float | None
+    repair_h: float | None
+    unobserved_h: float | None
+
+
+class CalendarRow(Shape):
+    """The days of a table."""
+
+    table: str
+    cells: tuple[CalendarCell, ...]
+
+
+class Spread(Shape):
+    """How long whole incidents took, in hours."""
+
+    min: float
+    mean: float
+    median: float
+    p90: float
+    max: float
+
+
+class DowntimeGroup(Shape):
+    """What falls to one owner, domain ...; `key` is null where nobody and nothing is named."""
+
+    key: str | None
+    n: int
+    undetected_h: float
+    repair_h: float
+    downtime_h: float
+    downtime_h_low: float
+    downtime_h_high: float
+    cost: float | None
+
+
+class Saving(Shape):
+    """What would have been, and what that saves: hours if the data went bad when it probably did, as late, as early."""
+
+    changed: DowntimeTotals
+    saved_h: float
+    saved_h_low: float
+    saved_h_high: float
+    saved: Amount
+
+
+class DowntimePage(Shape):
+    """`tablewatch.downtime-page/1`: the heaviest 20 tables and groups; `more_*` counts the others with downtime."""
+
+    schema_: Literal["tablewatch.downtime-page/1"] = Field("tablewatch.downtime-page/1", alias="schema")
+    query: DowntimeQuery
+    as_of: datetime
+    total: DowntimeTotals
+    ttd: Spread | None
+    ttr: Spread | None
+    lever: str
+    days: tuple[date, ...]
+    calendar: tuple[CalendarRow, ...]
+    more_tables: int
+    groups: tuple[DowntimeGroup, ...]
+    more_groups: int
+    what_if: Saving | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """The days that are asked for and what is known of them."""
+
+    project: Project
+    tx: ReadTransaction
+    query: DowntimeQuery
+    now: datetime
+    dates: Sequence[date]
+    edges: Sequence[int]
+    spans: Spans
+
+    @property
+    def as_of_us(self) -> int:
+        return to_us(self.now)
+
+    @property
+    def window(self) -> Window:
+        return Window(self.edges[0], self.edges[-1])
+
+    def measured(self, spans: Spans) -> Downtime:
+        maintenance = self.project.maintenance(spans.names)
+        return measure(spans, self.window, as_of_us=self.as_of_us, maintenance=maintenance)
+
+    def measured_by(self, spans: Spans, group: Ints) -> Mapping[int, Downtime]:
+        maintenance = self.project.maintenance(spans.names)
+        return measure_by(spans, self.window, as_of_us=self.as_of_us, group=group, maintenance=maintenance)
+
+    def priced(self, spans: Spans, group: "Ints | None" = None) -> Mapping[int, Fraction] | None:
+        """Return the cost by group, of everything as group 0; None where no rate is configured."""
+        if not self.project.priced:
+            return None
+        costs = price_by(
+            spans,
+            self.window,
+            pricing=self.project.pricing,
+            as_of_us=self.as_of_us,
+            group=np.zeros(spans.incident.size, dtype=np.int64) if group is None else group,
+            maintenance=self.project.maintenance(spans.names),
+            table_hours=False,
+        )
+        return {code: cost.amount for code, cost in costs.items()}
+
+    def whole_cost(self, spans: Spans) -> Fraction | None:
+        """Return the cost of everything."""
+        costs = self.priced(spans)
+        return None if costs is None else costs.get(0, Fraction())
+
+    def parts(self, spans: Spans, group: Ints, edges: Sequence[int]) -> Mapping[int, DailyParts]:
+        """Return the undetected and repair parts between edges of each group with downtime."""
+        maintenance = self.project.maintenance(spans.names)
+        return parts_between(spans, edges, as_of_us=self.as_of_us, group=group, maintenance=maintenance)
+
+    def heaviest(self, group: Ints) -> Sequence[int]:
+        """Return the groups with downtime, the heaviest first."""
+        parts = self.parts(self.spans, group, [self.edges[0], self.edges[-1]])
+        return sorted(parts, key=lambda code: (-parts[code].downtime, code))
+
+    def only(self, group: Ints, codes: Sequence[int]) -> tuple[Spans, Ints]:
+        """Return the episodes of some groups, and their groups."""
+        rows = np.flatnonzero(np.isin(group, codes))
+        return self.spans.take(rows), group[rows]
+
+
+def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, now: datetime) -> DowntimePage:
+    """Return the downtime of some days, as it was known at a moment that is not after the present."""
+    dates = _dates(project, query, now)
+    zone = project.config.timezone
+    edges = [to_us(midnight(day, zone)) for day in (*dates, dates[-1] + timedelta(days=1))]
+    as_of = now if query.as_of is None else min(query.as_of, now)
+    survey = _Survey(project, tx, query, as_of, dates, edges, tx.incidents.shared_spans(edges[0]))
+    whole = survey.measured(survey.spans)
+    labels, group = GROUPINGS[query.by.value](survey.spans, project.config)
+    heaviest = survey.heaviest(group)
+    shown, of_row = survey.only(group, heaviest[:GROUPS])
+    costs = survey.priced(shown, of_row)
+    everything_is_shown = costs is not None and len(heaviest) <= GROUPS
+    cost = sum(costs.values(), Fraction()) if costs and everything_is_shown else survey.whole_cost(survey.spans)
+    tables = heaviest if query.by is SplitBy.TABLE else survey.heaviest(survey.spans.table)
+    return DowntimePage(
+        query=query,
+        as_of=as_of,
+        total=totals_of(project, whole, cost),
+        ttd=_spread(whole.ttd),
+        ttr=_spread(whole.ttr),
+        lever=lever(whole).value,
+        days=tuple(dates),
+        calendar=_calendar(survey, tables[:CALENDAR_TABLES]),
+        more_tables=max(0, len(tables) - CALENDAR_TABLES),
+        groups=tuple(
+            _group(project, labels[code], downtime, None if costs is None else costs.get(code, Fraction()))
+            for code, downtime in _in_order(survey.measured_by(shown, of_row), heaviest[:GROUPS])
+        ),
+        more_groups=max(0, len(heaviest) - GROUPS),
+        what_if=_saving(survey, whole, cost) if query.asks_what_if else None,
+    )
+
+
+def _dates(project: Project, query: DowntimeQuery, now: datetime) -> Sequence[date]:
+    end = query.end or now.astimezone(ZoneInfo(project.config.timezone)).date()
+    start = query.start or end - timedelta(days=_DEFAULT_DAYS - 1)
+    number = min(max((end - start).days + 1, 1), MOST_DAYS)
+    return [start + timedelta(days=place) for place in range(number)]
+
+
+def _calendar(survey: _Survey, codes: Sequence[int]) -> tuple[CalendarRow, ...]:
+    parts = survey.parts(*survey.only(survey.spans.table, codes), survey.edges)
+    names = [survey.spans.names[code] for code in codes]
+    tables = [table for name in names if (table := survey.project.config.table(name)) is not None]
+    gaps = gaps_of(survey.tx, tables, since=from_us(survey.edges[0]), now=survey.now)
+    unseen: list[Mapping[str, float] | None] = []
+    for start, end in zip(survey.edges[:-1], survey.edges[1:], strict=True):
+        passed = min(end, survey.as_of_us)
+        silent = unobserved(gaps, Window(start, passed)) if passed > start else None
+        unseen.append(None if silent is None else {name: as_hours(one.time) for name, one in silent.items()})
+    return tuple(
+        CalendarRow(
+            table=name,
+            cells=tuple(
+                CalendarCell(
+                    date=day,
+                    undetected_h=None if silent is None else as_hours(undetected),
+                    repair_h=None if silent is None else as_hours(repair),
+                    unobserved_h=None if silent is None else silent.get(name, 0.0),
+                )
+                for day, silent, undetected, repair in zip(
+                    survey.dates, unseen, parts[code].undetected, parts[code].repair, strict=True
+                )
+            ),
+        )
+        for code, name in zip(codes, names, strict=True)
+    )
+
+
+def _in_order(downtimes: Mapping[int, Downtime], codes: Sequence[int]) -> Sequence[tuple[int, Downtime]]:
+    return [(code, downtimes[code]) for code in codes if code in downtimes]
+
+
+def _group(project: Project, key: str | None, downtime: Downtime, cost: Fraction | None) -> DowntimeGroup:
+    return DowntimeGroup(
+        key=key,
+        n=downtime.n,
+        undetected_h=as_hours(downtime.undetected),
+        repair_h=as_hours(downtime.repair),
+        downtime_h=as_hours(downtime.downtime),
+        downtime_h_low=as_hours(downtime.low),
+        downtime_h_high=as_hours(downtime.high),
+        cost=project.currency.number(cost),
+    )
+
+
+def _spread(statistics: Statistics | None) -> Spread | None:
+    if statistics is None:
+        return None
+    return Spread(
+        min=as_hours(statistics.min),
+        mean=as_hours(statistics.mean),
+        median=as_hours(statistics.median),
+        p90=as_hours(statistics.p90),
+        max=as_hours(statistics.max),
+    )
+
+
+def _saving(survey: _Survey, whole: Downtime, cost: Fraction | None) -> Saving:
+    query = survey.query
+    what_if = WhatIf(
+        noticed_within=None if query.noticed_within is None else query.noticed_within * _MINUTE_US,
+        also_reported=query.also_reported,
+        repair_faster=Fraction(query.repair, 100),
+    )
+    spans = changed_spans(survey.spans, what_if, as_of_us=survey.as_of_us)
+    changed, changed_cost = survey.measured(spans), survey.whole_cost(spans)
+    saved = None if cost is None or changed_cost is None else cost - changed_cost
+    return Saving(
+        changed=totals_of(survey.project, changed, changed_cost),
+        saved_h=as_hours(whole.downtime - changed.downtime),
+        saved_h_low=as_hours(min(whole.low - changed.low, whole.high - changed.high)),
+        saved_h_high=as_hours(max(whole.low - changed.low, whole.high - changed.high)),
+        saved=Amount.of(survey.project, saved),
+    )

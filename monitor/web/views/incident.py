@@ -1,0 +1,138 @@
+"""An incident: its episodes and events, its figures so far, what its check found before and after, and its alerts."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from annotated_types import Ge, Le
+from pydantic import BaseModel, ConfigDict, Field
+
+from incidents import Incident
+from monitor.config.project import Project
+from monitor.summaries.incident import iso, sheet_as_json
+from monitor.triage.desk import read_incident_detail
+from monitor.web.views.alert_log import AlertDecision, decisions_of
+from monitor.web.views.incidents import IncidentSummary
+from monitor.web.views.shapes import Shape, not_there
+from store import NotRecorded, ReadTransaction, Result
+
+AROUND: Final = 5
+"""Results of the check that are shown before, and from, the detection of an incident."""
+_MOST_ALERTS: Final = 100
+_LARGEST_ID: Final = 2**63 - 1
+
+
+class IncidentNumber(BaseModel):
+    """The number of an incident, in the path."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: Annotated[int, Ge(1), Le(_LARGEST_ID)]
+
+
+class IncidentEpisode(Shape):
+    """An episode: its times, the two lengths (null: it lasts), and what it cost."""
+
+    occurred_at: datetime
+    occurred_earliest: datetime
+    occurred_latest: datetime
+    occurrence_method: str
+    first_failed_at: datetime | None
+    detected_at: datetime
+    resolved_at: datetime | None
+    ttd_h: float
+    ttr_h: float | None
+    cost: float | None
+
+
+class IncidentEvent(Shape):
+    """Something that happened to it; `change` as the store keeps it."""
+
+    recorded_at: datetime
+    actor: str
+    kind: str
+    change: dict[str, Any]
+
+
+class ConfiguredCheck(Shape):
+    """What the configuration says of the check that an incident is of."""
+
+    type: str
+    why: str | None
+    runbook: str | None
+
+
+class CheckResult(Shape):
+    """What the check found in a run."""
+
+    run: str
+    measured_at: datetime
+    status: str
+    reason: str | None
+    message: str
+
+
+class IncidentPage(IncidentSummary):
+    """`tablewatch.incident/1`: an incident with its history; `version` counts its events.
+
+    `results` are those of its check around the detection of its last episode, in order of time.
+    """
+
+    schema_: Literal["tablewatch.incident/1"] = Field("tablewatch.incident/1", alias="schema")
+    as_of: datetime
+    version: int
+    fingerprint: str
+    duplicates: tuple[int, ...]
+    episodes: tuple[IncidentEpisode, ...]
+    events: tuple[IncidentEvent, ...]
+    check: ConfiguredCheck | None
+    results: tuple[CheckResult, ...]
+    alerts: tuple[AlertDecision, ...]
+
+
+def show_incident(project: Project, tx: ReadTransaction, query: IncidentNumber, now: datetime) -> IncidentPage:
+    """Return an incident.
+
+    Raises:
+        Stop: there is none of that number.
+    """
+    try:
+        sheet = read_incident_detail(tx, query.id)
+    except NotRecorded as error:
+        raise not_there("incident.not_found", str(error)) from None
+    incident = sheet.incident
+    return IncidentPage.model_validate(
+        {
+            **sheet_as_json(project, sheet, now),
+            "as_of": iso(now),
+            "version": len(sheet.events),
+            "check": _check(project, incident),
+            "results": _results(tx, incident),
+            "alerts": decisions_of(tx, tx.outbox.of_incident(incident.id, _MOST_ALERTS)),
+        }
+    )
+
+
+def _check(project: Project, incident: Incident) -> ConfiguredCheck | None:
+    table = project.config.table(incident.table)
+    for check in () if table is None else table.checks:
+        if table is not None and table.check_id(check) == incident.check_id:
+            return ConfiguredCheck(type=check.type, why=check.why, runbook=check.runbook)
+    return None
+
+
+def _results(tx: ReadTransaction, incident: Incident) -> tuple[CheckResult, ...]:
+    if incident.check_id is None:
+        return ()
+    around = tx.results.around(incident.check_id, incident.last.detected_at, each=AROUND)
+    return tuple(result_of(result) for result in around)
+
+
+def result_of(result: Result) -> CheckResult:
+    """Return a result; its message holds numbers and names."""
+    return CheckResult(
+        run=result.run_id,
+        measured_at=result.measured_at,
+        status=result.status.value,
+        reason=None if result.reason is None else result.reason.value,
+        message=str(result.message),
+    )

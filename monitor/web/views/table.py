@@ -1,0 +1,262 @@
+"""A table: who answers for it, its lineage, its checks with their last numbers, its incidents, its last 90 days."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from checks import Check
+from incidents import Gap, Window, from_us, gaps_after, parts_between, to_us, unobserved
+from monitor.config import Table
+from monitor.config.prices import midnight
+from monitor.config.project import Project
+from monitor.summaries.catalogue import lineage_of, losses_of, no_loss, sheet_as_json
+from monitor.summaries.check_numbers import CheckNumber
+from monitor.summaries.health import TableHealth, states_of
+from monitor.summaries.health_list import health_list
+from monitor.web.views.incidents import IncidentSummary, summaries_of
+from monitor.web.views.shapes import Name, Shape, as_hours, not_there
+from monitor.web.views.tables import CheckCounts
+from store import IncidentFilter, ReadTransaction, Result
+
+STRIP_DAYS: Final = 90
+_RECENT: Final = 10
+_NEIGHBOURS: Final = 50
+"""Tables up and down the lineage that a page names, the nearest first."""
+
+
+class TableQuery(BaseModel):
+    """The name of a table, in the path."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name
+
+
+class DayState(StrEnum):
+    """How a table was on a day, the worst first."""
+
+    DOWN = "down"
+    UNOBSERVED = "unobserved"
+    GOOD = "good"
+    NOT_WATCHED = "not-watched"
+
+
+class StripDay(Shape):
+    """A day of a table: hours of its downtime before and after detection, and hours in which a check saw nothing."""
+
+    date: date
+    state: DayState
+    undetected_h: float
+    repair_h: float
+    unobserved_h: float
+
+
+class LineageTable(Shape):
+    """A table up or down the lineage; `distance` 1 is directly. `health` is null if it is not configured."""
+
+    table: str
+    distance: int
+    health: TableHealth | None
+
+
+class LineagePart(Shape):
+    """The tables next to a table, the nearest first, at most 50 on each side."""
+
+    upstream: tuple[LineageTable, ...]
+    downstream: tuple[LineageTable, ...]
+
+
+class CheckLine(Shape):
+    """A check with what it found last: `status`, or `not-yet-checked`; `number` stands for it, between its limits."""
+
+    check_id: str
+    type: str
+    kind: str
+    severity: str
+    why: str | None
+    runbook: str | None
+    status: str
+    reason: str | None
+    message: str | None
+    measured_at: datetime | None
+    number: float | None
+    low: float | None
+    high: float | None
+    unit: str | None
+
+
+class SilentLine(Shape):
+    """A check that sees nothing now, and why."""
+
+    check_id: str
+    reason: str
+    message: str
+
+
+class LossPart(Shape):
+    """The downtime of a table in a time: incidents, hours, and cost; null where no rate is configured."""
+
+    n: int
+    downtime_h: float
+    cost: float | None
+
+
+class TableLoss(Shape):
+    """The downtime of a table in the last 28 days, and to date."""
+
+    last_28_days: LossPart
+    to_date: LossPart
+    currency: str
+
+
+class TablePage(Shape):
+    """`tablewatch.table/1`: everything about one table; `strip` has the last 90 days, the oldest first."""
+
+    schema_: Literal["tablewatch.table/1"] = Field("tablewatch.table/1", alias="schema")
+    as_of: datetime
+    table: str
+    source: str
+    domain: str | None
+    owner: str | None
+    tier: str | None
+    description: str | None
+    schedule: str | None
+    consumers: tuple[str, ...]
+    upstream: tuple[str, ...]
+    downstream: tuple[str, ...]
+    upstream_all: tuple[str, ...]
+    downstream_all: tuple[str, ...]
+    health: TableHealth
+    checks: CheckCounts
+    last_run_at: datetime | None
+    last_run_age_s: float | None
+    open_incidents: tuple[int, ...]
+    not_evaluated: tuple[SilentLine, ...]
+    downtime: TableLoss
+    per_hour: float | None
+    check_results: tuple[CheckLine, ...]
+    lineage: LineagePart
+    releases: tuple[str, ...]
+    incidents: tuple[IncidentSummary, ...]
+    strip: tuple[StripDay, ...]
+
+
+def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: datetime) -> TablePage:
+    """Return a table.
+
+    Raises:
+        Stop: it is not configured.
+    """
+    table = project.config.table(query.name)
+    if table is None:
+        raise not_there("table.unknown", "there is no such table in the configuration")
+    state = states_of(project, tx, [table])[0]
+    lineage = lineage_of(table, project.config)
+    near = [*_nearest(lineage.upstream, lineage.upstream_all), *_nearest(lineage.downstream, lineage.downstream_all)]
+    health = health_list(project, tx, now, near).health if near else {}
+    spans = tx.incidents.spans_of([table.name], 0)
+    loss = losses_of(project, spans, now=now).get(table.name) or no_loss(project, now=now)
+    newest = tx.incidents.page(IncidentFilter(tables=(table.name,)), size=_RECENT).incidents
+    results = tx.results.latest(table.check_id(check) for check in table.checks)
+    sheet = sheet_as_json(project, state, loss, results)
+    numbers = {table.check_id(check): _number(check, results.get(table.check_id(check))) for check in table.checks}
+    return TablePage.model_validate(
+        {
+            **sheet,
+            "as_of": now,
+            "check_results": [{**line, **numbers[line["check_id"]]} for line in sheet["check_results"]],
+            "lineage": LineagePart(
+                upstream=_neighbours(lineage.upstream, lineage.upstream_all, health),
+                downstream=_neighbours(lineage.downstream, lineage.downstream_all, health),
+            ),
+            "releases": tuple(name for name, one in project.config.releases.items() if one.table == table.name),
+            "incidents": summaries_of(project, newest, now),
+            "strip": strip_of(project, tx, table, now),
+        }
+    )
+
+
+def _neighbours(
+    near: Sequence[str], reached: Sequence[str], health: Mapping[str, TableHealth]
+) -> tuple[LineageTable, ...]:
+    """Return tables of the lineage; what is not direct is given distance 2, however far it is."""
+    direct = set(near)
+    return tuple(
+        LineageTable(table=name, distance=1 if name in direct else 2, health=health.get(name))
+        for name in _nearest(near, reached)
+    )
+
+
+def _nearest(near: Sequence[str], reached: Sequence[str]) -> Sequence[str]:
+    direct = set(near)
+    return [*near, *(name for name in reached if name not in direct)][:_NEIGHBOURS]
+
+
+def _number(check: Check, result: Result | None) -> Mapping[str, Any]:
+    """Return the number that stands for a check, with its limits."""
+    number = CheckNumber.of(check)
+    return {
+        "number": None if result is None else number.read(result.observed),
+        "low": number.low,
+        "high": number.high,
+        "unit": number.unit,
+    }
+
+
+def day_edges(project: Project, now: datetime, days: int) -> tuple[Sequence[date], Sequence[int]]:
+    """Return the last days of the project, the oldest first, and the midnights between and around them."""
+    zone = project.config.timezone
+    today = now.astimezone(ZoneInfo(zone)).date()
+    dates = [today - timedelta(days=back) for back in reversed(range(days))]
+    return dates, [to_us(midnight(day, zone)) for day in (*dates, today + timedelta(days=1))]
+
+
+def gaps_of(tx: ReadTransaction, tables: Sequence[Table], *, since: datetime, now: datetime) -> Sequence[Gap]:
+    """Return the times in which checks of some tables saw nothing, those that still last included."""
+    ids = {table.check_id(check): table for table in tables for check in table.checks}
+    gaps = tx.results.gaps(since, now, ids)
+    for check_id, watch in tx.results.watches(ids).items():
+        schedule = ids[check_id].schedule
+        period = None if schedule is None else schedule.longest_period()
+        gaps += gaps_after(watch, table=ids[check_id].name, until=now, period=period)
+    return gaps
+
+
+def strip_of(project: Project, tx: ReadTransaction, table: Table, now: datetime) -> tuple[StripDay, ...]:
+    """Return how a table was on each of the last 90 days."""
+    dates, edges = day_edges(project, now, STRIP_DAYS)
+    spans = tx.incidents.spans_of([table.name], edges[0])
+    parts = parts_between(
+        spans, edges, as_of_us=to_us(now), group=spans.table, maintenance=project.maintenance(spans.names)
+    )
+    here = parts.get(spans.names.index(table.name)) if table.name in spans.names else None
+    gaps = gaps_of(tx, [table], since=from_us(edges[0]), now=now)
+    watches = tx.results.watches(table.check_id(check) for check in table.checks).values()
+    since_us = min((to_us(watch.monitored_since) for watch in watches), default=None)
+    days = []
+    for at, day in enumerate(dates):
+        window = Window(edges[at], min(edges[at + 1], max(to_us(now), edges[at] + 1)))
+        undetected, repair = (0, 0) if here is None else (here.undetected[at], here.repair[at])
+        silent = unobserved(gaps, window)
+        unseen = silent[table.name].time if table.name in silent else 0
+        state = DayState.GOOD
+        if undetected + repair:
+            state = DayState.DOWN
+        elif since_us is None or since_us >= window.end_us:
+            state = DayState.NOT_WATCHED
+        elif unseen:
+            state = DayState.UNOBSERVED
+        days.append(
+            StripDay(
+                date=day,
+                state=state,
+                undetected_h=as_hours(undetected),
+                repair_h=as_hours(repair),
+                unobserved_h=as_hours(unseen),
+            )
+        )
+    return tuple(days)

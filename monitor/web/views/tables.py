@@ -1,0 +1,167 @@
+"""The list of tables: a page of at most 100 in the order of their names, filtered by health, owner, domain and tier."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from annotated_types import MaxLen
+from pydantic import BaseModel, ConfigDict, Field
+
+from checks import Status
+from checks.classes.arrays import np
+from incidents import Downtime, Window, measure_by, price_by
+from monitor.config import Table
+from monitor.config.project import Project
+from monitor.summaries.catalogue import RECENT
+from monitor.summaries.health import TableHealth, TableState, states_of
+from monitor.summaries.health_list import health_list
+from monitor.web.views.paging import NameCursorText, page_of_names
+from monitor.web.views.shapes import Amount, Name, Shape, Size, as_hours
+from store import ReadTransaction
+
+
+class TableListQuery(BaseModel):
+    """Which tables to list: those that meet every filter; `text` is a part of the name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    health: Annotated[tuple[TableHealth, ...], MaxLen(10)] = ()
+    owner: Annotated[tuple[Name, ...], MaxLen(50)] = ()
+    domain: Annotated[tuple[Name, ...], MaxLen(50)] = ()
+    tier: Annotated[tuple[Name, ...], MaxLen(50)] = ()
+    text: Name | None = None
+    cursor: NameCursorText | None = None
+    size: Size = 50
+
+
+class CheckCounts(Shape):
+    """The checks of a table by what they found last."""
+
+    passed: int = Field(alias="pass")
+    warn: int
+    fail: int
+    unknown: int
+    not_yet_checked: int
+    total: int
+
+
+class TableDowntime(Shape):
+    """The downtime of a table in a time: incidents, hours, cost."""
+
+    n: int
+    downtime_h: float
+    cost: Amount
+
+
+class TableLine(Shape):
+    """A table in a list; `recent`: its downtime of the last 28 days."""
+
+    table: str
+    domain: str | None
+    owner: str | None
+    tier: str | None
+    health: TableHealth
+    checks: CheckCounts
+    last_run_at: datetime | None
+    open_incidents: tuple[int, ...]
+    recent: TableDowntime
+
+
+class TableListPage(Shape):
+    """`tablewatch.tables/1`: tables by name; `n` counts all that meet the query. Cursors lead to the pages beside."""
+
+    schema_: Literal["tablewatch.tables/1"] = Field("tablewatch.tables/1", alias="schema")
+    as_of: datetime
+    query: TableListQuery
+    n: int
+    tables: tuple[TableLine, ...]
+    previous: str | None
+    following: str | None
+
+
+def list_tables(project: Project, tx: ReadTransaction, query: TableListQuery, now: datetime) -> TableListPage:
+    """Return a page of the tables that a query asks for."""
+    names = [table.name for table in project.config.tables if _is_asked_for(project, table, query)]
+    if query.health:
+        health = health_list(project, tx, now).health
+        names = [name for name in names if health[name] in query.health]
+    page = page_of_names(names, query.cursor, query.size)
+    tables = [table for name in page.names if (table := project.config.table(name)) is not None]
+    recent = downtime_of(project, tx, page.names, Window.of(now - RECENT, now))
+    return TableListPage(
+        as_of=now,
+        query=query,
+        n=len(names),
+        tables=tuple(
+            line_of(state, recent[state.table.name]) for state in (states_of(project, tx, tables) if tables else ())
+        ),
+        previous=page.previous,
+        following=page.following,
+    )
+
+
+def _is_asked_for(project: Project, table: Table, query: TableListQuery) -> bool:
+    chosen = (
+        (query.owner, project.config.owner_of(table)),
+        (query.domain, table.domain),
+        (query.tier, table.tier),
+    )
+    matches = query.text is None or query.text.casefold() in table.name.casefold()
+    return matches and all(not wanted or value in wanted for wanted, value in chosen)
+
+
+def downtime_of(
+    project: Project, tx: ReadTransaction, names: Sequence[str], window: Window
+) -> Mapping[str, TableDowntime]:
+    """Return the downtime of some tables in a window that ends now; also of those that had none."""
+    shared = tx.incidents.shared_spans(window.start_us)
+    codes = {name: code for code, name in enumerate(shared.names)}
+    spans = shared.take(np.flatnonzero(np.isin(shared.table, [codes[name] for name in names if name in codes])))
+    maintenance = project.maintenance(spans.names)
+    as_of_us = window.end_us
+    downtimes = measure_by(spans, window, as_of_us=as_of_us, group=spans.table, maintenance=maintenance)
+    costs = (
+        price_by(spans, window, pricing=project.pricing, as_of_us=as_of_us, group=spans.table, maintenance=maintenance)
+        if project.priced
+        else None
+    )
+    nothing = Downtime(window, as_of_us)
+
+    def of_table(code: int) -> TableDowntime:
+        downtime = downtimes.get(code, nothing)
+        cost = None if costs is None else costs[code].amount if code in costs else 0
+        return TableDowntime(
+            n=downtime.n,
+            downtime_h=as_hours(downtime.downtime),
+            cost=Amount.of(project, cost if cost is None else Fraction(cost)),
+        )
+
+    return {name: of_table(codes.get(name, -1)) for name in names}
+
+
+def line_of(state: TableState, recent: TableDowntime) -> TableLine:
+    """Return a table as a list has it."""
+    return TableLine(
+        table=state.table.name,
+        domain=state.table.domain,
+        owner=state.owner,
+        tier=state.table.tier,
+        health=state.health,
+        checks=counts_of(state),
+        last_run_at=state.last_run_at,
+        open_incidents=tuple(incident.id for incident in state.incidents),
+        recent=recent,
+    )
+
+
+def counts_of(state: TableState) -> CheckCounts:
+    """Count the checks of a table by what they found last."""
+    return CheckCounts(
+        passed=state.results[Status.PASS],
+        warn=state.results[Status.WARN],
+        fail=state.results[Status.FAIL],
+        unknown=state.results[Status.UNKNOWN],
+        not_yet_checked=state.never_ran,
+        total=state.results.total() + state.never_ran,
+    )

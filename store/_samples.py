@@ -1,0 +1,83 @@
+"""Read the measurements of a check for a page: bounded, however often the check runs."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, case, func, select, type_coerce
+
+from checks import Status
+from incidents import from_us, to_us
+from store._columns import columns_of
+from store._measurements import result_of
+from store._repository import given
+from store._rows import MeasurementRow, RunRow
+from store._types import WHOLE
+from store._values import Pace, Result, Sample
+
+_M: Final = MeasurementRow.__table__.c
+_RUN: Final = RunRow.__table__
+_AT: Final = type_coerce(_M.measured_at, WHOLE)
+_WORST_FIRST: Final = (Status.FAIL, Status.WARN, Status.UNKNOWN)
+
+
+def sampled(connection: Connection, check_id: str, since: datetime, until: datetime, *, points: int) -> list[Sample]:
+    """Return what a check found in `[since, until)`, oldest first: one sample for each of so many equal times."""
+    start, length = to_us(since), to_us(until) - to_us(since)
+    part = ((_AT - start) * points).op("/")(length)  # whole numbers: both databases drop the rest
+    worst = [func.max(case((_M.status == status, _M.id))) for status in _WORST_FIRST]
+    counts = [func.sum(case((_M.status == status, 1), else_=0)).label(status.value) for status in Status]
+    grouped = (
+        select(func.coalesce(*worst, func.max(_M.id)).label("id"), *counts)
+        .where(_M.check_id == check_id, _M.measured_at >= since, _M.measured_at < until)
+        .group_by(part)
+    )
+    by_id = {row.id: row for row in connection.execute(grouped)}
+    results = connection.execute(_results().where(_M.id.in_(list(by_id))).order_by(_M.measured_at, _M.id))
+    return [_sample(row, by_id[row.id]) for row in results]
+
+
+def _sample(row: Any, counted: Any) -> Sample:
+    counts = {status: getattr(counted, status.value) for status in Status if getattr(counted, status.value)}
+    return Sample(result_of(row), sum(counts.values()), counts)
+
+
+def around(connection: Connection, check_id: str, at: datetime, *, each: int) -> list[Result]:
+    """Return the last results of a check before a moment and the first from it on, in order."""
+    of_check = _results().where(_M.check_id == check_id)
+    before = of_check.where(_M.measured_at < at).order_by(_M.measured_at.desc(), _M.id.desc()).limit(each)
+    after = of_check.where(_M.measured_at >= at).order_by(_M.measured_at, _M.id).limit(each)
+    earlier = [result_of(row) for row in connection.execute(before)]
+    return [*earlier[::-1], *(result_of(row) for row in connection.execute(after))]
+
+
+def paces(connection: Connection, check_ids: Iterable[str], *, last: int) -> dict[str, Pace]:
+    """Return how long the last runs of checks took, by check id; those that never ran are left out."""
+    wanted = given(connection, ((check_id,) for check_id in check_ids), ["check_id"])
+    newest = (
+        select(_M.id)
+        .where(_M.check_id == wanted.c.check_id)
+        .order_by(_M.measured_at.desc(), _M.id.desc())
+        .limit(last)
+        .correlate(wanted)
+    )
+    row = MeasurementRow.__table__.alias("row")
+    figures = (
+        select(
+            wanted.c.check_id,
+            func.count(),
+            func.sum(row.c.duration_us),
+            func.min(type_coerce(row.c.measured_at, WHOLE)),
+            func.max(type_coerce(row.c.measured_at, WHOLE)),
+        )
+        .join_from(wanted, row, row.c.id.in_(newest))
+        .group_by(wanted.c.check_id)
+    )
+    return {
+        check_id: Pace(n, float(duration) / 1_000_000, from_us(first), from_us(end))
+        for check_id, n, duration, first, end in connection.execute(figures)
+    }
+
+
+def _results() -> Select[Any]:
+    return select(*columns_of(MeasurementRow), _RUN.c.id.label("run_id")).join(_RUN, _RUN.c.number == _M.run)
