@@ -186,7 +186,7 @@ def _fills(gap: Ends, ends: Sequence[Ends]) -> bool:
 
 def _outside(value: str, label: str, read: Intervals) -> bool:
     number = number_in(value)
-    return number is None or not holds(read.ends[label], number.scaleb(read.scale.digits))
+    return number is None or not holds(read.ends[label], read.scale.exact_units(number))
 
 
 def _without_root(levels: Levels, names: _Names) -> Iterator[HierarchyFault]:

@@ -74,7 +74,7 @@ def _bounds(label: str, values: Iterable[str]) -> _Bounds | None:
 
 def _point(text: str) -> _Bounds | None:
     number = number_in(text)
-    return (number, number + 1) if number is not None and _is_whole(number) else None
+    return (number, _next(number)) if number is not None and _is_whole(number) else None
 
 
 def _half_open(match: re.Match[str]) -> _Bounds | None:
@@ -82,21 +82,26 @@ def _half_open(match: re.Match[str]) -> _Bounds | None:
 
 
 def _closed(match: re.Match[str]) -> _Bounds | None:
-    return _in_order(Decimal(match["low"]), Decimal(match["high"]) + 1)
+    return _in_order(Decimal(match["low"]), _next(Decimal(match["high"])))
 
 
 def _above(match: re.Match[str]) -> _Bounds | None:
     low = Decimal(match["low"])
-    return (low, None) if match["sign"] == ">=" else (low + 1, None) if _is_whole(low) else None
+    return (low, None) if match["sign"] == ">=" else (_next(low), None) if _is_whole(low) else None
 
 
 def _below(match: re.Match[str]) -> _Bounds | None:
     high = Decimal(match["high"])
-    return (None, high) if match["sign"] == "<" else (None, high + 1) if _is_whole(high) else None
+    return (None, high) if match["sign"] == "<" else (None, _next(high)) if _is_whole(high) else None
 
 
 def _in_order(low: Decimal, high: Decimal) -> _Bounds | None:
     return (low, high) if low < high else None
+
+
+def _next(whole: Decimal) -> Decimal:
+    """Return the whole number above another, of any number of digits; `+` would round to the 28 of the context."""
+    return Decimal(int(whole) + 1)
 
 
 def _is_whole(number: Decimal) -> bool:
@@ -109,5 +114,5 @@ _FORMS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], _Bounds 
     (_ABOVE, _above),
     (_BELOW, _below),
     (_FROM, lambda found: (Decimal(found["low"]), None)),
-    (_UP_TO, lambda found: (None, Decimal(found["high"]) + 1)),
+    (_UP_TO, lambda found: (None, _next(Decimal(found["high"])))),
 )

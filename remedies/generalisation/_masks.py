@@ -37,8 +37,8 @@ def masks(
         root: what everything is at the last level; None for none.
 
     Raises:
-        Misfit: both or none of `hide` and `keep`, or in the wrong order; a mask that is not one character; a `length`
-            that hides nothing.
+        Misfit: both or none of `hide` and `keep`, or in the wrong order; a mask that is not one visible character;
+            a `length` that hides nothing.
     """
     check_masks(hide, keep, character=character, length=length)
     leaves = leaves_of(values)
@@ -58,6 +58,8 @@ def check_masks(hide: Sequence[int], keep: Sequence[int], *, character: str, len
         raise Misfit("a mask needs either 'hide' or 'keep'")
     if len(character) != 1:
         raise Misfit(f"the mask is one character, not {len(character)}")
+    if character.isspace():
+        raise Misfit("the mask is a blank, and '5371 ' reads as '5371'; expected a visible one, such as *")
     if any(lower >= upper for lower, upper in pairwise(hide)) or min(hide, default=1) < 1:
         raise Misfit("'hide' is not ascending from 1 on; expected more hidden characters at each level, such as [1, 2]")
     if any(lower <= upper for lower, upper in pairwise(keep)) or min(keep, default=0) < 0:

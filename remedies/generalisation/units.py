@@ -45,6 +45,10 @@ class Scale:
         """Return how many units a number is, which must be no fraction of one."""
         return int(_EXACT.scaleb(as_decimal(number), self.digits))
 
+    def exact_units(self, number: Decimal) -> Decimal:
+        """Return how many units a number is, with what is left of one after the point, of any number of digits."""
+        return _EXACT.scaleb(number, self.digits)
+
     def text(self, units: int) -> str:
         """Write a number of units as a number, without an exponent and without zeros at the end."""
         plain = format(_EXACT.scaleb(Decimal(units), -self.digits), "f")

@@ -25,6 +25,19 @@ def test_the_largest_and_the_smallest_are_joined() -> None:
     assert coding([1, 2], bottom=2, root="all").levels[1:] == (("<2", "2"), ("all", "all"))
 
 
+@pytest.mark.parametrize("largest", [20, 23, 24])
+def test_numbers_of_29_digits_are_exact(largest: int) -> None:
+    """One more than a number is not rounded to the 28 digits of the usual context, and no fault is reported."""
+    thousand = 10385918742867831203228024000
+    values = [0, thousand + largest]
+    made = coding(values, bottom=1, top=thousand + 823)
+    assert made.levels[1] == ("<1", str(thousand + largest))
+    assert_sound(made, values, seen=frozenset({FaultKind.GAP}))
+    made = coding(values, bottom=1, top=thousand + 10)
+    assert made.levels[1] == ("<1", f">={thousand + 10}")
+    assert_sound(made, values, seen=frozenset({FaultKind.GAP}))
+
+
 @given(st.lists(st.integers() | st.floats(allow_nan=False, allow_infinity=False), min_size=1), st.integers(), st.data())
 def test_coding_changes_no_value_between_the_bounds(values: list[float], bottom: int, data: st.DataObject) -> None:
     """All others keep their text, and each end is one label at most."""

@@ -13,6 +13,7 @@ from tests.remedies.generalisation.hierarchy_laws import assert_sound
 
 _BY_CHANCE = frozenset({FaultKind.GAP, FaultKind.OVERLAP, FaultKind.MISPLACED})
 """Of digits with a 0 for a mask, that labels look like intervals: -10 is `00-1`."""
+_VISIBLE = st.characters().filter(lambda character: not character.isspace())
 _TEXTS = st.lists(st.text(max_size=8) | st.integers(), min_size=1)
 
 
@@ -51,7 +52,7 @@ def test_the_left_side_may_be_hidden_first() -> None:
     )
 
 
-@given(_TEXTS, st.sets(st.integers(1, 9), min_size=1), st.characters(), st.none() | st.integers(10, 12))
+@given(_TEXTS, st.sets(st.integers(1, 9), min_size=1), _VISIBLE, st.none() | st.integers(10, 12))
 def test_masks_nest(values: list[object], numbers: set[int], character: str, length: int | None) -> None:
     """Of texts of any length, with any mask, also one that occurs in them."""
     asked: tuple[Any, Any] = ({"hide": sorted(numbers)}, {"keep": sorted(numbers, reverse=True)})
@@ -71,6 +72,8 @@ def test_masks_nest(values: list[object], numbers: set[int], character: str, len
         ({"keep": [1, 2]}, "'keep' is not descending"),
         ({"keep": [1, -1]}, "'keep' is not descending"),
         ({"hide": [1], "character": "**"}, "the mask is one character, not 2"),
+        ({"hide": [1], "character": " "}, "the mask is a blank"),
+        ({"hide": [1], "character": "\x85"}, "the mask is a blank"),
         ({"keep": [4], "length": 4}, "a 'length' of 4 hides nothing where 4 characters are kept"),
     ],
 )
