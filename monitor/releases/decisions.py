@@ -87,8 +87,8 @@ class ReleaseDecisions:
         now, after = case.project.clock.now(), case.release.expires_after
         return standing(tx.release_events.matching(case.name), digest=case.digest, expires_after=after, now=now)
 
-    def approve(self, remedy: str, *, by: str, note: str) -> ReleaseStanding:
-        """Approve a remedy, for the table as it is now.
+    def approve(self, remedy: str, *, by: str, note: str, how: str | None = None) -> ReleaseStanding:
+        """Approve a remedy, for the table as it is now; `how` somebody signed in is recorded with it.
 
         Raises:
             Stop: there is no such remedy, this person may not approve, or the table cannot be read.
@@ -114,6 +114,8 @@ class ReleaseDecisions:
             "columns": columns,
             "table_columns": sorted(kinds),
         }
+        if how is not None:
+            body["signed_in_by"] = how
         return self._write(ReleaseEventKind.APPROVED, by, note, body)
 
     def hold(self, *, note: str, by: str = AGENT) -> ReleaseStanding:

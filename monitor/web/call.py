@@ -1,6 +1,6 @@
 """What a handler is given: the application, who calls, and what was sent, already validated."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -42,6 +42,7 @@ class Call:
     body: Any
     peer: str
     cookie: str | None
+    language: str = "en"
 
     @property
     def project(self) -> Project:
@@ -105,8 +106,3 @@ def reading(view: View) -> Handler:
             return view(call.project, tx, call.query, call.now)
 
     return handle
-
-
-def with_values(route: WebRoute) -> Mapping[str, Any]:
-    """Return the fields of a route, to make a twin of it."""
-    return {name: getattr(route, name) for name in WebRoute.__slots__}

@@ -84,16 +84,16 @@ def _answer(
         body=body,
         peer=peer_of(request),
         cookie=request.cookies.get(cookie_name(web)),
+        language=pages.language(request.headers.get("accept-language", "")),
     )
     reply = route.handle(call)
     if isinstance(reply, Response):
         return reply
     if route.template is None:
         return as_json(application, reply.model_dump(mode="json", by_alias=True), route.status)
-    language = pages.language(request.headers.get("accept-language", ""))
     path = request.url.path
-    text = pages.render(route.template, language=language, path=path, principal=principal, page=reply)
-    return _html(text, language, route.status)
+    text = pages.render(route.template, language=call.language, path=path, principal=principal, page=reply)
+    return _html(text, call.language, route.status)
 
 
 def _body(route: WebRoute, request: Request, raw: bytes) -> Any:

@@ -24,12 +24,6 @@ Time = Annotated[str, MaxLen(60), Field(description="ISO 8601, a local time of t
 Number = Annotated[int, Ge(1), Le(2**63 - 1)]
 
 
-class IncidentNumber(BaseModel):
-    """The number of an incident, in the path."""
-
-    id: Number
-
-
 class VerbBody(BaseModel):
     """What every verb takes. With `if_version` it is refused (409) if the incident was changed since."""
 

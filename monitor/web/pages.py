@@ -1,23 +1,28 @@
 """Render pages: the templates of `templates/web`, in the reader's language, with secrets masked."""
 
+import json
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
+from urllib.parse import quote, urlencode, urlsplit
 
 from jinja2 import Environment
+from pydantic import BaseModel
 
 from checks import Severity
-from incidents import Resolution
+from incidents import Resolution, State
 from monitor.config.project import Project
 from monitor.reporting.render import environment, masking
 from monitor.reporting.responsive_tables import with_cards
 from monitor.terminal.localizer import Localizer
+from monitor.web import pictures
 from monitor.web.access import ALLOWED, Principal
 from monitor.web.assets import asset_versions
 from monitor.web.problems import WebError
+from monitor.web.words import page_words
 
 LANGUAGES: Final = ("en", "ja")
+_HOUR_US: Final = 3_600_000_000
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2})(?:-[A-Za-z0-9]+)*\s*(?:;.*)?")
 
 
@@ -33,12 +38,21 @@ class Pages:
         made = environment(
             Localizer(language, project.config.timezone), project.currency.code, masking(project.loaded.redactor)
         )
-        made.filters["as_time"] = datetime.fromisoformat
+        made.filters["place"] = lambda name: quote(str(name), safe="")
+        made.filters["length"] = lambda hours: made.filters["show"](
+            None if hours is None else round(hours * _HOUR_US), "hours"
+        )
+        made.tests["link"] = lambda text: urlsplit(text).scheme in {"https", "http"}
+        made.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
+        made.filters["address"] = lambda query, **changed: _address(query, changed)
         made.globals.update(
             project_name=project.config.project,
             zone=project.config.timezone,
             language=language,
             asset=lambda name: f"/static/{name}?v={asset_versions()[name]}",
+            words=page_words(),
+            picture=pictures,
+            states=tuple(State),
             severities=tuple(Severity),
             resolutions=tuple(Resolution),
             allowed=lambda principal: () if principal is None else ALLOWED[principal.grant.role],
@@ -61,3 +75,15 @@ class Pages:
     def refused(self, error: WebError, *, language: str, path: str) -> str:
         """Return the page of an error."""
         return self.render("error", language=language, path=path, principal=None, page=error)
+
+
+def _address(query: BaseModel, changed: Mapping[str, Any]) -> str:
+    """Return the query string of a list with some fields changed; what is as it is by default is left out."""
+    values = {**query.model_dump(mode="json", exclude_defaults=True), **changed}
+    pairs = [
+        (name, item)
+        for name, value in values.items()
+        for item in (value if isinstance(value, list | tuple) else [value])
+        if item is not None
+    ]
+    return f"?{urlencode(pairs)}" if pairs else "?"

@@ -13,6 +13,11 @@ _STATUSES: Final[Mapping[str, int]] = {
     "incident.changed": 409,
     "store.conflict": 409,
     "store": 503,
+    "table.unknown": 404,
+    "check.unknown": 404,
+    "release.unknown": 404,
+    "release.own_table": 403,
+    "release.no_approver": 403,
 }
 """The status of a problem by its code; others of wrong use are 422."""
 

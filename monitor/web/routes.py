@@ -3,10 +3,11 @@
 A page is read at its path; its model is JSON at the same path with `.json`, and below `/api/v1`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Final
+from urllib.parse import quote
 
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -17,16 +18,23 @@ from monitor.web.assets import AssetName, serve_asset
 from monitor.web.badge import TableName, show_badge
 from monitor.web.call import Call, Nothing, View, WebRoute, reading
 from monitor.web.dispatch import as_json
-from monitor.web.incident_pages import (
-    IncidentListPage,
-    IncidentPage,
-    IncidentQuery,
-    list_incidents,
-    list_lasting,
-    read_incident,
-)
-from monitor.web.incident_verbs import VERBS, IncidentNumber, OpenBody, Verb, open_incident, perform
+from monitor.web.incident_verbs import VERBS, OpenBody, Verb, open_incident, perform
+from monitor.web.log_form import LogFormQuery, show_log_form
 from monitor.web.openapi import document
+from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
+from monitor.web.reports import ReportQuery, list_reports, show_report
+from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
+from monitor.web.views.budgets import BudgetListPage, list_budgets
+from monitor.web.views.check import CheckPage, CheckQuery, show_check
+from monitor.web.views.check_cost import CheckCostPage, CheckCostQuery, list_check_costs
+from monitor.web.views.configuration import ConfigPage, show_configuration
+from monitor.web.views.downtime import DowntimePage, DowntimeQuery, show_downtime
+from monitor.web.views.incident import IncidentNumber, IncidentPage, show_incident
+from monitor.web.views.incidents import IncidentListPage, IncidentQuery, list_incidents
+from monitor.web.views.overview import OverviewPage, show_overview
+from monitor.web.views.releases import ReleaseListPage, ReleasePage, ReleaseQuery, list_releases, show_release
+from monitor.web.views.table import TablePage, TableQuery, show_table
+from monitor.web.views.tables import TableListPage, TableListQuery, list_tables
 
 API: Final = "/api/v1"
 _INCIDENT: Final = "/incidents/{id:int}"
@@ -36,11 +44,10 @@ _INCIDENT: Final = "/incidents/{id:int}"
 def routes() -> Sequence[WebRoute]:
     """Return every route of the application."""
     return (
-        *_page("/", "overview", list_lasting, IncidentListPage, "Incidents that last"),
-        *_page("/incidents", "incidents", list_incidents, IncidentListPage, "List incidents", query=IncidentQuery),
-        *_page(_INCIDENT, "incident", read_incident, IncidentPage, "Show an incident", query=IncidentNumber),
+        *_pages(),
         *_opening(),
         *(route for name, verb in VERBS.items() for route in _verb(name, verb)),
+        *_deciding(),
         *_signing_in(),
         WebRoute(
             "GET", "/badge/{table}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
@@ -52,14 +59,48 @@ def routes() -> Sequence[WebRoute]:
     )
 
 
+def _pages() -> Iterator[WebRoute]:
+    """Yield the pages that read the store, each with its twins."""
+    yield from _page("/", "overview", show_overview, OverviewPage, "What is open and how tables are")
+    yield from _page("/incidents", "incidents", list_incidents, IncidentListPage, "List incidents", IncidentQuery)
+    yield from _page(_INCIDENT, "incident", show_incident, IncidentPage, "Show an incident", IncidentNumber)
+    yield from _page("/tables", "tables", list_tables, TableListPage, "List tables", TableListQuery)
+    yield from _page("/tables/{name}", "table", show_table, TablePage, "Show a table", TableQuery)
+    yield from _page("/checks", "checks", list_check_costs, CheckCostPage, "What checks cost and find", CheckCostQuery)
+    yield from _page("/checks/{id}", "check", show_check, CheckPage, "Show the history of a check", CheckQuery)
+    yield from _page("/downtime", "downtime", show_downtime, DowntimePage, "Downtime of some days", DowntimeQuery)
+    yield from _page("/releases", "releases", list_releases, ReleaseListPage, "List releases")
+    yield from _page("/releases/{name}", "release", show_release, ReleasePage, "Show a release", ReleaseQuery)
+    yield from _page(
+        "/budgets", "budgets", list_budgets, BudgetListPage, "List privacy budgets", access=Access.RELEASE
+    )
+    yield from _page("/alerts", "alerts", list_alerts, AlertLogPage, "Who was notified, and why not", AlertLogQuery)
+    yield from _page(
+        "/configuration",
+        "configuration",
+        show_configuration,
+        ConfigPage,
+        "The configuration as it was loaded",
+    )
+    yield WebRoute("GET", "/reports", Access.READ, list_reports, "The weekly reports", template="reports")
+    yield WebRoute("GET", "/reports/{week}", Access.READ, show_report, "A weekly report", query=ReportQuery)
+
+
 def _page(
-    path: str, template: str, view: View, reply: type[BaseModel], summary: str, query: type[BaseModel] = Nothing
+    path: str,
+    template: str,
+    view: View,
+    reply: type[BaseModel],
+    summary: str,
+    query: type[BaseModel] = Nothing,
+    *,
+    access: Access = Access.READ,
 ) -> Iterator[WebRoute]:
-    """Yield a page that reads the store, with its twins."""
-    page = WebRoute("GET", path, Access.READ, reading(view), summary, template=template, reply=reply, query=query)
+    """Yield a page with its twins; the twins come first, since a name in a path could end with `.json` too."""
+    page = WebRoute("GET", path, access, reading(view), summary, template=template, reply=reply, query=query)
     name = "/overview" if path == "/" else path
-    yield page
     yield from (replace(page, path=twin, template=None) for twin in (f"{name}.json", f"{API}{name}"))
+    yield page
 
 
 def _verb(name: str, verb: Verb) -> Iterator[WebRoute]:
@@ -93,11 +134,42 @@ def _opening() -> Iterator[WebRoute]:
     form = WebRoute("POST", "/incidents", Access.RESPOND, by_form, "Log an incident that no check found", body=OpenBody)
     yield form
     yield replace(form, path=f"{API}/incidents", handle=by_program, reply=IncidentPage, status=201)
+    yield WebRoute(
+        "GET",
+        "/incidents/new",
+        Access.RESPOND,
+        show_log_form,
+        "The form that logs an incident",
+        template="log_form",
+        query=LogFormQuery,
+    )
+
+
+def _deciding() -> Iterator[WebRoute]:
+    """Yield how stewards approve a release or put it on hold: by the forms of its page, and by the API."""
+    for name, decide, body, summary in (
+        ("approve", approve, ApproveBody, "Approve a remedy for a release"),
+        ("hold", hold, HoldBody, "Put a release on hold"),
+    ):
+
+        def by_form(call: Call, decide: Callable[[Call], None] = decide) -> Response:
+            decide(call)
+            return RedirectResponse(f"/releases/{quote(call.query.name, safe='')}", 303)
+
+        def by_program(call: Call, decide: Callable[[Call], None] = decide) -> BaseModel:
+            decide(call)
+            with call.store.reading() as tx:
+                return show_release(call.project, tx, call.query, call.now)
+
+        path = f"/releases/{{name}}/{name}"
+        form = WebRoute("POST", path, Access.RELEASE, by_form, summary, query=ReleaseQuery, body=body)
+        yield form
+        yield replace(form, path=f"{API}{path}", handle=by_program, reply=ReleasePage)
 
 
 def _incident(call: Call, number: IncidentNumber) -> IncidentPage:
     with call.store.reading() as tx:
-        return read_incident(call.project, tx, number, call.now)
+        return show_incident(call.project, tx, number, call.now)
 
 
 def _signing_in() -> Iterator[WebRoute]:

@@ -1,0 +1,74 @@
+"""The closed word sets that only pages show, as messages in the reader's language, with a shape beside each colour."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from checks import Message, Status
+from incidents import Lever
+from monitor.summaries.health import TableHealth
+from monitor.web.views.table import DayState
+
+HEALTH: Final[Mapping[str, tuple[str, Message]]] = {
+    TableHealth.DEGRADED: ("▲", Message("degraded")),
+    TableHealth.UNKNOWN: ("◇", Message("unknown")),
+    TableHealth.WARNING: ("■", Message("warning")),
+    TableHealth.NOT_YET_CHECKED: ("·", Message("not checked yet")),
+    TableHealth.HEALTHY: ("●", Message("healthy")),
+}
+STATUSES: Final[Mapping[str, tuple[str, Message]]] = {
+    Status.PASS: ("●", Message("pass")),
+    Status.WARN: ("■", Message("warn")),
+    Status.FAIL: ("▲", Message("fail")),
+    Status.UNKNOWN: ("◇", Message("unknown")),
+    "not-yet-checked": ("·", Message("not checked yet")),
+}
+DAYS: Final[Mapping[str, Message]] = {
+    DayState.DOWN: Message("downtime"),
+    DayState.UNOBSERVED: Message("not observed"),
+    DayState.GOOD: Message("no incident"),
+    DayState.NOT_WATCHED: Message("not monitored"),
+}
+EVENTS: Final[Mapping[str, Message]] = {
+    "opened": Message("opened"),
+    "reopened": Message("reopened"),
+    "acknowledged": Message("acknowledged"),
+    "assigned": Message("assigned"),
+    "snoozed": Message("snoozed"),
+    "resolved": Message("resolved"),
+    "corrected": Message("times corrected"),
+    "commented": Message("comment"),
+    "merged": Message("merged"),
+    "root-named": Message("cause linked"),
+    "escalated": Message("severity raised"),
+    "flapped": Message("failed again after it had passed"),
+    "ticket-said": Message("changed by its ticket"),
+}
+LEVERS: Final[Mapping[str, Message]] = {
+    Lever.DETECT: Message("Most of the downtime passed before detection: review check intervals and limits."),
+    Lever.REPAIR: Message("Most of the downtime came after detection: review alert routing, runbooks and pipelines."),
+    Lever.BOTH_ALIKE: Message("Detection and resolution took about the same time."),
+    Lever.NONE: Message("The start of the downtime is too uncertain to tell whether detection or resolution takes longer."),
+}
+DAEMONS: Final[Mapping[str, tuple[str, Message]]] = {
+    "running": ("●", Message("running")),
+    "silent": ("▲", Message("no heartbeat")),
+    "stopped": ("○", Message("stopped")),
+}
+CHANNELS: Final[Mapping[str, tuple[str, Message]]] = {
+    "ok": ("●", Message("ok")),
+    "waiting": ("■", Message("retrying")),
+    "failing": ("▲", Message("failing")),
+    "disabled": ("○", Message("disabled")),
+}
+
+
+def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
+    """Return each word set by its name in templates: a shape (none where no colour is) and the word."""
+    plain = {"day": DAYS, "event": EVENTS, "lever": LEVERS}
+    return {
+        "health": HEALTH,
+        "status": STATUSES,
+        "daemon": DAEMONS,
+        "channel": CHANNELS,
+        **{name: {key: ("", message) for key, message in words.items()} for name, words in plain.items()},
+    }
