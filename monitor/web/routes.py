@@ -71,9 +71,7 @@ def _pages() -> Iterator[WebRoute]:
     yield from _page("/downtime", "downtime", show_downtime, DowntimePage, "Downtime of some days", DowntimeQuery)
     yield from _page("/releases", "releases", list_releases, ReleaseListPage, "List releases")
     yield from _page("/releases/{name}", "release", show_release, ReleasePage, "Show a release", ReleaseQuery)
-    yield from _page(
-        "/budgets", "budgets", list_budgets, BudgetListPage, "List privacy budgets", access=Access.RELEASE
-    )
+    yield from _page("/budgets", "budgets", list_budgets, BudgetListPage, "List privacy budgets", access=Access.RELEASE)
     yield from _page("/alerts", "alerts", list_alerts, AlertLogPage, "Who was notified, and why not", AlertLogQuery)
     yield from _page(
         "/configuration",

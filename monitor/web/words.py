@@ -47,7 +47,9 @@ LEVERS: Final[Mapping[str, Message]] = {
     Lever.DETECT: Message("Most of the downtime passed before detection: review check intervals and limits."),
     Lever.REPAIR: Message("Most of the downtime came after detection: review alert routing, runbooks and pipelines."),
     Lever.BOTH_ALIKE: Message("Detection and resolution took about the same time."),
-    Lever.NONE: Message("The start of the downtime is too uncertain to tell whether detection or resolution takes longer."),
+    Lever.NONE: Message(
+        "The start of the downtime is too uncertain to tell whether detection or resolution takes longer."
+    ),
 }
 DAEMONS: Final[Mapping[str, tuple[str, Message]]] = {
     "running": ("●", Message("running")),

@@ -18,6 +18,13 @@ from store import Grant, SignInMethod, Store, WebRole
 TABLES = """
   - {name: refunds, source: shop, owner: crew, domain: sales, table: orders}
 domains: {sales: {owner: crew}}
+releases:
+  extract:
+    table: orders
+    columns: {id: other, customer: quasi-identifier, amount: sensitive, loaded_at: other}
+    audience: a university
+    limits: {k: 2}
+    remedies: [{remedy: suppress}]
 """
 
 
