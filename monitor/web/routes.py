@@ -71,7 +71,8 @@ def _pages() -> Iterator[WebRoute]:
     yield from _page("/downtime", "downtime", show_downtime, DowntimePage, "Downtime of some days", DowntimeQuery)
     yield from _page("/releases", "releases", list_releases, ReleaseListPage, "List releases")
     yield from _page("/releases/{name}", "release", show_release, ReleasePage, "Show a release", ReleaseQuery)
-    yield from _page("/budgets", "budgets", list_budgets, BudgetListPage, "List privacy budgets", access=Access.RELEASE)
+    budgets = _page("/budgets", "budgets", list_budgets, BudgetListPage, "List privacy budgets")
+    yield from (replace(route, access=Access.RELEASE) for route in budgets)
     yield from _page("/alerts", "alerts", list_alerts, AlertLogPage, "Who was notified, and why not", AlertLogQuery)
     yield from _page(
         "/configuration",
@@ -91,11 +92,9 @@ def _page(
     reply: type[BaseModel],
     summary: str,
     query: type[BaseModel] = Nothing,
-    *,
-    access: Access = Access.READ,
 ) -> Iterator[WebRoute]:
     """Yield a page with its twins; the twins come first, since a name in a path could end with `.json` too."""
-    page = WebRoute("GET", path, access, reading(view), summary, template=template, reply=reply, query=query)
+    page = WebRoute("GET", path, Access.READ, reading(view), summary, template=template, reply=reply, query=query)
     name = "/overview" if path == "/" else path
     yield from (replace(page, path=twin, template=None) for twin in (f"{name}.json", f"{API}{name}"))
     yield page

@@ -48,7 +48,7 @@ LEVERS: Final[Mapping[str, Message]] = {
     Lever.REPAIR: Message("Most of the downtime came after detection: review alert routing, runbooks and pipelines."),
     Lever.BOTH_ALIKE: Message("Detection and resolution took about the same time."),
     Lever.NONE: Message(
-        "The start of the downtime is too uncertain to tell whether detection or resolution takes longer."
+        "The start of the downtime is too uncertain to tell whether detection or resolution is slower."
     ),
 }
 DAEMONS: Final[Mapping[str, tuple[str, Message]]] = {
