@@ -345,6 +345,13 @@ def play_daemon(place: Place) -> None:
     place.session(("resend", ["alert", "resend", _ask(place, "SELECT id FROM delivery WHERE state = 'sent'")[0]]))
 
 
+def play_pages(place: Place) -> None:
+    """Ask the web application for every page, of what the commands and the daemon left in the store."""
+    command = [sys.executable, "-m", "tests.privacy.web_pages", str(place.work / "tablewatch.yaml"), WEEK]
+    with place.running("web-pages", command) as process:
+        assert process.wait(PATIENCE_S) == 0
+
+
 def _has_found(place: Place, process: "subprocess.Popen[bytes]", check: str, reason: str) -> bool:
     assert process.poll() is None, (place.folder / "said" / "daemon.err").read_text(encoding="utf-8")[-2000:]
     question = "SELECT count(*) FROM measurement WHERE check_id = ? AND ? IN (coalesce(reason, ''), '')"

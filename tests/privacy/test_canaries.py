@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import sqlite3
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from monitor.commands import command_files
 from tests.privacy.cases import CASES
 from tests.privacy.place import Place
 from tests.privacy.planted import PLANTS
-from tests.privacy.playing import SHARED, plant, play_commands, play_daemon
+from tests.privacy.playing import SHARED, plant, play_commands, play_daemon, play_pages
 from tests.privacy.tokens import found_in
 
 pytestmark = pytest.mark.timeout(1200)  # the session does all that Tablewatch can do
@@ -33,6 +34,7 @@ def played(new_place: Callable[[], Place]) -> Place:
     before = _contents(place.folder / "data")
     play_commands(place)
     play_daemon(place)
+    play_pages(place)
     assert _contents(place.folder / "data") == before, "a source was written to"
     return place
 
@@ -69,6 +71,15 @@ def test_every_check_passed_failed_and_stumbled(played):
         assert any("pass" in answers for (_, one), answers in found.items() if one == kind), kind
     reasons = {result["reason"] for result in results}
     assert reasons >= {None, "bug", "misconfigured", "no-data", "timeout", "unreachable"}
+
+
+def test_every_page_was_read(played):
+    """What is searched is worth the search: pages answered, of tables with names, of checks and of incidents."""
+    answers = re.findall(r"^(\d{3}) (/\S*)$", played.said("web-pages"), re.MULTILINE)
+    statuses = {path: status for status, path in answers}
+    assert set(statuses.values()) == {"200"}, {path: status for path, status in statuses.items() if status != "200"}
+    for kind in ("/tables/", "/checks/", "/incidents/", "/releases/", "/reports/", "/api/v1/tables/", "/badge/"):
+        assert any(path.startswith(kind) for path in statuses), kind
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,243 @@
+"""The pages in a real browser: Chromium, where it is installed, over a socket, with and without scripts."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+import uvicorn
+
+from monitor.config.selector import select
+from monitor.config.web_model import cookie_name
+from monitor.scan.run import run_checks
+from monitor.web.server import listen, make_application
+from monitor.web.sessions import start_session
+from store import Grant, SignInMethod, WebRole
+from tests.monitor.reporting.test_browser import CHROMIUM, QUIET
+from tests.monitor.shop import build_shop
+from tests.monitor.web.site import TABLES, Site
+
+pytestmark = pytest.mark.browser
+
+PAGES: Final = (
+    "/",
+    "/incidents",
+    "/incidents/new?table=orders",
+    "/incidents/1",
+    "/incidents/2",
+    "/tables",
+    "/tables/orders",
+    "/checks",
+    "/checks/orders.not-null",
+    "/downtime?noticed_within=15&repair=20",
+    "/releases",
+    "/releases/extract",
+    "/budgets",
+    "/alerts",
+    "/reports",
+    "/reports/2026-W47",
+    "/configuration",
+    "/nowhere",
+)
+WIDTHS: Final = (390, 1280)
+_RULES: Final = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']}"
+VIOLATIONS: Final = (
+    f"axe.run({_RULES}).then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 160))))"
+)
+"""What axe-core finds; injected by the debugger, which the pages' security policy does not stop."""
+
+
+@dataclass
+class Opened:
+    """A page, and what went wrong on it."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("console", lambda message: self._note(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    def _note(self, kind: str, text: str) -> None:
+        if kind in {"error", "warning"} and "404" not in text:  # the page that is not there
+            self.complaints.append(text)
+
+
+@contextmanager
+def served(site: Site) -> Iterator[str]:
+    """Serve the application on this machine in a thread, for the block; yield its address."""
+    with listen("127.0.0.1", 0) as listener:
+        server = uvicorn.Server(
+            uvicorn.Config(make_application(site.project, site.store), log_config=None, lifespan="off", ws="none")
+        )
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """Return axe-core, which comes with a package and is not fetched."""
+    package = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-python is not installed")
+    text: str = package.AXE_FILE_PATH.read_text(encoding="utf-8")
+    return text
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start Chromium, or skip."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"Chromium is not at {CHROMIUM}; install it, or name it in TABLEWATCH_CHROMIUM")
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with driver.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(QUIET))
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Reader:
+    """Somebody with a browser, who is signed in."""
+
+    browser: Any
+    address: str
+    cookie: tuple[str, str]
+
+    @contextmanager
+    def opened(
+        self, *, width: int = 1280, scheme: str = "light", locale: str = "en", scripts: bool = True
+    ) -> Iterator[Opened]:
+        """Open a window for the block."""
+        context = self.browser.new_context(
+            base_url=self.address,
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            locale=locale,
+            java_script_enabled=scripts,
+        )
+        name, value = self.cookie
+        context.add_cookies([{"name": name, "value": value, "url": self.address}])
+        try:
+            yield Opened(context.new_page())
+        finally:
+            context.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Return a shop with results of checks, an incident of a check, and one of a person."""
+    shop = build_shop(tmp_path_factory.mktemp("shop"))
+    text = shop.config.read_text().replace("owners: {desk: {name: The desk}}", "owners: {desk: {}, crew: {}}")
+    shop.config.write_text(text.rstrip() + TABLES + "cost: {currency: JPY, tiers: {gold: {per_hour: 12000}}}\n")
+    project = shop.project()
+    with project.open_store() as store:
+        for number in range(6):
+            if number == 4:
+                shop.sql("INSERT INTO orders VALUES (3, NULL, 5.0, '2026-11-20 09:00')")
+            run_checks(project, select(["orders"], project.config), store=store)
+            shop.clock.advance(timedelta(hours=7))
+        site = Site(project, store, shop.clock)
+        site.incident("amounts are a hundred times too large")
+        yield site
+
+
+@pytest.fixture(scope="module")
+def reader(browser: Any, site: Site) -> Iterator[Reader]:
+    """Return a reader of the site, which is served on this machine."""
+    with site.store.writing() as tx:
+        secret = start_session(tx, "mia", SignInMethod.FORM, Grant(WebRole.ADMIN), now=site.clock.now())
+    with served(site) as address:
+        yield Reader(browser, address, (cookie_name(site.project.config.web), secret))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("locale", "scheme"), [("en", "light"), ("en", "dark"), ("ja", "light"), ("ja", "dark")])
+def test_every_page_is_accessible_and_fits(reader: Reader, axe: str, locale: str, scheme: str, width: int) -> None:
+    """axe-core finds nothing, nothing scrolls sideways, no policy is broken, and nothing is asked of elsewhere."""
+    with reader.opened(width=width, scheme=scheme, locale=locale) as window:
+        for path in PAGES:
+            answer = window.page.goto(path)
+            assert answer.status == (404 if path == "/nowhere" else 200), path
+            assert window.page.evaluate("document.documentElement.lang") == locale, path
+            wider = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wider <= 0, path
+            assert window.page.evaluate(f"{axe}\n;{VIOLATIONS}") == [], path
+        assert window.complaints == []
+        assert {url for url in window.asked if not url.startswith((reader.address, "data:"))} == set()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_an_incident_is_logged_and_resolved_by_forms(reader: Reader, site: Site, scripts: bool) -> None:
+    """The five fields, then the verbs that are possible: each leads to the incident as it is now."""
+    title = f"logged {'with' if scripts else 'without'} scripts"
+    with reader.opened(scripts=scripts) as window:
+        page = window.page
+        page.goto("/incidents/new")
+        page.get_by_label("Table").fill("refunds")
+        page.get_by_label("What is wrong").fill(title)
+        page.get_by_label("Occurred").fill("3h ago")
+        page.get_by_role("button", name="Log the incident").click()
+        page.get_by_role("heading", name=title).wait_for()
+        page.get_by_role("button", name="Acknowledge").click()
+        page.get_by_text("acknowledged").first.wait_for()
+        page.get_by_label("Text").fill("the upstream job was restarted")
+        page.get_by_role("button", name="Comment").click()
+        page.get_by_text("the upstream job was restarted").wait_for()
+        page.get_by_role("button", name="Resolve").click()
+        page.get_by_role("button", name="Reopen").wait_for()
+        assert window.complaints == []
+        number = int(page.url.rpartition("/")[2])
+    assert site.actors(number) == ["mia (password)"] * 4
+    with site.store.reading() as tx:
+        assert tx.incidents.get(number).last.resolved_at == site.clock.now()
+
+
+def test_a_change_of_somebody_else_is_refused_and_nothing_is_lost(reader: Reader, site: Site) -> None:
+    """The form knows the version that was seen; what came between is shown instead."""
+    number = site.incident("seen by two", table="refunds")
+    with reader.opened() as first, reader.opened() as second:
+        for window in (first, second):
+            window.page.goto(f"/incidents/{number}")
+        first.page.get_by_role("button", name="Acknowledge").click()
+        first.page.get_by_role("button", name="Resolve").wait_for()
+        second.page.get_by_role("button", name="Resolve").click()
+        second.page.get_by_role("heading", name="This is not possible now").wait_for()
+    with site.store.reading() as tx:
+        assert tx.incidents.get(number).last.resolved_at is None
+
+
+def test_the_keyboard_reaches_everything(reader: Reader) -> None:
+    """The first stop skips to the content; each later one is visible; Enter follows a link."""
+    with reader.opened() as window:
+        page = window.page
+        page.goto("/")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.getAttribute('href')") == "#main"
+        assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
+        for _ in range(3):
+            page.keyboard.press("Tab")
+        outline = "getComputedStyle(document.activeElement).outlineStyle"
+        assert page.evaluate("document.activeElement.textContent") == "Tables"
+        assert page.evaluate(outline) == "solid"
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Tables").wait_for()
+
+
+def test_pages_print_without_their_controls(reader: Reader) -> None:
+    """On paper there are the incident and its history; no menu, no form."""
+    with reader.opened() as window:
+        page = window.page
+        page.goto("/incidents/1")
+        page.emulate_media(media="print")
+        assert page.get_by_role("heading", level=1).is_visible()
+        assert not page.locator("nav").first.is_visible()
+        assert not page.locator(".verbs").is_visible()

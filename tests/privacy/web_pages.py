@@ -1,0 +1,70 @@
+"""Read every page of the web application, each for several things, and write what it answered to standard output."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from starlette.testclient import TestClient
+
+from monitor.clock import SystemClock
+from monitor.config import load
+from monitor.config.project import Project
+from monitor.config.web_model import cookie_name
+from monitor.web.routes import routes
+from monitor.web.server import make_application
+from monitor.web.sessions import start_session
+from store import Grant, SignInMethod, Store, WebRole
+
+_EACH: Final = 25
+"""Tables, checks and incidents that are asked for."""
+
+
+def main(config: Path, week: str) -> None:
+    """Sign in as an administrator and ask for everything; each answer is written after its status and address."""
+    project = Project(load(config), SystemClock())
+    with project.open_store() as store:
+        client = TestClient(
+            make_application(project, store), base_url="http://localhost", raise_server_exceptions=False
+        )
+        with store.writing() as tx:
+            secret = start_session(tx, "mia", SignInMethod.FORM, Grant(WebRole.ADMIN), now=project.clock.now())
+        client.cookies.set(cookie_name(project.config.web), secret)
+        names = _names(project, store, week)
+        for path in _paths(names):
+            for language in ("en", "ja"):
+                answer = client.get(path, headers={"accept-language": language})
+                sys.stdout.write(f"{answer.status_code} {path}\n{answer.text}\n")
+
+
+def _names(project: Project, store: Store, week: str) -> dict[str, list[str]]:
+    tables = [table.name for table in project.config.tables]
+    checks = [table.check_id(check) for table in project.config.tables for check in table.checks]
+    with store.reading() as tx:
+        numbers = [str(incident.id) for incident in tx.incidents.matching()]
+    step = max(len(checks) // _EACH, 1)
+    return {
+        "tables": tables[:_EACH],
+        "badge": tables[:3],
+        "checks": checks[::step],
+        "incidents": numbers[-_EACH:],
+        "reports": [week],
+        "releases": list(project.config.releases),
+    }
+
+
+def _paths(names: dict[str, list[str]]) -> Iterator[str]:
+    for route in routes():
+        if route.method != "GET" or route.path.startswith("/static"):
+            continue
+        head, brace, rest = route.path.partition("{")
+        if not brace:
+            yield head
+            continue
+        kind = head.removeprefix("/api/v1").strip("/")
+        tail = rest.partition("}")[2]
+        yield from (f"{head}{name}{tail}" for name in names[kind])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
