@@ -20,7 +20,7 @@ $(RUNTIME): pyproject.toml constraints.txt
 	@echo 'installing the runtime (1.0 GB of packages) into $(VENV), once'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[web]'
 	@touch $(RUNTIME)
 
 $(READY): $(RUNTIME)

@@ -21,13 +21,16 @@ def serve(
     ctx: typer.Context,
     host: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Listen on this address.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Listen on this port; 0 is any.")] = None,
+    sign_in: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Print a link that signs NAME in once, as admin.")
+    ] = None,
 ) -> None:
     """Serve the web pages and the API, for people and programs that sign in. Tables are checked by 'tablewatch run'.
 
     Listens on this machine only, unless the section 'web' of the configuration has a way to sign in and an https
     address. Stops on Ctrl-C or SIGTERM.
 
-    Example: tablewatch serve
+    Example: tablewatch serve --as mia
     """
     from monitor.config.project import Project
     from monitor.daemon.journal import LOG, keep_journal
@@ -35,14 +38,21 @@ def serve(
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     check_web_installed()
+    from monitor.commands.web import Login, check_account_name, emit_link
     from monitor.web.server import make_application
     from monitor.web.server import serve as serve_application
+    from store import Grant, WebRole
 
+    if sign_in is not None:
+        check_account_name(sign_in)
     keep_journal(invocation.redactor, as_json=invocation.as_json)
     with _listener(project, host, port) as listener, project.open_store() as store:
         address = project.config.web.public_url or _address(listener)
         LOG.info("serving %s on %s; Ctrl-C stops it", project.config.project, address)
-        LOG.info("sign in: %s", invocation.typed("tablewatch web login-link --as NAME --role viewer"))
+        if sign_in is None:
+            LOG.info("sign in: %s", invocation.typed("tablewatch web login-link --as NAME --role viewer"))
+        else:
+            emit_link(invocation, store, Login(sign_in, Grant(WebRole.ADMIN)), address, project.clock.now())
         serve_application(make_application(project, store), listener)
     LOG.info("stopped")
 

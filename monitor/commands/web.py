@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
@@ -82,17 +82,41 @@ def login_link(
 
     Example: tablewatch web login-link --as mia --role responder
     """
-    from monitor.web.sessions import make_link
-
     invocation: Invocation = ctx.obj
     with _accounts(invocation, as_) as (project, store, now):
-        grant = _grant(project, role, owner, domain)
-        with store.writing() as tx:
-            secret = make_link(tx, as_, grant, now)
-    web = project.config.web
-    address = f"{(web.public_url or f'http://{web.listen}').rstrip('/')}/sign-in/link?token={secret}"
-    result = {"schema": "tablewatch.login_link/1", "name": as_, "role": role.value, "url": address}
-    _emit_secret(invocation, result, address)
+        web = project.config.web
+        login = Login(as_, _grant(project, role, owner, domain))
+        emit_link(invocation, store, login, web.public_url or f"http://{web.listen}", now)
+
+
+class Login(NamedTuple):
+    """Who is to be signed in, and what they may do."""
+
+    name: str
+    grant: "Grant"
+
+
+def emit_link(invocation: Invocation, store: "Store", login: Login, address: str, now: "datetime") -> None:
+    """Print a new login link below an address."""
+    from monitor.web.sessions import make_link
+
+    with store.writing() as tx:
+        secret = make_link(tx, login.name, login.grant, now)
+    url = f"{address.rstrip('/')}/sign-in/link?token={secret}"
+    result = {"schema": "tablewatch.login_link/1", "name": login.name, "role": login.grant.role.value, "url": url}
+    _emit_secret(invocation, result, url)
+
+
+def check_account_name(name: str) -> None:
+    """Check that a name may be that of a user.
+
+    Raises:
+        Stop: it may not.
+    """
+    from monitor.web.sessions import is_account_name
+
+    if not is_account_name(name):
+        raise Stop(ExitCode.USAGE, Problem("web.name", f"'{name}' is no name; use letters, digits and . _ @ + -"))
 
 
 @user.command("add")
@@ -230,10 +254,7 @@ def _accounts(invocation: Invocation, name: str) -> "Iterator[tuple[Project, Sto
     from store import NotRecorded, StoreConflict
 
     check_web_installed()
-    from monitor.web.sessions import is_account_name
-
-    if not is_account_name(name):
-        raise Stop(ExitCode.USAGE, Problem("web.name", f"'{name}' is no name; use letters, digits and . _ @ + -"))
+    check_account_name(name)
     project = Project.of(invocation)
     try:
         with project.open_store() as store:

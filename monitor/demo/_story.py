@@ -75,6 +75,8 @@ class Story:
         console.print("From the hold to a file that passes the limits:")
         console.print(f"  {self.release_command(program)}", soft_wrap=True)
         console.print("\nThe demo data ends here: a check run now correctly reports it as late.")
+        console.print("Open the web pages with the link that this prints:")
+        console.print(f"  {program} -c {folder} serve --as {plan.APPROVER}")
 
     def release_command(self, program: str = PROGRAM) -> str:
         """Return one line for a shell that approves a remedy of the release, and gives out what it makes."""

@@ -79,3 +79,15 @@ def test_a_short_password_is_refused(terminal: Terminal, monkeypatch: pytest.Mon
     done = terminal("web", "user", "add", "mia")
     assert (done.code, "12 to" in done.err) == (2, True)
     assert terminal("web", "user", "list").out == "no users\n"
+
+
+def test_serve_prints_a_link_for_the_address_it_listens_on(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts it may sign in at once; a name that is none is refused before it listens."""
+    from monitor.web import server
+
+    monkeypatch.setattr(server, "serve", lambda *_: None)
+    done = terminal("serve", "--port", "0", "--as", "mia")
+    assert (done.code, done.out.count("/sign-in/link?token=")) == (0, 1)
+    assert done.out.startswith("http://127.0.0.1:")
+    assert ":8737" not in done.out
+    assert terminal("serve", "--port", "0", "--as", "a b").code == 2
