@@ -39,7 +39,7 @@ def serve(
     project = Project.of(invocation)
     check_web_installed()
     from monitor.commands.web import Login, check_account_name, emit_link
-    from monitor.web.server import make_application
+    from monitor.web.server import SERVED, make_application
     from monitor.web.server import serve as serve_application
     from store import Grant, WebRole
 
@@ -53,7 +53,7 @@ def serve(
             LOG.info("sign in: %s", invocation.typed("tablewatch web login-link --as NAME --role viewer"))
         else:
             emit_link(invocation, store, Login(sign_in, Grant(WebRole.ADMIN)), address, project.clock.now())
-        serve_application(make_application(project, store), listener)
+        serve_application(make_application(project, store, freshness=SERVED), listener)
     LOG.info("stopped")
 
 

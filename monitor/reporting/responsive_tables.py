@@ -4,11 +4,26 @@ On a narrow page the style sheet shows a row as a card and writes that head befo
 nothing scrolls sideways. The heads are copied when a page is made, so that no template writes them twice.
 """
 
-from html import escape
-from html.parser import HTMLParser
+import re
+from dataclasses import dataclass, field
 from typing import Final
 
-_VOID: Final = frozenset({"br", "hr", "img", "link", "meta", "input", "col"})
+_TAG: Final = re.compile(r'<(/?)(table|thead|tr|td|th)\b((?:[^>"]|"[^"]*")*)>')
+"""A tag of a table, closing or not, and its attributes; what others wrote is escaped, so no text looks like one."""
+_ANY_TAG: Final = re.compile(r"<[^>]*>")
+_CLASS: Final = re.compile(r'\bclass="')
+_WIDTH: Final = re.compile(r'\bcolspan="(\d+)"')
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table while it is read: its heads, the column at which the next cell of a row stands, and its own tag."""
+
+    tag: int
+    layout: bool
+    heads: list[str] = field(default_factory=list)
+    in_head: bool = False
+    column: int = 0
 
 
 def with_cards(page: str) -> str:
@@ -16,118 +31,78 @@ def with_cards(page: str) -> str:
 
     Tables of layout (`role="presentation"`) and those without a head stay as they are; so does what a cell holds.
     """
-    heads = _Reader(page, [])
-    heads.feed(page)
-    writer = _Reader(page, heads.found)
-    writer.feed(page)
-    return writer.written()
+    return _Reader(page).read()
 
 
-class _Table:
-    """A table while it is read: its heads, the column at which the next cell of a row stands, and where it begins."""
+class _Reader:
+    """Reads a page once, and writes it with what is inserted."""
 
-    def __init__(self, number: int, *, layout: bool) -> None:
-        self.number, self.layout = number, layout
-        self.in_head, self.column = False, 0
-        self.heads: list[str] = []
-
-
-class _Reader(HTMLParser):
-    """Reads the heads of all tables (first pass), or writes them to the cells (second pass)."""
-
-    def __init__(self, page: str, entries: list[list[str]]) -> None:
-        super().__init__(convert_charrefs=False)
-        self.found: list[list[str]] = []
-        self._known = entries
-        self._tables: list[_Table] = []
-        self._text: list[str] | None = None
-        self._head = 0
-        self._starts = [0]
-        for line in page.splitlines(keepends=True):
-            self._starts.append(self._starts[-1] + len(line))
+    def __init__(self, page: str) -> None:
         self._page, self._pieces, self._reached = page, list[str](), 0
+        self._tables: list[_Table] = []
+        self._head_start = 0
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Follow tables, rows and cells."""
-        if tag in _VOID:
-            return
-        if tag == "table":
-            self._begin(dict(attrs))
-        elif self._tables and not self._tables[-1].layout:
-            table = self._tables[-1]
-            if tag == "thead":
-                table.in_head = True
-            elif tag == "tr":
+    def read(self) -> str:
+        """Return the page with labels."""
+        for tag in _TAG.finditer(self._page):
+            closing, name = bool(tag[1]), tag[2]
+            table = self._tables[-1] if self._tables else None
+            if name == "table":
+                self._table(tag, closing=closing)
+            elif table is None or table.layout:
+                continue
+            elif name == "thead":
+                self._head(table, closing=closing)
+            elif name == "tr":
                 table.column = 0
-            elif tag in {"td", "th"}:
-                self._cell(table, tag, dict(attrs))
+            elif table.in_head:
+                self._head_cell(table, tag, closing=closing)
+            elif not closing:
+                self._cell(table, tag)
+        return "".join([*self._pieces, self._page[self._reached :]])
 
-    def _begin(self, attributes: dict[str, str | None]) -> None:
-        table = _Table(len(self.found), layout=attributes.get("role") == "presentation")
-        self.found.append(table.heads)
-        self._tables.append(table)
-        if any(self._heads_of(table)):
-            self._insert_class(attributes)
-
-    def _cell(self, table: _Table, tag: str, attributes: dict[str, str | None]) -> None:
-        width = int(attributes.get("colspan") or 1)
-        if table.in_head:
-            self._text, self._head = [], len(table.heads)
-            table.heads += [""] * width
-        else:
-            heads = self._heads_of(table)
-            head = heads[table.column] if table.column < len(heads) else ""
-            if head and tag == "td" and "data-label" not in attributes and width < len(heads):
-                self._insert(f' data-label="{escape(head)}"')
-        table.column += width
-
-    def _heads_of(self, table: _Table) -> list[str]:
-        return self._known[table.number] if table.number < len(self._known) and not table.layout else []
-
-    def handle_endtag(self, tag: str) -> None:
-        """Leave cells, heads and tables."""
-        if not self._tables:
-            return
-        table = self._tables[-1]
-        if tag in {"td", "th"} and self._text is not None:
-            table.heads[self._head] = " ".join("".join(self._text).split())
-            self._text = None
-        elif tag == "thead":
-            table.in_head = False
-        elif tag == "table":
+    def _table(self, tag: re.Match[str], *, closing: bool) -> None:
+        if not closing:
+            self._write(tag.start(), tag[0], tag.end())
+            self._tables.append(_Table(len(self._pieces) - 1, 'role="presentation"' in tag[3]))
+        elif self._tables:
             self._tables.pop()
 
-    def handle_data(self, data: str) -> None:
-        """Collect the text of a head."""
-        if self._text is not None:
-            self._text.append(data)
+    def _head(self, table: _Table, *, closing: bool) -> None:
+        table.in_head = not closing
+        if closing and any(table.heads):
+            self._pieces[table.tag] = _as_cards(self._pieces[table.tag])
 
-    def handle_entityref(self, name: str) -> None:
-        """Collect a sign of a head that is written as an entity."""
-        self.handle_data({"amp": "&", "lt": "<", "gt": ">", "quot": '"'}.get(name, ""))
+    def _head_cell(self, table: _Table, tag: re.Match[str], *, closing: bool) -> None:
+        if closing:
+            table.heads[table.column] = _text(self._page[self._head_start : tag.start()])
+        else:
+            self._head_start, table.column = tag.end(), len(table.heads)
+            table.heads += [""] * _width(tag[3])
 
-    def handle_charref(self, name: str) -> None:
-        """Collect a sign of a head that is written by its number."""
-        self.handle_data(chr(int(name[1:], 16) if name[:1] in "xX" else int(name)))
+    def _cell(self, table: _Table, tag: re.Match[str]) -> None:
+        width = _width(tag[3])
+        label = table.heads[table.column] if table.column < len(table.heads) else ""
+        if label and tag[2] == "td" and "data-label=" not in tag[3] and width < len(table.heads):
+            self._write(tag.end() - 1, f' data-label="{label}">', tag.end())
+        table.column += width
 
-    def _insert(self, text: str) -> None:
-        """Write text before the end of the tag that is being read."""
-        line, column = self.getpos()
-        end = self._starts[line - 1] + column + len(self.get_starttag_text() or "") - 1
-        self._pieces += [self._page[self._reached : end], text]
+    def _write(self, start: int, text: str, end: int) -> None:
+        """Write the page up to a place, then a text that stands for what is there up to the end."""
+        self._pieces += [self._page[self._reached : start], text]
         self._reached = end
 
-    def _insert_class(self, attributes: dict[str, str | None]) -> None:
-        names = attributes.get("class")
-        if names is None:
-            self._insert(' class="cards"')
-            return
-        line, column = self.getpos()
-        start = self._starts[line - 1] + column
-        at = self._page.index('class="', start) + len('class="')
-        self._pieces += [self._page[self._reached : at], "cards "]
-        self._reached = at
 
-    def written(self) -> str:
-        """Return the page with what was inserted."""
-        return "".join([*self._pieces, self._page[self._reached :]])
+def _as_cards(tag: str) -> str:
+    named, count = _CLASS.subn('class="cards ', tag, count=1)
+    return named if count else f'{tag[:-1]} class="cards">'
+
+
+def _width(attributes: str) -> int:
+    width = _WIDTH.search(attributes)
+    return 1 if width is None else int(width[1])
+
+
+def _text(head: str) -> str:
+    """Return the text of a head as an attribute has it; what was escaped stays so."""
+    return " ".join(_ANY_TAG.sub("", head).split()).replace('"', "&quot;")

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from monitor.config.project import Project
 from monitor.terminal.problem import Problem
 from monitor.web.access import Access, Principal
+from monitor.web.model_cache import ModelCache
 from monitor.web.passwords import SignInLimit
 from monitor.web.problems import WebError
 from store import ReadTransaction, Store
@@ -19,7 +20,7 @@ from store import ReadTransaction, Store
 class Nothing(BaseModel):
     """No query and no body."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Application:
     project: Project
     store: Store
     limit: SignInLimit
+    models: ModelCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,13 @@ def is_api_path(path: str) -> bool:
 
 
 def reading(view: View) -> Handler:
-    """Return a handler that shows a view of the store as it is now."""
+    """Return a handler that shows a view of the store, as it is now or was a moment ago."""
 
     def handle(call: Call) -> BaseModel:
-        with call.store.reading() as tx:
-            return view(call.project, tx, call.query, call.now)
+        def make() -> BaseModel:
+            with call.store.reading() as tx:
+                return view(call.project, tx, call.query, call.now)
+
+        return call.application.models.get((view, call.query), make)
 
     return handle

@@ -86,7 +86,11 @@ def _answer(
         cookie=request.cookies.get(cookie_name(web)),
         language=pages.language(request.headers.get("accept-language", "")),
     )
-    reply = route.handle(call)
+    try:
+        reply = route.handle(call)
+    finally:
+        if request.method in UNSAFE:
+            application.models.clear()
     if isinstance(reply, Response):
         return reply
     if route.template is None:

@@ -59,7 +59,7 @@ def _paths(names: dict[str, list[str]]) -> Iterator[str]:
             continue
         head, brace, rest = route.path.partition("{")
         if not brace:
-            yield head
+            yield f"{head}?token=none" if head == "/sign-in/link" else head
             continue
         kind = head.removeprefix("/api/v1").strip("/")
         tail = rest.partition("}")[2]
