@@ -28,7 +28,7 @@ from monitor.demo import build_demo, tell
 ROOT: Final = Path(__file__).parents[1]
 _PART: Final = re.compile(r"(?<=<!-- generated: )(?P<name>[a-z-]+) -->\n.*?(?=<!-- end of (?P=name) -->)", re.DOTALL)
 _DEMO: Final = "tablewatch-demo"
-_DEMO_NOW: Final = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
+DEMO_NOW: Final = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
 _NOT_SHOWN: Final = ({"$ref": "#/$defs/Substitution"}, {"type": "null"})
 _SHARED: Final = frozenset({"--config", "--format", "--help"})
 
@@ -188,10 +188,10 @@ def _options(command: Any) -> Iterator[str]:
 
 
 def demo() -> str:
-    """Build the demo as of a fixed moment and give what it says."""
+    """Return what the demo prints, built as of a fixed moment."""
     console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
     with TemporaryDirectory() as folder:
-        built = build_demo(Path(folder) / _DEMO, now=_DEMO_NOW)
+        built = build_demo(Path(folder) / _DEMO, now=DEMO_NOW)
         tell(built).draw(console)
         said = console.file.getvalue().replace(f"{folder}{os.sep}", "")  # type: ignore[attr-defined]  # a StringIO
     return "```\n" + "\n".join(line.rstrip() for line in said.splitlines()) + "\n```"
