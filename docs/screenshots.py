@@ -28,7 +28,6 @@ from store import Grant, SignInMethod, WebRole
 _PICTURES: Final = Path(__file__).parent / "images"
 _PAGES: Final = {
     "incident": "/incidents/9",
-    "table": "/tables/orders",
     "downtime": "/downtime?start=2026-10-12&end=2026-11-15&by=table",
 }
 _WINDOW: Final = {"width": 1100, "height": 720}
