@@ -40,6 +40,9 @@ def approve(call: Call) -> None:
     """
     principal, body = call.someone(), call.body
     with _decisions(call) as decisions:
+        if decisions.case.owner in principal.grant.owners:
+            message = f"your role acts for '{decisions.case.owner}', who owns the table and cannot approve its release"
+            raise WebError(403, Problem("release.own_table", message))
         decisions.approve(body.remedy, by=principal.name, note=body.note, how=principal.method)
 
 
