@@ -80,10 +80,10 @@ class DeltaPresence(CheckParameters):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when somebody is in, or absent, with more certainty than allowed."""
-        found = measurement.tables["presence"][0]
+        result = measurement.tables["presence"][0]
         observed: dict[str, Json] = {"rows": measurement.number("rows")}
-        observed |= {key: int(found[key] or 0) for key in ("population_rows", "classes", "population_classes")}
-        outside = observed["records_outside_population"] = int(found["outside"] or 0)
+        observed |= {key: int(result[key] or 0) for key in ("population_rows", "classes", "population_classes")}
+        outside = observed["records_outside_population"] = int(result["outside"] or 0)
         observed |= {"delta_min": None, "delta_max": None}
         expected: dict[str, Json] = {"min": self.min, "max": self.max}
         if not observed["population_rows"]:
@@ -91,7 +91,7 @@ class DeltaPresence(CheckParameters):
         if outside:
             message = NO_POPULATION.given(outside=outside, table=self.population)
             return unknown(UnknownReason.MISCONFIGURED, message, observed)
-        low, high = float(found["delta_min"]), float(found["delta_max"])
+        low, high = float(result["delta_min"]), float(result["delta_max"])
         observed |= {"delta_min": low, "delta_max": high}
         values = {"table": self.population, "low": low, "high": high, "min": self.min, "max": self.max}
         if self.max is not None and high > self.max:

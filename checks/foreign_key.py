@@ -89,15 +89,15 @@ class ForeignKey(CheckParameters):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when more rows than allowed point to nothing."""
-        found = measurement.tables["orphans"][0]
+        result = measurement.tables["orphans"][0]
         values = {"table": self.refers_to[0]}
         return judge_violations(
             measurement,
-            bad=int(found["orphans"]),
+            bad=int(result["orphans"]),
             max_ratio=self.max_ratio,
             counted_as="orphans",
             say=Message("{bad:count} of {rows:count} rows have no matching row in {table} ({ratio:ratio})", values),
-            since=found.get("first_bad_load"),
+            since=result.get("first_bad_load"),
         )
 
 

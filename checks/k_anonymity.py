@@ -154,12 +154,12 @@ class KAnonymityCheck(SizesParameters):
 
         A population that is none of this table is unknown, unless a limit is broken anyway.
         """
-        found = KAnonymity.of(_sizes(measurement, SIZES), self.k)
-        damage, journalist = _damage(measurement, found), _journalist(measurement, self.k)
+        result = KAnonymity.of(_sizes(measurement, SIZES), self.k)
+        damage, journalist = _damage(measurement, result), _journalist(measurement, self.k)
         observed: dict[str, Json] = {
-            **_figures(found),
+            **_figures(result),
             **_journalist_figures(journalist),
-            **self._other_readings(measurement, found),
+            **self._other_readings(measurement, result),
             "damage": dict(damage),
             "quasi_identifiers": list(measurement.values["quasi_identifiers"]),
             "continuous": list(measurement.values["floats"]),
@@ -169,17 +169,17 @@ class KAnonymityCheck(SizesParameters):
         if self.max_average_risk is not None:
             expected["max_average_risk"] = self.max_average_risk
         outcome = partial(Outcome, observed=observed, expected=expected)
-        if found.records_below_k:
-            return outcome(Status.FAIL, _exposed(found, damage))
-        risk = found.average_risk or 0.0
+        if result.records_below_k:
+            return outcome(Status.FAIL, _exposed(result, damage))
+        risk = result.average_risk or 0.0
         if self.max_average_risk is not None and risk > self.max_average_risk:
             return outcome(Status.FAIL, _RISKY.given(risk=risk, limit=self.max_average_risk))
         if journalist is not None and journalist.outside:
-            said = NO_POPULATION.given(outside=journalist.outside, table=self.population)
-            return unknown(UnknownReason.MISCONFIGURED, said, observed)
+            text = NO_POPULATION.given(outside=journalist.outside, table=self.population)
+            return unknown(UnknownReason.MISCONFIGURED, text, observed)
         if measurement.values["floats"]:
             return outcome(Status.WARN, _CONTINUOUS.given(columns=measurement.values["floats"]))
-        return outcome(Status.PASS, _HIDDEN.given(others=(found.k or 1) - 1))
+        return outcome(Status.PASS, _HIDDEN.given(others=(result.k or 1) - 1))
 
     def _other_readings(self, measurement: Measurement, k_anonymity: KAnonymity) -> dict[str, Json]:
         """Return k as the other readings have it; None where it was not measured."""

@@ -104,10 +104,10 @@ class LDiversityCheck(CheckParameters):
         """Fail when a group has less than the wanted diversity in one of the columns."""
         results = {name: self._figures(rows[0]) for name, rows in measurement.tables.items()}
         worst = worst_of(results, "records_below_l")
-        one = next(iter(measurement.tables.values()))[0]
+        item = next(iter(measurement.tables.values()))[0]
         observed: dict[str, Json] = {
             "rows": measurement.number("rows"),
-            "classes": int(one["classes"]),
+            "classes": int(item["classes"]),
             **{name: _smallest(results, name) for name in ("l_distinct", "l_entropy", "l_recursive")},
             **{name: results[worst][name] for name in ("records_below_l", "classes_below_l")},
             "sensitive": results,

@@ -143,11 +143,11 @@ class LinkageCheck(CheckParameters):
         if not int(there["complete"] or 0) or not asked:
             return unknown(UnknownReason.NO_DATA, _NOBODY.given(table=self.auxiliary), observed)
         counted = [tuple(int(row[key]) for key in _COUNTS) for row in measurement.tables["links"]]
-        found = Linkage.of(((one[0], one[1], one[2]) for one in counted), rows=asked)
-        observed |= _observe(found) | ({} if self.entity is None else {"auxiliary_persons": asked})
+        result = Linkage.of(((item[0], item[1], item[2]) for item in counted), rows=asked)
+        observed |= _observe(result) | ({} if self.entity is None else {"auxiliary_persons": asked})
         expected: dict[str, Json] = {"max_unique_fraction": self.max_unique_fraction}
-        share = found.uniquely_matched / asked
-        values = {"unique": found.uniquely_matched, "asked": asked, "table": self.auxiliary, "share": share}
+        share = result.uniquely_matched / asked
+        values = {"unique": result.uniquely_matched, "asked": asked, "table": self.auxiliary, "share": share}
         status = Status.PASS if share <= self.max_unique_fraction else Status.FAIL
         return Outcome(status, self._say(values), observed, expected)
 
@@ -160,8 +160,8 @@ _COUNTS: Final = ("candidates", "found", "both_ways")
 
 def _all_known(conditions: Sequence[ir.BooleanValue]) -> ir.BooleanValue:
     first, *rest = conditions
-    for one in rest:
-        first &= one
+    for item in rest:
+        first &= item
     return first
 
 

@@ -156,9 +156,9 @@ class Metric(CheckParameters):
             return None
         if not baseline:
             return _USUALLY_ZERO.given(what=self._what)
-        said = spoken(value.number, baseline, rounded=value.rounded)
+        text = spoken(value.number, baseline, rounded=value.rounded)
         usual = spoken(baseline, value.number, rounded=value.rounded)
-        return _AWAY.given(what=self._what, value=said, away=float(distance / abs(baseline)), baseline=usual)
+        return _AWAY.given(what=self._what, value=text, away=float(distance / abs(baseline)), baseline=usual)
 
     @property
     def _is_value(self) -> bool:

@@ -109,7 +109,7 @@ def _figures(population_uniqueness: PopulationUniqueness, model: PopulationModel
         "sampling_fraction": population_uniqueness.sampling_fraction,
         "sample_uniques": population_uniqueness.sample_uniques,
         "sample_unique_fraction": population_uniqueness.sample_unique_fraction,
-        **{str(each): _estimate(population_uniqueness.of(each)) for each in PopulationModel},
+        **{str(item): _estimate(population_uniqueness.of(item)) for item in PopulationModel},
         "dis": population_uniqueness.dis,
         "decision": str(population_uniqueness.decision),
         "decision_reason": population_uniqueness.reason,

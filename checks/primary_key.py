@@ -39,8 +39,8 @@ class PrimaryKey(CheckParameters):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a key is missing or occurs more than once."""
-        found = counted(measurement)
-        keys, copies, missing = found["duplicate_keys"], found["duplicate_rows"], measurement.number("null_keys")
+        result = counted(measurement)
+        keys, copies, missing = result["duplicate_keys"], result["duplicate_rows"], measurement.number("null_keys")
         observed: dict[str, Json] = {
             "rows": measurement.number("rows"),
             "duplicate_keys": keys,
@@ -51,7 +51,7 @@ class PrimaryKey(CheckParameters):
         if not keys and not missing:
             return Outcome(Status.PASS, Message("every row has a unique key"), observed, expected)
         message = _say(keys=keys, copies=copies, missing=missing)
-        bad_since = from_bad_rows(measurement, found["first_bad_load"])
+        bad_since = from_bad_rows(measurement, result["first_bad_load"])
         return Outcome(Status.FAIL, message, observed, expected, occurrence=bad_since)
 
 

@@ -110,9 +110,9 @@ class Reconcile(CheckParameters):
             return Outcome(Status.PASS, _FINE.given(own=own, other=other), observed, expected)
         if self._compares_values:
             return Outcome(Status.FAIL, _DIFFERS_VALUE.given(own=own, other=other), observed, expected)
-        said = spoken(ours, theirs, rounded=value.rounded)
+        text = spoken(ours, theirs, rounded=value.rounded)
         message = _DIFFERS.given(
-            own=own, other=other, value=said, baseline=spoken(theirs, ours, rounded=baseline.rounded)
+            own=own, other=other, value=text, baseline=spoken(theirs, ours, rounded=baseline.rounded)
         )
         return Outcome(Status.FAIL, message, observed, expected)
 

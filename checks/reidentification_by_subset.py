@@ -96,18 +96,18 @@ class ReidentificationBySubset(CheckParameters):
         ordered = sorted(separations.items(), key=lambda item: (len(item[0]), -item[1].uniques, item[0]))
         sets: list[Json] = [
             {
-                "columns": list(one),
+                "columns": list(entry),
                 "uniques": separation.uniques,
                 "distinction": separation.distinction,
                 "separation": separation.separation,
             }
-            for one, separation in ordered[:_MOST_SHOWN]
+            for entry, separation in ordered[:_MOST_SHOWN]
         ]
         observed: dict[str, Json] = {"rows": rows, "sets": sets}
         expected: dict[str, Json] = {"max_unique_fraction": self.max_unique_fraction}
-        for one, separation in ordered:
+        for entry, separation in ordered:
             if separation.uniques / rows > self.max_unique_fraction:  # the limit itself is allowed
-                many = _MANY.given(columns=one, uniques=separation.uniques, rows=rows)
+                many = _MANY.given(columns=entry, uniques=separation.uniques, rows=rows)
                 return Outcome(Status.FAIL, many, observed, expected)
         known = min(self.known, len(names))
         worst, most = max(ordered, key=lambda item: item[1].uniques)  # the smallest set of those that do most

@@ -125,9 +125,9 @@ _SAID: Final = {
 
 
 def _say(drift: _Drift, strange: Sequence[str]) -> Message:
-    changed = [f"{one['column']} ({one['expected']} → {one['observed']})" for one in drift.changed]
-    said = _SAID[bool(drift.missing), bool(strange), bool(changed)]
-    return said.given(missing=_some(drift.missing), extra=_some(strange), changed=_some(changed))
+    changed = [f"{item['column']} ({item['expected']} → {item['observed']})" for item in drift.changed]
+    text = _SAID[bool(drift.missing), bool(strange), bool(changed)]
+    return text.given(missing=_some(drift.missing), extra=_some(strange), changed=_some(changed))
 
 
 def _some(names: Iterable[str]) -> str:

@@ -46,12 +46,12 @@ class Sql(CheckParameters):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the query returns more rows than allowed."""
-        found = measurement.number("violations")
-        observed: dict[str, Json] = {"rows": measurement.number("rows"), "violations": found}
+        result = measurement.number("violations")
+        observed: dict[str, Json] = {"rows": measurement.number("rows"), "violations": result}
         expected: dict[str, Json] = {"max": plain(self.max)}
-        if found <= self.max:
+        if result <= self.max:
             return Outcome(Status.PASS, Message("the number of rows returned is within the limit"), observed, expected)
-        values = {"violations": found, "max": self.max}
+        values = {"violations": result, "max": self.max}
         many = "the query returns {violations:count} rows, limit {max:count}"
         name = "the query returns {violations:count} row, limit {max:count}"
         return Outcome(Status.FAIL, Message(many, values, one=name, counted="violations"), observed, expected)

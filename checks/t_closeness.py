@@ -81,7 +81,7 @@ def _as_texts(value: object) -> object:
     if isinstance(value, Mapping):
         return {_as_texts(key): _as_texts(path) for key, path in value.items()}
     if isinstance(value, list | tuple):
-        return tuple(_as_texts(one) for one in value)
+        return tuple(_as_texts(item) for item in value)
     return str(value) if isinstance(value, int | date) and not isinstance(value, bool) else value
 
 
@@ -208,11 +208,11 @@ class TClosenessCheck(CheckParameters):
         Unknown if values have no place in the distance, or the reference has no row.
         """
         rows = measurement.number("rows")
-        for name, found in measurement.tables.items():
-            if name.startswith(_STRANGERS) and found[0]["strangers"]:
+        for name, result in measurement.tables.items():
+            if name.startswith(_STRANGERS) and result[0]["strangers"]:
                 text = _DISORDERLY if self.hierarchy is None else _STRANGE
-                said = text.given(column=name.removeprefix(_STRANGERS), strangers=int(found[0]["strangers"]))
-                return unknown(UnknownReason.MISCONFIGURED, said, {"rows": rows, "t": None})
+                wording = text.given(column=name.removeprefix(_STRANGERS), strangers=int(result[0]["strangers"]))
+                return unknown(UnknownReason.MISCONFIGURED, wording, {"rows": rows, "t": None})
         if self.reference is not None and not measurement.tables[_REFERENCE][0]["rows"]:
             return unknown(UnknownReason.NO_DATA, _EMPTY.given(table=self.reference), {"rows": rows, "t": None})
         own = self._columns(measurement, _OWN)

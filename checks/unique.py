@@ -38,8 +38,8 @@ class Unique(CheckParameters):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a combination occurs more than once."""
-        found = counted(measurement)
-        keys, copies = found["duplicate_keys"], found["duplicate_rows"]
+        result = counted(measurement)
+        keys, copies = result["duplicate_keys"], result["duplicate_rows"]
         observed: dict[str, Json] = {
             "rows": measurement.number("rows"),
             "duplicate_keys": keys,
@@ -52,7 +52,7 @@ class Unique(CheckParameters):
         name = "{keys:count} duplicate key ({rows:count} rows)"
         many = "{keys:count} duplicate keys ({rows:count} rows)"
         message = Message(many, {"keys": keys, "rows": copies}, one=name, counted="keys")
-        bad_since = from_bad_rows(measurement, found["first_bad_load"])
+        bad_since = from_bad_rows(measurement, result["first_bad_load"])
         return Outcome(Status.FAIL, message, observed, expected, occurrence=bad_since)
 
 

@@ -274,7 +274,7 @@ def merge(incident: Incident, into: Incident, *, lookup: Lookup, now: datetime, 
     if into.id == incident.id:
         raise NotAllowed(f"incident #{incident.id} cannot be merged into itself")
     if into.merged_into is not None:
-        last = _follow(into, lambda one: one.merged_into, lookup)[-1]
+        last = _follow(into, lambda item: item.merged_into, lookup)[-1]
         hint = "" if last == incident.id else f"; merge into #{last}"
         raise NotAllowed(f"incident #{into.id} was itself merged into #{into.merged_into}{hint}")
     if into.table != incident.table:
@@ -330,9 +330,9 @@ def name_root(incident: Incident, root: Incident | None, *, lookup: Lookup) -> R
     _allowed(incident, "root")
     if root is None:
         return RootNamed(None)
-    causes = _follow(root, lambda one: one.root, lookup)
+    causes = _follow(root, lambda item: item.root, lookup)
     if incident.id in causes:
-        way = " -> ".join(f"#{one}" for one in (incident.id, *causes[: causes.index(incident.id) + 1]))
+        way = " -> ".join(f"#{item}" for item in (incident.id, *causes[: causes.index(incident.id) + 1]))
         raise NotAllowed(f"incident #{incident.id} would be its own root cause: {way}")
     return RootNamed(root.id)
 
@@ -343,8 +343,8 @@ def _follow(incident: Incident, step: Callable[[Incident], int | None], lookup: 
     following = step(incident)
     while following is not None and following not in seen:
         seen.append(following)
-        found = lookup(following)
-        following = step(found) if found is not None else None
+        result = lookup(following)
+        following = step(result) if result is not None else None
     return tuple(seen)
 
 

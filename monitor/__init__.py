@@ -27,10 +27,10 @@ def _find(room: str) -> Path | None:
 def _guard_rooms() -> None:
     house = Path(__file__).resolve().parent.parent
     for room in ROOMS:
-        found, expected = _find(room), house / room
-        if found is None or found.resolve() != expected:
+        result, expected = _find(room), house / room
+        if result is None or result.resolve() != expected:
             raise ShadowedRoomError(
-                f"package '{room}' was found at {found or 'no place at all'}, expected at {expected}; "
+                f"package '{room}' was found at {result or 'no place at all'}, expected at {expected}; "
                 f"install tablewatch in a separate virtual environment, or remove the other '{room}' from the "
                 "import path"
             )

@@ -229,8 +229,8 @@ def _worded(error: typer.TyperException, group: Any) -> str:
     message = error.format_message().rstrip(".")
     if (unknown := _NO_COMMAND.match(message)) is not None:
         return f"no such command '{unknown['name']}'{_meant(unknown['name'], group)}"
-    before, found, expected = message.partition(": Input should be ")
-    if not found:
+    before, result, expected = message.partition(": Input should be ")
+    if not result:
         return message.replace(": Value error, ", ": ")
     told: Any = error.__cause__
     return f"{before}: '{told.errors()[0]['input']}' is not {expected.partition(',')[0]}"
@@ -243,7 +243,7 @@ def _meant(name: str, group: Any) -> str:
     commands = list(getattr(group, "commands", ()))
     near = nearest(name, commands, most=3)
     if near:
-        return f"; did you mean {' or '.join(repr(one) for one in near)}?"
+        return f"; did you mean {' or '.join(repr(item) for item in near)}?"
     return f"; known: {', '.join(commands)}" if 0 < len(commands) <= _FEW_COMMANDS else ""
 
 

@@ -160,7 +160,7 @@ class Generalise(Recodes):
         from remedies.generalisation.suppression import mix_suppressed
 
         began, criteria, most = perf_counter(), self.criteria(frequencies), rows_of(self.suppress, frequencies.rows)
-        recoding, found = self._chosen(frequencies, self.suppress, progress)
+        recoding, result = self._chosen(frequencies, self.suppress, progress)
         mixed = _mixed(recoding, self.k, criteria)
         for share in (self.suppress / 2, self.suppress / 4, 0.0):
             if mixed is not None and mixed.recoding.rows_suppressed <= most:
@@ -171,10 +171,10 @@ class Generalise(Recodes):
                     f"the reason, would exceed the {most:,} records that may be suppressed; choose higher "
                     "levels, or allow more"
                 )
-            recoding, found = self._chosen(frequencies, share, progress)
+            recoding, result = self._chosen(frequencies, share, progress)
             mixed = _mixed(recoding, self.k, criteria)
         mixed = mixed or mix_suppressed(recoding, self.k, criteria)
-        figures = self._figures(mixed.recoding, found, perf_counter() - began)
+        figures = self._figures(mixed.recoding, result, perf_counter() - began)
         return ChosenLevels(mixed.recoding, {**figures, "mixed": mixed.as_json()})
 
     def _chosen(

@@ -28,11 +28,11 @@ Value: TypeAlias = bool | int | float | date | datetime | str
 Probability: TypeAlias = Annotated[float, Ge(0), Lt(1)]
 
 
-def _epsilon(said: object) -> object:
+def _epsilon(text: object) -> object:
     """Read a decimal of at most nine places; what is none is refused with the reason."""
     from remedies.differential_privacy.epsilon import decimal_of, nano
 
-    return decimal_of(nano(said)) if isinstance(said, str | int | float | Decimal) else said
+    return decimal_of(nano(text)) if isinstance(text, str | int | float | Decimal) else text
 
 
 Epsilon: TypeAlias = Annotated[
@@ -70,7 +70,7 @@ class Randomise(RemedyParameters):
     def _declarations_fit(self) -> Self:
         from remedies.differential_privacy.domain import CategoryDomain
 
-        if sum(one is not None for one in (self.epsilon, self.pk, self.retention)) != 1:
+        if sum(item is not None for item in (self.epsilon, self.pk, self.retention)) != 1:
             raise ValueError("expected exactly one of 'epsilon', 'pk' and 'retention'")
         if self.joint and isinstance(self.retention, Mapping):
             raise ValueError("columns that are drawn together have one 'retention'")
@@ -115,7 +115,7 @@ class Randomise(RemedyParameters):
         from remedies.differential_privacy import randomise
 
         began = perf_counter()
-        found = randomise(
+        result = randomise(
             frame,
             self.domains,
             epsilon=self.epsilon,
@@ -127,11 +127,11 @@ class Randomise(RemedyParameters):
             keep_order=order is RowOrder.INPUT,
         )
         if order is RowOrder.RANDOM:
-            found = replace(found, mechanism=replace(found.mechanism, shuffled=True))
-        bill = self._bill(frame, found, perf_counter() - began)
+            result = replace(result, mechanism=replace(result.mechanism, shuffled=True))
+        bill = self._bill(frame, result, perf_counter() - began)
         if progress is not None:
             progress(1.0)
-        return Treatment(found.frame, bill)
+        return Treatment(result.frame, bill)
 
     def guarantee(self, mechanism: Mechanism, after: pd.DataFrame) -> Guarantee:
         """Look at an output, and say what it was made with, on which epsilon rests. Counting rows alike says nothing.
@@ -155,7 +155,7 @@ class Randomise(RemedyParameters):
         if strange:
             raise Refused(f"the output has a column '{strange[0]}' that the mechanism does not know")
         asked = {"epsilon": self.epsilon, "pk": self.pk, "retention": self.retention}
-        limits: dict[str, Json] = {name: _json(one) for name, one in asked.items() if one is not None}
+        limits: dict[str, Json] = {name: _json(item) for name, item in asked.items() if item is not None}
         return Guarantee("differential_privacy", self.columns, limits, mechanism.as_json(), _question(mechanism))
 
     def _bill(self, before: pd.DataFrame, randomised: Randomised, seconds: float) -> UtilityReport:
@@ -208,9 +208,9 @@ def keep_to_epsilon(mechanism: Mechanism, limit: Loss) -> None:
         raise Refused(f"the table costs epsilon {mechanism.epsilon:f}; the release allows {allowed:f}")
 
 
-def _json(said: Decimal | float | Mapping[str, float]) -> Json:
+def _json(text: Decimal | float | Mapping[str, float]) -> Json:
     """Return what was asked for as plain data; a decimal as the text that says it exactly."""
-    return f"{said:f}" if isinstance(said, Decimal) else said if isinstance(said, float) else {**said}
+    return f"{text:f}" if isinstance(text, Decimal) else text if isinstance(text, float) else {**text}
 
 
 def _question(mechanism: Mechanism) -> str:

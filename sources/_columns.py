@@ -86,8 +86,8 @@ class ArrowColumn:
         """Return the distinct values, and for each row the place of its own."""
         import numpy as np
 
-        found = self.array.dictionary_encode(null_encoding="encode")
-        return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.int64)
+        result = self.array.dictionary_encode(null_encoding="encode")
+        return result.dictionary.to_pylist(), result.indices.to_numpy().astype(np.int64)
 
     def numbers(self) -> npt.NDArray[np.int64]:
         """Return whole numbers as an array."""

@@ -47,7 +47,7 @@ class Dialect:
         entries = None if declared.delimiter is None else (declared.delimiter,)
         tried = entries or (_DELIMITERS if header else _DELIMITERS[:1])
         quote = declared.quote or '"'
-        first_rows = ((each, _first(path, each, quote, declared.skip_lines)) for each in tried)
+        first_rows = ((item, _first(path, item, quote, declared.skip_lines)) for item in tried)
         delimiter, cells = max(first_rows, key=lambda row: len(row[1]))
         columns = _names(cells) if header else tuple(f"column{i}" for i in range(len(cells)))
         return cls(delimiter, header, columns, quote, declared.escape or quote, declared.skip_lines)

@@ -111,7 +111,7 @@ def find_layout(path: Path, text: CsvText, declared: CsvOptions) -> CsvLayout:
     if len(layout.delimiter) > 1:
         return layout
     tried = _DELIMITERS if declared.delimiter is None else (layout.delimiter,)
-    best = max((_Sample.of(path, text, replace(layout, delimiter=each)) for each in tried), key=lambda it: it.rank)
+    best = max((_Sample.of(path, text, replace(layout, delimiter=item)) for item in tried), key=lambda it: it.rank)
     if not best.width:
         raise best.fault or CsvFault("no row", "expected a header line with the column names", layout.skip + 1)
     if best.width == 1:
@@ -173,7 +173,7 @@ def line_of_row(path: Path, text: CsvText, layout: CsvLayout, row: int, check_ti
     if not layout.width:
         return None
     rows = _rows(path, text, layout, check_time)
-    return next((each.line for number, each in enumerate(rows, 1) if number == row), None)
+    return next((item.line for number, item in enumerate(rows, 1) if number == row), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def _refuse_one_column(path: Path, text: CsvText, layout: CsvLayout, declared: b
     Raises:
         CsvFault: so it is.
     """
-    others = [each for each in _DELIMITERS if each != layout.delimiter]
+    others = [item for item in _DELIMITERS if item != layout.delimiter]
     for delimiter in others if declared else (*others, *_RARE_DELIMITERS):
         seen = _Sample.of(path, text, replace(layout, delimiter=delimiter))
         common = delimiter in _DELIMITERS

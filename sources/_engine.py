@@ -115,15 +115,15 @@ class EngineSource(ABC):
         """Return named columns as a frame of at most `max_rows` + 1 rows."""
         import pandas as pd
 
-        found = self.table(table)
+        result = self.table(table)
         for column in columns:
-            if column not in found.columns:
-                hint = did_you_mean(column, found.columns)
+            if column not in result.columns:
+                hint = did_you_mean(column, result.columns)
                 raise QueryFailed(f"source '{self.name}': column '{column}' not found in {table}{hint}")
         if not columns:
-            [counted] = self.fetch(self.compile(found.limit(max_rows + 1).count().name("rows")))
+            [counted] = self.fetch(self.compile(result.limit(max_rows + 1).count().name("rows")))
             return pd.DataFrame(index=range(counted["rows"]))
-        sql = self.compile(found.select(*columns).limit(max_rows + 1))
+        sql = self.compile(result.select(*columns).limit(max_rows + 1))
         with self._talking():
             return self._run_frame(sql)
 

@@ -100,8 +100,8 @@ def file_marks(path: Path | str) -> Iterator[str]:
     resolved = os.path.realpath(path)
     yield _mark("path", resolved)
     with suppress(OSError):
-        found = Path(resolved).stat()
-        yield _mark("inode", found.st_dev, found.st_ino, _generation(resolved))
+        result = Path(resolved).stat()
+        yield _mark("inode", result.st_dev, result.st_ino, _generation(resolved))
 
 
 def _generation(path: str) -> int:
@@ -176,7 +176,7 @@ def _selected(sql: str, scheme: str) -> tuple[set[str], set[str]]:
     names: set[str] = set()
     files: set[str] = set()
     for table in body.find_all(exp.Table):
-        texts = [one.this for one in table.find_all(exp.Literal) if one.is_string]
+        texts = [item.this for item in table.find_all(exp.Literal) if item.is_string]
         files |= {path for text in texts for path in _matching(text)} if scheme == "duckdb" else set()
         if table.name:
             names.add(".".join(part for part in (table.db, table.name) if part))
@@ -205,8 +205,8 @@ def _of_postgresql(spec: SourceSpec, relation: str) -> Iterator[str]:
 
 
 def _scheme(url: str) -> str:
-    found = scheme_of(url).split("+")[0]
-    return _SCHEMES.get(found, found)
+    result = scheme_of(url).split("+")[0]
+    return _SCHEMES.get(result, result)
 
 
 def _address(url: str) -> tuple[object, ...]:

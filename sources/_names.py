@@ -23,7 +23,7 @@ def nearest(text: str, names: Iterable[str], *, most: int) -> list[str]:
     """
     folded = {name.casefold(): name for name in names}
     near = get_close_matches(text.casefold(), folded, n=max(most, 10), cutoff=_LIKENESS)
-    return [folded[one] for one in near if _may_mean(text.casefold(), one)][:most]
+    return [folded[item] for item in near if _may_mean(text.casefold(), item)][:most]
 
 
 def _may_mean(text: str, name: str) -> bool:

@@ -108,7 +108,7 @@ def together_by_name(parts: Sequence[ir.Table]) -> ir.Table:
         )
         for part in parts
     ]
-    return reduce(lambda one, other: one.union(other), whole)
+    return reduce(lambda item, other: item.union(other), whole)
 
 
 def _common(kinds: set[dt.DataType]) -> dt.DataType:

@@ -41,11 +41,11 @@ class DuckdbFile(DuckdbSource):
             time.sleep(_RETRY_S)
 
     def _list(self) -> Iterable[CatalogueEntry]:
-        found = self._run(
+        result = self._run(
             "SELECT table_catalog, table_schema, table_name, table_schema = current_schema() "
             "FROM information_schema.tables WHERE table_catalog = current_database()"
         )
-        return (CatalogueEntry(*row) for row in found.cells)
+        return (CatalogueEntry(*row) for row in result.cells)
 
     def _why(self, path: Path, error: duckdb.Error) -> SourceError:
         if _is_locked(error):

@@ -109,8 +109,8 @@ class Files(DuckdbSource):
         unreadable = isinstance(error, (duckdb.InvalidInputException, duckdb.ConversionException))
         if unreadable and (fault := self._fault_of(str(error))) is not None:
             return fault
-        said = super()._say(error)
-        return QueryFailed(str(said)) if isinstance(said, Unreachable) else said
+        text = super()._say(error)
+        return QueryFailed(str(text)) if isinstance(text, Unreachable) else text
 
     def _fault_of(self, error: str) -> QueryFailed | None:
         """Return what DuckDB says of a row in our words; its own print the row."""
@@ -248,8 +248,8 @@ class Files(DuckdbSource):
         csv, texts = self._spec.csv, {}
         for file in files:
             statement = f"SELECT DateFormat, TimestampFormat, Columns FROM sniff_csv(?, {names})"  # noqa: S608 - our names
-            found = self._connection.execute(statement, [glob.escape(file.read), *settings.values()]).fetchone()
-            date_format, timestamp_format, columns = found or (None, None, ())
+            result = self._connection.execute(statement, [glob.escape(file.read), *settings.values()]).fetchone()
+            date_format, timestamp_format, columns = result or (None, None, ())
             formats = {"DATE": (csv.date_format, date_format), "TIMESTAMP": (csv.timestamp_format, timestamp_format)}
             unsure = {kind for kind, (declared, form) in formats.items() if declared is None and _unsure(form)}
             for column in columns:
@@ -317,8 +317,8 @@ _ANY: Final = CsvLayout(",", '"', '"', 0)
 
 def _last(pattern: re.Pattern[str], text: str) -> str:
     """Return what a pattern finds last: DuckDB prints the row, which may hold anything, above its own settings."""
-    found = pattern.findall(text)
-    return str(found[-1]) if found else ""
+    result = pattern.findall(text)
+    return str(result[-1]) if result else ""
 
 
 def _unsure(form: str | None) -> bool:
@@ -331,19 +331,19 @@ def _quoted(name: str) -> str:
 
 
 def _by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
-    found = _find(spec)
-    if not found:
+    results = _find(spec)
+    if not results:
         current_text = ", ".join((*_CSV, *_PARQUET))
         raise Unreachable(
             f"source '{spec.name}': no file matches '{spec.files}'; expected files ending in {current_text}"
         )
     if spec.table is not None:
-        if len({_kind(path.name) for path in found}) > 1:
+        if len({_kind(path.name) for path in results}) > 1:
             raise Unreachable(f"source '{spec.name}': table '{spec.table}' mixes CSV and Parquet; use only one of them")
-        return {spec.table: found}
+        return {spec.table: results}
     tables: dict[str, Path] = {}
     paths: dict[str, Path] = {}  # DuckDB's names know no case
-    for path in found:
+    for path in results:
         stem = _stem(path.name)
         if (other := paths.setdefault(stem.casefold(), path)) != path:
             text = f"'{other}' and '{path}' would both be table '{stem}'"
@@ -354,10 +354,10 @@ def _by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
 
 def table_files(spec: SourceSpec, relation: str) -> Sequence[Path]:
     """Return the files that a table is read from, without reading them; none where none is found."""
-    found = _find(spec)
+    results = _find(spec)
     if spec.table is not None:
-        return found
-    return [path for path in found if _stem(path.name).casefold() == relation.casefold()]
+        return results
+    return [path for path in results if _stem(path.name).casefold() == relation.casefold()]
 
 
 def _find(spec: SourceSpec) -> Sequence[Path]:

@@ -99,8 +99,8 @@ class _Reworded:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None and not isinstance(error, SourceError) and (said := self._say(error)) is not None:
-            raise said from None
+        if error is not None and not isinstance(error, SourceError) and (text := self._say(error)) is not None:
+            raise text from None
 
 
 def _is_told(error: BaseException) -> bool:

@@ -84,17 +84,17 @@ class Spark(UnlistedSource):
         catalog, schema = (place[-2] if len(place) > 1 else None), (place[-1] if place else None)
         whole = exp.select("*").from_(exp.table_(table, db=schema, catalog=catalog, quoted=True)).limit(0)
         try:
-            found = self._session.sql(whole.sql("spark")).schema
+            result = self._session.sql(whole.sql("spark")).schema
         except AnalysisException as error:
             if error.getCondition() in _NOT_FOUND:
                 raise NoSuchTable(table) from None
             raise
-        types = {field.name: _type(field) for field in found.fields}
+        types = {field.name: _type(field) for field in result.fields}
         return ibis.table(types, name=table, catalog=catalog, database=schema)
 
     def _run(self, sql: str) -> FetchedRows:
-        found = self._table(sql)
-        return FetchedRows(found.column_names, [tuple(row.values()) for row in found.to_pylist()])
+        result = self._table(sql)
+        return FetchedRows(result.column_names, [tuple(row.values()) for row in result.to_pylist()])
 
     def _run_frame(self, sql: str) -> pd.DataFrame:
         frame: pd.DataFrame = self._table(sql).to_pandas()

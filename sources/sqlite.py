@@ -59,11 +59,11 @@ class Sqlite(EngineSource):
             return ibis.sqlite.from_connection(connection)
 
     def _list(self) -> Iterable[CatalogueEntry]:
-        found = self._run(
+        result = self._run(
             "SELECT name FROM pragma_table_list() "
             "WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         )
-        return (CatalogueEntry("", "main", name, bare=True) for (name,) in found.cells)
+        return (CatalogueEntry("", "main", name, bare=True) for (name,) in result.cells)
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
         if self._spec.blind:  # Ibis finds the type of a column without a declared one in its values

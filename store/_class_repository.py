@@ -85,8 +85,8 @@ class ClassCountReader(Repository):
         return {row.size: row.classes for row in rows}
 
     def _known(self, row: Any) -> KnownCounts:
-        found = self._connection.execute(select(_PART).where(_PART.c.state == row.id))
-        parts = {part.name: part.rows for part in found}
+        results = self._connection.execute(select(_PART).where(_PART.c.state == row.id))
+        parts = {part.name: part.rows for part in results}
         return KnownCounts(row.id, row.version, row.digest, row.token, row.rows, parts)
 
 
@@ -117,8 +117,8 @@ class ClassCountWriter(ClassCountReader):
     def shards_in(self, draft: Draft, part: bytes, numbers: Sequence[int]) -> list[Shard]:
         """Return some shards of a part as they hold, by number; none that is not there."""
         asked = any_of(self._connection, numbers, "shard_number")
-        found = self._shards(draft.state).where(_COUNT.c.part == part, _COUNT.c.shard.in_(asked))
-        rows = self._connection.execute(found.order_by(_COUNT.c.shard))
+        result = self._shards(draft.state).where(_COUNT.c.part == part, _COUNT.c.shard.in_(asked))
+        rows = self._connection.execute(result.order_by(_COUNT.c.shard))
         return [
             Shard(
                 part,
@@ -131,9 +131,9 @@ class ClassCountWriter(ClassCountReader):
 
     def runs_of(self, draft: Draft) -> list[SignaturePairs]:
         """Return what drafts that hold have added in runs of their own."""
-        found = self._shards(draft.state).where(_COUNT.c.part == WHOLE_TABLE, _COUNT.c.shard < 0)
+        result = self._shards(draft.state).where(_COUNT.c.part == WHOLE_TABLE, _COUNT.c.shard < 0)
         return [
-            SignaturePairs.unpacked(row.pending) for row in self._connection.execute(found) if draft.holds(row.draft)
+            SignaturePairs.unpacked(row.pending) for row in self._connection.execute(result) if draft.holds(row.draft)
         ]
 
     @staticmethod

@@ -31,12 +31,12 @@ def make_folder(folder: Path) -> None:
 def is_at(path: Path, known: os.stat_result) -> bool:
     """Check whether a file that was seen before is still in its place; also where that cannot be seen."""
     try:
-        found = path.stat()
+        result = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True
-    return (found.st_dev, found.st_ino) == (known.st_dev, known.st_ino)
+    return (result.st_dev, result.st_ino) == (known.st_dev, known.st_ino)
 
 
 def make_draft(file: Path) -> Path:

@@ -134,7 +134,7 @@ class IncidentWriter(IncidentReader):
         rows = [row for row, _ in pairs if row is not None]
         self._refuse_open_fingerprints([row.fingerprint for row in rows if row.is_open])
         insert_past(self._connection, rows)
-        self._add_folded([one for row, one in pairs if row is None], announce=False)
+        self._add_folded([item for row, item in pairs if row is None], announce=False)
         return range(first, first + len(histories))
 
     def _add_folded(self, numbered: Sequence[tuple[int, History]], *, announce: bool) -> list[Incident]:

@@ -41,12 +41,12 @@ def load_one(connection: Connection, incident_id: int) -> Incident:
     Raises:
         NotRecorded: there is none of that number.
     """
-    found = load(connection, [incident_id])
-    if incident_id not in found:
+    result = load(connection, [incident_id])
+    if incident_id not in result:
         raise NotRecorded(
             f"incident #{incident_id} is not in the store; 'tablewatch incident list' shows those that are"
         )
-    return found[incident_id]
+    return result[incident_id]
 
 
 def latest(connection: Connection, fingerprints: Iterable[str]) -> dict[str, Incident]:
@@ -70,8 +70,8 @@ def matching(connection: Connection, incident_filter: IncidentFilter) -> list[In
         select(_I.id).where(*conditions(connection, incident_filter)).order_by(_I.detected_at.desc(), _I.id.desc())
     )
     ids = connection.scalars(statement.limit(incident_filter.limit)).all()
-    found = load(connection, ids)
-    return [found[incident_id] for incident_id in ids]
+    result = load(connection, ids)
+    return [result[incident_id] for incident_id in ids]
 
 
 def events(connection: Connection, incident_id: int) -> list[Event]:

@@ -182,14 +182,14 @@ def _sum(texts: Mapping[str, Any]) -> str:
 
 
 def _read(text: str) -> Anchor:
-    said = json.loads(text)
-    if said.pop("sum") != _sum(said) or said["form"] != _FORM:
+    wording = json.loads(text)
+    if wording.pop("sum") != _sum(wording) or wording["form"] != _FORM:
         raise ValueError
-    head = Head(int(said["number"]), bytes.fromhex(said["hash"]))
-    return Anchor(head, [(_budget(one), int(one["spent"])) for one in said["budgets"]])
+    head = Head(int(wording["number"]), bytes.fromhex(wording["hash"]))
+    return Anchor(head, [(_budget(item), int(item["spent"])) for item in wording["budgets"]])
 
 
-def _budget(one: Mapping[str, Any]) -> LedgerBudget:
-    delta = None if one["delta"] is None else Fraction(one["delta"])
-    words = Accounting(one["accounting"]), Adjacency(one["adjacency"])
-    return LedgerBudget(one["data_set"], one["unit"], *words, one["total"], delta)
+def _budget(item: Mapping[str, Any]) -> LedgerBudget:
+    delta = None if item["delta"] is None else Fraction(item["delta"])
+    words = Accounting(item["accounting"]), Adjacency(item["adjacency"])
+    return LedgerBudget(item["data_set"], item["unit"], *words, item["total"], delta)

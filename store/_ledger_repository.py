@@ -55,8 +55,8 @@ class LedgerReader(Repository):
         """Return the hash of an entry, that of the beginning for 0, None if there is no such entry."""
         if number == START.number:
             return START.hash
-        found: bytes | None = self._connection.scalar(select(_ENTRY.c.hash).where(_ENTRY.c.number == number))
-        return found
+        result: bytes | None = self._connection.scalar(select(_ENTRY.c.hash).where(_ENTRY.c.number == number))
+        return result
 
     def entries(self, after: int, limit: int) -> Sequence[ChainedEntry]:
         """Return entries in order."""

@@ -70,8 +70,8 @@ def measured_checks() -> Subquery:
 
 def newest(subquery: Subquery, *conditions: Any) -> ScalarSelect[Any]:
     """Return the id of the newest measurement of each wanted check that meets the conditions."""
-    found = select(_M.id).where(_M.check_id == subquery.c.check_id, *conditions)
-    return found.order_by(*_NEWEST_FIRST).limit(1).correlate(subquery).scalar_subquery()
+    result = select(_M.id).where(_M.check_id == subquery.c.check_id, *conditions)
+    return result.order_by(*_NEWEST_FIRST).limit(1).correlate(subquery).scalar_subquery()
 
 
 def accepted(subquery: Subquery) -> Select[Any]:

@@ -80,7 +80,7 @@ class OutboxReader(Repository):
         batch = any_of(self._connection, incident_ids, "incident_number")
         newest = select(func.max(_TRANSITION.c.id)).where(_TRANSITION.c.incident_id.in_(batch))
         wanted = _transitions().where(_TRANSITION.c.id.in_(newest.group_by(_TRANSITION.c.incident_id)))
-        return {one.incident_id: one for one in self._ordered(wanted)}
+        return {item.incident_id: item for item in self._ordered(wanted)}
 
     def open_incidents(self) -> list[Lasting]:
         """Return what says who is to hear of each incident that lasts, by number; much less than all of it."""

@@ -97,13 +97,13 @@ class ReleaseReader(Repository):
     def of_subject(self, subject: str) -> Sequence[KnownRelease]:
         """Return the releases that are remembered under a subject, the oldest first."""
         whole = select(_RELEASE).where(_RELEASE.c.subject == subject, _RELEASE.c.is_whole == literal_column("1"))
-        found = self._connection.execute(whole.order_by(_RELEASE.c.released_at, _RELEASE.c.id)).all()
-        return [KnownRelease(row.name, row.released_at, self._pairs(row)) for row in found]
+        results = self._connection.execute(whole.order_by(_RELEASE.c.released_at, _RELEASE.c.id)).all()
+        return [KnownRelease(row.name, row.released_at, self._pairs(row)) for row in results]
 
     def _pairs(self, release: Any) -> PersonPairs:
         rows = select(_ROW.c.person, _ROW.c.class_signature).where(_ROW.c.release == release.id)
-        found = self._connection.execute(rows).all()
-        people, classes = (b"".join(column) for column in (zip(*found, strict=True) if found else ((), ())))
+        result = self._connection.execute(rows).all()
+        people, classes = (b"".join(column) for column in (zip(*result, strict=True) if result else ((), ())))
         values = None
         if release.values_kept is not None:
             kept = select(*(_VALUE.c[name] for name in _TRIPLE)).where(_VALUE.c.release == release.id)
@@ -134,7 +134,7 @@ class ReleaseWriter(ReleaseReader):
 
     def add_rows(self, release: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Write rows of a release: person and class. The same ones again change nothing."""
-        made = [{"release": release, "person": person, "class_signature": one} for person, one in rows]
+        made = [{"release": release, "person": person, "class_signature": item} for person, item in rows]
         self._connection.execute(self._upsert(_ROW).on_conflict_do_nothing(), made)
 
     def add_values(self, release: int, rows: Sequence[bytes]) -> None:
@@ -150,9 +150,9 @@ class ReleaseWriter(ReleaseReader):
     def forget_all_but(self, subject: str, names: Sequence[str]) -> None:
         """Forget what is remembered under a subject, half written or whole, under other names than these."""
         known = self._connection.execute(select(_RELEASE.c.id, _RELEASE.c.name).where(_RELEASE.c.subject == subject))
-        for found in known.all():
-            if found.name not in names:
-                self._forget(found.id)
+        for result in known.all():
+            if result.name not in names:
+                self._forget(result.id)
 
     def _forget(self, release: int) -> None:
         self._connection.execute(delete(_ROW).where(_ROW.c.release == release))

@@ -65,9 +65,9 @@ def restore(
     if file.resolve() == store or (store.exists() and file.samefile(store)):
         raise StoreError(f"{file} is the store itself; give a file written by 'tablewatch backup'")
     with daemon_lock(url), draft_beside(store) as draft:  # the lock makes the folder, too
-        found = _prepare(file, draft, project=project, patience=patience)
+        result = _prepare(file, draft, project=project, patience=patience)
         path = _put_in_place(store, draft, now=now, patience=patience)
-    return Restored(found, path)
+    return Restored(result, path)
 
 
 def _prepare(file: Path, draft: Path, *, project: str | None, patience: timedelta) -> Backup:
@@ -75,12 +75,12 @@ def _prepare(file: Path, draft: Path, *, project: str | None, patience: timedelt
     with in_our_words(str(file)):
         in_use = any(log.exists() for log in logs_of(file))
         copied = copy_state(file, draft, mode="rw" if in_use else "ro&immutable=1")  # leaves nothing beside the copy
-    found = verify(draft, name=str(file), copied=copied)
-    if project is not None and found.project not in {None, project}:
+    result = verify(draft, name=str(file), copied=copied)
+    if project is not None and result.project not in {None, project}:
         raise StoreForeign(
-            f"{file} is a copy of the store of project '{found.project}', and this configuration is project '{project}'"
+            f"{file} is a copy of the store of project '{result.project}'; this configuration is project '{project}'"
         )
-    if found.revision != _schema.HEAD:
+    if result.revision != _schema.HEAD:
         migrate(
             Address(URL.create("sqlite", database=str(draft)), str(file), draft), to=_schema.HEAD, patience=patience
         )
@@ -88,7 +88,7 @@ def _prepare(file: Path, draft: Path, *, project: str | None, patience: timedelt
             connection.execute("PRAGMA journal_mode = DELETE")
         verify(draft, name=str(file))
     put_on_disk(draft)
-    return replace(found, file=file)
+    return replace(result, file=file)
 
 
 def _put_in_place(store: Path, draft: Path, *, now: datetime, patience: timedelta) -> Path | None:

@@ -64,10 +64,10 @@ def revision_of(connection: Connection, name: str) -> str | None:
     if REVISION_TABLE not in present:
         refuse_foreign(present if connection.dialect.name == "sqlite" else present & OUR_TABLES, name)
         return None
-    found = connection.scalar(text(f"SELECT version_num FROM {REVISION_TABLE}"))  # noqa: S608 - our own constant
-    if found is None:
+    result = connection.scalar(text(f"SELECT version_num FROM {REVISION_TABLE}"))  # noqa: S608 - our own constant
+    if result is None:
         return None
-    revision = str(found)
+    revision = str(result)
     refuse_newer(revision, name)
     return revision
 

@@ -104,8 +104,8 @@ def strangers_among(sensitive: str, is_strange: Callable[[ir.Column], ir.Boolean
     """Answer how many values of a column a distance does not know: `strangers`."""
 
     def answer(tables: ClassTables) -> ir.Table:
-        found = values(tables, sensitive)
-        return found.aggregate(strangers=found.count(where=is_strange(found[VALUE])))
+        result = values(tables, sensitive)
+        return result.aggregate(strangers=result.count(where=is_strange(result[VALUE])))
 
     return answer
 

@@ -128,8 +128,8 @@ def _histogram(table: ir.Table, candidates: str, only: ir.BooleanColumn, weight:
     groups = table.group_by(candidates=table[candidates].cast("int64"))
     if weight is None:
         return groups.aggregate(found=table.count(), both_ways=table.count(where=only))
-    found, both = table[weight].sum(), only.ifelse(table[weight], 0).sum()
-    return groups.aggregate(found=found.cast("int64"), both_ways=both.cast("int64"))
+    result, both = table[weight].sum(), only.ifelse(table[weight], 0).sum()
+    return groups.aggregate(found=result.cast("int64"), both_ways=both.cast("int64"))
 
 
 def _matches(known: Known, own: ir.Table, other: ir.Table) -> ir.Table:

@@ -85,7 +85,7 @@ def _stretches(pairs: ir.Table, keys: tuple[str, ...]) -> ir.Table:
     """
     along = {"group_by": list(keys), "order_by": pairs["place"]}
     up_to = pairs[COPIES].sum().over(**along, rows=(None, 0)).cast("int64")
-    found = pairs.select(
+    result = pairs.select(
         *keys,
         "rows",
         "top",
@@ -96,11 +96,11 @@ def _stretches(pairs: ir.Table, keys: tuple[str, ...]) -> ir.Table:
         after=pairs["before"].lead().over(**along).coalesce(pairs["heap"]),
         scaled=up_to * pairs["rows"],
     )
-    rest = found["scaled"] % found[SIZE]
+    rest = result["scaled"] % result[SIZE]
     # a quotient of whole numbers is exact only as a float that is near one: at most the number of rows
-    level = ((found["scaled"] - rest) / found[SIZE]).round().cast("int64")
+    level = ((result["scaled"] - rest) / result[SIZE]).round().cast("int64")
     # no `drop`: Ibis would write the whole twice instead of naming it in WITH
-    return found.select(*(name for name in found.columns if name != "scaled"), rest=rest, level=level)
+    return result.select(*(name for name in result.columns if name != "scaled"), rest=rest, level=level)
 
 
 def _turns(stretches: ir.Table, values: ir.Table) -> ir.Table:

@@ -58,7 +58,7 @@ class SignaturePairs:
     @classmethod
     def added(cls, *several: SignaturePairs) -> SignaturePairs:
         """Add the counts of several up."""
-        some = [one for one in several if one.counts]
+        some = [item for item in several if item.counts]
         if len(some) < 2:
             return some[0] if some else cls()
         every = cls.joined(some)  # not ascending yet
@@ -112,17 +112,17 @@ class SignaturePairs:
         """Return the count of each signature that is wanted, in that order; 0 for one that is not here."""
         import numpy as np
 
-        found = np.zeros(len(signature_pairs), dtype=np.int64)
+        result = np.zeros(len(signature_pairs), dtype=np.int64)
         if not (len(self) and len(signature_pairs)):
-            return found
+            return result
         (first, second), (asked, besides) = self.halves(), signature_pairs.halves()
         if (first[1:] == first[:-1]).any():  # one in 10^7 tables of two million classes
             mine = dict(self.items())
             return np.array([mine.get(signature, 0) for signature, _ in signature_pairs.items()], dtype=np.int64)
         place = np.minimum(np.searchsorted(first, asked), len(first) - 1)
         alike = (first[place] == asked) & (second[place] == besides)
-        found[alike] = self.numbers()[place[alike]]
-        return found
+        result[alike] = self.numbers()[place[alike]]
+        return result
 
     def __len__(self) -> int:
         """Count the signatures."""

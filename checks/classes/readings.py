@@ -33,8 +33,8 @@ def values_of(quasi_identifier: str) -> Callable[[ClassTables], ir.Table]:
     """Answer which values a column of text has, at most one more than `MOST_VALUES`: `value`."""
 
     def answer(tables: ClassTables) -> ir.Table:
-        found = tables.classes.select(value=tables.classes[tables.key(quasi_identifier)])
-        return found.filter(found["value"].notnull()).distinct().limit(MOST_VALUES + 1)
+        result = tables.classes.select(value=tables.classes[tables.key(quasi_identifier)])
+        return result.filter(result["value"].notnull()).distinct().limit(MOST_VALUES + 1)
 
     return answer
 
@@ -66,8 +66,8 @@ def sizes_as_wildcards(patterns: Sequence[int]) -> Callable[[ClassTables], ir.Ta
     """
 
     def answer(tables: ClassTables) -> ir.Table:
-        found = reduce(ir.Table.union, (_candidates(tables, patterns, pattern) for pattern in patterns))
-        return found.group_by("size").aggregate(classes=found.count())
+        result = reduce(ir.Table.union, (_candidates(tables, patterns, pattern) for pattern in patterns))
+        return result.group_by("size").aggregate(classes=result.count())
 
     return answer
 

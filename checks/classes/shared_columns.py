@@ -124,8 +124,8 @@ def shared_column(
 
 
 def _kind(column: ir.Column) -> str:
-    found = next((word for kind, word in _kinds().items() if isinstance(column.type(), kind)), None)
-    return found or say_type(column.type())
+    result = next((word for kind, word in _kinds().items() if isinstance(column.type(), kind)), None)
+    return result or say_type(column.type())
 
 
 def _exact(context: Context, column: ir.Column) -> Side:

@@ -136,7 +136,7 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple | set | frozenset):
-        yield from (one for one in value if isinstance(one, str))
+        yield from (item for item in value if isinstance(item, str))
 
 
 def _condition_columns(condition: object) -> Iterator[str]:

@@ -46,7 +46,7 @@ def raised_classes(exception_info: Mapping[str, Any]) -> tuple[str, ...]:
 
 def lineage(kind: type[BaseException]) -> tuple[str, ...]:
     """Return the name of a class and those of the more telling ones it comes from."""
-    every = tuple(one.__name__ for one in kind.__mro__ if one not in {Exception, BaseException, object})
+    every = tuple(item.__name__ for item in kind.__mro__ if item not in {Exception, BaseException, object})
     return every or (kind.__name__,)
 
 
@@ -54,6 +54,6 @@ def _classes_in(traceback: str) -> Iterator[type[BaseException]]:
     """Find the lines of a traceback that begin with the name of an exception class that really exists."""
     for match in _EXCEPTION_LINE.finditer(traceback):
         module, _, name = match[1].rpartition(".")
-        found = getattr(sys.modules.get(module) if module else builtins, name, None)
-        if isinstance(found, type) and issubclass(found, BaseException):
-            yield found
+        result = getattr(sys.modules.get(module) if module else builtins, name, None)
+        if isinstance(result, type) and issubclass(result, BaseException):
+            yield result

@@ -57,13 +57,13 @@ def measure(
 
     context = Context(table, dialect, at)
     asking = _Asking(context, lambda expression: run(str(ibis.to_sql(expression, dialect=dialect))))
-    found = asking.measured(check.wants(context), Measurement(now))
+    result = asking.measured(check.wants(context), Measurement(now))
     while check.looks_again:
-        wanted = check.look_again(context, found)
+        wanted = check.look_again(context, result)
         if isinstance(wanted, Measurement):
             return wanted
-        found = asking.measured(wanted, found)
-    return found
+        result = asking.measured(wanted, result)
+    return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,10 +43,10 @@ def moment(as_of: str | None) -> datetime:
     """
     if as_of is None:
         return datetime.now(UTC)
-    found = datetime.fromisoformat(as_of)
-    if found.tzinfo is None:
+    result = datetime.fromisoformat(as_of)
+    if result.tzinfo is None:
         raise ValueError("'as_of' is an ISO time with an offset")
-    return found.astimezone(UTC)
+    return result.astimezone(UTC)
 
 
 def _check(arguments: Mapping[str, Any]) -> Check:

@@ -46,9 +46,9 @@ def make(gx: Any, name: str, kwargs: Mapping[str, Any]) -> Any:
 def _find(gx: Any, name: str) -> Any:
     module_name, colon, class_name = name.partition(":")
     if not colon:
-        entries = {one.expectation_type: one for one in _built_in(gx)}
-        if found := entries.get(snake_case(name)):
-            return found
+        entries = {item.expectation_type: item for item in _built_in(gx)}
+        if result := entries.get(snake_case(name)):
+            return result
         names = [entry.__name__ for entry in entries.values()] if name[:1].isupper() else entries
         raise Misconfigured(f"expectation '{name}' not found{did_you_mean(name, names)}")
     try:
@@ -64,7 +64,7 @@ def _find(gx: Any, name: str) -> Any:
 
 def _built_in(gx: Any) -> Sequence[Any]:
     ours = vars(sys.modules[OURS]).values() if OURS in sys.modules else ()
-    return [one for one in (*vars(gx.expectations).values(), *ours) if _is_expectation(gx, one)]
+    return [item for item in (*vars(gx.expectations).values(), *ours) if _is_expectation(gx, item)]
 
 
 def _is_expectation(gx: Any, value: Any) -> bool:

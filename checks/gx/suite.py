@@ -96,11 +96,11 @@ def _written(check: Check, twins: Sequence[Twin]) -> Iterator[dict[str, Any]]:
     typed = spoken(check)
     for kind, kwargs in twins:
         mark = {"check": typed, "of": len(twins), "arguments": _digest(kind, kwargs)}
-        one = {"type": kind, "kwargs": kwargs, "meta": {_MARK: mark}}
-        one["severity"] = _TO_GX.get(check.severity, "critical")
+        item = {"type": kind, "kwargs": kwargs, "meta": {_MARK: mark}}
+        item["severity"] = _TO_GX.get(check.severity, "critical")
         if typed.get("why"):
-            one["notes"] = typed["why"]
-        yield one
+            item["notes"] = typed["why"]
+        yield item
 
 
 def spoken(check: Check) -> dict[str, Any]:
@@ -118,9 +118,9 @@ def _digest(kind: str, kwargs: Mapping[str, Any]) -> str:
 def _plain(value: Any) -> Any:
     """Return a value in one spelling: Great Expectations writes 0 as 0.0."""
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -164,9 +164,9 @@ def _check_size(value: Any) -> None:
     """
     level, number = [value], 0
     for _ in range(_MOST_LEVELS):
-        inner = [one for outer in level for one in (outer.values() if isinstance(outer, Mapping) else outer)]
+        inner = [item for outer in level for item in (outer.values() if isinstance(outer, Mapping) else outer)]
         number += len(inner)
-        level = [one for one in inner if isinstance(one, Mapping | list)]
+        level = [item for item in inner if isinstance(item, Mapping | list)]
         if number > _MOST_VALUES:
             raise NotASuiteError(f"expected at most {_MOST_VALUES:,} values in all expectations; split the suite")
     if level:
@@ -186,9 +186,9 @@ def _well_formed(expectations: Sequence[Mapping[str, Any]], imported: Imported) 
             yield expectation if isinstance(meta, Mapping) else {**expectation, "meta": None}
 
 
-def _is_own(mark: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
+def _is_own(mark: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
     """Check whether an expectation was written here and has the arguments with which it was written."""
-    if mark.get("arguments") != _digest(str(one.get("type")), one.get("kwargs") or {}):
+    if mark.get("arguments") != _digest(str(item.get("type")), item.get("kwargs") or {}):
         return False
     check = mark.get("check")
     return isinstance(check, Mapping) and isinstance(check.get("type"), str) and isinstance(mark.get("of"), int)
@@ -213,9 +213,9 @@ def _split(expectations: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, An
     return own, others
 
 
-def _translate(imported: Imported, one: Mapping[str, Any], table: str) -> None:
-    kind = str(one.get("type") or one.get("expectation_type"))
-    given = one.get("kwargs") or {}
+def _translate(imported: Imported, item: Mapping[str, Any], table: str) -> None:
+    kind = str(item.get("type") or item.get("expectation_type"))
+    given = item.get("kwargs") or {}
     kwargs = {name: value for name, value in given.items() if value is not None and name not in _RUN_OPTIONS}
     if kwargs.get("mostly") == 1:
         del kwargs["mostly"]
@@ -224,17 +224,17 @@ def _translate(imported: Imported, one: Mapping[str, Any], table: str) -> None:
     except (TypeError, ValueError, ArithmeticError):  # arguments of another kind than the expectation takes
         native = None
     check = {"type": "expectation", "expectation": kind, "kwargs": kwargs} if native is None else dict(native.check)
-    if _keep(imported, {**check, **_attributes(one)}, name=kind) and native is not None and native.remark:
+    if _keep(imported, {**check, **_attributes(item)}, name=kind) and native is not None and native.remark:
         imported.remarks.append(Note(kind, native.remark))
 
 
-def _attributes(one: Mapping[str, Any]) -> dict[str, Any]:
+def _attributes(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return severity and reason, if the expectation says more than its defaults."""
-    notes = one.get("notes") or (one.get("meta") or {}).get("notes")
+    notes = item.get("notes") or (item.get("meta") or {}).get("notes")
     if isinstance(notes, Mapping):
         notes = notes.get("content")
     why = " ".join(map(str, notes)) if isinstance(notes, list) else notes
-    severity = _FROM_GX.get(str(one.get("severity")))
+    severity = _FROM_GX.get(str(item.get("severity")))
     return {**({"severity": severity} if severity else {}), **({"why": why} if isinstance(why, str) and why else {})}
 
 

@@ -48,19 +48,19 @@ def maximise(profile: Profile, *, outer: Parameter, inner: Parameter) -> Maximum
 
     def best(value: float) -> tuple[float, float, bool]:
         likelihood = profile(value)
-        found = minimize_scalar(
+        result = minimize_scalar(
             lambda other: -likelihood(other),
             bounds=(inner.low, inner.high),
             method="bounded",
             options={"xatol": _EXACT},
         )
-        return float(found.x), -float(found.fun), bool(found.success)
+        return float(result.x), -float(result.fun), bool(result.success)
 
     grid = np.linspace(outer.low, outer.high, _STEPS)
     peak = int(np.argmax([best(value)[1] for value in grid]))
     around = (float(grid[max(peak - 1, 0)]), float(grid[min(peak + 1, _STEPS - 1)]))
-    found = minimize_scalar(lambda value: -best(value)[1], bounds=around, method="bounded", options={"xatol": _EXACT})
-    at = float(found.x)
+    result = minimize_scalar(lambda value: -best(value)[1], bounds=around, method="bounded", options={"xatol": _EXACT})
+    at = float(result.x)
     other, largest, converged = best(at)
     bounds = (
         (outer.at_low, best(outer.low)[1]),
@@ -69,7 +69,7 @@ def maximise(profile: Profile, *, outer: Parameter, inner: Parameter) -> Maximum
         (inner.at_high, profile(at)(inner.high)),
     )
     problem = next((words for words, value in bounds if value >= largest - _FLAT), None)
-    if not (converged and found.success and np.isfinite(largest)):
+    if not (converged and result.success and np.isfinite(largest)):
         problem = "the search for the parameters did not converge"
     return Maximum(at, other, problem)
 

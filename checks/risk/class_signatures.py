@@ -83,9 +83,9 @@ class _Digests(dict[Any, bytes]):
         return np.frombuffer(b"".join(results), dtype="<u8").astype(np.uint64, copy=False).reshape(-1, 2)
 
     def __missing__(self, value: object) -> bytes:
-        found = self._digest(value)
-        self[value] = found
-        return found
+        result = self._digest(value)
+        self[value] = result
+        return result
 
     def _digest(self, value: object) -> bytes:
         hashing = self._begun.copy()

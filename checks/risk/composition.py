@@ -162,13 +162,13 @@ def few_values_signed(releases: Sequence[SignedClasses], attribute: bytes, least
     having = [(release, sets) for release in releases if (sets := _value_sets(release, attribute))]
     if len(having) < 2 or having[-1][0] is not releases[-1]:
         return 0
-    people = _codes_of_signatures(*(one.people for one, _ in having))
+    people = _codes_of_signatures(*(item.people for item, _ in having))
     tables = []
-    for (one, sets), persons in zip(having, people, strict=True):
-        (codes,) = _codes_of_signatures(one.classes)
+    for (item, sets), persons in zip(having, people, strict=True):
+        (codes,) = _codes_of_signatures(item.classes)
         first = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
         first[codes] = np.arange(len(codes))
-        of_class = [sets.get(one.classes[at * _SIGNATURE : (at + 1) * _SIGNATURE], frozenset()) for at in first]
+        of_class = [sets.get(item.classes[at * _SIGNATURE : (at + 1) * _SIGNATURE], frozenset()) for at in first]
         tables.append((_distinct(persons, codes), of_class))
     return _few_values(tables, least)
 
@@ -225,10 +225,10 @@ def _has_few(releases: Sequence[Sequence[frozenset[bytes]]], least: float) -> bo
     for values in last:
         left = values
         for sets in earlier:
-            left = max((left & one for one in sets), key=len)
+            left = max((left & item for item in sets), key=len)
         if len(left) < least:
             return True
-    return any(max(len(one & values) for values in last) < least for sets in earlier for one in sets)
+    return any(max(len(item & values) for values in last) < least for sets in earlier for item in sets)
 
 
 def joined_classes_signed(
@@ -311,7 +311,7 @@ def _labelled(classes: Classes) -> tuple[Sequence[Any] | None, npt.NDArray[np.in
 def _codes_of(people: Sequence[list[Any]]) -> list[npt.NDArray[np.int64]]:
     """Number the persons of two releases, each alike in both."""
     numbers: dict[Any, int] = {}
-    return [np.array([numbers.setdefault(person, len(numbers)) for person in one], dtype=np.int64) for one in people]
+    return [np.array([numbers.setdefault(person, len(numbers)) for person in item], dtype=np.int64) for item in people]
 
 
 def _codes_of_signatures(*signatures: bytes) -> list[npt.NDArray[np.int64]]:

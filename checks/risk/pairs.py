@@ -36,13 +36,13 @@ class ClassPairs:
         width = int(values.max()) + 1 if len(values) else 1
         numbers = classes * width + values
         if records is None:
-            found, copies = np.unique(numbers, return_counts=True)
+            results, copies = np.unique(numbers, return_counts=True)
         else:
-            found, place = np.unique(numbers, return_inverse=True)
-            copies = np.zeros(len(found), dtype=np.int64)
+            results, place = np.unique(numbers, return_inverse=True)
+            copies = np.zeros(len(results), dtype=np.int64)
             np.add.at(copies, place, records)
-        starts = np.flatnonzero(np.diff(found // width, prepend=-1))
-        return cls(starts.astype(np.int64), found % width, copies.astype(np.int64))
+        starts = np.flatnonzero(np.diff(results // width, prepend=-1))
+        return cls(starts.astype(np.int64), results % width, copies.astype(np.int64))
 
     @property
     def sizes(self) -> Whole:

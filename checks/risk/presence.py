@@ -141,9 +141,9 @@ def _class_counts(
 
     keys = {}
     for at, (name, theirs) in enumerate(paired(shared, table, population).items()):
-        found = codes(column_of(table, name), column_of(population, theirs))
-        keys[f"known{at}"] = found.known
-        keys[f"c{at}"] = np.where(found.known, found.numbers, 0)
+        result = codes(column_of(table, name), column_of(population, theirs))
+        keys[f"known{at}"] = result.known
+        keys[f"c{at}"] = np.where(result.known, result.numbers, 0)
     own = np.arange(len(table) + len(population)) < len(table)
     counts = pd.DataFrame(keys).assign(rows=own, population=~own)
     counts = counts.groupby(list(keys), sort=False)[["rows", "population"]].sum()

@@ -206,10 +206,12 @@ def _matches(own: pd.DataFrame, other: pd.DataFrame, reaches: Mapping[str, float
     low, high = (np.floor((own[first] + side * reaches[first]) / width) for side in (-1, 1))
     apart = low != high
     spread = pd.concat([own.assign(bucket=low), own[apart].assign(bucket=high[apart])], ignore_index=True)
-    found = spread.merge(other.assign(bucket=np.floor(other[first] / width)), on=[*exact, _BUCKET], suffixes=("", "_"))
-    fits = np.ones(len(found), dtype=bool)
+    results = spread.merge(
+        other.assign(bucket=np.floor(other[first] / width)), on=[*exact, _BUCKET], suffixes=("", "_")
+    )
+    fits = np.ones(len(results), dtype=bool)
     for name, reach in reaches.items():
-        values, others = found[name].to_numpy(), found[f"{name}_"].to_numpy()
+        values, others = results[name].to_numpy(), results[f"{name}_"].to_numpy()
         fits &= (values - reach <= others) & (others <= values + reach)
-    frame: pd.DataFrame = found[fits]
+    frame: pd.DataFrame = results[fits]
     return frame

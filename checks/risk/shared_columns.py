@@ -72,7 +72,7 @@ def column_of(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     from checks._names import did_you_mean
 
     if name not in frame.columns:
-        raise KeyError(f"column '{name}' not found{did_you_mean(name, [str(one) for one in frame.columns])}")
+        raise KeyError(f"column '{name}' not found{did_you_mean(name, [str(item) for item in frame.columns])}")
     return frame[name]
 
 
@@ -88,8 +88,8 @@ def codes(own: pd.Series[Any], other: pd.Series[Any]) -> Values:
         return microseconds(own, other)
     alike = own.dtype == other.dtype or all(column.dtype.kind in "iuf" for column in (own, other))
     both = pd.concat([own, other] if alike else [own.astype(object), other.astype(object)], ignore_index=True)
-    found, _ = pd.factorize(both if alike else both.where(both.notna(), None))
-    return Values(found.astype(np.int64), found >= 0)
+    result, _ = pd.factorize(both if alike else both.where(both.notna(), None))
+    return Values(result.astype(np.int64), result >= 0)
 
 
 def near(own: pd.Series[Any], other: pd.Series[Any], tolerance: float | timedelta) -> tuple[Values, float]:
@@ -147,7 +147,7 @@ def _moments(column: pd.Series[Any]) -> tuple[pd.Series[Any], bool | None]:
     if kinds == {"text"}:
         offsets = filled.astype(str).str.contains(_OFFSET)
     else:
-        offsets = filled.map(lambda one: getattr(one, "tzinfo", None) is not None)
+        offsets = filled.map(lambda item: getattr(item, "tzinfo", None) is not None)
     read = pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce") if kinds <= {"text", "time"} else None
     strange = len(filled) if read is None else int(filled.shape[0] - read.count())
     if read is None or strange:
@@ -161,7 +161,7 @@ def _kinds(*columns: pd.Series[Any]) -> set[str]:
     """Return the kind of the columns' values, as a set of at most one."""
     import pandas as pd
 
-    found = set()
+    results = set()
     for column in columns:
         filled = column.dropna()
         seen = _DTYPES.get(filled.dtype.kind) or pd.api.types.infer_dtype(filled.astype(object), skipna=True)
@@ -170,8 +170,8 @@ def _kinds(*columns: pd.Series[Any]) -> set[str]:
             raise ValueError(
                 f"column '{column.name}' holds {seen} values; expected numbers, texts, truth values or times"
             )
-        found.add(_KINDS[seen])
-    found.discard("")
-    if len(found) > 1:
-        raise ValueError(f"column '{columns[0].name}' is of two kinds, {' and '.join(sorted(found))}; expected one")
-    return found
+        results.add(_KINDS[seen])
+    results.discard("")
+    if len(results) > 1:
+        raise ValueError(f"column '{columns[0].name}' is of two kinds, {' and '.join(sorted(results))}; expected one")
+    return results

@@ -104,7 +104,7 @@ class Signer:
     def _under_stream(self, nonce: bytes, text: bytes) -> bytes:
         blocks = (_LENGTH.pack(number) for number in range(len(text) // _BLOCK + 1))
         stream = b"".join(blake2b(nonce + block, key=self._key, person=b"sealed").digest() for block in blocks)
-        return bytes(one ^ other for one, other in zip(text, stream, strict=False))
+        return bytes(item ^ other for item, other in zip(text, stream, strict=False))
 
     def _digest(self, text: bytes) -> bytes:
         hashing = self._begun.copy()
@@ -116,11 +116,11 @@ class _Column(dict[Any, bytes]):
     """The encoded values of one column. Python takes 1, 1.0 and True for one key, and so does the encoding."""
 
     def __missing__(self, value: object) -> bytes:
-        found = encoded(value)
+        result = encoded(value)
         if len(self) >= _MOST_KEPT:
             self.clear()
-        self[value] = found
-        return found
+        self[value] = result
+        return result
 
 
 def encoded(value: object) -> bytes:

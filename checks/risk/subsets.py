@@ -70,7 +70,7 @@ def level_of(
     columns: Sequence[str], level: int, separations: Mapping[tuple[str, ...], Separation]
 ) -> Iterator[tuple[str, ...]]:
     """Yield the sets of a size that may make a row unique: parts of a larger one that does, if any is known."""
-    larger = [set(one) for one, separation in separations.items() if len(one) == level + 1 and separation.uniques]
+    larger = [set(item) for item, separation in separations.items() if len(item) == level + 1 and separation.uniques]
     is_first = not any(len(separation) > level for separation in separations)
     for combination in combinations(columns, level):
         if is_first or any(set(combination) <= other for other in larger):

@@ -200,9 +200,9 @@ def _at_level(pairs: ClassPairs, level: Whole) -> ClassPairs:
 
 
 def _totals_at(totals: Whole, level: Whole) -> Whole:
-    found = np.zeros(int(level.max()) + 1, dtype=np.int64)
-    np.add.at(found, level[: len(totals)], totals[: len(level)])
-    return found
+    result = np.zeros(int(level.max()) + 1, dtype=np.int64)
+    np.add.at(result, level[: len(totals)], totals[: len(level)])
+    return result
 
 
 def _equal(pairs: ClassPairs, totals: Whole) -> npt.NDArray[np.float64]:

@@ -23,7 +23,7 @@ class Audience:
 
     def knows(self, incident: Incident) -> bool:
         """Check whether a channel was told of this episode."""
-        return any(_is_of_this_episode(one, incident) for one in self.told.get(incident.id, ()))
+        return any(_is_of_this_episode(item, incident) for item in self.told.get(incident.id, ()))
 
     def awaits(self, incident: Incident, channels: Iterable[str]) -> bool:
         """Check whether news of it waits for one of these channels."""

@@ -27,15 +27,15 @@ def backfill(
     }
     unheard: dict[int, list[str]] = {}
     routes: dict[object, Sequence[str]] = {}
-    for one in tx.outbox.open_incidents():
-        channels = routes.get(one[1:])
+    for item in tx.outbox.open_incidents():
+        channels = routes.get(item[1:])
         if channels is None:
-            channels = routes[one[1:]] = _channels(config, one)
-        missing = [channel for channel in channels if (one.incident_id, channel) not in knows]
+            channels = routes[item[1:]] = _channels(config, item)
+        missing = [channel for channel in channels if (item.incident_id, channel) not in knows]
         if missing:
-            unheard[one.incident_id] = missing
+            unheard[item.incident_id] = missing
     last = tx.outbox.latest(unheard)
-    return [last[one].id for one, channels in unheard.items() if one in last and _is_missed(last[one], channels)][
+    return [last[item].id for item, channels in unheard.items() if item in last and _is_missed(last[item], channels)][
         :limit
     ]
 

@@ -95,10 +95,10 @@ def _reach(table: str, steps: Mapping[str, Sequence[str]]) -> frozenset[str]:
     names: set[str] = set()
     waiting = list(steps.get(table, ()))
     while waiting:
-        one = waiting.pop()
-        if one not in names:
-            names.add(one)
-            waiting += steps.get(one, ())
+        item = waiting.pop()
+        if item not in names:
+            names.add(item)
+            waiting += steps.get(item, ())
     return frozenset(names - {table})
 
 
@@ -182,7 +182,7 @@ class Circumstances:
         ]
         if not about:
             return None
-        silence = max(about, key=lambda one: one.until)
+        silence = max(about, key=lambda item: item.until)
         return Hold(HoldReason.SILENCE, f"silence #{silence.id}: {silence.reason}", silence.until)
 
     def _downstream(self, incident: Incident) -> Hold | None:
@@ -202,7 +202,7 @@ class Circumstances:
         return Hold(HoldReason.DOWNSTREAM, f"downstream of #{root.id} on {root.table}, which was just resolved", end)
 
     def _on(self, tables: Iterable[str]) -> Iterator[Incident]:
-        return (one for table in tables for one in self._around.get(table, ()))
+        return (item for table in tables for item in self._around.get(table, ()))
 
     def _mutes(self, root: Incident, incident: Incident) -> bool:
         """Check whether an incident on a table upstream mutes another."""

@@ -103,7 +103,7 @@ class MessageComposer:
         voice = self.voice(channel)
         project = self._project.config.project
         text = _environment(voice.language).get_template("alerts/message.txt.j2")
-        said = text.render(project=project, **{key: content[key] for key in ("title", "blocks", "lines")})
+        wording = text.render(project=project, **{key: content[key] for key in ("title", "blocks", "lines")})
         payload = {
             "schema": schema,
             "project": project,
@@ -112,7 +112,7 @@ class MessageComposer:
             "at": self._now.isoformat(),
             **content,
             "title": _cut(content["title"]),
-            "text": _cut_lines(said),
+            "text": _cut_lines(wording),
         }
         masked: Mapping[str, Any] = self._project.loaded.redactor.value(payload)
         return masked
@@ -126,8 +126,8 @@ class MessageComposer:
         return self._voices[locale]
 
     def _block(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, voice: Localizer) -> Mapping[str, Any]:
-        one = item.incident.id
-        current_facts = facts(self._project, item, figures[one], muted=muted[one], now=self._now)
+        entry = item.incident.id
+        current_facts = facts(self._project, item, figures[entry], muted=muted[entry], now=self._now)
         return {"headline": alert_headline(item, voice), "facts": [list(fact.say(voice)) for fact in current_facts]}
 
     def _as_json(self, item: BatchItem, figures: FiguresOf, muted: MutedBy) -> Mapping[str, Any]:
@@ -144,7 +144,7 @@ class MessageComposer:
             "tier": None if table is None else table.tier,
             "why": None if check is None else check.why,
             "runbook": None if check is None else check.runbook,
-            "muted": [one.id for one in muted[incident.id]],
+            "muted": [entry.id for entry in muted[incident.id]],
         }
 
 

@@ -224,7 +224,7 @@ class _Pass:
         """Decide on what changed and, if asked, on what lasts: on all, or on these incidents."""
         self.reminds = remind
         lasting = self._tx.outbox.last_notifications_of_open() if remind else ()
-        changed = {one: news for one, news in self._changed().items() if among is None or one in among}
+        changed = {item: news for item, news in self._changed().items() if among is None or item in among}
         due = _to_remind(lasting, self._project, self._disabled, self._now).difference(changed)
         due = due if among is None else due.intersection(among)
         incidents = self._tx.incidents.get_many([*changed, *sorted(due)])
@@ -233,10 +233,10 @@ class _Pass:
             self._config, self._tx, incidents.values(), disabled=self._disabled, now=self._now
         )
         scales = NotificationPolicy(self._config, self._circumstances, self._now)
-        self._cases = [IncidentNotification(incidents[one], transitions) for one, transitions in changed.items()]
+        self._cases = [IncidentNotification(incidents[item], transitions) for item, transitions in changed.items()]
         for case in self._cases:
             self._decide(case, scales)
-        self._reminders = [IncidentNotification(incidents[one]) for one in sorted(due)]
+        self._reminders = [IncidentNotification(incidents[item]) for item in sorted(due)]
         for case in self._reminders:
             self._remind(case, scales)
         for channel in self._config.alerts.channels:
@@ -257,7 +257,7 @@ class _Pass:
         until = self._now + LOOK_AGAIN
         changed = [transition for case in self._cases if case.incident.id in among for transition in case.transitions]
         return [
-            _Alike(until, {**as_decision({}, None), **(one.decision or {}), "why": why}, [one.id]) for one in changed
+            _Alike(until, {**as_decision({}, None), **(item.decision or {}), "why": why}, [item.id]) for item in changed
         ]
 
     @property
@@ -320,7 +320,7 @@ class _Pass:
         routing = channels_for(incident.table, self._config, severity=incident.severity, kind=incident.kind)
         told = self._told.get(incident.id, {})
         results = {}
-        for channel in (*routing.channels, *(one for one in told if one not in routing.channels)):
+        for channel in (*routing.channels, *(item for item in told if item not in routing.channels)):
             if channel not in self._config.alerts.channels:
                 continue
             known = told.get(channel)

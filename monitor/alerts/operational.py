@@ -232,7 +232,7 @@ def _loss(downtime_us: int, cost: Fraction | None, currency: str) -> Message:
 
 
 def _said(facts: Sequence[tuple[Message, Message]], voice: Localizer) -> list[list[str]]:
-    return [[label.render(voice), said.render(voice)] for label, said in facts]
+    return [[label.render(voice), text.render(voice)] for label, text in facts]
 
 
 def enqueue(

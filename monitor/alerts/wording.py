@@ -81,7 +81,9 @@ def title_of(items: Sequence[BatchItem], voice: MessageFormatter) -> str:
     form = _SEVERAL_MIXED if over else _SEVERAL
     if over == len(items):
         form = _SEVERAL_OVER
-    worst = max((item.incident.severity for item in items if not is_over(item)), default=None, key=lambda one: one.rank)
+    worst = max(
+        (item.incident.severity for item in items if not is_over(item)), default=None, key=lambda entry: entry.rank
+    )
     severity = None if worst is None else SEVERITIES[worst]
     return form.given(severity=severity, place=place, n=len(items), over=over).render(voice)
 

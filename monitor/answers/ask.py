@@ -72,24 +72,24 @@ class AnswerService:
             return self._tell(data_set, statistic, charge)
 
     def _tell(self, data_set: DataSet, statistic: Statistic, charge: Charge) -> PrivateAnswer | Refusal:
-        found = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
-        match found:
+        result = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
+        match result:
             case Refusal():
-                return found
+                return result
             case Answered():
-                return PrivateAnswer(charge.request_id, found.answer, charge.nano, repeated=True)
-        answer = self._computed(data_set, statistic, found)
-        stored = self.ledger.store_answer(found, answer, actor=self.actor, now=self.clock.now())
+                return PrivateAnswer(charge.request_id, result.answer, charge.nano, repeated=True)
+        answer = self._computed(data_set, statistic, result)
+        stored = self.ledger.store_answer(result, answer, actor=self.actor, now=self.clock.now())
         return PrivateAnswer(charge.request_id, stored, charge.nano, repeated=False)
 
     def _in_progress(self, data_set: DataSet, charge: Charge) -> PrivateAnswer | Refusal:
         """Return the stored answer, where others hold the claim only to read it; else refuse."""
         if self.ledger.is_answered(charge.request_id):  # so nothing can be charged
-            found = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
-            if isinstance(found, Answered):
-                return PrivateAnswer(charge.request_id, found.answer, charge.nano, repeated=True)
-            if isinstance(found, Refusal):
-                return found
+            result = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
+            if isinstance(result, Answered):
+                return PrivateAnswer(charge.request_id, result.answer, charge.nano, repeated=True)
+            if isinstance(result, Refusal):
+                return result
         left = self.ledger.standing(data_set.table, charge.unit).left
         return Refusal(RefusalReason.IN_PROGRESS, charge, left)
 
@@ -168,7 +168,9 @@ def check_columns(data_set: DataSet) -> None:
         none = Reader(table.limit(0), source.dialect, source.types_declared)
         rows = meant_rows(none, data_set.declared, where=(), columns=tuple(domain), key=data_set.key)
         read = {
-            f"read_{place}": (rows.units(name, one) if isinstance(one, BoundedColumn) else rows.cell(name, one)).max()
-            for place, (name, one) in enumerate(domain.items())
+            f"read_{place}": (
+                rows.units(name, item) if isinstance(item, BoundedColumn) else rows.cell(name, item)
+            ).max()
+            for place, (name, item) in enumerate(domain.items())
         }
         source.fetch(source.compile(rows.table.aggregate(rows=rows.table.count(), **read)))

@@ -130,8 +130,8 @@ def read_reports(text: str, end: str, people: Respondents, oracle: Oracle) -> An
     read = _fields(text, oracle) if end == ".csv" else _lines(text)
     if oracle.name == "GRR":
         escaped = {} if people.domain is None or end != ".csv" else _escaped(people.domain)
-        return people.codes(escaped.get(one, one) for one in map(text_of, read))
-    if any(not isinstance(one, list) or any(type(part) is not int for part in one) for one in read):
+        return people.codes(escaped.get(item, item) for item in map(text_of, read))
+    if any(not isinstance(item, list) or any(type(part) is not int for part in item) for item in read):
         raise Misfit(f"the file has lines that are not lists of integers, as reports of {oracle.name} are")
     return read
 
@@ -187,12 +187,12 @@ def compared(people: Respondents, epsilon: Loss, users: int) -> list[dict[str, A
     made = [kind(people.size, epsilon) for kind in oracles.values()]
     rows = [
         {
-            "oracle": one.name,
-            "variance": one.variance(),
-            "standard_error": one.variance(users) ** 0.5,
-            "report": _REPORTS[one.name].format(d=f"{people.size:,}"),
+            "oracle": item.name,
+            "variance": item.variance(),
+            "standard_error": item.variance(users) ** 0.5,
+            "report": _REPORTS[item.name].format(d=f"{people.size:,}"),
         }
-        for one in made
+        for item in made
     ]
     return sorted(rows, key=lambda row: float(str(row["variance"])))
 

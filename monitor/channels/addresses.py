@@ -133,8 +133,8 @@ def _why_refused_v6(place: IPv6Address) -> str | None:
 
 def system_resolver(host: str, port: int) -> Sequence[str]:
     """Ask the system; it also reads numeric addresses in all their spellings (`127.1`, `0x7f000001`, `2130706433`)."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(place[0]) for *_, place in found))
+    results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(place[0]) for *_, place in results))
 
 
 def _resolve_within(question: HostLookup, resolve: Resolver) -> Sequence[str]:
@@ -149,12 +149,12 @@ def _resolve_within(question: HostLookup, resolve: Resolver) -> Sequence[str]:
 
     threading.Thread(target=ask, name="resolve", daemon=True).start()
     try:
-        found = answer.get(timeout=max(question.seconds, 0.001))
+        result = answer.get(timeout=max(question.seconds, 0.001))
     except queue.Empty:
         raise NotResolved("its name was not resolved in time") from None
-    if found is None:
+    if result is None:
         raise NotResolved("its name could not be resolved")
-    return found
+    return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def deliver(url: str, mail: Mail, *, message_id: str) -> Attempt:
     return (
         DeliverySucceeded()
         if result
-        else DeliveryFailed(_why(entry.message for one in result.results for entry in one.logs()))
+        else DeliveryFailed(_why(entry.message for item in result.results for entry in item.logs()))
     )
 
 

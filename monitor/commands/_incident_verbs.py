@@ -182,8 +182,8 @@ def comment(
 
     Example: tablewatch incident comment 41 'the supplier changed the unit'
     """
-    said = _told(text, "the comment is empty; write its text")
-    _work(ctx, by, lambda desk, _: desk.comment(incident_id, said))
+    wording = _told(text, "the comment is empty; write its text")
+    _work(ctx, by, lambda desk, _: desk.comment(incident_id, wording))
 
 
 def merge(

@@ -175,7 +175,7 @@ def columns_of(place: "TableRef", release: "Release | None", word: str) -> tuple
 
     kind = ColumnClass(word)
     if release is not None and release.columns:
-        return tuple(column for column, found in release.columns.items() if found is kind)
+        return tuple(column for column, result in release.columns.items() if result is kind)
     return place.classified(kind)
 
 
@@ -194,7 +194,9 @@ def limits_said(
     default_t = {name: limits.t for name in secrets if limits is not None and limits.t is not None}
     return {
         "k": k if k is not None else (limits.least_k if limits is not None else None) or 5,
-        "l": default_l if diversity is None else each_once(_limit(one, ("l", "kind", "c")) for one in _each(diversity)),
+        "l": default_l
+        if diversity is None
+        else each_once(_limit(item, ("l", "kind", "c")) for item in _each(diversity)),
         "t": default_t if closeness is None else each_once(map(_closeness, _each(closeness))),
     }
 
@@ -206,10 +208,10 @@ def each_once(parts: "Iterable[tuple[str, Done]]") -> dict[str, Done]:
         Stop: two things are said of one.
     """
     dones: dict[str, Done] = {}
-    for name, one in parts:
+    for name, item in parts:
         if name in dones:
             raise Stop(ExitCode.USAGE, Problem("remedy.limit", f"'{name}' is named twice; expected each column once"))
-        dones[name] = one
+        dones[name] = item
     return dones
 
 

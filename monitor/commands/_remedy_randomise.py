@@ -165,7 +165,7 @@ def _remedy(
                     name: cell if isinstance(cell, SteppedColumn) else labels_of(cell) for name, cell in cells.items()
                 },
                 "others": {name: cell.other for name, cell in cells.items() if cell.other is not None},
-                **{name: said for name, said in words.items() if said is not None},
+                **{name: text for name, text in words.items() if text is not None},
             }
         )
 

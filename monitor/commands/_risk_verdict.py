@@ -30,8 +30,8 @@ def ask(place: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":
         model: Any = load_catalog()[kind]
         check: Check = model(**given)
     with activity(f"assessing {place.name}"):
-        (found,) = place.ask([check], SystemClock())
-    return found
+        (result,) = place.ask([check], SystemClock())
+    return result
 
 
 def conclude(
@@ -62,7 +62,7 @@ def conclude_assessment(invocation: Invocation, risk_assessment: "RiskAssessment
         unfit = {str(risk_assessment.results[0].outcome.message): None}
     if unfit:
         hint = f"'tablewatch risk suggest {risk_assessment.name}' lists the columns of the table"
-        raise Stop(ExitCode.USAGE, *(Problem("risk.misconfigured", one, hint=hint) for one in unfit))
+        raise Stop(ExitCode.USAGE, *(Problem("risk.misconfigured", item, hint=hint) for item in unfit))
     result = {
         "schema": "tablewatch.risk/1",
         "ok": code is ExitCode.OK,
@@ -97,8 +97,8 @@ def limits_in_words(together: str = "limits: ") -> Iterator[None]:
         yield
     except ValidationError as error:
         problems = [
-            Problem("risk.limit", f"{_place(one['loc']) or together}{_said(one['msg'])}")
-            for one in error.errors(include_url=False, include_input=False)
+            Problem("risk.limit", f"{_place(item['loc']) or together}{_said(item['msg'])}")
+            for item in error.errors(include_url=False, include_input=False)
         ]
         raise Stop(ExitCode.USAGE, *problems) from None
 

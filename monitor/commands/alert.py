@@ -144,19 +144,19 @@ def log(
         decided = [*waiting, *tx.outbox.decided_since(begin, limit + 1)]
         deliveries = tx.deliveries.since(begin, limit + 1)
         disabled = tx.silences.disabled_channels()
-    decided.sort(key=lambda one: (one.recorded_at, one.id), reverse=True)
+    decided.sort(key=lambda item: (item.recorded_at, item.id), reverse=True)
     result = {
         "schema": "tablewatch.alert-log/1",
         "since": begin.isoformat(),
-        "decisions": [decision_as_json(one) for one in decided[:limit]],
+        "decisions": [decision_as_json(item) for item in decided[:limit]],
         "deliveries": [delivery_as_json(delivery) for delivery in deliveries[:limit]],
-        "disabled": [{"channel": name, "why": one.why, "at": one.at.isoformat()} for name, one in disabled.items()],
+        "disabled": [{"channel": name, "why": item.why, "at": item.at.isoformat()} for name, item in disabled.items()],
         "more": len(decided) > limit or len(deliveries) > limit,
     }
     invocation.emit(result, lambda console: _draw_log(console, project, decided[:limit], deliveries[:limit]))
-    for name, one in disabled.items():
+    for name, item in disabled.items():
         if not invocation.as_json:
-            invocation.note(f"note: {name} is disabled: {one.why}; 'tablewatch alert enable {name}' enables it")
+            invocation.note(f"note: {name} is disabled: {item.why}; 'tablewatch alert enable {name}' enables it")
     if result["more"] and not invocation.as_json:
         invocation.note(f"note: more than {limit} entries; see --limit")
 

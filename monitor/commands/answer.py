@@ -163,24 +163,24 @@ def list_(
     invocation: Invocation = ctx.obj
     with counter(invocation) as at:
         data_set = DataSet.of(at.project, table)
-        found = at.ledger.answers(table, data_set.budget.unit, limit=limit)
+        results = at.ledger.answers(table, data_set.budget.unit, limit=limit)
     result = {
         "schema": "tablewatch.answers/1",
         "ok": True,
         "table": table,
         "answers": [
             {
-                "request_id": one.request_id,
-                "answered_at": one.answered_at.isoformat(),
-                "by": one.actor,
-                "cost": text_of(one.nano),
-                "request": one.request,
-                "answer": one.answer,
+                "request_id": item.request_id,
+                "answered_at": item.answered_at.isoformat(),
+                "by": item.actor,
+                "cost": text_of(item.nano),
+                "request": item.request,
+                "answer": item.answer,
             }
-            for one in found
+            for item in results
         ],
     }
-    invocation.emit(result, lambda console: draw_answers(console, found))
+    invocation.emit(result, lambda console: draw_answers(console, results))
 
 
 def _asked(epsilon: str | None, rho: str | None, where: list[str] | None) -> dict[str, Any]:

@@ -80,10 +80,10 @@ def compare(
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message))
     counts = count_cells(blind(place), domains, weight=weight)
     try:
-        found = compare_counts(counts, epsilons, queries=asked, delta=delta, rows_per_unit=rows_per_unit, runs=runs)
+        result = compare_counts(counts, epsilons, queries=asked, delta=delta, rows_per_unit=rows_per_unit, runs=runs)
     except Misfit as error:
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", str(error))) from None
-    invocation.emit(_result(given, domains, found), lambda console: draw_comparison(console, found, domains))
+    invocation.emit(_result(given, domains, result), lambda console: draw_comparison(console, result, domains))
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -82,11 +82,11 @@ def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":
         if not config.tables:
             raise Stop(ExitCode.NOTHING_SELECTED, Problem("gx.no_tables", "the configuration has no tables"))
         return config.tables
-    found = config.table(name)
-    if found is None:
+    result = config.table(name)
+    if result is None:
         hint = did_you_mean(name, (table.name for table in config.tables))
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("gx.no_table", f"table '{name}' is not configured{hint}"))
-    return (found,)
+    return (result,)
 
 
 def _export(loaded: "Loaded", table: "Table", invocation: Invocation) -> "ExportedSuite":

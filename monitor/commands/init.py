@@ -43,7 +43,7 @@ def init(
         raise _nothing(places.found, left_out)
     text = write_yaml(tables, project=folder.resolve().name or "tables")
     _write(path, text, schema, force=force)
-    every = [table for _, found in tables for table in found]
+    every = [table for _, results in tables for table in results]
     keyed = sum(bool(table.key) for table in every)
     variables = [place.variable for place, _ in tables if place.variable is not None]
     result = {
@@ -57,7 +57,7 @@ def init(
         "left_out": left_out,
     }
     lines = [f"wrote {path}: {count(len(every), 'table')}, {keyed} with a declared key"]
-    lines += [f"skipped: {one}" for one in left_out]
+    lines += [f"skipped: {item}" for item in left_out]
     lines += [f"set {variable} first: the password was not written to the file" for variable in variables]
     where = "" if folder == Path() else f" -c {path}"
     lines.append(f"next: tablewatch check{where}")

@@ -232,7 +232,7 @@ def compare(
         "rows": found.rows,
         "rows_of_table": found.rows_of_table,
         "limits": case.release.limits.model_dump(mode="json", exclude_none=True),
-        "remedies": [one.as_json() for one in found.tried],
+        "remedies": [item.as_json() for item in found.tried],
         "recommended": found.recommended,
         "reason": found.reason,
     }
@@ -248,8 +248,8 @@ def approve(ctx: typer.Context, name: Name, remedy: Remedy, note: Note, by: By =
     invocation: Invocation = ctx.obj
     actor = who(by)
     with _decisions(invocation, name) as decisions:
-        found = decisions.approve(remedy, by=actor, note=note)
-    _present(invocation, name, found)
+        result = decisions.approve(remedy, by=actor, note=note)
+    _present(invocation, name, result)
 
 
 @app.command()
@@ -261,8 +261,8 @@ def hold(ctx: typer.Context, name: Name, note: Note, by: By = None) -> None:
     invocation: Invocation = ctx.obj
     actor = who(by)
     with _decisions(invocation, name) as decisions:
-        found = decisions.hold(note=note, by=actor)
-    _present(invocation, name, found)
+        result = decisions.hold(note=note, by=actor)
+    _present(invocation, name, result)
 
 
 @app.command()

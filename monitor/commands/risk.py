@@ -162,8 +162,8 @@ def subsets(
     place = table_ref_of(name, invocation)
     quasi = _known(place, name, quasi_identifiers)
     given = {"quasi_identifiers": quasi, "known": known, "max_unique_fraction": max_unique}
-    found = ask(place, "reidentification_by_subset", given)
-    conclude(invocation, found, "tablewatch.risk-subsets/1", draw_sets)
+    result = ask(place, "reidentification_by_subset", given)
+    conclude(invocation, result, "tablewatch.risk-subsets/1", draw_sets)
 
 
 @app.command()
@@ -194,8 +194,8 @@ def linkage(
         given: dict[str, Any] = {"auxiliary": other, "on": shared, "max_unique_fraction": max_unique}
         if tolerance is not None:
             given["tolerance"] = {name: number_in(far) for name, far in pairs_in(tolerance).items()}
-        found = ask(place, "linkage", given)
-    conclude(invocation, found, "tablewatch.risk-linkage/1", draw_linkage)
+        result = ask(place, "linkage", given)
+    conclude(invocation, result, "tablewatch.risk-linkage/1", draw_linkage)
 
 
 @app.command()
@@ -251,7 +251,7 @@ def remember(
                 kept = remember_release(project, store, table=name, name=as_, actor=who(None))
         except ReleaseNotStored as error:
             raise Stop(ExitCode.USAGE, Problem("risk.not_remembered", str(error))) from None
-    left_out = any(one.problem is not None for one in kept)
+    left_out = any(item.problem is not None for item in kept)
     result = {
         "schema": "tablewatch.risk-remember/1",
         "ok": not left_out,
@@ -259,16 +259,16 @@ def remember(
         "name": as_,
         "at": kept[0].released_at.isoformat(),
         "checks": [
-            {"check_id": one.check_id, "rows": one.rows, "without_person": one.unnamed, "problem": one.problem}
-            for one in kept
+            {"check_id": item.check_id, "rows": item.rows, "without_person": item.unnamed, "problem": item.problem}
+            for item in kept
         ],
     }
 
     def draw(console: "Console") -> None:
-        for one in kept:
-            unnamed = f"; {one.unnamed:,} rows have no person key" if one.unnamed else ""
-            remembered = f"{one.rows:,} rows are recorded as {as_}{unnamed}"
-            console.print(f"{one.check_id}: {one.problem or remembered}")
+        for item in kept:
+            unnamed = f"; {item.unnamed:,} rows have no person key" if item.unnamed else ""
+            remembered = f"{item.rows:,} rows are recorded as {as_}{unnamed}"
+            console.print(f"{item.check_id}: {item.problem or remembered}")
 
     invocation.emit(result, draw)
     raise Stop(ExitCode.NOT_EVALUATED if left_out else ExitCode.OK)

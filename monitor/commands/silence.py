@@ -90,9 +90,9 @@ def list_(
     project = Project.of(invocation)
     now = project.clock.now()
     with project.open_store() as store, explained(), store.reading() as tx:
-        found = tx.silences.all(None if ended else now)
-    result = {"schema": "tablewatch.silences/1", "silences": [_as_json(one, now) for one in found]}
-    invocation.emit(result, lambda console: _draw(console, project, found, now))
+        results = tx.silences.all(None if ended else now)
+    result = {"schema": "tablewatch.silences/1", "silences": [_as_json(item, now) for item in results]}
+    invocation.emit(result, lambda console: _draw(console, project, results, now))
 
 
 @app.command()

@@ -157,10 +157,10 @@ def list_users(ctx: typer.Context) -> None:
     invocation: Invocation = ctx.obj
     with _reading(invocation) as (_, tx):
         users = tx.accounts.users()
-    items = [{"name": one.name, **_as_json(one.grant), "password": one.password is not None} for one in users]
+    items = [{"name": item.name, **_as_json(item.grant), "password": item.password is not None} for item in users]
     rows = [
-        (one.name, _described(one.grant), "no" if one.password is None else "yes", f"{one.created_at:%Y-%m-%d}")
-        for one in users
+        (item.name, _described(item.grant), "no" if item.password is None else "yes", f"{item.created_at:%Y-%m-%d}")
+        for item in users
     ]
     heads = ("user", "~role", "password", "added")
     invocation.emit(
@@ -221,12 +221,12 @@ def list_tokens(ctx: typer.Context) -> None:
         tokens = tx.accounts.tokens()
     now = project.clock.now()
     items, rows = [], []
-    for one in tokens:
-        state = "revoked" if one.revoked_at is not None else "expired" if now >= one.expires_at else "valid"
-        used = None if one.used_at is None else f"{one.used_at:%Y-%m-%d}"
-        times = {"expires_at": one.expires_at.isoformat(), "last_used": used}
-        items.append({"name": one.name, **_as_json(one.grant), "state": state, **times})
-        rows.append((one.name, _described(one.grant), state, f"{one.expires_at:%Y-%m-%d}", used or "never"))
+    for item in tokens:
+        state = "revoked" if item.revoked_at is not None else "expired" if now >= item.expires_at else "valid"
+        used = None if item.used_at is None else f"{item.used_at:%Y-%m-%d}"
+        times = {"expires_at": item.expires_at.isoformat(), "last_used": used}
+        items.append({"name": item.name, **_as_json(item.grant), "state": state, **times})
+        rows.append((item.name, _described(item.grant), state, f"{item.expires_at:%Y-%m-%d}", used or "never"))
     heads = ("token", "~role", "state", "expires", "last used")
     invocation.emit(
         {"schema": "tablewatch.api_tokens/1", "tokens": items},

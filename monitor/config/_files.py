@@ -52,7 +52,7 @@ def files_of(path: Path) -> Sequence[Path]:
 def patterns_of(path: Path) -> Sequence[str]:
     """Return absolute globs of what is read as a part of a configuration, or would make it ambiguous."""
     folders = [] if not _is_folder(path) or path == Path() else [os.path.realpath(path)]
-    beside = dict.fromkeys(os.path.realpath(one) for one in (path.parent, Path()))
+    beside = dict.fromkeys(os.path.realpath(item) for item in (path.parent, Path()))
     names = [f"{escape(folder)}{os.sep}{name}" for folder in beside for name in NAMES]
     return names + [f"{escape(folder)}{os.sep}**{os.sep}*{end}" for folder in folders for end in sorted(_SUFFIXES)]
 

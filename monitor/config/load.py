@@ -209,10 +209,10 @@ def _error(problems: Iterable[Problem], files: ConfigFiles, redactor: Redactor) 
 
     Where nothing could be filled in, the missing value is the one thing wrong; what follows from it is left out.
     """
-    ordered = sorted(dict.fromkeys(problems), key=lambda one: (one.file or "", one.line or 0, one.column or 0))
-    unfilled = {_spot(one) for one in ordered if one.code in UNFILLED}
-    told = [one for one in ordered if one.code in UNFILLED or _spot(one) not in unfilled]
-    return ConfigError([files.quote(one) for one in told], redactor)
+    ordered = sorted(dict.fromkeys(problems), key=lambda item: (item.file or "", item.line or 0, item.column or 0))
+    unfilled = {_spot(item) for item in ordered if item.code in UNFILLED}
+    told = [item for item in ordered if item.code in UNFILLED or _spot(item) not in unfilled]
+    return ConfigError([files.quote(item) for item in told], redactor)
 
 
 def _spot(problem: Problem) -> tuple[str | None, int | None, int | None]:

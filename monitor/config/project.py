@@ -155,13 +155,13 @@ class Project:
 
         `connect`: whether a database may be asked; without that it is known by its file or URL alone.
         """
-        current = next(one for one in self.config.tables if one.name == table)
+        current = next(item for item in self.config.tables if item.name == table)
         return table_identity(self.specs[current.source], current.table or current.name, connect=connect)
 
     def same_tables(self, table: str, among: Iterable[str], *, connect: bool = True) -> Sequence[str]:
         """Return which other configured names are of the same table as one, or share records with it."""
         marks = self.table_identity(table, connect=connect)
-        entries = [one.name for one in self.config.tables if one.name in set(among) - {table}]
+        entries = [item.name for item in self.config.tables if item.name in set(among) - {table}]
         return [name for name in entries if is_same_table(marks, self.table_identity(name, connect=connect))]
 
     @cached_property

@@ -65,8 +65,8 @@ def unasked_limits(tree: Node, config: Config) -> Iterator[Problem]:
         if limits is None or not release.columns:
             continue
         asked = sorted(word for word in entries(limits) if getattr(release.limits, word, None) is not None)
-        for word in (one for one in asked if one in _NEEDED):
-            lacking = [one.value for one in _NEEDED[word] if not release.classified(one)]
+        for word in (item for item in asked if item in _NEEDED):
+            lacking = [item.value for item in _NEEDED[word] if not release.classified(item)]
             if lacking:
                 message = f"release '{name}' has a limit '{word}', and classifies no column as {lacking[0]}"
                 place = limits.keys.get(word, limits.place)
@@ -101,10 +101,10 @@ def two_classes(releases: Mapping[str, Release]) -> Iterator[TwoClasses]:
     """Yield the columns that releases of one table classify otherwise than an earlier one of these does."""
     first: dict[str, tuple[str, ColumnClass]] = {}
     for name, release in releases.items():
-        for column, found in release.columns.items():
-            other, other_found = first.setdefault(column, (name, found))
-            if other_found is not found:
-                yield TwoClasses(column, name, found, other, other_found)
+        for column, result in release.columns.items():
+            other, other_found = first.setdefault(column, (name, result))
+            if other_found is not result:
+                yield TwoClasses(column, name, result, other, other_found)
 
 
 def conflicting_classes(tree: Node, config: Config) -> Iterator[Problem]:

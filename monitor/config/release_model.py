@@ -50,7 +50,7 @@ class Limits(Section):
     @property
     def least_k(self) -> int | None:
         """Return the smallest group that is allowed, by `k` and by the highest risk."""
-        asked = [one for one in (self.k, None if self.max_risk is None else math.ceil(1 / self.max_risk)) if one]
+        asked = [item for item in (self.k, None if self.max_risk is None else math.ceil(1 / self.max_risk)) if item]
         return max(asked, default=None)
 
     @model_validator(mode="after")
@@ -116,8 +116,8 @@ class Release(Section):
     @classmethod
     def _remedies_are_named(cls, given: Any) -> Any:
         remedies = given.get("remedies") if isinstance(given, Mapping) else None
-        for one in remedies if isinstance(remedies, list | tuple) else ():
-            word = one.get("remedy") if isinstance(one, Mapping) else getattr(one, "remedy", None)
+        for item in remedies if isinstance(remedies, list | tuple) else ():
+            word = item.get("remedy") if isinstance(item, Mapping) else getattr(item, "remedy", None)
             if word not in RECIPES:
                 text = f"{word!r}{did_you_mean(str(word), RECIPES)}" if word is not None else "none"
                 raise ValueError(f"each of 'remedies' names its 'remedy', one of {', '.join(RECIPES)}; seen: {text}")
@@ -136,7 +136,7 @@ class Release(Section):
 
     def classified(self, *words: ColumnClass) -> tuple[str, ...]:
         """Return the columns of these classes, in the order of the declaration."""
-        return tuple(column for column, found in self.columns.items() if found in words)
+        return tuple(column for column, result in self.columns.items() if result in words)
 
     def recipe(self, name: str) -> Recipe | None:
         """Return one of its remedies by name."""

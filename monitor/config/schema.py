@@ -90,7 +90,7 @@ def _require_type(check: dict[str, Any]) -> None:
 def _allow_substitution(schema: Any) -> Any:
     """Let `${VAR}` stand wherever a number, a boolean or a text of a certain form stands."""
     if isinstance(schema, list):
-        return [_allow_substitution(one) for one in schema]
+        return [_allow_substitution(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if schema is _SUBSTITUTION:

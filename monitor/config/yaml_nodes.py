@@ -230,7 +230,7 @@ class _Reader:
         if self._wants_key:
             raise _refusal(place, "config.key", "a key must be text, not an alias")
         if event.anchor not in self._anchors:
-            inside = any(one.anchor == event.anchor for one in self._open)
+            inside = any(item.anchor == event.anchor for item in self._open)
             message = f"anchor '&{event.anchor}' contains itself" if inside else f"there is no anchor '&{event.anchor}'"
             raise _refusal(place, "config.alias", message)
         node, size = self._anchors[event.anchor]

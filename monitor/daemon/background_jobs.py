@@ -79,7 +79,7 @@ class BackgroundJobs:
         with self._one_ended:
             begun = self._at.get(name)
         with self._lock:
-            since = [one for one in (begun, self._failing_since.get(name)) if one is not None]
+            since = [item for item in (begun, self._failing_since.get(name)) if item is not None]
         return self._clock.monotonic() - min(since) if since else 0.0
 
     def _do(self, name: str, chore: PeriodicJob) -> None:
@@ -100,19 +100,19 @@ class BackgroundJobs:
         The text of a bug stays unsaid: it may hold values.
         """
         error: Any = event.exception
-        said = None
+        text = None
         if error is not None:
-            said = _say(error)
+            text = _say(error)
         with self._lock:
-            news = said is not None and self._stumbles.get(event.job_id) != said
-            if said is None:
+            news = text is not None and self._stumbles.get(event.job_id) != text
+            if text is None:
                 self._stumbles.pop(event.job_id, None)
                 self._failing_since.pop(event.job_id, None)
             else:
-                self._stumbles[event.job_id] = said
+                self._stumbles[event.job_id] = text
                 self._failing_since.setdefault(event.job_id, self._clock.monotonic())
         if news:
-            LOG.error("%s: %s", event.job_id, said)
+            LOG.error("%s: %s", event.job_id, text)
 
 
 class _Threads(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types

@@ -61,7 +61,7 @@ class ConfigWatch:
             loaded = load(self._path)
         except ConfigError as error:
             first = error.problems[0]
-            place = ":".join(str(one) for one in (first.file, first.line, first.column) if one is not None)
+            place = ":".join(str(item) for item in (first.file, first.line, first.column) if item is not None)
             text = sum_up(error.problems)
             raise ReloadRefused(error.redactor(f"{place}: {text}" if place else text)) from None
         if loaded.digest == self.loaded.digest:
@@ -92,10 +92,10 @@ class ConfigWatch:
 
 def _mark_of(path: Path) -> tuple[str, int, int, int] | None:
     try:
-        found = path.stat()
+        result = path.stat()
     except OSError:
         return None
-    return str(path), found.st_mtime_ns, found.st_size, found.st_ino
+    return str(path), result.st_mtime_ns, result.st_size, result.st_ino
 
 
 class Reloader:

@@ -65,7 +65,7 @@ class Jobs:
     def take_out(self, job: int, table: str) -> LeasedTable | None:
         """Take a table out of its job; None where it is not in it."""
         tables = self._jobs.get(job, [])
-        held = next((one for one in tables if one.name == table), None)
+        held = next((item for item in tables if item.name == table), None)
         if held is not None:
             tables.remove(held)
         return held

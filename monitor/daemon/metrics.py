@@ -142,7 +142,7 @@ def serve(metrics: Metrics, address: str) -> Callable[[], None]:
 def _of_picture(picture: Picture) -> Iterator[Metric]:
     name = "tablewatch_scheduler_lag_seconds"
     yield _gauge(name, "Longest time that a due table has waited to be checked.", [((), picture.lag_s)])
-    counted = Counter((one.state.value, one.severity.value, one.kind.value) for one in picture.lasting)
+    counted = Counter((item.state.value, item.severity.value, item.kind.value) for item in picture.lasting)
     labels = ("state", "severity", "kind")
     yield _gauge("tablewatch_incidents", "Open incidents.", counted.items(), labels)
     deliveries = [((state.value,), number) for state, number in picture.deliveries.items()]

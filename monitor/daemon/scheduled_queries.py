@@ -250,10 +250,10 @@ class ScheduledQueries:
         leased_statistic.heard = (
             False  # where it is not known whether a charge was made, all begins anew: it counts as one
         )
-        found = self._ledger.reserve(charge, actor=_ACTOR, now=self._clock.now())
-        match found:
+        result = self._ledger.reserve(charge, actor=_ACTOR, now=self._clock.now())
+        match result:
             case Granted():
-                leased_statistic.granted = found
+                leased_statistic.granted = result
                 self._send(leased_statistic, request, replace(request.question, charged=True))
             case Answered():
                 self._is_answered(leased_statistic, "was stored before")

@@ -57,10 +57,10 @@ def report_if_due(project: Project, store: Store, now: datetime) -> None:
 def _last_slot(project: Project, now: datetime) -> datetime | None:
     """Return the newest slot of the report that is not too old."""
     cron, zone = project.config.report.weekly.cron, project.config.timezone
-    found, slot = None, cron.next_after(now - LATEST, zone)
+    result, slot = None, cron.next_after(now - LATEST, zone)
     while slot <= now:
-        found, slot = slot, cron.next_after(slot, zone)
-    return found
+        result, slot = slot, cron.next_after(slot, zone)
+    return result
 
 
 def _files(project: Project, week: "Week") -> list[tuple[Path, str]]:

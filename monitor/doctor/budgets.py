@@ -34,7 +34,7 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
         if declared:
             yield Finding(_LEDGER_SUBJECT, FindingStatus.UNKNOWN, str(error))
         return
-    yield from _not_created([name for name, one in declared.items() if (name, one.unit_name) not in kept])
+    yield from _not_created([name for name, item in declared.items() if (name, item.unit_name) not in kept])
     for flaw in audit.flaws:
         hint = "see 'tablewatch budget verify'; queries are blocked until 'tablewatch budget resume --reason ...'"
         yield Finding(_LEDGER_SUBJECT, FindingStatus.ERROR, flaw.problem, hint)
@@ -87,7 +87,7 @@ def examine_statistics(loaded: Loaded) -> Iterator[Finding]:
     yield from _silent(states)
     well = [state for state in states if state.left and state.word is not StatisticWord.NOT_ANSWERED]
     if well:
-        first = min(well, key=lambda one: one.left or 0)
+        first = min(well, key=lambda item: item.left or 0)
         lasts = f"{first.series}, which runs out of budget first, has {count(first.left or 0, 'answer')} left"
         yield Finding(
             _STATISTICS_SUBJECT,

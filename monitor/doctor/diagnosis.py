@@ -57,9 +57,9 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
     text = f"{count(len(loaded.config.tables), 'table')} in {', '.join(map(str, loaded.files))}"
     findings.append(Finding("configuration", FindingStatus.OK, text))
     seen_in_store = [*examine_store(loaded)]
-    newest = next((one for one in seen_in_store if isinstance(one, datetime)), None)
+    newest = next((item for item in seen_in_store if isinstance(item, datetime)), None)
     findings += [*examine_clock(now, newest), *examine_files(loaded), *examine_disks(loaded)]
-    findings += [one for one in seen_in_store if isinstance(one, Finding)]
+    findings += [item for item in seen_in_store if isinstance(item, Finding)]
     return [*findings, *examine_ledger(loaded), *examine_statistics(loaded), *examine_sources(loaded)]
 
 
@@ -112,7 +112,7 @@ def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
         yield Finding("store", FindingStatus.ERROR, str(error))
         return
     if file is not None and not file.exists():
-        parent = next(one for one in (file.absolute().parent, *file.absolute().parents) if one.exists())
+        parent = next(item for item in (file.absolute().parent, *file.absolute().parents) if item.exists())
         writable = os.access(parent, os.W_OK)
         message = (
             f"{file} does not exist yet; the first check creates it" if writable else f"{parent} may not be written to"

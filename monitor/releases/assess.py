@@ -45,8 +45,8 @@ class Assessed:
         worst = None if self.assessment is None else self.assessment.results[0].outcome
         broken = worst is not None and worst.status in {Status.FAIL, Status.UNKNOWN}
         if self.state.standing.decision is not ReleaseDecision.NONE:
-            said = self.state.standing.said
-            return f"{said}; as it is: {worst.message}" if worst is not None and broken else said
+            text = self.state.standing.said
+            return f"{text}; as it is: {worst.message}" if worst is not None and broken else text
         if worst is not None and broken:
             return str(worst.message)
         return self.state.said or "all limits were evaluated and met"
@@ -102,7 +102,7 @@ def assess_release(decisions: ReleaseDecisions) -> Assessed:
     others = {f"{case.release.table}.{of_other}" for of_other in _of_others(decisions)}
     wanted = [name for name in names if name not in others]
     results = run_checks(project, select(wanted, project.config), store=store).results if wanted else ()
-    current_results = sorted(results, key=lambda one: _ORDER[one.outcome.status])
+    current_results = sorted(results, key=lambda item: _ORDER[item.outcome.status])
     if decisions.standing().decision is ReleaseDecision.APPROVED:
         try:
             check_same_table(decisions)

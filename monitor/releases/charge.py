@@ -130,9 +130,9 @@ def charge_randomised(decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor
         request={"release": case.name, "remedy": plan.name, "columns": list(remedy.columns)},
     )
     ledger = case.project.ledger(decisions.store)
-    found = ledger.reserve(charge, actor=actor, now=case.project.clock.now())
-    if isinstance(found, Refusal):
-        raise Stop(ExitCode.FAILED, Problem(f"release.{found.reason.value}", str(found)))
+    result = ledger.reserve(charge, actor=actor, now=case.project.clock.now())
+    if isinstance(result, Refusal):
+        raise Stop(ExitCode.FAILED, Problem(f"release.{result.reason.value}", str(result)))
 
 
 def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None:
@@ -192,7 +192,7 @@ def told_as_table(
         raise Stop(ExitCode.FAILED, Problem(f"release.{told.reason.value}", str(told)))
     answer: Any = told.answer
     groups = answer.get("groups", [{**answer, "by": {}}])
-    cells = [{**{name: _label(one) for name, one in group["by"].items()}, **_figures(group)} for group in groups]
+    cells = [{**{name: _label(item) for name, item in group["by"].items()}, **_figures(group)} for group in groups]
     price = statistic.epsilon if statistic.epsilon is not None else statistic.rho
     return pd.DataFrame(cells), EarlierCharge(told.request_id, answer, f"{price:f}")
 

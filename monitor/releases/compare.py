@@ -83,8 +83,8 @@ class RemedyTrial:
         What is lost: to whole per cents. How far analyses moved: to the nearest of `_STEPS`. Figures of the output that
         are no whole numbers: to two significant digits.
         """
-        lost = {name: float(round(one)) for name, one in self.lost.items()}
-        reached = {name: _few_digits(one) for name, one in self.reached.items()}
+        lost = {name: float(round(item)) for name, item in self.lost.items()}
+        reached = {name: _few_digits(item) for name, item in self.reached.items()}
         changes = {name: _coarse_change(change) for name, change in self.changes.items()}
         return replace(self, lost=lost, reached=reached, changes=changes)
 
@@ -124,7 +124,7 @@ class ReleaseComparison:
 
     def typed(self, as_typed: Callable[[str], str]) -> "ReleaseComparison":
         """Return it with each command as it is typed where somebody asks."""
-        tried = [one if one.command is None else replace(one, command=as_typed(one.command)) for one in self.tried]
+        tried = [item if item.command is None else replace(item, command=as_typed(item.command)) for item in self.tried]
         return replace(self, tried=tried)
 
 
@@ -176,19 +176,19 @@ def compare(
 def _few_digits(figure: Any) -> Any:
     """Round what is no whole number; also within the figures of each column."""
     if isinstance(figure, Mapping):
-        return {name: _few_digits(one) for name, one in figure.items()}
+        return {name: _few_digits(item) for name, item in figure.items()}
     return float(f"{figure:.{_DIGITS}g}") if isinstance(figure, float) else figure
 
 
 def _coarse_change(change: Any) -> Any:
-    found = change["change"]
-    if found is None:
+    result = change["change"]
+    if result is None:
         return change
     figures = {
-        name: {**one, "mean": _step(one["mean"]), "largest": _step(one["largest"])}
-        for name, one in found["figures"].items()
+        name: {**item, "mean": _step(item["mean"]), "largest": _step(item["largest"])}
+        for name, item in result["figures"].items()
     }
-    return {**change, "change": {**found, "figures": figures}}
+    return {**change, "change": {**result, "figures": figures}}
 
 
 def _step(share: Any) -> Any:
@@ -251,10 +251,10 @@ def _try(case: ReleaseColumns, plan: TreatmentPlan, folder: Path) -> RemedyTrial
 
 
 def _row(
-    case: ReleaseColumns, plan: TreatmentPlan, treated: Any, seconds: float, *, status: str = HOLDS, **said: Any
+    case: ReleaseColumns, plan: TreatmentPlan, treated: Any, seconds: float, *, status: str = HOLDS, **text: Any
 ) -> RemedyTrial:
     if treated is None:
-        return RemedyTrial(plan.name, plan.kind.value, status, seconds=seconds, **said)
+        return RemedyTrial(plan.name, plan.kind.value, status, seconds=seconds, **text)
     return RemedyTrial(
         plan.name,
         plan.kind.value,
@@ -264,7 +264,7 @@ def _row(
         lost=treated.lost,
         seconds=seconds,
         command=command_for(case, plan, treated.bill),
-        **said,
+        **text,
     )
 
 

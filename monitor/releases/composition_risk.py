@@ -41,8 +41,8 @@ class PromisedLimits:
 
 
 def _limits_of(event: ReleaseEvent) -> Limits:
-    found = event.body.get("limits")
-    words = found if isinstance(found, Mapping) else {}
+    result = event.body.get("limits")
+    words = result if isinstance(result, Mapping) else {}
     return Limits.model_validate({name: words[name] for name in ("k", "l", "t", "max_risk") if name in words})
 
 
@@ -126,7 +126,7 @@ class ExportComparison:
     def as_json(self) -> dict[str, Json]:
         """Return it as plain data, as a certificate has it."""
         return {
-            "earlier": None if self.earlier is None else [one.as_json() for one in self.earlier],
+            "earlier": None if self.earlier is None else [item.as_json() for item in self.earlier],
             "exposed_by_all": self.by_all,
             "promised_together": None if self.promises is None else self.promises.as_json(),
             "few_values_by_all": dict(self.few_values),
@@ -215,12 +215,12 @@ def _class_then(event: ReleaseEvent, name: str) -> ColumnClass:
         "sensitive": ColumnClass.SENSITIVE,
         "pseudonyms": ColumnClass.DIRECT_IDENTIFIER,
     }
-    return next((found for word, found in words.items() if name in _names(event, word)), ColumnClass.OTHER)
+    return next((result for word, result in words.items() if name in _names(event, word)), ColumnClass.OTHER)
 
 
 def _names(event: ReleaseEvent, word: str) -> Sequence[str]:
-    found = event.body.get(word)
-    return [str(name) for name in found] if isinstance(found, list) else []
+    results = event.body.get(word)
+    return [str(name) for name in results] if isinstance(results, list) else []
 
 
 def describe_joint_exposure(many: int) -> str:
@@ -235,8 +235,8 @@ def check_exposures(case: ReleaseColumns, export_comparison: ExportComparison) -
         Stop: somebody is, or an earlier export cannot be compared.
     """
     k = case.k if export_comparison.promises is None else export_comparison.promises.k
-    for one in export_comparison.earlier or ():
-        _check_exposure(case, one, k)
+    for item in export_comparison.earlier or ():
+        _check_exposure(case, item, k)
     for seen in export_comparison.together():
         raise _exposes(case, seen, "use the same treatment as for those exports")
 

@@ -142,12 +142,12 @@ class ReleaseDecisions:
         """
         case, owners = self.case, self.case.project.config.owners
         entries = {name: {_plain(name), *_also_called(owners.get(name))} for name in case.release.approvers}
-        said = _plain(by)
+        text = _plain(by)
         owner = case.owner
-        if owner is not None and said in {_plain(owner), *_also_called(owners.get(owner))}:
+        if owner is not None and text in {_plain(owner), *_also_called(owners.get(owner))}:
             message = f"'{by}' owns '{case.release.table}'; the owner of a table cannot approve its release"
             raise Stop(ExitCode.USAGE, Problem("release.own_table", message, hint=_whom(entries)))
-        if entries and not any(said in names for names in entries.values()):
+        if entries and not any(text in names for names in entries.values()):
             message = f"'{by}' is not one of the approvers of release '{case.name}'"
             raise Stop(ExitCode.USAGE, Problem("release.no_approver", message, hint=_whom(entries)))
 

@@ -37,11 +37,11 @@ def declared_digest(case: ReleaseColumns, plan: TreatmentPlan) -> str:
 def _with_files(value: Json) -> Json:
     """Put the contents of files in the place of their names."""
     if isinstance(value, Mapping):
-        values = {name: _with_files(one) for name, one in value.items()}
+        values = {name: _with_files(item) for name, item in value.items()}
         return (
             {**values, "path": _contents(value["path"])} if value.get("type") == "file" and "path" in value else values
         )
-    return [_with_files(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_with_files(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _contents(path: Json) -> str:

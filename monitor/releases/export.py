@@ -198,10 +198,10 @@ def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
 def _of_earlier(event: ReleaseEvent, earlier: Any) -> list[str]:
     if earlier is None:
         return ["without 'person_key', later exports cannot be compared with this one and will be put on hold"]
-    parts = [(one["export"], describe_exposure(one)) for one in earlier]
+    parts = [(item["export"], describe_exposure(item)) for item in earlier]
     notes = [f"together with export {name} {why}" for name, why in parts if why]
     together, elsewhere = (event.body[word] for word in ("together", "persons_elsewhere"))
-    notes += [str(one) for one in together] if isinstance(together, list) else []
+    notes += [str(item) for item in together] if isinstance(together, list) else []
     for name, many in elsewhere.items() if isinstance(elsewhere, Mapping) else ():
         notes.append(f"{many:,} persons are in export {name} of another table too, with which it was not compared")
     return notes

@@ -59,9 +59,9 @@ def _unfit(loaded: Loaded, case: ReleaseColumns) -> Iterator[Problem]:
     if key is not None and key not in kinds:
         yield _gone(loaded, (*place, "person_key"), case, key)
     for number, recipe in enumerate(case.release.remedies):
-        found = plan_of(case, recipe, kinds)
-        if isinstance(found, RemedyNotUsable):
-            message = f"remedy '{found.name}' of release '{case.name}' cannot be evaluated: {found.why}"
+        result = plan_of(case, recipe, kinds)
+        if isinstance(result, RemedyNotUsable):
+            message = f"remedy '{result.name}' of release '{case.name}' cannot be evaluated: {result.why}"
             yield loaded.problem((*place, "remedies", number), "config.remedy", message)
 
 

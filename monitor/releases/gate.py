@@ -63,12 +63,12 @@ def check_same_table(decisions: ReleaseDecisions) -> TableDigest:
     Raises:
         Stop: it is not, or cannot be read.
     """
-    case, found = decisions.case, decisions.standing()
-    columns = _of_approval(found, "columns")
+    case, result = decisions.case, decisions.standing()
+    columns = _of_approval(result, "columns")
     note = "the table has changed since the approval"
     try:
         state = state_of(case, columns)
-        if state.fingerprint == found.state:
+        if state.fingerprint == result.state:
             return state
     except Stop as stop:
         if stop.problems[0].code != COLUMN_GONE:
@@ -86,22 +86,22 @@ def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPerm
         Stop: it may not; a release whose table has changed is put on hold.
     """
     decisions.check_record()
-    case, found = decisions.case, decisions.standing()
-    if found.decision is not ReleaseDecision.APPROVED:
+    case, result = decisions.case, decisions.standing()
+    if result.decision is not ReleaseDecision.APPROVED:
         hint = f"tablewatch release approve {case.name} --remedy {remedy} --by WHO --note WHY"
-        raise _held("release.not_approved", f"'{case.name}' is not approved: {found.said}", hint)
-    if found.remedy != remedy:
-        text = f"'{case.name}' was approved with '{found.remedy}', not with '{remedy}'"
+        raise _held("release.not_approved", f"'{case.name}' is not approved: {result.said}", hint)
+    if result.remedy != remedy:
+        text = f"'{case.name}' was approved with '{result.remedy}', not with '{remedy}'"
         raise _held("release.not_approved", text, "approve this remedy, or export with the other")
-    _check_approver(decisions, found)
+    _check_approver(decisions, result)
     check_one_classification(case)
     state = check_same_table(decisions)
     kinds = kinds_of(case)
     plan = find_plan(case, remedy, kinds)
-    _check_declared(decisions, found, plan)
-    new = sorted(set(kinds) - set(_of_approval(found, "table_columns")))
+    _check_declared(decisions, result, plan)
+    new = sorted(set(kinds) - set(_of_approval(result, "table_columns")))
     notes = [f"column {', '.join(new)} was added after the approval and is not exported"] if new else []
-    return ExportPermission(decisions, found, plan, notes, PersonRegistry.of(decisions, state))
+    return ExportPermission(decisions, result, plan, notes, PersonRegistry.of(decisions, state))
 
 
 def check_same_remedy(decisions: ReleaseDecisions) -> None:
@@ -110,8 +110,8 @@ def check_same_remedy(decisions: ReleaseDecisions) -> None:
     Raises:
         Stop: it does not, or there is none of that name, or a file that it names cannot be read.
     """
-    case, found = decisions.case, decisions.standing()
-    _check_declared(decisions, found, find_plan(case, found.remedy or "", kinds_of(case)))
+    case, result = decisions.case, decisions.standing()
+    _check_declared(decisions, result, find_plan(case, result.remedy or "", kinds_of(case)))
 
 
 def _check_declared(decisions: ReleaseDecisions, release_standing: ReleaseStanding, plan: TreatmentPlan) -> None:
@@ -142,8 +142,8 @@ def _check_approver(decisions: ReleaseDecisions, release_standing: ReleaseStandi
 
 
 def _of_approval(release_standing: ReleaseStanding, name: str) -> Sequence[str]:
-    said: Any = () if release_standing.event is None else release_standing.event.body.get(name, ())
-    return tuple(said)
+    text: Any = () if release_standing.event is None else release_standing.event.body.get(name, ())
+    return tuple(text)
 
 
 def _held(code: str, message: str, hint: str) -> Stop:

@@ -59,7 +59,7 @@ def crowd_in(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any
         person_level_k(unit.of_row, classes, k=case.k, linked=linked, apart=unit.apart)
         for unit in units_of(case, frame, people)
     ]
-    return min(person_level_ks, key=lambda one: (-one.exposed, one.least or 0), default=None)
+    return min(person_level_ks, key=lambda item: (-item.exposed, item.least or 0), default=None)
 
 
 def too_alike(
@@ -83,7 +83,7 @@ def too_alike(
     limits, classes = case.release.limits, classes_of(case, frame)
     for unit in units_of(case, frame, people):
         numbers = linked_classes(unit.of_row, classes, apart=unit.apart)
-        for name in (one for one in case.sensitive if one in frame.columns):
+        for name in (item for item in case.sensitive if item in frame.columns):
             told = escape_frame(frame[[name]], out)[name]
             least = _least_diverse(numbers, told)
             if limits.l is not None and least < limits.l:
@@ -101,8 +101,8 @@ def _least_diverse(numbers: Sequence[int], column: "pd.Series[Any]") -> int:
 
     from remedies.generalisation import texts_of
 
-    each = pd.DataFrame({"group": numbers, "text": pd.Series(texts_of(column), dtype=object)}).drop_duplicates()
-    return int(each.groupby("group").size().min())
+    item = pd.DataFrame({"group": numbers, "text": pd.Series(texts_of(column), dtype=object)}).drop_duplicates()
+    return int(item.groupby("group").size().min())
 
 
 def reference_of(frame: "pd.DataFrame") -> "Frequencies":

@@ -51,8 +51,8 @@ def _one_of_each(column: "pd.Series[Any]") -> "pd.Series[Any]":
     from pyarrow import compute
 
     cells = pa.array(column)
-    for alike, one in ((compute.is_nan(cells), float("nan")), (compute.equal(cells, pa.scalar(0.0, cells.type)), 0.0)):
-        cells = compute.if_else(alike, pa.scalar(one, cells.type), cells)
+    for alike, item in ((compute.is_nan(cells), float("nan")), (compute.equal(cells, pa.scalar(0.0, cells.type)), 0.0)):
+        cells = compute.if_else(alike, pa.scalar(item, cells.type), cells)
     return pd.Series(pd.arrays.ArrowExtensionArray(cells), index=column.index, name=column.name)
 
 

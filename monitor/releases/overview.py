@@ -74,8 +74,8 @@ class ReleaseState:
         if self.standing.decision is not ReleaseDecision.NONE:
             return self.standing.said
         return ", ".join(
-            " ".join(filter(None, [one.check_id, f"#{one.incident}" if one.incident else f"({one.reason})"]))
-            for one in self.held_by
+            " ".join(filter(None, [item.check_id, f"#{item.incident}" if item.incident else f"({item.reason})"]))
+            for item in self.held_by
         )
 
     @property
@@ -84,8 +84,8 @@ class ReleaseState:
         if self.standing.decision is not ReleaseDecision.NONE:
             return self.standing.said
         return "; ".join(
-            " ".join(filter(None, [str(one.what or one.check_id or ""), f"({_number_or_reason(one)})"]))
-            for one in self.held_by
+            " ".join(filter(None, [str(item.what or item.check_id or ""), f"({_number_or_reason(item)})"]))
+            for item in self.held_by
         )
 
     @property
@@ -112,8 +112,8 @@ class ReleaseState:
             "approved_with": self.standing.remedy if self.word is ReleaseWord.APPROVED else None,
             "expires_at": iso(self.standing.until),
             "held_by": [
-                {"check_id": one.check_id, "reason": one.reason, "since": iso(one.since), "incident": one.incident}
-                for one in self.held_by
+                {"check_id": item.check_id, "reason": item.reason, "since": iso(item.since), "incident": item.incident}
+                for item in self.held_by
             ],
         }
 

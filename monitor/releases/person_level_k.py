@@ -46,8 +46,8 @@ def person_level_k(
         told = _told(pairs)
         among = told.groupby(["low", "high"])["low"].transform("size")
     else:
-        each = pairs.drop_duplicates()
-        among = each["group"].map(each["group"].value_counts()).groupby(each["person"]).min()
+        item = pairs.drop_duplicates()
+        among = item["group"].map(item["group"].value_counts()).groupby(item["person"]).min()
     return PersonLevelK(int(among.min()), int((among < k).sum()), linked)
 
 

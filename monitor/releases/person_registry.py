@@ -91,7 +91,7 @@ def _class_values(case: ReleaseColumns, treated: "Treated", classes: bytes) -> b
     from remedies.generalisation import texts_of
 
     results = []
-    for name in (one for one in case.sensitive if one in treated.frame.columns):
+    for name in (item for item in case.sensitive if item in treated.frame.columns):
         attribute = _attribute(case, name)
         texts = texts_of(treated.before.loc[treated.frame.index, name])
         values = _signed([_joined((name, text)) for text in texts], case.key, b"exported value")
@@ -160,7 +160,7 @@ class PersonRegistry:
         Raises:
             Stop: it is not what was remembered.
         """
-        tables = {str(one.body.get("table")) for one in self.known} | set(self.table.names)
+        tables = {str(item.body.get("table")) for item in self.known} | set(self.table.names)
         names, results = {export_name(event) for event in self.known}, {}
         with self.decisions.store.reading() as tx:
             for subject in map(subject_of, sorted(tables)):
@@ -292,13 +292,13 @@ def _farthest(earliers: Sequence[Earlier], pairs: PersonPairs, treated: "Treated
     now, before = (pairs.people, pairs.classes), [(earlier.pairs.people, earlier.pairs.classes) for earlier in earliers]
     joined = [[earlier, now] for earlier in before] + ([[*before, now]] if len(before) > 1 else [])
     values = treated.before.loc[treated.frame.index, name].reset_index(drop=True)
-    found = 0.0
+    result = 0.0
     for releases in joined:
         places, numbers = joined_classes_signed(releases)
         if len(places):
             told = values.iloc[places].reset_index(drop=True)
-            found = max(found, farthest_from_input(numbers.tolist(), told, treated.before[[name]]))
-    return found
+            result = max(result, farthest_from_input(numbers.tolist(), told, treated.before[[name]]))
+    return result
 
 
 def _joined(cells: Sequence[str | None]) -> str:

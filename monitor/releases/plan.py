@@ -79,7 +79,7 @@ def plan_of(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> T
     try:
         return _MAKERS[recipe.remedy](case, recipe, kinds)
     except ValidationError as error:
-        text = "; ".join(_worded(one) for one in error.errors(include_url=False, include_input=False))
+        text = "; ".join(_worded(item) for item in error.errors(include_url=False, include_input=False))
         return RemedyNotUsable(recipe.name, text)
     except Misfit as error:
         return RemedyNotUsable(recipe.name, str(error))
@@ -113,9 +113,9 @@ def _generalise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) 
 
     words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
     quasi = _named(words, case.quasi, columns)
-    said = words.pop("hierarchies", None)
-    folder = case.folder / said if isinstance(said, str) else None
-    inline = {name: hierarchy_spec(one) for name, one in said.items()} if isinstance(said, Mapping) else {}
+    text = words.pop("hierarchies", None)
+    folder = case.folder / text if isinstance(text, str) else None
+    inline = {name: hierarchy_spec(item) for name, item in text.items()} if isinstance(text, Mapping) else {}
     declared = hierarchies_for(quasi, inline=(), folder=folder, declared={**case.release.hierarchies, **inline})
     searches = words.get("search", "incognito")
     flat = {name: hierarchy_spec({"type": "flat"}) for name in quasi if not _numeric(kinds[name], searches)}
@@ -176,8 +176,8 @@ def _randomise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -
     lacking = [name for name in named if name not in read or isinstance(read[name], BoundedColumn)]
     if lacking:
         raise Misfit(f"'domain' is missing the values of {', '.join(lacking)}")
-    domains = {name: one.values if isinstance(one, CategoryColumn) else one for name, one in read.items()}
-    others = {name: other for name, one in read.items() if (other := getattr(one, "other", None)) is not None}
+    domains = {name: item.values if isinstance(item, CategoryColumn) else item for name, item in read.items()}
+    others = {name: other for name, item in read.items() if (other := getattr(item, "other", None)) is not None}
     remedy = Randomise.model_validate({"others": others, **words, "domains": domains})
     columns = _leaving(case, recipe, kinds)
     return TreatmentPlan(recipe.name, RemedyKind.RANDOMISED, _rest_dropped(recipe, columns, remedy.columns), remedy)
@@ -235,8 +235,8 @@ def _rest_dropped(recipe: Recipe, columns: Sequence[str], treated: Sequence[str]
 
 def _named(words: dict[str, Any], quasi: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     """Return the columns that a remedy treats: those that are said, else all quasi-identifiers that leave."""
-    said = words.pop("columns", None)
-    names = tuple(name for name in quasi if name in columns) if said is None else tuple(said)
+    text = words.pop("columns", None)
+    names = tuple(name for name in quasi if name in columns) if text is None else tuple(text)
     if not names:
         raise Misfit("no quasi-identifier is exported, so there is nothing to treat")
     strange = [name for name in names if name not in columns]

@@ -89,5 +89,5 @@ def export_as_json(event: ReleaseEvent) -> dict[str, Any]:
 def _as_json(event: ReleaseEvent) -> dict[str, Any]:
     told = {"id": event.id, "kind": event.kind.value, "at": iso(event.recorded_at), "by": event.actor}
     if event.kind is ReleaseEventKind.EXPORTED:
-        return {**told, "certificate": {name: one for name, one in event.body.items() if name != MARKS}}
+        return {**told, "certificate": {name: item for name, item in event.body.items() if name != MARKS}}
     return {**told, "note": event.note, **event.body}

@@ -48,20 +48,20 @@ def _generalise(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport"
     levels: Any = bill.figures.get("levels")
     if not levels:
         return [*limits, *trees, "--search", remedy.search.value]
-    fixed = ",".join(f"{name}={one['level']}" for name, one in levels.items())
+    fixed = ",".join(f"{name}={item['level']}" for name, item in levels.items())
     return [*limits, *trees, "--levels", fixed, "--suppress", str(remedy.suppress)]
 
 
 def _trees(case: ReleaseColumns, plan: TreatmentPlan) -> list[str] | None:
     """Describe where hierarchies are that the release does not declare; None where its remedy declares them itself."""
     recipe = case.release.recipe(plan.name)
-    said = None if recipe is None else recipe.words.get("hierarchies")
-    if said is not None and not isinstance(said, str):
+    text = None if recipe is None else recipe.words.get("hierarchies")
+    if text is not None and not isinstance(text, str):
         return None
-    folder = [] if said is None else ["--hierarchies", str(case.folder / said)]
+    folder = [] if text is None else ["--hierarchies", str(case.folder / text)]
     remedy: Any = plan.remedy
     declared = set(case.release.hierarchies)
-    flat = [name for name in remedy.hierarchies if name not in declared and not (said and _has(case, said, name))]
+    flat = [name for name in remedy.hierarchies if name not in declared and not (text and _has(case, text, name))]
     return [*folder, *(word for name in flat for word in ("--hierarchy", f"{name}=flat"))]
 
 
@@ -73,13 +73,13 @@ def _limits(case: ReleaseColumns, remedy: Any) -> list[str] | None:
     """Format the limits that the remedy keeps; None where one of them cannot be said in a word."""
     parts = ["--release", case.name, "--quasi-identifiers", ",".join(remedy.columns), "--k", str(remedy.k)]
     if any(set(name) & _SIGNS for name in remedy.sensitive) or any(
-        one.hierarchy is not None for one in remedy.t.values()
+        item.hierarchy is not None for item in remedy.t.values()
     ):
         return None
-    for name, one in remedy.l.items():
-        parts += ["--l", ":".join([f"{name}={one.l}", one.kind, *([] if one.c is None else [str(one.c)])])]
-    for name, one in remedy.t.items():
-        parts += ["--t", f"{name}={one.t}:{one.distance}"]
+    for name, item in remedy.l.items():
+        parts += ["--l", ":".join([f"{name}={item.l}", item.kind, *([] if item.c is None else [str(item.c)])])]
+    for name, item in remedy.t.items():
+        parts += ["--t", f"{name}={item.t}:{item.distance}"]
     return parts
 
 

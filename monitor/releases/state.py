@@ -81,14 +81,14 @@ def standing(
 
 
 def _text(event: ReleaseEvent, name: str) -> str | None:
-    found = event.body.get(name)
-    return found if isinstance(found, str) else None
+    result = event.body.get(name)
+    return result if isinstance(result, str) else None
 
 
 def digest_of(name: str, release: Release) -> str:
     """Fingerprint all that the configuration says of a release: 128 bits, so that nobody finds two of the same."""
-    said = release.model_dump(mode="json")
-    if said["limits"]["unclassified_uniqueness"] is None:  # so that approvals outlive the version that brought it
-        del said["limits"]["unclassified_uniqueness"]
-    content = json.dumps([name, said], sort_keys=True, ensure_ascii=False, default=str)
+    text = release.model_dump(mode="json")
+    if text["limits"]["unclassified_uniqueness"] is None:  # so that approvals outlive the version that brought it
+        del text["limits"]["unclassified_uniqueness"]
+    content = json.dumps([name, text], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:32]

@@ -90,8 +90,8 @@ def treat(
     people = None if key is None else frame[key]
     if plan.remedy is None:
         return Treated(before, before, None, people)
-    found = plan.remedy.apply(before, progress=progress)
-    return Treated(found.frame, before, found.bill, None if people is None else people.loc[found.frame.index])
+    result = plan.remedy.apply(before, progress=progress)
+    return Treated(result.frame, before, result.bill, None if people is None else people.loc[result.frame.index])
 
 
 def write_treated(case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, draft: Path) -> WrittenFile:
@@ -159,8 +159,8 @@ def too_unique(case: ReleaseColumns, uniqueness: Uniqueness) -> Sequence[str]:
     others = case.release.classified(ColumnClass.OTHER)
     if limit is None or uniqueness.share(others) <= limit:
         return ()
-    broken = [one for one in uniqueness.alone if one.columns[0] in others and one.records > limit * uniqueness.rows]
-    name = ", ".join(f"'{one.columns[0]}' ({one.records:,} of {uniqueness.rows:,})" for one in broken)
+    broken = [item for item in uniqueness.alone if item.columns[0] in others and item.records > limit * uniqueness.rows]
+    name = ", ".join(f"'{item.columns[0]}' ({item.records:,} of {uniqueness.rows:,})" for item in broken)
     return [f"columns classified 'other' identify more than {limit:g} of them: {name}; classify or drop them"]
 
 
@@ -210,12 +210,12 @@ def _from_input(
     for name, reference in references.items():
         counts = count(place, [*columns, name], called=count_name([*columns, name]))
         try:
-            one = farthest(counts, columns, name, distance="equal", reference=reference)
+            item = farthest(counts, columns, name, distance="equal", reference=reference)
         except Misfit as error:
             raise LimitsNotMet(str(error)) from None
-        results[name] = one.t
-        if one.above(limit):
-            far.append(f"a group is {one.t:.4g} away from the input in {name}; {limit:g} is allowed")
+        results[name] = item.t
+        if item.above(limit):
+            far.append(f"a group is {item.t:.4g} away from the input in {name}; {limit:g} is allowed")
     return "; ".join(far) or None, results
 
 

@@ -37,7 +37,7 @@ class Verdict:
         """Describe what does not hold."""
         if not self.results:
             return "the release has no limit that applies to a table"
-        return "; ".join(str(one.outcome.message) for one in self.broken)
+        return "; ".join(str(item.outcome.message) for item in self.broken)
 
     def observed(self, kind: str) -> Mapping[str, Any]:
         """Return what a check observed, by its type; nothing if it was not asked."""
@@ -82,6 +82,6 @@ def _plain(check: Check) -> Check:
 def _decided(unique: Mapping[str, Any]) -> Json:
     """Return the share of the population that the estimate decided for says is unique."""
     model = unique.get("decision")
-    found = unique.get(model) if isinstance(model, str) else None
-    share: Json = found.get("fraction_of_population") if isinstance(found, Mapping) else None
+    result = unique.get(model) if isinstance(model, str) else None
+    share: Json = result.get("fraction_of_population") if isinstance(result, Mapping) else None
     return share

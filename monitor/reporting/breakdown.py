@@ -41,12 +41,12 @@ def day_bar(evidence: Evidence, week: Week, day: Day, *, reports_only: bool) -> 
     if day.start >= day.end:
         return DayBar(day.date, 0, 0)
     window = Window.of(day.start, day.end)
-    found = evidence.measure(window)
-    if not found.n and not reports_only:
+    result = evidence.measure(window)
+    if not result.n and not reports_only:
         seen = evidence.observed.in_some_of(window) and week.monday not in evidence.blind_weeks
         if not seen or day.end <= evidence.kept_since:
             return DayBar(day.date, None, None)
-    return DayBar(day.date, found.undetected, found.repair)
+    return DayBar(day.date, result.undetected, result.repair)
 
 
 def by_table(evidence: Evidence, window: Window, scale: BarScale, *, most: int) -> tuple[Share, ...]:

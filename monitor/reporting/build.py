@@ -53,7 +53,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
     coverage = coverage_of(evidence, week)
     if coverage.evaluated == 0:  # None: it is no longer known
         evidence = replace(evidence, blind_weeks=evidence.blind_weeks | {week.monday})
-    unknown = [why_unknown(evidence, week, found) for week, found in zip(weeks, measured, strict=True)]
+    unknown = [why_unknown(evidence, week, result) for week, result in zip(weeks, measured, strict=True)]
     complete = evidence.as_of >= week.end
     scale = BarScale.of(measured[0], prices[0])
     comparison = _comparison(measured, prices, [message is None for message in unknown])
@@ -112,7 +112,7 @@ def _comparison(
     measured: Sequence[Downtime], prices: Sequence[DowntimeCost | None], entries: Sequence[bool]
 ) -> ComparedFigure:
     weeks = zip(measured, prices, entries, strict=False)  # only as many as have a price
-    figures = [weekly_figures(found, cost) if is_known else None for found, cost, is_known in weeks]
+    figures = [weekly_figures(result, cost) if is_known else None for result, cost, is_known in weeks]
     earlier = [figure for figure in figures[1:] if figure is not None]
     return ComparedFigure(week=figures[0], before=figures[1], median=median_of(earlier))
 
@@ -141,9 +141,9 @@ def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> D
 def _method(evidence: Evidence, week: Week, this: Downtime, cost: DowntimeCost) -> MethodNotes:
     config = evidence.config
     excluded = [
-        ExcludedIncidents(one, this.excluded[one.value].n, this.excluded[one.value].time)
-        for one in Resolution
-        if one.value in this.excluded
+        ExcludedIncidents(item, this.excluded[item.value].n, this.excluded[item.value].time)
+        for item in Resolution
+        if item.value in this.excluded
     ]
     planned = this.excluded.get(MAINTENANCE)
     return MethodNotes(
@@ -186,7 +186,7 @@ def gather(project: Project, tx: ReadTransaction, week: Week, now: datetime) -> 
     earlier = [week.back(number) for number in range(1, TREND_WEEKS)]
 
     def look_up(ids: Sequence[int]) -> Sequence[Incident]:
-        return [tx.incidents.get(one) for one in ids]
+        return [tx.incidents.get(item) for item in ids]
 
     return Evidence(
         config=config,
@@ -199,9 +199,9 @@ def gather(project: Project, tx: ReadTransaction, week: Week, now: datetime) -> 
         results=tx.results.count_by_status(week.start, week.end) if week.start >= kept_since else None,
         look_up=look_up,
         blind_weeks=frozenset(
-            one.monday
-            for one in earlier
-            if one.start >= kept_since and not tx.results.any_evaluated(one.start, one.end)
+            item.monday
+            for item in earlier
+            if item.start >= kept_since and not tx.results.any_evaluated(item.start, item.end)
         ),
         releases=states_now(project, tx),
         exports=tx.release_events.matching(kind=ReleaseEventKind.EXPORTED),

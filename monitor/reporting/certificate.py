@@ -107,11 +107,11 @@ class Certificate:
     @property
     def earlier(self) -> Sequence[EarlierExport] | None:
         """Return the earlier exports that it was compared with; None where it could not be."""
-        found = self.body["earlier"]
-        if found is None:
+        results = self.body["earlier"]
+        if results is None:
             return None
         words = ("persons_in_both", "persons_exposed", "persons_left_over")
-        return [EarlierExport(str(one["export"]), *(one.get(word) for word in words)) for one in found]
+        return [EarlierExport(str(item["export"]), *(item.get(word) for word in words)) for item in results]
 
     @property
     def exposed_by_all(self) -> int | None:
@@ -237,7 +237,7 @@ def parameter(value: Any) -> str:
         case bool():
             return "yes" if value else "no"
         case Mapping():
-            return "; ".join(f"{name}: {parameter(one)}" for name, one in value.items())
+            return "; ".join(f"{name}: {parameter(item)}" for name, item in value.items())
         case list() | tuple():
             return ", ".join(map(parameter, value))
         case _:

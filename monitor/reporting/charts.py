@@ -102,7 +102,9 @@ def rows_without_overlap(stretches: Sequence[Stretch]) -> Sequence[int]:
     rows: list[list[Stretch]] = []
     results = []
     for stretch in stretches:
-        row = next((at for at, taken in enumerate(rows) if not any(_overlap(stretch, one) for one in taken)), len(rows))
+        row = next(
+            (at for at, taken in enumerate(rows) if not any(_overlap(stretch, item) for item in taken)), len(rows)
+        )
         if row == len(rows):
             rows.append([])
         rows[row].append(stretch)

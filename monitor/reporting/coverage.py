@@ -56,7 +56,7 @@ def coverage_of(evidence: Evidence, week: Week) -> Coverage:
 
 def _blind(unseen: Mapping[str, Unobserved]) -> tuple[BlindSpot, ...]:
     worst_first = sorted(unseen.items(), key=lambda item: (-item[1].time, item[0]))
-    return tuple(BlindSpot(table, one.time, _reasons(one)) for table, one in worst_first)
+    return tuple(BlindSpot(table, entry.time, _reasons(entry)) for table, entry in worst_first)
 
 
 def _reasons(unobserved: Unobserved) -> tuple[Message, ...]:

@@ -50,8 +50,8 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         return message.render(voice)
 
     def signed_hours(value: Fraction) -> str:
-        said = show(abs(value), "hours")
-        return said if not value else f"{'+' if value > 0 else chr(0x2212)}{said}"
+        text = show(abs(value), "hours")
+        return text if not value else f"{'+' if value > 0 else chr(0x2212)}{text}"
 
     kinds = ("hours", "number", "ratio", "time", "moment", "date", "day", "weekday")
     return {

@@ -67,7 +67,7 @@ class ComparedFigure:
     def severities(self) -> tuple[Severity, ...]:
         """Return the severities that any of the columns knows, the worst first."""
         columns = [column for column in (self.week, self.before, self.median) if column is not None]
-        return tuple(one for one in reversed(Severity) if any(one in column.by_severity for column in columns))
+        return tuple(item for item in reversed(Severity) if any(item in column.by_severity for column in columns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,23 +67,23 @@ class PlanningFigure:
         if not re.fullmatch("[A-Za-z]{3}", typed.currency):
             raise _refused("--currency", f"expected a code of three letters such as JPY, not '{typed.currency}'")
         try:
-            found = estimate(expected, roles=roles, loss_per_hour=loss, improve=improve)
+            result = estimate(expected, roles=roles, loss_per_hour=loss, improve=improve)
         except ValueError as error:
             raise Stop(ExitCode.USAGE, Problem("usage", str(error))) from None
-        return cls(expected, found, improve, Currency.of(typed.currency.upper()))
+        return cls(expected, result, improve, Currency.of(typed.currency.upper()))
 
     def to_json(self) -> dict[str, Any]:
         """Return the published shape `tablewatch.estimate/1`; money is rounded once, hours are not rounded."""
-        found = self.found
+        result = self.found
         return {
             "schema": "tablewatch.estimate/1",
-            "incidents": float(found.incidents),
-            "downtime_h": float(found.downtime_h),
-            "hourly_cost": self.currency.number(found.hourly_cost),
-            "annual_cost": self.currency.number(found.annual_cost),
-            "saving": self.currency.number(found.saving),
+            "incidents": float(result.incidents),
+            "downtime_h": float(result.downtime_h),
+            "hourly_cost": self.currency.number(result.hourly_cost),
+            "annual_cost": self.currency.number(result.annual_cost),
+            "saving": self.currency.number(result.saving),
             "currency": self.currency.code,
-            "lever": None if found.lever is Lever.NONE else found.lever.value,
+            "lever": None if result.lever is Lever.NONE else result.lever.value,
         }
 
     def draw(self, console: "Console") -> None:
@@ -92,20 +92,20 @@ class PlanningFigure:
             console.print(line)
 
     def _lines(self) -> Iterator[Text]:
-        found, expected, text = self.found, self.expected, self.currency.text
+        result, expected, text = self.found, self.expected, self.currency.text
         name = f"{say_duration(expected.ttd)} time to detection + {say_duration(expected.ttr)} time to resolution"
-        yield _line("incidents", f"{_say(found.incidents)} a year on {expected.tables:,} tables")
+        yield _line("incidents", f"{_say(result.incidents)} a year on {expected.tables:,} tables")
         yield _line("each", name)
-        yield _line("downtime", f"{round(found.downtime_h):,} h a year")
-        yield _line("an hour costs", text(found.hourly_cost))
-        yield Text.assemble((f"{'a year costs':<15}", "dim"), (text(found.annual_cost), "bold"))
-        if found.saving is not None and self.improve is not None:
-            yield _line("saving", f"{text(found.saving)} a year, with {100 * float(self.improve):g}% less downtime")
-        if found.lever is not Lever.NONE:
+        yield _line("downtime", f"{round(result.downtime_h):,} h a year")
+        yield _line("an hour costs", text(result.hourly_cost))
+        yield Text.assemble((f"{'a year costs':<15}", "dim"), (text(result.annual_cost), "bold"))
+        if result.saving is not None and self.improve is not None:
+            yield _line("saving", f"{text(result.saving)} a year, with {100 * float(self.improve):g}% less downtime")
+        if result.lever is not Lever.NONE:
             share = Fraction(expected.ttd / (expected.ttd + expected.ttr))
-            diagnosis = Diagnosis(found.lever, share, found_by_person=0, n=0, costliest=None)
-            for label, said in zip_longest(("reading",), diagnosis_sentences(diagnosis), fillvalue=""):
-                yield _line(label, str(said))
+            diagnosis = Diagnosis(result.lever, share, found_by_person=0, n=0, costliest=None)
+            for label, wording in zip_longest(("reading",), diagnosis_sentences(diagnosis), fillvalue=""):
+                yield _line(label, str(wording))
 
 
 def _role(text: str) -> StaffRole:

@@ -48,11 +48,11 @@ class ComparisonLine:
 
     def reached(self, name: str) -> Any:
         """Return a figure that was found in the output; the weakest where there is one for each column."""
-        found: Any = self.tried.reached.get(name)
-        if isinstance(found, Mapping):
+        result: Any = self.tried.reached.get(name)
+        if isinstance(result, Mapping):
             weakest = max if name == "t" else min
-            return weakest(found.values(), default=None)
-        return found
+            return weakest(result.values(), default=None)
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ def comparison_html(
 ) -> str:
     """Return one self-contained page: no script, nothing fetched."""
     lines = [
-        ComparisonLine(number, one, one.name == release_comparison.recommended)
-        for number, one in enumerate(release_comparison.tried, start=1)
+        ComparisonLine(number, item, item.name == release_comparison.recommended)
+        for number, item in enumerate(release_comparison.tried, start=1)
     ]
     tables = [line for line in lines if line.tried.kind == RemedyKind.TABLE.value]
     return page(
@@ -119,15 +119,15 @@ def plot_of(tables: Sequence[ComparisonLine], least_k: int | None) -> RiskPlot |
 
 def _changes(lines: Sequence[ComparisonLine]) -> Iterator[Change]:
     for line in lines:
-        for analysis, said in line.tried.changes.items():
-            told: Any = said
+        for analysis, text in line.tried.changes.items():
+            told: Any = text
             head = (line.number, line.tried.name, analysis)
             change = told["change"]
             if change is None:
                 yield Change(*head, None, None, None, 0, told["failure"])
                 continue
             moved = change["vanished"] + change["appeared"]
-            for figure, one in change["figures"].items():
-                yield Change(*head, figure, one["mean"], one["largest"], moved, None)
+            for figure, item in change["figures"].items():
+                yield Change(*head, figure, item["mean"], item["largest"], moved, None)
             if not change["figures"]:
                 yield Change(*head, None, None, None, moved, None)

@@ -35,8 +35,8 @@ class RecordLine:
     @property
     def remedy(self) -> str | None:
         """Name the remedy."""
-        found = self.event.body.get("remedy")
-        return found if isinstance(found, str) else None
+        result = self.event.body.get("remedy")
+        return result if isinstance(result, str) else None
 
     @property
     def by_agent(self) -> bool:

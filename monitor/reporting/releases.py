@@ -78,7 +78,7 @@ def why(state: ReleaseState) -> Iterator[Message]:
         return
     if not state.held_by:
         yield Message("all limits were evaluated and met")
-    yield from (_held(one) for one in state.held_by if one.reason != DECISION)
+    yield from (_held(item) for item in state.held_by if item.reason != DECISION)
 
 
 def decision(standing: ReleaseStanding) -> Message | None:
@@ -114,6 +114,6 @@ def _held(holding_check: HoldingCheck) -> Message:
         case reason if reason == _FAILS:
             return Message("{check} fails", values)
         case reason:
-            said = next((words for name, words in REASONS.items() if str(name) == reason), None)
-            values |= {"why": Message("could not be evaluated") if said is None else said}
+            text = next((words for name, words in REASONS.items() if str(name) == reason), None)
+            values |= {"why": Message("could not be evaluated") if text is None else text}
             return Message("{check}: {why}", values)

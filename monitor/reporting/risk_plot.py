@@ -105,10 +105,10 @@ class RiskPlot:
 def risk_plot(ways: Sequence[PlottedRemedy], limit: float | None) -> RiskPlot:
     """Place ways. `limit`: the highest risk that is allowed, in (0, 1]."""
     lowest = min([way.risk for way in ways] + [limit or 1.0], default=1.0)
-    floor = next((one for one in _RISKS if one <= lowest * 0.75), _RISKS[-1])
+    floor = next((item for item in _RISKS if item <= lowest * 0.75), _RISKS[-1])
     floor = min(floor, 0.1)
     most = max((way.lost for way in ways), default=0.0)
-    widest = next((one for one in _LOSSES if one >= most), 1.0)
+    widest = next((item for item in _LOSSES if item >= most), 1.0)
 
     def y_of(risk: float) -> float:
         return round(TOP + HEIGHT * math.log(max(risk, floor)) / math.log(floor), 2)
@@ -119,7 +119,7 @@ def risk_plot(ways: Sequence[PlottedRemedy], limit: float | None) -> RiskPlot:
     groups = _grouped(ways, lambda way: (x_of(way.lost), y_of(way.risk)))
     return RiskPlot(
         marks=tuple(_labelled(groups, obstacles=[] if limit is None else [y_of(limit)])),
-        risks=tuple(Tick(y_of(one), one) for one in _RISKS if one >= floor),
+        risks=tuple(Tick(y_of(item), item) for item in _RISKS if item >= floor),
         losses=tuple(Tick(x_of(widest * part / 5), widest * part / 5) for part in range(6)),
         limit=limit,
         limit_y=None if limit is None else y_of(limit),

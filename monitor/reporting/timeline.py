@@ -73,8 +73,8 @@ def _lane(ranking: Ranking, table: int, places: Sequence[int], span: _Span) -> T
 
 def _bars(ranking: Ranking, place: int, span: _Span) -> Iterator[TimelineBar]:
     """Yield the episodes of an incident that lie in the week, with times as shares of it."""
-    part, each, share = ranking.part, ranking.each, span.share
-    for row in range(int(each.first[place]), int(each.last[place]) + 1):
+    part, item, share = ranking.part, ranking.each, span.share
+    for row in range(int(item.first[place]), int(item.last[place]) + 1):
         occurred, resolved = int(part.occurred[row]), int(part.resolved[row])
         if resolved <= span.start_us or occurred >= span.now_us:
             continue

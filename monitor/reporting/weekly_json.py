@@ -243,7 +243,7 @@ def _releases(releases: Releases, voice: MessageFormatter) -> dict[str, Any]:
                 "table": row.table,
                 "audience": row.audience,
                 "state": row.word.value,
-                "why": [one.render(voice) for one in row.why],
+                "why": [item.render(voice) for item in row.why],
                 "since": None if row.since is None else row.since.isoformat(),
                 "until": None if row.until is None else row.until.isoformat(),
             }

@@ -72,15 +72,15 @@ class _Run:
             self._run_frame(check_id)
 
     def _answer(self, check_id: str, check: Check) -> CheckMeasurement:
-        found = self._found(check_id)
+        result = self._found(check_id)
         kept = self.plan.wants[check_id].kept if check_id in self.plan.wants else None
-        if kept is not None and isinstance(found, Measurement):
-            found = self._count(check_id, kept, found)
-        if check.looks_again and isinstance(found, Measurement):
-            found = self._look_again(check_id, found)
+        if kept is not None and isinstance(result, Measurement):
+            result = self._count(check_id, kept, result)
+        if check.looks_again and isinstance(result, Measurement):
+            result = self._look_again(check_id, result)
         wants = self.plan.wants.get(check_id)
         return CheckMeasurement(
-            check_id, check, found, self.seconds.get(check_id, 0.0), wants.earlier if wants else None
+            check_id, check, result, self.seconds.get(check_id, 0.0), wants.earlier if wants else None
         )
 
     def _found(self, check_id: str) -> Measurement | Outcome:
@@ -133,9 +133,9 @@ class _Run:
     def _read_columns(self) -> None:
         if self.plan.reads_schema:
             wanted = [check_id for check_id, wants in self.plan.wants.items() if wants.schema]
-            found = self._attempt(wanted, lambda: self.source.table(self.plan.subject.relation).schema())
-            if found is not None:
-                self.columns = {name: str(type_) for name, type_ in found.items()}
+            result = self._attempt(wanted, lambda: self.source.table(self.plan.subject.relation).schema())
+            if result is not None:
+                self.columns = {name: str(type_) for name, type_ in result.items()}
 
     def _run_fused(self) -> None:
         if self.plan.fused is None:
@@ -198,9 +198,9 @@ class _Run:
         frame = self.plan.frames[check_id]
         check = dict(self.plan.subject.checks)[check_id]
         request = GxRequest.of(check, self.source, relation=self.plan.subject.relation, frame=frame)
-        found = self._attempt([check_id], lambda: evaluate(request, deadline=self.source.query_timeout))
-        if found is not None:
-            self.frames[check_id] = found
+        result = self._attempt([check_id], lambda: evaluate(request, deadline=self.source.query_timeout))
+        if result is not None:
+            self.frames[check_id] = result
 
     def _keep_values(self, plan: TablePlan, row: Mapping[str, Any]) -> None:
         for check_id, columns in plan.columns.items():

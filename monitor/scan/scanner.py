@@ -97,7 +97,7 @@ class _SourceScanner:
         known = self._plans.get(subject.name)
         if known is not None and known[0] == subject:
             measured = measure(known[1], self._source, now, self._literals, keeper)
-            if not any(_is_misconfigured(one) for one in measured):
+            if not any(_is_misconfigured(item) for item in measured):
                 return measured
         fresh = plan(subject, self._source)  # also when the table no longer fits the plan that was kept
         self._plans[subject.name] = (subject, fresh)

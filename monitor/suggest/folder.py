@@ -33,7 +33,7 @@ class Folder:
         Raises:
             OSError: it may not be read.
         """
-        return cls(path, sorted(one.name for one in path.iterdir() if one.name[0] not in "._"))
+        return cls(path, sorted(item.name for item in path.iterdir() if item.name[0] not in "._"))
 
     @property
     def databases(self) -> Sequence[str]:

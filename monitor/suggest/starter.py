@@ -19,8 +19,8 @@ def write_yaml(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]], *,
     """Return the text of a first configuration with the tables of each source."""
     lines = list(_head([place for place, _ in tables], project))
     names = _names(tables)
-    for place, found in tables:
-        for table in found:
+    for place, results in tables:
+        for table in results:
             lines += _table(place, table, names[place.name, table.name])
     return "\n".join(lines) + "\n"
 
@@ -30,11 +30,11 @@ def _names(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]]) -> Map
 
     Where two sources have one of the same name, the source's too.
     """
-    every = [table.name.casefold() for _, found in tables for table in found]
+    every = [table.name.casefold() for _, results in tables for table in results]
     return {
         (place.name, table.name): f"{place.name}.{table.name}" if every.count(table.name.casefold()) > 1 else table.name
-        for place, found in tables
-        for table in found
+        for place, results in tables
+        for table in results
     }
 
 

@@ -32,9 +32,9 @@ def lineage_of(table: Table, config: Config) -> TableLineage:
     name, feeds = table.name, config.fed_by
     return TableLineage(
         table.upstream,
-        _reach(name, lambda one: () if (fed := config.table(one)) is None else fed.upstream),
+        _reach(name, lambda item: () if (fed := config.table(item)) is None else fed.upstream),
         feeds.get(name, ()),
-        _reach(name, lambda one: feeds.get(one, ())),
+        _reach(name, lambda item: feeds.get(item, ())),
     )
 
 
@@ -42,10 +42,10 @@ def _reach(name: str, following: Callable[[str], Sequence[str]]) -> tuple[str, .
     seen = {name: None}
     waiting = deque(following(name))
     while waiting:
-        one = waiting.popleft()
-        if one not in seen:
-            seen[one] = None
-            waiting += following(one)
+        item = waiting.popleft()
+        if item not in seen:
+            seen[item] = None
+            waiting += following(item)
     return tuple(seen)[1:]
 
 

@@ -55,7 +55,7 @@ class CheckNumber:
         """Return the number of a measurement; None where there is none."""
         value = None if self.key is None else observed.get(self.key)
         if isinstance(value, Mapping):  # one for each of several columns: the worst counts
-            numbers = [number for one in value.values() if (number := _plain(one)) is not None]
+            numbers = [number for item in value.values() if (number := _plain(item)) is not None]
             return max(numbers, default=None)
         return _plain(value)
 

@@ -191,8 +191,8 @@ class _Survey:
         reports_only = self.watching.first is None and self.measured(window).n > 0
         for day, part in days_of(window, self.project.config.timezone):
             if part.start_us < self.as_of_us:
-                found = self.measured(part)
-                yield DowntimePart(day.isoformat(), found, self.priced(part), reports_only or self.is_known(found))
+                result = self.measured(part)
+                yield DowntimePart(day.isoformat(), result, self.priced(part), reports_only or self.is_known(result))
 
 
 def _weight(part: DowntimePart) -> tuple[Fraction, int, bool, str]:

@@ -69,7 +69,7 @@ def states_of(project: Project, tx: ReadTransaction, tables: Sequence[Table]) ->
     results = tx.results.latest(unknown) if unknown else {}
     names = tuple(table.name for table in tables)
     incidents: dict[str, list[Incident]] = {name: [] for name in names}
-    lasting = [one.incident_id for one in tx.outbox.open_incidents() if one.table in incidents]
+    lasting = [item.incident_id for item in tx.outbox.open_incidents() if item.table in incidents]
     newest_first = sorted(tx.incidents.get_many(lasting).values(), key=_detected, reverse=True)
     for incident in newest_first:
         incidents[incident.table].append(incident)
@@ -103,7 +103,7 @@ def _newest(results: Sequence[Result], loaded_at: datetime | None) -> Sequence[R
     """Return the results that the daemon's configuration gave, else those of the newest run."""
     if not results:
         return ()
-    newest = max(results, key=lambda one: one.measured_at)
+    newest = max(results, key=lambda item: item.measured_at)
     present = [result for result in results if loaded_at is not None and result.measured_at >= loaded_at]
     return present or [result for result in results if result.run_id == newest.run_id]
 

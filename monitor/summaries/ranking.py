@@ -100,7 +100,7 @@ def rank(
     weights = down.astype(np.float64)
     if costs is not None:
         ids = part.incident[incident.first]
-        weights = np.array([float(costs[one].amount) if one in costs else 0.0 for one in ids.tolist()])
+        weights = np.array([float(costs[item].amount) if item in costs else 0.0 for item in ids.tolist()])
     order = np.lexsort((places, -down[places], -weights[places], ~incident.lasts[places]))
     return Ranking(part, incident, places[order], weights, costs)
 

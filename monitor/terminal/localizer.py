@@ -123,8 +123,8 @@ class Localizer:
     def _ratio(self, value: Any) -> str:
         sign, shown = nearest_ratio(value)
         pattern = "#,##0.0%" if abs(float(shown)) < 0.1 else "#,##0%"
-        said = format_percent(float(shown), format=pattern, locale=self._locale)
-        return _BESIDE.get(self.language, _BESIDE[SOURCE_LANGUAGE])[sign].format(said) if sign else said
+        text = format_percent(float(shown), format=pattern, locale=self._locale)
+        return _BESIDE.get(self.language, _BESIDE[SOURCE_LANGUAGE])[sign].format(text) if sign else text
 
     def _when(self, value: Any, kind: str) -> str:
         match value, kind:

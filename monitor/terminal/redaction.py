@@ -23,7 +23,7 @@ def visible(text: str, *, keep: str = "") -> str:
         return text
     current_text = keep + _HARMLESS
     return "".join(
-        one if one.isprintable() or one in current_text or category(one) == "Zs" else _escape(one) for one in text
+        item if item.isprintable() or item in current_text or category(item) == "Zs" else _escape(item) for item in text
     )
 
 

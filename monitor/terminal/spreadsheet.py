@@ -114,7 +114,7 @@ def restore_frame(frame: "pd.DataFrame", values: Mapping[str, Iterable[str | Non
         Stop: two values are one in the file.
     """
     changed = {name: originals(texts, column=name) for name, texts in values.items() if name in frame.columns}
-    return frame.assign(**{name: frame[name].replace(dict(one)) for name, one in changed.items() if one})
+    return frame.assign(**{name: frame[name].replace(dict(item)) for name, item in changed.items() if item})
 
 
 def check_names(names: Iterable[str]) -> None:

@@ -50,7 +50,7 @@ def read_incident_detail(tx: ReadTransaction, incident_id: int) -> IncidentDetai
         NotRecorded: there is no such incident.
     """
     merged = tx.incidents.matching(IncidentFilter(merged_into=incident_id))
-    duplicates = sorted(one.id for one in merged)
+    duplicates = sorted(item.id for item in merged)
     return IncidentDetail(tx.incidents.get(incident_id), tx.incidents.events(incident_id), duplicates)
 
 
@@ -93,7 +93,7 @@ class IncidentDesk:
             lasting = tx.incidents.matching(
                 IncidentFilter(tables=(incident.table,), states=(State.OPEN, State.ACKNOWLEDGED))
             )
-        return [one.id for one in lasting if one.id != incident.id and one.title == incident.title]
+        return [item.id for item in lasting if item.id != incident.id and item.title == incident.title]
 
     def acknowledge(self, incident_id: int) -> Incident:
         """Take care of it."""

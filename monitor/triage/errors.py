@@ -18,7 +18,7 @@ _UTC: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?\+00:00")
 def in_zone(message: str, zone: str) -> str:
     """Format the times of a message on the wall clock of a zone: the rooms below know UTC only."""
     local = ZoneInfo(zone)
-    return _UTC.sub(lambda found: str(datetime.fromisoformat(found[0]).astimezone(local)), message)
+    return _UTC.sub(lambda result: str(datetime.fromisoformat(result[0]).astimezone(local)), message)
 
 
 def without_times(message: str) -> str:

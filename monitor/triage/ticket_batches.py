@@ -87,7 +87,7 @@ def _pack(ticket: Ticket, fields: int) -> tuple[Any, ...]:
 
 
 def _unpack(cells: Sequence[Any], fields: list[frozenset[str]]) -> Ticket:
-    line, said, assumed, former, table, title, detected, occurred, resolved, *words = cells
+    line, text, assumed, former, table, title, detected, occurred, resolved, *words = cells
     resolution, severity, found_by, cause, fingerprint = words
     reported_incident = ReportedIncident(
         table,
@@ -101,4 +101,4 @@ def _unpack(cells: Sequence[Any], fields: list[frozenset[str]]) -> Ticket:
         cause,
         fingerprint,
     )
-    return Ticket(line, reported_incident, fields[said], assumed, former)
+    return Ticket(line, reported_incident, fields[text], assumed, former)

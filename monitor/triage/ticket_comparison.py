@@ -86,27 +86,27 @@ def compare(
         zone: the IANA zone in which reasons tell times.
     """
     past = ticket_history_of(events)
-    response = {one.name: as_text(one.told(ticket.told)) for one in FIELDS if one.name in ticket.said}
+    response = {item.name: as_text(item.told(ticket.told)) for item in FIELDS if item.name in ticket.said}
     if response.get(TABLE) != incident.table:
         response = {TABLE: response.get(TABLE)}
     news = {name: value for name, value in response.items() if past.said.get(name) != value}
-    compared = [one for one in FIELDS if one.name in response and one.recorded(incident) != one.told(ticket.told)]
-    differ = [_difference(one, ticket.told, incident, past, is_new=one.name in news) for one in compared]
-    found, changes = _followed(incident, ticket.told, differ, now=now, zone=zone)
+    compared = [item for item in FIELDS if item.name in response and item.recorded(incident) != item.told(ticket.told)]
+    differ = [_difference(item, ticket.told, incident, past, is_new=item.name in news) for item in compared]
+    result, changes = _followed(incident, ticket.told, differ, now=now, zone=zone)
     remembers = _remembered(events, changes, response, now) if news else None
-    return TicketComparison(ticket.line, incident, found, changes, remembers)
+    return TicketComparison(ticket.line, incident, result, changes, remembers)
 
 
 def _difference(
     compared: Field, reported_incident: ReportedIncident, incident: Incident, past: TicketHistory, *, is_new: bool
 ) -> Difference:
     name = compared.name
-    recorded, said = (None, None) if compared.text else (compared.recorded(incident), compared.told(reported_incident))
+    recorded, text = (None, None) if compared.text else (compared.recorded(incident), compared.told(reported_incident))
     stays = _stays(compared, incident, past, is_new=is_new)
     replaced = past.here.get(name) if stays is None else None
     if name == "resolved" and stays is None and reported_incident.resolved_at is None:
         replaced = replaced or past.here.get("resolution")  # going on takes back how it ended, too
-    return Difference(name, recorded, said, stays, is_new, replaced)
+    return Difference(name, recorded, text, stays, is_new, replaced)
 
 
 def _stays(compared: Field, incident: Incident, past: TicketHistory, *, is_new: bool) -> str | None:

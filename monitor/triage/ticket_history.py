@@ -141,4 +141,4 @@ def _changed(before: Incident | None, after: Incident) -> Iterator[str]:
         return
     if before.episodes[0].onset.method != after.episodes[0].onset.method:
         yield "occurred"
-    yield from (one.name for one in FIELDS if one.recorded(before) != one.recorded(after))
+    yield from (item.name for item in FIELDS if item.recorded(before) != item.recorded(after))

@@ -98,7 +98,7 @@ class TicketImport:
                 import_counts.number(self._write(writing, new, compared))
             import_counts.add(new)
             import_counts.known += len(chunk) - len(new)
-            import_counts.differ += [one for one in compared if one.differences]
+            import_counts.differ += [item for item in compared if item.differences]
         return import_counts
 
     def _compared(

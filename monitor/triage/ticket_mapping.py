@@ -139,8 +139,8 @@ class TicketMapping:
 def _meanings(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
     meanings: dict[str, dict[str, str]] = {}
     for text in texts:
-        said, equals, ours = text.rpartition("=")
-        name, colon, theirs = said.partition(":")
+        wording, equals, ours = text.rpartition("=")
+        name, colon, theirs = wording.partition(":")
         if not equals or not colon or not theirs.strip():
             raise unreadable(f"--value takes FIELD:THEIRS=OURS such as severity:Highest=critical, not '{text}'")
         current_text = _field(name, f"--value {text}", "FIELD:THEIRS=OURS", _TRANSLATED if ours.strip() else FIELDS)

@@ -136,7 +136,7 @@ class TimeReader:
                 raise UnreadableTime(
                     text, f"does not exist in {self.zone}(skipped by daylight saving time); use another time"
                 )
-            offsets = " or ".join(_offset(one) for one in (early, late))
+            offsets = " or ".join(_offset(item) for item in (early, late))
             raise UnreadableTime(text, f"is ambiguous in {self.zone} (daylight saving time); add the offset, {offsets}")
         return ParsedTime(early.astimezone(UTC), assumed=True)
 

@@ -128,10 +128,10 @@ class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if not _is_plain(module) or (module == "builtins" and name not in _BUILTINS):
             raise Unportable
-        found = super().find_class(module, name)
-        if module.partition(".")[0] == "checks" and not isinstance(found, type):
+        result = super().find_class(module, name)
+        if module.partition(".")[0] == "checks" and not isinstance(result, type):
             raise Unportable
-        return found
+        return result
 
 
 def framed(payload: bytes) -> bytes:
@@ -146,16 +146,16 @@ def read_frame(pipe: socket) -> bytes | None:
 
 
 def _read(pipe: socket, length: int) -> bytes | None:
-    found = bytearray()
-    while len(found) < length:
+    results = bytearray()
+    while len(results) < length:
         try:
-            piece = pipe.recv(min(_CHUNK, length - len(found)))
+            piece = pipe.recv(min(_CHUNK, length - len(results)))
         except ConnectionResetError:
             piece = b""
         if not piece:
             return None
-        found += piece
-    return bytes(found)
+        results += piece
+    return bytes(results)
 
 
 class WorkerChannel:

@@ -93,14 +93,14 @@ def _begun(work: Callable[..., Done], place: int, words: tuple[Any, ...]) -> _Ru
 
 def _answer(running: _Running) -> Any:
     try:
-        found = running.answers.recv()
+        result = running.answers.recv()
     except EOFError:
         running.process.join()
         return ProcessCrashed(running.process.exitcode)
     finally:
         running.answers.close()
     running.process.join()
-    return found
+    return result
 
 
 @contextmanager

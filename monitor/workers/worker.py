@@ -53,8 +53,8 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
     begun = iter(range(len(targets)))
     with closing(
         scan_source(targets, clock=SystemClock(), plans=plans, on_begin=lambda _: _tell(pipe, Begun(next(begun))))
-    ) as found:
-        for place, looked in enumerate(found):
+    ) as result:
+        for place, looked in enumerate(result):
             name = looked.target.subject.name
             answers = tuple(
                 TableAnswer(check_measurement.answer, check_measurement.duration_s, check_measurement.earlier)

@@ -141,7 +141,7 @@ def read_factors(matrix: Matrix | Sequence[Matrix], counts: Floats) -> tuple[tup
         Misfit: a matrix is not square, has entries below 0 or rows that do not sum to 1, or does not fit the shape.
     """
     if isinstance(matrix, list | tuple):
-        factors = tuple(_factor(one) for one in matrix)
+        factors = tuple(_factor(item) for item in matrix)
     else:
         factors = (_factor(cast("Matrix", matrix)),)
     shaped = counts.reshape(-1) if len(factors) == 1 else counts
@@ -163,12 +163,12 @@ def along(counts: Floats, factors: Sequence[Factor], step: Step) -> Floats:
 
 def forward(counts: Floats, factors: Sequence[Factor]) -> Floats:
     """Return what is expected to come out of counts."""
-    return along(counts, factors, lambda one, cells, axis: one.forward(cells, axis))
+    return along(counts, factors, lambda item, cells, axis: item.forward(cells, axis))
 
 
 def backward(ratios: Floats, factors: Sequence[Factor]) -> Floats:
     """Return ratios A^T."""
-    return along(ratios, factors, lambda one, cells, axis: one.backward(cells, axis))
+    return along(ratios, factors, lambda item, cells, axis: item.backward(cells, axis))
 
 
 def inverse(counts: Floats, factors: Sequence[Factor]) -> Floats:
@@ -177,12 +177,12 @@ def inverse(counts: Floats, factors: Sequence[Factor]) -> Floats:
     Raises:
         Misfit: a factor has no inverse.
     """
-    return along(counts, factors, lambda one, cells, axis: one.inverse(cells, axis))
+    return along(counts, factors, lambda item, cells, axis: item.inverse(cells, axis))
 
 
 def squared(counts: Floats, factors: Sequence[Factor]) -> Floats:
     """Return counts (A o A), with each entry squared."""
-    return along(counts, factors, lambda one, cells, axis: one.squared(cells, axis))
+    return along(counts, factors, lambda item, cells, axis: item.squared(cells, axis))
 
 
 def inverse_squared(counts: Floats, factors: Sequence[Factor]) -> Floats:
@@ -191,7 +191,7 @@ def inverse_squared(counts: Floats, factors: Sequence[Factor]) -> Floats:
     Raises:
         Misfit: a factor has no inverse.
     """
-    return along(counts, factors, lambda one, cells, axis: one.inverse_squared(cells, axis))
+    return along(counts, factors, lambda item, cells, axis: item.inverse_squared(cells, axis))
 
 
 def _factor(matrix: Matrix) -> Factor:

@@ -93,30 +93,30 @@ class Mechanism:
         Raises:
             Misfit: it is not such a record, of another version, or its epsilon does not follow from its retentions.
         """
-        said: Any = record
+        text: Any = record
         try:
-            found = cls(
-                domains={str(name): tuple(map(str, values)) for name, values in said["domains"].items()},
-                others={str(name): str(value) for name, value in said["others"].items()},
-                joint={"joint": True, "attribute-wise": False}[said["mechanism"]],
-                retentions=tuple(Fraction(one) for one in said["retentions"]),
-                epsilon_of_row=Decimal(said["epsilon_of_row"]),
-                epsilon=None if said["epsilon"] is None else Decimal(said["epsilon"]),
-                rows=int(said["rows"]),
-                rows_per_unit=int(said["rows_per_unit"]),
-                unchanged=tuple(map(str, said["unchanged"])),
-                shuffled=bool(said["shuffled"]),
-                adjacency=str(said["adjacency"]),
-                code=str(said["code"]),
-                ranges={str(name): (int(a), int(b), int(c)) for name, (a, b, c) in said["ranges"].items()},
+            result = cls(
+                domains={str(name): tuple(map(str, values)) for name, values in text["domains"].items()},
+                others={str(name): str(value) for name, value in text["others"].items()},
+                joint={"joint": True, "attribute-wise": False}[text["mechanism"]],
+                retentions=tuple(Fraction(item) for item in text["retentions"]),
+                epsilon_of_row=Decimal(text["epsilon_of_row"]),
+                epsilon=None if text["epsilon"] is None else Decimal(text["epsilon"]),
+                rows=int(text["rows"]),
+                rows_per_unit=int(text["rows_per_unit"]),
+                unchanged=tuple(map(str, text["unchanged"])),
+                shuffled=bool(text["shuffled"]),
+                adjacency=str(text["adjacency"]),
+                code=str(text["code"]),
+                ranges={str(name): (int(a), int(b), int(c)) for name, (a, b, c) in text["ranges"].items()},
             )
         except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError):
             raise Misfit("expected the record of a mechanism, as a randomised table's bill has it") from None
-        if found.code != CODE:
-            raise Misfit(f"the record is of version '{found.code[:40]}', expected '{CODE}'")
-        if not found._follows():
+        if result.code != CODE:
+            raise Misfit(f"the record is of version '{result.code[:40]}', expected '{CODE}'")
+        if not result._follows():
             raise Misfit("the epsilon of the record does not follow from its domains and retentions")
-        return found
+        return result
 
     def _follows(self) -> bool:
         """Check whether epsilon is what the retentions cost, and stated only where nothing leaves unchanged."""

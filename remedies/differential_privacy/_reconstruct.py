@@ -133,7 +133,7 @@ def bayes(
         Misfit: a table holds records where the matrix lets nothing come out.
     """
     most = stop if isinstance(stop, int) else most
-    found, iterations = np.empty_like(values), np.full(len(values), most, dtype=np.int64)
+    result, iterations = np.empty_like(values), np.full(len(values), most, dtype=np.int64)
     stopped = [Stopped.ITERATIONS if isinstance(stop, int) else Stopped.MOST] * len(values)
     going, moved, total = np.arange(len(values)), np.full(len(values), np.inf), _totals(values)
     estimate = _begin(values, total)
@@ -149,14 +149,14 @@ def bayes(
         for rule, tables in over.items():
             for table in going[tables]:
                 stopped[table], iterations[table] = rule, iteration
-        found[going[done]] = estimate[done]
+        result[going[done]] = estimate[done]
         if done.all():
             break
         going, values, estimate, expected = going[~done], values[~done], estimate[~done], expected[~done]
         following = _step(values, estimate, expected, factors)
         moved = _totals(np.abs(following - estimate)).ravel()
         estimate = following
-    return IterationResult(found, iterations, tuple(stopped))
+    return IterationResult(result, iterations, tuple(stopped))
 
 
 def _totals(tables: Floats) -> Floats:

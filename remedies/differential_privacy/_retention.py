@@ -92,13 +92,13 @@ def exact_epsilon(retention: Retention | Sequence[Retention], domain_sizes: Sequ
         Misfit: as `epsilon_of`.
     """
     sizes = _checked(domain_sizes)
-    each = list(retention) if isinstance(retention, Sequence) else [retention] * len(sizes)
-    if len(each) != len(sizes):
-        raise Misfit(f"{len(each)} retentions for {len(sizes)} domains; expected one for each, or one for all")
-    if not all(0 <= rho <= 1 for rho in each):
+    item = list(retention) if isinstance(retention, Sequence) else [retention] * len(sizes)
+    if len(item) != len(sizes):
+        raise Misfit(f"{len(item)} retentions for {len(sizes)} domains; expected one for each, or one for all")
+    if not all(0 <= rho <= 1 for rho in item):
         raise Misfit("a retention is a probability, 0 to 1")
     spent = Decimal(0)
-    for (rho, size), times in Counter((Fraction(rho), size) for rho, size in zip(each, sizes, strict=True)).items():
+    for (rho, size), times in Counter((Fraction(rho), size) for rho, size in zip(item, sizes, strict=True)).items():
         if size > 1 and rho == 1:
             return None
         spent = _DIGITS.add(spent, _DIGITS.multiply(_loss(rho, size), Decimal(times)))

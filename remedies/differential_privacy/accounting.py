@@ -108,13 +108,13 @@ def plan(nano_epsilon: int, *, answers: int, delta: Fraction) -> Plan:
     """
     if answers < 1:
         raise Misfit(f"{answers} answers, expected at least one")
-    each = Fraction(nano_epsilon, NANO)
+    item = Fraction(nano_epsilon, NANO)
     log = log_above(1 / delta_of(delta))
-    advanced = each * root_above(2 * answers * log) + answers * each * (exp_above(each) - 1)
+    advanced = item * root_above(2 * answers * log) + answers * item * (exp_above(item) - 1)
     return Plan(
         basic=answers * nano_epsilon,
         advanced=_nano(advanced),
-        zcdp=_nano(_epsilon_of_rho(answers * each**2 / 2, delta)),
+        zcdp=_nano(_epsilon_of_rho(answers * item**2 / 2, delta)),
     )
 
 

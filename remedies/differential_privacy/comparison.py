@@ -202,33 +202,33 @@ class _Asked:
             retention=factors[0].retention,
             as_is=Error.of(*kept, spearman=_spearman(truth, simulated)),
             inverse=Error.of(*undone, spearman=_spearman(truth, inverted)),
-            projected=self._seen([project(one, float(truth.sum())) for one in inverted]),
+            projected=self._seen([project(item, float(truth.sum())) for item in inverted]),
             bayes=self._seen(bayes(simulated, factors, stop="discrepancy").estimates if self.runs else ()),
-            margins_as_is=tuple(one for one, _ in margins),
-            margins_inverse=tuple(one for _, one in margins),
+            margins_as_is=tuple(item for item, _ in margins),
+            margins_inverse=tuple(item for _, item in margins),
         )
 
     def _simulated(self, factors: Sequence[Replacement]) -> Floats:
         """Randomise the table so many times: float64 (runs, V...), a table each."""
         sizes = [factor.size for factor in factors]
-        found = np.zeros((self.runs, self.table.size), dtype=np.int64)
+        result = np.zeros((self.runs, self.table.size), dtype=np.int64)
         retentions = [Fraction(factor.retention) for factor in factors]
         for rows in _chunks(self.table.ravel()):
             codes = [part.astype(np.int64) for part in np.unravel_index(rows, sizes)]
             for run in range(self.runs):
-                drawn = [redrawn(*each) for each in zip(codes, sizes, retentions, strict=True)]
-                found[run] += np.bincount(np.ravel_multi_index(tuple(drawn), sizes), minlength=self.table.size)
-        return found.astype(np.float64).reshape(self.runs, *sizes)
+                drawn = [redrawn(*item) for item in zip(codes, sizes, retentions, strict=True)]
+                result[run] += np.bincount(np.ravel_multi_index(tuple(drawn), sizes), minlength=self.table.size)
+        return result.astype(np.float64).reshape(self.runs, *sizes)
 
     def _seen(self, estimates: Floats | Sequence[Floats]) -> Error | None:
         """Return the error of simulated estimates, in any layout of the cells; None without one."""
         if not len(estimates):
             return None
         truth = self.table.astype(np.float64)
-        found = np.asarray(estimates).reshape(-1, *truth.shape)
-        errors = found - truth
+        result = np.asarray(estimates).reshape(-1, *truth.shape)
+        errors = result - truth
         bias = errors.mean(axis=0)
-        return Error.of(bias, (errors**2).mean(axis=0) - bias**2, spearman=spearman(truth, found))
+        return Error.of(bias, (errors**2).mean(axis=0) - bias**2, spearman=spearman(truth, result))
 
     def _interactive(self, answering: Answering, answers: int) -> Interactive:
         rms, ranks = answering.discrete(answers), None
@@ -269,7 +269,7 @@ def _margin(truth: Floats, axis: int, retention: float) -> tuple[float, float]:
 
     A combination that is kept or drawn anew does the same to each of its attributes, with the same retention.
     """
-    margin = truth.sum(axis=tuple(one for one in range(truth.ndim) if one != axis))
+    margin = truth.sum(axis=tuple(item for item in range(truth.ndim) if item != axis))
     factors = [Replacement(retention, len(margin))]
     kept, undone = (Error.of(*moments(margin, factors)) for moments in (randomised_moments, inverted_moments))
     return kept.rms_l2, undone.rms_l2

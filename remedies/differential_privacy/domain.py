@@ -102,8 +102,8 @@ class CategoryDomain:
         """
         texts = texts_of(column)
         entries = {text: self.place(text) for text in set(texts)}
-        found = np.array([entries[text] for text in texts], dtype=np.int64)
-        outside = found < 0
+        result = np.array([entries[text] for text in texts], dtype=np.int64)
+        outside = result < 0
         if self.other is None and outside.any():
             count = int(outside.sum())
             cells = "1 cell" if count == 1 else f"{count} cells"
@@ -112,7 +112,7 @@ class CategoryDomain:
                 "domain that they are taken for, with `others`"
             )
         own = np.array([text in self.places for text in texts], dtype=np.bool_) if self.range else ~outside
-        return Coded(np.where(outside, -1 if self.other is None else self.other, found), ~own)
+        return Coded(np.where(outside, -1 if self.other is None else self.other, result), ~own)
 
     def place(self, text: str | None) -> int:
         """Find a value, however a writer spelled it: -1 where it is NULL or none of the domain.
@@ -135,7 +135,7 @@ class CategoryDomain:
 
 def _alike(places: Mapping[str, int]) -> Mapping[Canonical, int]:
     times = Counter(map(canonical, places))
-    return {found: place for text, place in places.items() if times[found := canonical(text)] == 1}
+    return {result: place for text, place in places.items() if times[result := canonical(text)] == 1}
 
 
 def _cell(text: str, values: SteppedColumn) -> int | None:

@@ -16,9 +16,9 @@ from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 from remedies._errors import Misfit
 
 
-def _read(said: object) -> object:
+def _read(text: object) -> object:
     """Read a loss; what is none is refused with the reason."""
-    return decimal_of(nano(said, name="a privacy loss")) if isinstance(said, str | int | float | Decimal) else said
+    return decimal_of(nano(text, name="a privacy loss")) if isinstance(text, str | int | float | Decimal) else text
 
 
 WrittenLoss: TypeAlias = Annotated[

@@ -42,8 +42,8 @@ class Error:
     def of(cls, bias: Floats, variance: Floats, *, spearman: float | None = None) -> Error:
         """Return the error of cells with this bias and variance, in the shape of the table."""
         cells = np.sqrt(bias**2 + np.maximum(variance, 0.0))
-        first, median, third = (float(one) for one in np.percentile(cells, _QUARTERS))
-        place = tuple(int(one) for one in np.unravel_index(int(cells.argmax()), cells.shape))
+        first, median, third = (float(item) for item in np.percentile(cells, _QUARTERS))
+        place = tuple(int(item) for item in np.unravel_index(int(cells.argmax()), cells.shape))
         whole, mean = float(np.linalg.norm(cells)), float(np.linalg.norm(bias))
         return cls(whole, mean, (first, median, third), place, float(cells.max()), spearman)
 

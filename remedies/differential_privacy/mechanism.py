@@ -163,7 +163,7 @@ def _check(asked: _Asked, domains: Sequence[CategoryDomain], others: Mapping[str
     strange = sorted({*others, *(asked.retention if isinstance(asked.retention, Mapping) else ())} - set(named))
     if strange:
         raise Misfit(f"column '{strange[0]}' has no domain{did_you_mean(strange[0], named)}")
-    if sum(one is not None for one in (asked.epsilon, asked.pk, asked.retention)) != 1:
+    if sum(item is not None for item in (asked.epsilon, asked.pk, asked.retention)) != 1:
         raise Misfit("expected exactly one of epsilon, pk and retention")
     if isinstance(asked.rows_per_unit, bool) or asked.rows_per_unit < 1:
         raise Misfit("rows_per_unit says how many rows one person has at most, 1 or more")
@@ -233,7 +233,7 @@ def _is_count(index: pd.Index[Any]) -> bool:
 
 def _drawn(codes: Sequence[Codes], mechanism: Mechanism) -> Sequence[Codes]:
     if not mechanism.joint:
-        return [redrawn(*each) for each in zip(codes, mechanism.sizes, mechanism.retentions, strict=True)]
+        return [redrawn(*item) for item in zip(codes, mechanism.sizes, mechanism.retentions, strict=True)]
     cells, (rho,) = math.prod(mechanism.sizes), mechanism.retentions
     mixed = np.ravel_multi_index(tuple(codes), mechanism.sizes).astype(np.int64)
     return [part.astype(np.int64) for part in np.unravel_index(redrawn(mixed, cells, rho), mechanism.sizes)]

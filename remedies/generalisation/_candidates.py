@@ -59,11 +59,11 @@ def find_candidates(ground: Ground, *, k: int, most: int, course: SearchProgress
 
 def joined(columns: Sequence[int], held: Held, shape: tuple[int, ...]) -> Mask:
     """Return the nodes of some columns all of whose parts held: bool of the shape."""
-    found = np.ones(shape, dtype=np.bool_)
+    result = np.ones(shape, dtype=np.bool_)
     for part, nodes in held.items():
         if set(part) <= set(columns):
-            found &= nodes[tuple(slice(None) if column in part else None for column in columns)]
-    return found
+            result &= nodes[tuple(slice(None) if column in part else None for column in columns)]
+    return result
 
 
 def _held(ground: Ground, size: int, before: Held, *, k: int, most: int, course: SearchProgress) -> tuple[Held, int]:

@@ -144,18 +144,18 @@ def _figure(was: Floats, now: Floats, change: Floats) -> FigureChange:
 
 
 def _relative(was: Floats, now: Floats) -> Floats:
-    found = np.where(now > was, np.inf, -np.inf)
-    found[now == was] = 0.0
-    found[np.isnan(was) | np.isnan(now)] = np.nan
+    result = np.where(now > was, np.inf, -np.inf)
+    result[now == was] = 0.0
+    result[np.isnan(was) | np.isnan(now)] = np.nan
     some = np.isfinite(was) & (was != 0)
-    found[some] = (now[some] - was[some]) / np.abs(was[some])
-    return found
+    result[some] = (now[some] - was[some]) / np.abs(was[some])
+    return result
 
 
 def _placed(frame: pd.DataFrame, name: str, lines: npt.NDArray[np.int64], many: int) -> Floats:
-    found = np.full(many, np.nan)
-    found[lines] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-    return found
+    result = np.full(many, np.nan)
+    result[lines] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    return result
 
 
 def _names(before: pd.DataFrame, after: pd.DataFrame) -> tuple[str, ...]:

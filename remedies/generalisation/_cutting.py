@@ -174,10 +174,10 @@ def cut_up(order: Whole, starts: Whole, ends: Whole, sides: Whole, part: Whole) 
         first, last = starts[number], ends[number]
         own, side = order[first:last].copy(), part[first:last]
         at = first
-        for one in range(sides[number]):
+        for item in range(sides[number]):
             new_starts[count] = at
             for place in range(len(own)):
-                if side[place] == one:
+                if side[place] == item:
                     order[at] = own[place]
                     at += 1
             new_ends[count] = at
@@ -188,9 +188,9 @@ def cut_up(order: Whole, starts: Whole, ends: Whole, sides: Whole, part: Whole) 
 @compiled
 def spans(columns: CutColumns, order: Whole, starts: Whole, ends: Whole) -> Whole:
     """Return the span of each part in each column: int64 (parts, columns, 2)."""
-    found = np.empty((len(starts), columns.codes.shape[1], 2), np.int64)
+    result = np.empty((len(starts), columns.codes.shape[1], 2), np.int64)
     for number in range(len(starts)):
         for column in range(columns.codes.shape[1]):
             own = order[starts[number] : ends[number]]
-            found[number, column, 0], found[number, column, 1] = span(columns, own, column)
-    return found
+            result[number, column, 0], result[number, column, 1] = span(columns, own, column)
+    return result

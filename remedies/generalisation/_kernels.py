@@ -77,10 +77,10 @@ NO_BOUND, BY_SQUARES, BY_CLASSES = 0, 1, 2
 @inner
 def hashed(classes: Keys, row: int, shift: np.uint64) -> np.int64:
     """Return a place in a table of 2^(64 - shift) slots."""
-    found = classes[row, 0] * _SPREAD
+    result = classes[row, 0] * _SPREAD
     for word in range(1, classes.shape[1] - 1):
-        found = (found ^ (found >> np.uint64(29)) ^ classes[row, word]) * _SPREAD
-    return np.int64(found >> shift)
+        result = (result ^ (result >> np.uint64(29)) ^ classes[row, word]) * _SPREAD
+    return np.int64(result >> shift)
 
 
 @inner
@@ -124,13 +124,13 @@ def roll(
             coarser[last, word] ^= (leaf ^ label) << place
         slot = hashed(coarser, last, shift)
         while True:
-            found = slots[slot]
-            if found < 0:
+            result = slots[slot]
+            if result < 0:
                 slots[slot] = last
                 last += 1
                 break
-            if same(coarser, found, last):
-                coarser[found, count] += coarser[last, count]
+            if same(coarser, result, last):
+                coarser[result, count] += coarser[last, count]
                 break
             slot = (slot + 1) & most
     return last
@@ -245,11 +245,11 @@ def _reach(layout: Layout, sets: Sets, walk: Walk, levels: Whole) -> int:
 @inner
 def _rows_below(counts: Keys, k: np.uint64) -> np.int64:
     """Count the rows in classes smaller than k."""
-    found = np.uint64(0)
+    result = np.uint64(0)
     for count in counts:
         if count < k:
-            found += count
-    return np.int64(found)
+            result += count
+    return np.int64(result)
 
 
 @inner

@@ -113,6 +113,6 @@ _FORMS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], _Bounds 
     (_CLOSED, _closed),
     (_ABOVE, _above),
     (_BELOW, _below),
-    (_FROM, lambda found: (Decimal(found["low"]), None)),
-    (_UP_TO, lambda found: (None, _next(Decimal(found["high"])))),
+    (_FROM, lambda result: (Decimal(result["low"]), None)),
+    (_UP_TO, lambda result: (None, _next(Decimal(result["high"])))),
 )

@@ -120,7 +120,7 @@ def _loss(frequencies: Frequencies) -> Objective:
     power = 1 / len(cells)
 
     def together(sums: Sequence[Floats]) -> Floats:
-        product = reduce(np.multiply, [1 + one / rows for one in sums])
+        product = reduce(np.multiply, [1 + item / rows for item in sums])
         return np.asarray(product**power - 1)
 
     return _by_cells(cells, together)

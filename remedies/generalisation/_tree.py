@@ -95,8 +95,8 @@ def _members(part: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(part, Mapping):
         yield from ((_text(name), members) for name, members in part.items())
     elif isinstance(part, list | tuple | set | frozenset):
-        for one in part:
-            yield from _members(one)
+        for item in part:
+            yield from _members(item)
     else:
         yield _text(part), None
 

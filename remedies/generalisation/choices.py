@@ -24,13 +24,13 @@ from remedies.generalisation.utility import Utilities
 Whole = npt.NDArray[np.int64]
 
 _FIGURE: Final[Mapping[By, Callable[[Utilities], float]]] = {
-    By.LOSS: lambda found: found.total.loss,
-    By.PRECISION: lambda found: -(found.total.precision or 0),
-    By.STEPS: lambda found: found.total.steps or 0,
-    By.DISCERNIBILITY: lambda found: found.discernibility,
-    By.CLASS_SIZE: lambda found: found.average_class_size or float("inf"),
-    By.ENTROPY: lambda found: found.total.entropy_bits,
-    By.KL: lambda found: found.total.kl_nats,
+    By.LOSS: lambda result: result.total.loss,
+    By.PRECISION: lambda result: -(result.total.precision or 0),
+    By.STEPS: lambda result: result.total.steps or 0,
+    By.DISCERNIBILITY: lambda result: result.discernibility,
+    By.CLASS_SIZE: lambda result: result.average_class_size or float("inf"),
+    By.ENTROPY: lambda result: result.total.entropy_bits,
+    By.KL: lambda result: result.total.kl_nats,
 }
 """What a node is sorted by, less being better."""
 

@@ -96,6 +96,6 @@ def _named(values: Iterable[Any], *, short: bool) -> Sequence[tuple[str | None, 
 
 
 def _totals(values: Whole, records: Whole, many: int) -> Whole:
-    found = np.zeros(many, dtype=np.int64)
-    np.add.at(found, values, records)
-    return found
+    result = np.zeros(many, dtype=np.int64)
+    np.add.at(result, values, records)
+    return result

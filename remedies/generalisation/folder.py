@@ -127,5 +127,5 @@ def _plain(node: Any, counts: set[int]) -> Any:
             plain[name] = _plain(value, counts)
         return plain
     if isinstance(node, yaml.SequenceNode):
-        return [_plain(one, counts) for one in node.value]
+        return [_plain(item, counts) for item in node.value]
     return None if node.style is None and node.value in _NULL else node.value

@@ -179,9 +179,9 @@ class LatticeWalk:
 
     def levels(self, walked: Whole) -> Whole:
         """Return levels in the order of the table's columns."""
-        found = np.empty_like(walked)
-        found[..., self.order] = walked
-        return found
+        result = np.empty_like(walked)
+        result[..., self.order] = walked
+        return result
 
     def look(self, walker: Walker, node: int) -> Seen:
         """Look at the node at which a walk has stopped."""

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 _SHARE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+|[0-9]+/[1-9][0-9]*) ?(%?)")
 
 
-def _share(said: object) -> object:
+def _share(text: object) -> object:
     """Read `2%`, `0.02` or `2/100`."""
-    match = _SHARE.fullmatch(said.strip()) if isinstance(said, str) else None
-    return said if match is None else float(Fraction(match[1]) / (100 if match[2] else 1))
+    match = _SHARE.fullmatch(text.strip()) if isinstance(text, str) else None
+    return text if match is None else float(Fraction(match[1]) / (100 if match[2] else 1))
 
 
 def _short(name: str) -> BeforeValidator:
     """Let a bare number stand for the one thing that has to be said."""
 
-    def read(said: object) -> object:
-        return {name: said} if isinstance(said, int | float | str) and not isinstance(said, bool) else said
+    def read(text: object) -> object:
+        return {name: text} if isinstance(text, int | float | str) and not isinstance(text, bool) else text
 
     return BeforeValidator(read)
 
@@ -51,14 +51,14 @@ Share: TypeAlias = Annotated[
 ]
 
 
-def _declared(said: object) -> object:
-    return hierarchy_spec(said) if isinstance(said, Mapping) else said
+def _declared(text: object) -> object:
+    return hierarchy_spec(text) if isinstance(text, Mapping) else text
 
 
-def _fits(said: object) -> object:
-    if not isinstance(said, HierarchySpec | Hierarchy):
+def _fits(text: object) -> object:
+    if not isinstance(text, HierarchySpec | Hierarchy):
         raise Misfit("expected a hierarchy, or what declares one")
-    return said
+    return text
 
 
 Declared: TypeAlias = Annotated[
@@ -156,10 +156,11 @@ class Limited(RemedyParameters):
         """
         from remedies.generalisation import LDiversityLimit, TClosenessLimit
 
-        diverse = [LDiversityLimit(name, one.l, one.kind, one.c) for name, one in self.l.items()]
+        diverse = [LDiversityLimit(name, item.l, item.kind, item.c) for name, item in self.l.items()]
         values = frequencies.sensitive_values
         close = [
-            TClosenessLimit(name, one.t, one.distance, one.built(name, values[name])) for name, one in self.t.items()
+            TClosenessLimit(name, item.t, item.distance, item.built(name, values[name]))
+            for name, item in self.t.items()
         ]
         return [*diverse, *close]
 
@@ -168,8 +169,8 @@ class Limited(RemedyParameters):
         """Return what is promised, as plain data."""
         return {
             "k": self.k,
-            "l": {name: one.model_dump(exclude_none=True) for name, one in self.l.items()},
-            "t": {name: {"t": one.t, "distance": one.how} for name, one in self.t.items()},
+            "l": {name: item.model_dump(exclude_none=True) for name, item in self.l.items()},
+            "t": {name: {"t": item.t, "distance": item.how} for name, item in self.t.items()},
         }
 
     def prove(self, before: pd.DataFrame, after: pd.DataFrame) -> Guarantee:
@@ -188,8 +189,8 @@ class Limited(RemedyParameters):
             raise Refused("no record would be left; allow a smaller k, or generalise first")
         if smallest < self.k:
             raise Refused(f"the output has records that only {smallest} are alike with; {self.k} were promised")
-        diverse = {name: self._diversity(after, name, one) for name, one in self.l.items()}
-        close = {name: self._closeness(before, after, name, one) for name, one in self.t.items()}
+        diverse = {name: self._diversity(after, name, item) for name, item in self.l.items()}
+        close = {name: self._closeness(before, after, name, item) for name, item in self.t.items()}
         return self.guarantee({"k": smallest, "l": diverse, "t": close})
 
     def guarantee(self, reached: Mapping[str, Json], columns: Sequence[str] | None = None) -> Guarantee:
@@ -200,9 +201,9 @@ class Limited(RemedyParameters):
     def _diversity(self, after: pd.DataFrame, name: str, diversity: Diversity) -> float | None:
         from checks.risk import l_diversity
 
-        found = l_diversity(after, self.columns, name, c=diversity.c, l=diversity.l).columns[name]
-        broken: Any = getattr(found, diversity.kind)
-        reached: float | None = getattr(found, f"l_{diversity.kind}")
+        result = l_diversity(after, self.columns, name, c=diversity.c, l=diversity.l).columns[name]
+        broken: Any = getattr(result, diversity.kind)
+        reached: float | None = getattr(result, f"l_{diversity.kind}")
         if broken.records:
             raise Refused(f"{broken.records} records of the output are in groups that are not diverse in '{name}'")
         return reached
@@ -217,12 +218,12 @@ class Limited(RemedyParameters):
             before, after = (_with_texts(frame, name) for frame in (before, after))
             built = closeness.built(name, list(before[name]))
             asked = partial(t_closeness, after, self.columns, name, hierarchy=built, t=closeness.t)
-        found = asked(reference=before).columns[name]
-        if found.above is not None and found.above.records:
-            text = f"{found.above.records} records of the output are in groups whose values of '{name}' are too far"
+        result = asked(reference=before).columns[name]
+        if result.above is not None and result.above.records:
+            text = f"{result.above.records} records of the output are in groups whose values of '{name}' are too far"
             raise Refused(f"{text} from those of the input")
         own = asked().columns[name]
-        return {"t": found.t, "t_of_output": own.t}
+        return {"t": result.t, "t_of_output": own.t}
 
 
 def _with_texts(frame: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -114,9 +114,9 @@ def _numbered(keys: Keys) -> Whole:
     new = np.zeros(len(keys), dtype=np.int64)
     for word in words:
         new[order[1:]] |= word[order[1:]] != word[order[:-1]]
-    found = np.empty(len(keys), dtype=np.int64)
-    found[order] = np.cumsum(new[order])
-    return found
+    result = np.empty(len(keys), dtype=np.int64)
+    result[order] = np.cumsum(new[order])
+    return result
 
 
 def broken_combinations(

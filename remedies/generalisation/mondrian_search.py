@@ -91,8 +91,8 @@ def cut_apart(
     limits, size = _Limits(frequencies, criteria), len(frequencies.counts)
     if limits.refuse(np.arange(size), np.zeros(size, dtype=np.int64), np.array([0]), np.array([size])).any():
         raise Misfit("the table as a whole breaks a limit on a sensitive column, and so does all that is made of it")
-    parts, found = _cut(frequencies.counts, packed(columns), k, limits, progress)
-    recoded = [_recoded(column, found[:, place], parts) for place, column in enumerate(columns)]
+    parts, result = _cut(frequencies.counts, packed(columns), k, limits, progress)
+    recoded = [_recoded(column, result[:, place], parts) for place, column in enumerate(columns)]
     return Recoding(frequencies, tuple(recoded), np.zeros(size, dtype=np.bool_))
 
 
@@ -120,12 +120,12 @@ class _Limits:
         owner = np.repeat(np.arange(len(starts)), ends - starts)
         classes = number_rows([owner, side[places]])
         combinations = order[places]
-        found = np.zeros(len(starts), dtype=np.bool_)
+        result = np.zeros(len(starts), dtype=np.bool_)
         for column, breaks in self._asked:
             values = self._frequencies.sensitive[column][combinations]
             broken = breaks(ClassPairs.of(classes, values, self._frequencies.counts[combinations]))
-            found[owner[broken[classes]]] = True
-        return found
+            result[owner[broken[classes]]] = True
+        return result
 
 
 def _cut(counts: Whole, columns: CutColumns, k: int, limits: _Limits, progress: Progress | None) -> tuple[Whole, Whole]:

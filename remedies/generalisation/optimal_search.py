@@ -153,9 +153,9 @@ def _descend(search: LatticeWalk, goal: Objective) -> _Best | None:
     while better is not None:
         best, better, above = better, None, at
         for lower in _one_below(above, search.candidates):
-            found = _look(search, goal, lower, better or best)
-            if found is not better and found is not best:
-                better, at = found, lower
+            result = _look(search, goal, lower, better or best)
+            if result is not better and result is not best:
+                better, at = result, lower
     return best
 
 

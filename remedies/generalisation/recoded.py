@@ -98,15 +98,15 @@ class Recodes(Limited, ABC):
         from remedies.generalisation import utilities
         from remedies.generalisation.changes import changes
 
-        found = changes(chosen.recoding)
+        result = changes(chosen.recoding)
         return UtilityReport(
             remedy=self.name,
-            rows=found.rows,
-            rows_changed=found.rows_changed,
-            rows_suppressed=found.rows_suppressed,
-            cells_changed=found.changed,
-            cells_blanked=found.blanked,
-            cells_filled=found.filled,
+            rows=result.rows,
+            rows_changed=result.rows_changed,
+            rows_suppressed=result.rows_suppressed,
+            cells_changed=result.changed,
+            cells_blanked=result.blanked,
+            cells_filled=result.filled,
             information_lost={name: 100 * column.loss for name, column in utilities(chosen.recoding).columns.items()},
             guarantee=guarantee,
             figures=chosen.figures,

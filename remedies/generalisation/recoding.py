@@ -137,11 +137,11 @@ class Recoding:
 
         A class is what reads alike in all columns, NULL as a value of its own.
         """
-        found = np.full(len(self.suppressed), -1, dtype=np.int64)
+        result = np.full(len(self.suppressed), -1, dtype=np.int64)
         kept = ~self.suppressed
         if kept.any():
-            found[kept] = number_rows([column.numbers[kept] for column in self.columns])
-        return found
+            result[kept] = number_rows([column.numbers[kept] for column in self.columns])
+        return result
 
     def class_sizes(self) -> Whole:
         """Count the rows of each class: int64 (classes,), without the suppressed rows."""
@@ -157,10 +157,10 @@ class Recoding:
         `combinations` int64 (rows,): the combination of each row, as `read_table` gives it. The table is not changed.
         """
         kept = ~self.suppressed[combinations]
-        found, left = table[kept].copy(), combinations[kept]
+        result, left = table[kept].copy(), combinations[kept]
         for column in self.columns:
-            found[column.domain.column] = column.written(found[column.domain.column], left)
-        return found
+            result[column.domain.column] = column.written(result[column.domain.column], left)
+        return result
 
 
 def column_at(domain: ColumnFrequencies, codes: Whole, level: int) -> RecodedColumn:

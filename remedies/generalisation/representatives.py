@@ -42,8 +42,8 @@ def squared_differences(cells: ReleasedCells, representative: Representative) ->
         stands, for_all = _STANDING[representative](cells, numbers)
         released = np.dot((numbers[leaf] - stands[label]) ** 2, rows)
         lost = np.dot((numbers[here] - for_all) ** 2, cells.lost[here])
-    found = float(released + lost)
-    return math.inf if math.isnan(found) else found
+    result = float(released + lost)
+    return math.inf if math.isnan(result) else result
 
 
 def is_numeric(domain: ColumnFrequencies) -> bool:
@@ -68,8 +68,8 @@ def numbers_of(domain: ColumnFrequencies) -> Floats:
 
 
 def _number(text: str | None) -> float:
-    found = None if text is None else number_in(text)
-    return np.nan if found is None else float(found)
+    result = None if text is None else number_in(text)
+    return np.nan if result is None else float(result)
 
 
 def _midpoints(cells: ReleasedCells, numbers: Floats) -> tuple[Floats, float]:
@@ -123,8 +123,8 @@ def _under(cells: ReleasedCells, of_leaves: Floats) -> Floats:
 def _medians(cells: ReleasedCells, numbers: Floats) -> tuple[Floats, float]:
     labels = cells.labels
     stretches = [labels.order[first:last] for first, last in zip(labels.first, labels.last, strict=True)]
-    found = np.array([_median(numbers[leaves], cells.total[leaves]) for leaves in [*stretches, labels.order]])
-    return found[:-1], float(found[-1])
+    result = np.array([_median(numbers[leaves], cells.total[leaves]) for leaves in [*stretches, labels.order]])
+    return result[:-1], float(result[-1])
 
 
 def _median(numbers: Floats, rows: npt.NDArray[np.int64]) -> float:

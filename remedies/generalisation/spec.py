@@ -268,7 +268,7 @@ def hierarchy_spec(declared: Any) -> HierarchySpec:
     try:
         return SPECS[kind].model_validate(declared)
     except ValidationError as error:
-        raise Misfit("; ".join(_said(one) for one in error.errors(include_url=False, include_input=False))) from None
+        raise Misfit("; ".join(_said(item) for item in error.errors(include_url=False, include_input=False))) from None
 
 
 def _said(error: Any) -> str:

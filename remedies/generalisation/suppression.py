@@ -209,7 +209,7 @@ def _patterns(worth: Sequence[float]) -> list[tuple[float, list[Pattern]]]:
             break
         tried += more
     by_worth = sorted((math.fsum(worth[place] for place in pattern), pattern) for pattern in tried)
-    return [(key, [pattern for _, pattern in equal]) for key, equal in groupby(by_worth, key=lambda one: one[0])]
+    return [(key, [pattern for _, pattern in equal]) for key, equal in groupby(by_worth, key=lambda item: item[0])]
 
 
 def _weights(frequencies: Frequencies, weights: Mapping[str, float]) -> Sequence[float]:

@@ -111,7 +111,7 @@ def as_decimal(number: Number) -> Decimal:
     """
     if isinstance(number, Decimal) and number.is_finite():
         return number
-    found = number_in(text_of(number) or "")
-    if found is None:
+    result = number_in(text_of(number) or "")
+    if result is None:
         raise Misfit(f"{number!r} is no finite number; expected one such as 5 or 2.5")
-    return found
+    return result

@@ -220,5 +220,5 @@ def _divergence(cells: ReleasedCells) -> float:
 
 def _json(value: Json) -> Json:
     if isinstance(value, Mapping):
-        return {name: _json(one) for name, one in value.items()}
+        return {name: _json(item) for name, item in value.items()}
     return INFINITE if isinstance(value, float) and math.isinf(value) else value

@@ -89,13 +89,13 @@ def near_sums(
     in_columns(scores, columns)
     apart = np.empty(n, np.float32)
     everyone = np.arange(n)
-    found = np.empty(neighbours, np.int64)
+    results = np.empty(neighbours, np.int64)
     sums = np.zeros(records.size)
     for position in range(records.size):
         i = records[position]
         distances(columns, n, columns[:, i].copy(), apart)
         apart[i] = np.float32(np.inf)
-        nearest(scores, everyone, apart, scores[i], bounds, found)
-        for j in found:
+        nearest(scores, everyone, apart, scores[i], bounds, results)
+        for j in results:
             sums[position] += apart64(scores, j, scores[i])
     return sums

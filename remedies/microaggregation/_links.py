@@ -90,12 +90,12 @@ def _look_around(
             record = records[i]
             for axis in range(axes):
                 rows[i, axis] = Z[record, axis]
-        found = np.empty((len(records), _SOUGHT), np.int32)
-        list_nearest(rows, len(records), axes, found)
+        result = np.empty((len(records), _SOUGHT), np.int32)
+        list_nearest(rows, len(records), axes, result)
         for i in range(len(records)):
             for slot in range(_SOUGHT):
-                if found[i, slot] >= 0:
-                    _remember(Z, records[i], records[found[i, slot]], near, gap)
+                if result[i, slot] >= 0:
+                    _remember(Z, records[i], records[result[i, slot]], near, gap)
 
 
 @reordered_inner

@@ -77,17 +77,17 @@ def microaggregate(
     tell(0.0)
     if method == "best":
         limits = _limits(budget, sweeps, begun, clock, tell)
-        found = best(scores, smallest, seed=_seed(seed), threads=_threads(threads), limits=limits)
+        result = best(scores, smallest, seed=_seed(seed), threads=_threads(threads), limits=limits)
     else:
         labels = _published(X, smallest, method, seed=seed, anchors=anchors, divisor=divisor, gamma=gamma)
         loss = loss_of(scores, labels)
-        found = SearchResult(labels, (Attempt(method, loss),), 0, loss)
-    labels = canonical(found.labels)
+        result = SearchResult(labels, (Attempt(method, loss),), 0, loss)
+    labels = canonical(result.labels)
     seconds = clock() - begun
     least = lower_bound(X, smallest) if bound else None
     tell(1.0)
     return Microaggregation(
-        labels, found.loss, least, np.bincount(labels).astype(np.int64), found.tried, found.sweeps, seconds
+        labels, result.loss, least, np.bincount(labels).astype(np.int64), result.tried, result.sweeps, seconds
     )
 
 

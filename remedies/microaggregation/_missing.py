@@ -48,8 +48,8 @@ def blocks(missing: Mask, k: int) -> Iterator[Block]:
         home[chunk] = frequent[np.argmin(_costs(patterns[chunk], patterns[frequent]), axis=1)]
     block = home[pattern.reshape(-1)]
     rows = np.argsort(block, kind="stable")
-    for one in np.split(rows, np.flatnonzero(np.diff(block[rows])) + 1):
-        yield Block(one, patterns[block[one[0]]])
+    for item in np.split(rows, np.flatnonzero(np.diff(block[rows])) + 1):
+        yield Block(item, patterns[block[item[0]]])
 
 
 def _costs(rare: Mask, frequent: Mask) -> Floats:

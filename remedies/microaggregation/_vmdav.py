@@ -184,11 +184,11 @@ def _next_member(
     _measure(scores, room, alive, joins)
     apart = room.apart[:alive]
     apart[at] = np.float32(np.inf)
-    found = np.zeros(1, np.int64)
-    nearest(scores, room.record[:alive], apart, scores[joins], room.bounds, found)
+    result = np.zeros(1, np.int64)
+    nearest(scores, room.record[:alive], apart, scores[joins], room.bounds, result)
     outwards = np.inf
-    if apart[found[0]] < GONE:
-        outwards = gamma * gamma * apart64(scores, room.record[found[0]], scores[joins])
+    if apart[result[0]] < GONE:
+        outwards = gamma * gamma * apart64(scores, room.record[result[0]], scores[joins])
     if not inwards < outwards - tie(inwards, room.bounds[0]):
         return -1
     room.gone[at] = True

@@ -189,10 +189,10 @@ def _named(frame: DataFrame, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _at_least(number: SupportsIndex, least: int, name: str) -> int:
-    found = whole(number, name=name)
-    if found < least:
-        raise Misfit(f"{name} is {found}; expected {least} or more")
-    return found
+    result = whole(number, name=name)
+    if result < least:
+        raise Misfit(f"{name} is {result}; expected {least} or more")
+    return result
 
 
 def _least(k: int, rows: int) -> int:
@@ -222,39 +222,39 @@ def _moments(
         asked += [sql.stddev_pop(sql.when(~bad, value)).alias(f"sd{number}")]
         asked += [sql.max(_decimals(sql.col(f"c{place}"), _KINDS[kinds[number]])).alias(f"decimals{number}")]
         asked += [sql.min(value).alias(f"low{number}"), sql.max(value).alias(f"high{number}")]
-    found = plain.agg(*asked).first()
-    if found is None:  # an aggregate without keys has one row
+    result = plain.agg(*asked).first()
+    if result is None:  # an aggregate without keys has one row
         raise Misfit("the table cannot be counted")
     mean, deviation = np.zeros(len(at)), np.zeros(len(at))
     for number, name in enumerate(names):
-        bad, low, high = (found[f"{what}{number}"] for what in ("bad", "low", "high"))
+        bad, low, high = (result[f"{what}{number}"] for what in ("bad", "low", "high"))
         if bad:
             text = "missing or infinite values; fill them or drop the records first"
             raise Misfit(f"column '{name}' has {bad} {text}")
         kind = frame.schema[at[number]].dataType.simpleString()
-        if kind == "bigint" and found["rows"] and max(abs(low), abs(high)) >= _EXACT:
+        if kind == "bigint" and result["rows"] and max(abs(low), abs(high)) >= _EXACT:
             raise Misfit(f"column '{name}' holds whole numbers of 2**53 or more; subtract something, or cast it")
-        if found["rows"] and low < high:
-            mean[number], deviation[number] = found[f"mean{number}"], found[f"sd{number}"]
+        if result["rows"] and low < high:
+            mean[number], deviation[number] = result[f"mean{number}"], result[f"sd{number}"]
             if not 0 < deviation[number] < float("inf"):
                 raise Misfit(f"column '{name}' holds numbers whose squares are no float; scale it first")
-    places = (found[f"decimals{number}"] for number in range(len(at)))
+    places = (result[f"decimals{number}"] for number in range(len(at)))
     decimals = tuple(None if place is None or place > MOST_DECIMALS else int(place) for place in places)
-    return int(found["rows"]), mean, deviation, decimals
+    return int(result["rows"]), mean, deviation, decimals
 
 
 def _decimals(column: Column, kind: str) -> Column:
     """Return in how many decimals a value is written, one more than `MOST_DECIMALS` for any larger number of them."""
     from pyspark.sql import functions as sql
 
-    found = sql.lit(MOST_DECIMALS + 1 if kind.startswith("f") else 0)
+    result = sql.lit(MOST_DECIMALS + 1 if kind.startswith("f") else 0)
     if kind.startswith("f"):
         own = "float" if kind == "f4" else "double"
         for places in range(MOST_DECIMALS, -1, -1):
             scale = sql.lit(10.0**places)
             nearest = (sql.rint(column.cast("double") * scale) / scale).cast(own)
-            found = sql.when(nearest == column, places).otherwise(found)
-    return found
+            result = sql.when(nearest == column, places).otherwise(result)
+    return result
 
 
 def _hashable(plain: DataFrame) -> Sequence[str]:

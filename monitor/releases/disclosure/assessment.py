@@ -72,7 +72,7 @@ class RiskAssessment:
 
 def assess_risk(place: TableRef, question: RiskRequest, clock: Clock) -> RiskAssessment:
     """Ask a table; columns that the question does not name are those that the configuration classifies."""
-    results = sorted(place.ask(question.checks(), clock), key=lambda one: _LEADS[one.outcome.status])
+    results = sorted(place.ask(question.checks(), clock), key=lambda item: _LEADS[item.outcome.status])
     return RiskAssessment(place.name, question, results)
 
 

@@ -64,17 +64,17 @@ def _asked(reader: Reader, grid: Grid, weight: str | None) -> "ir.Table":
 
     number = reader.number(weight)
     placed = reader.table.select(**{CELL: cell, "weight": number})
-    one = placed["weight"]
-    within = ibis.greatest(ibis.least(one, float(_EXACT)), 0.0)  # no engine has a whole number for 1e300
-    is_count = one.notnull() & (one == within.floor())  # false and NULL is false
-    return placed.group_by(CELL).aggregate(records=is_count.ifelse(one, 0.0).sum(), odd=is_count.ifelse(0, 1).sum())
+    item = placed["weight"]
+    within = ibis.greatest(ibis.least(item, float(_EXACT)), 0.0)  # no engine has a whole number for 1e300
+    is_count = item.notnull() & (item == within.floor())  # false and NULL is false
+    return placed.group_by(CELL).aggregate(records=is_count.ifelse(item, 0.0).sum(), odd=is_count.ifelse(0, 1).sum())
 
 
-def _check_weights(found: Any, weight: str | None) -> None:
-    odd = sum(int(row.get("odd") or 0) for row in found)
+def _check_weights(results: Any, weight: str | None) -> None:
+    odd = sum(int(row.get("odd") or 0) for row in results)
     if weight is not None and odd:
         seen = count(odd, "cell")
         message = f"column '{weight}' has {seen} that are not counts; expected whole numbers, 0 or more"
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message))
-    if sum(int(row["records"] or 0) for row in found) > _EXACT:
+    if sum(int(row["records"] or 0) for row in results) > _EXACT:
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", "the records are too many to be counted exactly"))

@@ -32,7 +32,7 @@ def comparison_json(comparison: "Comparison", domains: "Mapping[str, Cells]") ->
         "delta": float(comparison.delta),
         "runs": comparison.runs,
         "note": EQUATION,
-        "at": [_at(one, domains, comparison.shape) for one in comparison.at],
+        "at": [_at(item, domains, comparison.shape) for item in comparison.at],
     }
 
 

@@ -87,7 +87,7 @@ def _files_beside(path: Path) -> str:
     """Suggest the file in the same folder that was probably meant."""
     names: list[str] = []
     with suppress(OSError):
-        names = [one.name for one in path.parent.iterdir() if is_file(str(one))]
+        names = [item.name for item in path.parent.iterdir() if is_file(str(item))]
     return did_you_mean(path.name, names)
 
 

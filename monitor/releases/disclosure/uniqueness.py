@@ -60,16 +60,16 @@ class Uniqueness:
 
     def share(self, columns: Sequence[str]) -> float:
         """Return the largest share of records that one of some columns identifies alone: 0 to 1."""
-        most = max((one.records for one in self.alone if one.columns[0] in columns), default=0)
+        most = max((item.records for item in self.alone if item.columns[0] in columns), default=0)
         return most / self.rows if self.rows else 0.0
 
     def warnings(self) -> Iterator[str]:
         """Yield what a person should know, a sentence each; no value is in them."""
-        for one in (*self.alone, *self.pairs):
-            names = " and ".join(f"'{name}'" for name in one.columns)
-            together = " together" if len(one.columns) > 1 else ""
+        for item in (*self.alone, *self.pairs):
+            names = " and ".join(f"'{name}'" for name in item.columns)
+            together = " together" if len(item.columns) > 1 else ""
             verb = "identify" if together else "identifies"
-            yield f"{names}{together} {verb} {one.records:,} of {self.rows:,} records uniquely and not treated"
+            yield f"{names}{together} {verb} {item.records:,} of {self.rows:,} records uniquely and not treated"
         for name, many in self.outliers.items():
             values = "1 value is" if many == 1 else f"{many:,} values are"
             yield f"'{name}': {values} outliers, and the column is not treated"
@@ -78,7 +78,7 @@ class Uniqueness:
         """Return it as plain data."""
         return {
             "rows": self.rows,
-            "unique": [{"columns": list(one.columns), "records": one.records} for one in (*self.alone, *self.pairs)],
+            "unique": [{"columns": list(item.columns), "records": item.records} for item in (*self.alone, *self.pairs)],
             "outliers": dict(self.outliers),
             "not_looked_at": list(self.not_looked_at),
         }
@@ -152,7 +152,7 @@ class _Looked:
 
     def found(self) -> Uniqueness:
         """Return what is worth a warning."""
-        by_records = sorted(self._unique.items(), key=lambda one: -one[1])
+        by_records = sorted(self._unique.items(), key=lambda item: -item[1])
         alone = [UniqueRecords(names, many) for names, many in by_records if len(names) == 1 and many]
         pairs = [
             UniqueRecords(names, many) for names, many in by_records if len(names) > 1 and self._tells_more(names, many)
@@ -161,8 +161,8 @@ class _Looked:
         return Uniqueness(self.rows, alone, pairs, outliers, self.left_out)
 
     def _tells_more(self, names: tuple[str, ...], many: int) -> bool:
-        each = sum(self._unique.get((name,), 0) for name in names)
-        return many > each and many >= _LEAST_OF_PAIR * self.rows
+        item = sum(self._unique.get((name,), 0) for name in names)
+        return many > item and many >= _LEAST_OF_PAIR * self.rows
 
     def _count(self, names: tuple[str, ...]) -> None:
         groups = self._table.group_by(list(names)).aggregate(many=self._table.count())

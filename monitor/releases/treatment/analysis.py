@@ -72,8 +72,8 @@ class Analysis:
 
     def _unknown(self, columns: Sequence[str]) -> str | None:
         """Describe which column the table has not; None if it is not that."""
-        names = {name.lower() for name in (*columns, *(one.alias for one in self._tree.find_all(exp.Alias)))}
-        strange = [one.name for one in self._tree.find_all(exp.Column) if one.name.lower() not in names]
+        names = {name.lower() for name in (*columns, *(item.alias for item in self._tree.find_all(exp.Alias)))}
+        strange = [item.name for item in self._tree.find_all(exp.Column) if item.name.lower() not in names]
         return f"column '{strange[0]}' not found{did_you_mean(strange[0], columns)}" if strange else None
 
     def _tables(self) -> list[exp.Table]:

@@ -37,14 +37,14 @@ def domains_for(
     Raises:
         Stop: what is said cannot be read, or speaks of another column, or a column has no domain; all of that is told.
     """
-    said, problems = _inline(inline)
-    columns = columns or tuple(dict.fromkeys((*released, *said)))
+    parts, problems = _inline(inline)
+    columns = columns or tuple(dict.fromkeys((*released, *parts)))
     if not columns and not problems:
         problems.append(Problem("remedy.no_columns", "no column is named", hint=f"--domain {_FORMS}"))
-    results: dict[str, Cells | BoundedColumn] = {**declared, **said}
+    results: dict[str, Cells | BoundedColumn] = {**declared, **parts}
     taken, faults = _others(others, results)
     problems += faults
-    problems += [_strange("--domain", name, columns) for name in said if name not in columns]
+    problems += [_strange("--domain", name, columns) for name in parts if name not in columns]
     problems += [_strange("--other", name, columns) for name in taken if name not in columns]
     problems += [
         _missing(name, results.get(name))
@@ -172,8 +172,8 @@ def _value(cells: "Cells", text: str) -> Any:
     return int(text) if _WHOLE.fullmatch(text) and low <= int(text) <= high else None
 
 
-def _missing(name: str, found: "BoundedColumn | Cells | None") -> Problem:
-    if found is None:
+def _missing(name: str, result: "BoundedColumn | Cells | None") -> Problem:
+    if result is None:
         message = f"column '{name}' has no declared domain; domains are never derived from the table"
     else:
         message = f"column '{name}' is declared with limits; declare all its values, or a range of whole numbers"

@@ -145,7 +145,7 @@ class _Writer:
         labelled = {
             column.domain.column for column in self._recoding.columns if not (column.is_unchanged or column.keeps_type)
         }
-        return pa.schema([(one.name, pa.string() if one.name in labelled else one.type) for one in before])
+        return pa.schema([(item.name, pa.string() if item.name in labelled else item.type) for item in before])
 
     def _recoded(self, piece: "pa.Table", rows: Any, schema: "pa.Schema") -> "pa.Table":
         import pandas as pd

@@ -133,7 +133,7 @@ def row_writer(
     """
     import pyarrow as pa
 
-    plain = pa.schema([(one.name, _plain_type(one.type)) for one in schema])
+    plain = pa.schema([(item.name, _plain_type(item.type)) for item in schema])
     with _file_writer(draft, plain) as put:
         if order is RowOrder.INPUT:
             yield lambda rows: put(_as_table(rows).cast(plain))

@@ -52,15 +52,15 @@ def read_record(path: Path) -> Mechanism:
     from monitor.terminal.problem import not_read
 
     try:
-        said: Any = json.loads(read_text(path, most=_LARGEST))
+        text: Any = json.loads(read_text(path, most=_LARGEST))
     except OSError as error:
         raise Stop(ExitCode.USAGE, not_read("remedy.record", path, error)) from None
     except (ValueError, RecursionError):
         raise Stop(ExitCode.USAGE, Problem("remedy.record", "the file is not JSON", file=str(path))) from None
     for key in ("bill", "guarantee", "reached"):
-        said = said.get(key, said) if isinstance(said, Mapping) else said
+        text = text.get(key, text) if isinstance(text, Mapping) else text
     try:
-        return Mechanism.read(said)
+        return Mechanism.read(text)
     except Misfit as error:
         raise Stop(ExitCode.USAGE, Problem("remedy.record", str(error), file=str(path))) from None
 
@@ -85,8 +85,8 @@ def reconstruct_table(
         raise Misfit(f"expected randomised columns, each once: {', '.join(mechanism.domains)}")
     domains = {name: [str(value) for value in mechanism.domains[name]] for name in columns}
     counts = _counted(place, domains, mechanism.rows)
-    found = reconstruct(counts, _factors(mechanism, domains), method=method, stop=stop)
-    return Reconstructed(domains, counts, found)
+    result = reconstruct(counts, _factors(mechanism, domains), method=method, stop=stop)
+    return Reconstructed(domains, counts, result)
 
 
 def _counted(place: TableRef, domains: Mapping[str, Sequence[str]], rows: int) -> "npt.NDArray[np.int64]":

@@ -134,8 +134,8 @@ def _kind(table: "ir.Table", name: str) -> np.dtype:
     if not (kind.is_integer() or kind.is_floating()):
         text = "expected integers or floats: remove --memory, or drop the column"
         raise Misfit(f"column '{name}' has type {kind}; {text}")
-    found: np.dtype = kind.to_numpy()
-    return found
+    result: np.dtype = kind.to_numpy()
+    return result
 
 
 def _blocks(source: Source, table: "ir.Table", columns: Sequence[str]) -> "Iterator[Floats]":
@@ -244,7 +244,7 @@ class _Rows:
             self._here = rest if len(rest[0]) else next(self._pieces, None)
         if rows:
             raise _changed()
-        return np.concatenate([one for one, _ in got]), np.concatenate([other for _, other in got])
+        return np.concatenate([item for item, _ in got]), np.concatenate([other for _, other in got])
 
     def more(self) -> bool:
         """Check whether rows are left."""
@@ -254,23 +254,23 @@ class _Rows:
 def _bill(
     remedy: "Microaggregate", work: "OutOfCore", every: Sequence[str], reached: int, *, seconds: float, sweeps: int
 ) -> UtilityReport:
-    found = work.found
-    varies = found.total > 0
-    lost = np.divide(100 * found.lost, found.total, out=np.zeros(len(varies)), where=varies)
+    result = work.found
+    varies = result.total > 0
+    lost = np.divide(100 * result.lost, result.total, out=np.zeros(len(varies)), where=varies)
     return UtilityReport(
         remedy=remedy.name,
-        rows=found.rows,
-        rows_changed=found.rows_changed,
+        rows=result.rows,
+        rows_changed=result.rows_changed,
         rows_suppressed=0,
-        cells_changed=dict(zip(remedy.columns, found.changed.tolist(), strict=True)),
+        cells_changed=dict(zip(remedy.columns, result.changed.tolist(), strict=True)),
         information_lost=dict(zip(remedy.columns, lost.tolist(), strict=True)),
         guarantee=Guarantee("k_anonymity", tuple(every), {"k": remedy.k}, {"k": reached}, grouped_by(every)),
         figures={
             "method": "best",
             "seed": remedy.seed,
-            "k": found.smallest,
-            "groups": found.groups,
-            "largest_group": found.largest,
+            "k": result.smallest,
+            "groups": result.groups,
+            "largest_group": result.largest,
             "information_loss": float(lost[varies].mean()) if varies.any() else 0.0,
             "lower_bound": None,
             "sweeps": [sweeps],

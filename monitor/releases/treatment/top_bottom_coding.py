@@ -59,7 +59,7 @@ def _counted(source: "Source", table: "ir.Table", remedy: "Code") -> "tuple[int,
     counts = {"rows": table.count()}
     for number, name in enumerate(numeric):
         asked = _distinct(table[name], *remedy.beyond(name), with_nan=source.dialect != "sqlite")
-        counts |= {f"{word}{number}": one for word, one in asked.items()}
+        counts |= {f"{word}{number}": item for word, item in asked.items()}
     (row,) = source.fetch(source.compile(table.aggregate(**counts)))
     distincts = {
         name: Distinct(*(int(row.get(f"{word}{number}") or 0) for word in ("every", "above", "below")))
@@ -124,7 +124,7 @@ class _Writer:
         import pyarrow as pa
 
         labelled = self._remedy.columns if self._remedy.form.value == "label" else ()
-        return pa.schema([(one.name, pa.string() if one.name in labelled else one.type) for one in before])
+        return pa.schema([(item.name, pa.string() if item.name in labelled else item.type) for item in before])
 
     def _coded(self, piece: "pa.Table", after: "pa.Schema") -> "pa.Table":
         import pandas as pd
@@ -133,7 +133,9 @@ class _Writer:
         frame = piece.select(list(self._remedy.columns)).to_pandas(types_mapper=pd.ArrowDtype)
         treated = self._remedy.piece(frame, self.tally)
         columns = [
-            pa.array(treated[one.name], from_pandas=False).cast(one.type) if one.name in treated else piece[one.name]
-            for one in after
+            pa.array(treated[item.name], from_pandas=False).cast(item.type)
+            if item.name in treated
+            else piece[item.name]
+            for item in after
         ]
         return pa.table(columns, schema=after)

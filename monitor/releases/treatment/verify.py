@@ -47,9 +47,9 @@ class WrittenFile:
         """Read a file as it was written."""
         import pyarrow as pa
 
-        kinds = {one.name: _duckdb_type(one.type) for one in schema}
+        kinds = {item.name: _duckdb_type(item.type) for item in schema}
         return cls(
-            texts=[one.name for one in schema if pa.types.is_string(one.type)],
+            texts=[item.name for item in schema if pa.types.is_string(item.type)],
             kinds={name: kind for name, kind in kinds.items() if kind is not None},
         )
 
@@ -102,14 +102,14 @@ def verify_file(
 
     def found(path: Path) -> Mapping[str, Json]:
         place = written.exactly(columns).place(path)
-        checks = [k_check(columns, remedy.k), *(_l(columns, name, one) for name, one in remedy.l.items())]
+        checks = [k_check(columns, remedy.k), *(_l(columns, name, item) for name, item in remedy.l.items())]
         (first, *others) = place.ask(checks, clock)
         reached = reached_in(first, columns)
         diverse = {
-            name: reached_in(result, columns)[f"l_{one.kind}"]
-            for (name, one), result in zip(remedy.l.items(), others, strict=True)
+            name: reached_in(result, columns)[f"l_{item.kind}"]
+            for (name, item), result in zip(remedy.l.items(), others, strict=True)
         }
-        close = {name: _t(place, columns, name, one, before) for name, one in remedy.t.items()}
+        close = {name: _t(place, columns, name, item, before) for name, item in remedy.t.items()}
         return {"k": reached["k"], "l": diverse, "t": close}
 
     return found
@@ -128,7 +128,7 @@ def verify_bounds(remedy: "Code", written: Callable[[], WrittenFile] = WrittenFi
 
         with reading(replace(written(), texts=texts).place(path)) as (source, table):
             beyond = [_beyond(table[name], *remedy.beyond(name)) for name in remedy.columns]
-            counts = {f"c{number}": one.sum() for number, one in enumerate(beyond)}
+            counts = {f"c{number}": item.sum() for number, item in enumerate(beyond)}
             (row,) = source.fetch(source.compile(table.aggregate(**counts)))
         try:
             return remedy.guarantee(dict(zip(remedy.columns, map(int, row.values()), strict=True)))
@@ -220,14 +220,14 @@ def _t(
         counts = restore_frame(counts, {name: map(text_of, before.sensitive_values[name])})
     try:
         built = closeness.built(name, before.sensitive_values[name])
-        found = farthest(counts, columns, name, distance=closeness.how, reference=before, hierarchy=built)
+        result = farthest(counts, columns, name, distance=closeness.how, reference=before, hierarchy=built)
     except Misfit as error:
         raise limits_not_met(str(error), columns, code=ExitCode.NOT_EVALUATED) from None
-    if found.above(closeness.t):
+    if result.above(closeness.t):
         raise limits_not_met(
-            f"a class is {found.t:.4f} away from the input in '{name}'; {closeness.t} is allowed", columns
+            f"a class is {result.t:.4f} away from the input in '{name}'; {closeness.t} is allowed", columns
         )
-    return {"t": found.t, "t_of_output": found.t_of_output}
+    return {"t": result.t, "t_of_output": result.t_of_output}
 
 
 def is_csv(place: TableRef) -> bool:

@@ -63,13 +63,13 @@ def draw_answers(console: Console, found: Sequence[GivenAnswer]) -> None:
         return
     rows = [
         (
-            f"{one.answered_at:%Y-%m-%d %H:%M}Z",
-            _asked(one.request),
-            _short(one.answer),
-            text_of(one.nano),
-            visible(one.request_id),
+            f"{item.answered_at:%Y-%m-%d %H:%M}Z",
+            _asked(item.request),
+            _short(item.answer),
+            text_of(item.nano),
+            visible(item.request_id),
         )
-        for one in found
+        for item in found
     ]
     draw_table(console, ("when", "asked", ">answer", ">cost", "request"), rows)
 
@@ -101,8 +101,8 @@ def _draw_accuracy(
         console.print(Text(line))
     if not_covered:
         console.print(Text("This is the noise only. In addition:"))
-    for one in not_covered:
-        console.print(Text(f"- {visible(str(one['text']))}"))
+    for item in not_covered:
+        console.print(Text(f"- {visible(str(item['text']))}"))
 
 
 def _accuracy(noises: Sequence[Mapping[str, Any]]) -> Sequence[str]:

@@ -42,8 +42,8 @@ def draw_sheet(
     console.print(Text(f"{state.table.name}  {state.health.value}", "bold"))
     if state.table.description:
         console.print(tidy(state.table.description))
-    for label, said in _facts(project, state, lineage_of(state.table, project.config)):
-        console.print(_line(label, said))
+    for label, text in _facts(project, state, lineage_of(state.table, project.config)):
+        console.print(_line(label, text))
     console.print(_line("last 28 days", _loss(project, loss.recent, loss.recent_cost)))
     console.print(_line("to date", _loss(project, loss.whole, loss.whole_cost)))
     for incident in state.incidents:

@@ -31,8 +31,8 @@ def draw_comparison(console: Console, comparison: "Comparison", domains: "Mappin
     console.print(Text(comparison.label, "yellow"))
     console.print(Text(cells))
     _draw_retentions(console, comparison)
-    for one in comparison.at:
-        _draw_errors(console, one, domains)
+    for item in comparison.at:
+        _draw_errors(console, item, domains)
     _draw_answers(console, comparison)
     _draw_crossovers(console, comparison)
 
@@ -41,20 +41,20 @@ def _draw_retentions(console: Console, comparison: "Comparison") -> None:
     console.print()
     console.print(Text("Retention and noise at the same epsilon (table 2, corrected)", "bold"))
     total = f"epsilon / {sum(comparison.shape):,}"
-    linear = [linear_retention(one.epsilon, comparison.shape) for one in comparison.at]
+    linear = [linear_retention(item.epsilon, comparison.shape) for item in comparison.at]
     draw_table(
         console,
         (">epsilon", ">retention", f">{total}", ">Pk", ">scale of noise", ">joint retention"),
         [
             (
-                f"{one.epsilon:f}",
-                f"{one.attribute_wise.retention:.10f}",
+                f"{item.epsilon:f}",
+                f"{item.attribute_wise.retention:.10f}",
                 rho,
-                f"{one.pk:.4f}",
-                f"{float(one.interactive[0].scale / one.interactive[0].answers):g}",
-                None if one.joint is None else f"{one.joint.retention:.10f}",
+                f"{item.pk:.4f}",
+                f"{float(item.interactive[0].scale / item.interactive[0].answers):g}",
+                None if item.joint is None else f"{item.joint.retention:.10f}",
             )
-            for one, rho in zip(comparison.at, linear, strict=True)
+            for item, rho in zip(comparison.at, linear, strict=True)
         ],
     )
     console.print(Text("Pk is the k of Pk-anonymity, not the size of an equivalence class.", "dim"))
@@ -113,7 +113,7 @@ def _draw_answers(console: Console, comparison: "Comparison") -> None:
         (">epsilon", ">answers", ">scale", ">RMS L2", ">continuous", ">each cell", f">{delta}", ">Spearman"),
         [
             (
-                f"{one.epsilon:f}",
+                f"{item.epsilon:f}",
                 f"{answer.answers:,}",
                 f"{float(answer.scale):g}",
                 f"{answer.rms_l2:.6f}",
@@ -122,8 +122,8 @@ def _draw_answers(console: Console, comparison: "Comparison") -> None:
                 None if answer.zcdp is None else f"{answer.zcdp:.3f}",
                 _rank(answer.spearman),
             )
-            for one in comparison.at
-            for answer in one.interactive
+            for item in comparison.at
+            for answer in item.interactive
         ],
     )
     console.print(Text("Noise of answers is discrete; the paper computes with continuous noise.", "dim"))
@@ -135,8 +135,8 @@ def _draw_crossovers(console: Console, comparison: "Comparison") -> None:
     console.print(Text(title, "bold"))
     draw_table(
         console,
-        ("batch", *(f">epsilon {one.epsilon:f}" for one in comparison.at)),
-        [(_way(name), *(_crossover(one, name) for one in comparison.at)) for name in comparison.at[0].crossovers],
+        ("batch", *(f">epsilon {item.epsilon:f}" for item in comparison.at)),
+        [(_way(name), *(_crossover(item, name) for item in comparison.at)) for name in comparison.at[0].crossovers],
     )
     text = "A batch is charged once, however often it is queried. Under zCDP (Gaussian noise) epsilon holds"
     but = f"except with probability {float(comparison.delta):g}, a weaker guarantee. * simulated: runs differ."

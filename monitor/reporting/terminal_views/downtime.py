@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _NO_KEY: Final = {"check": "(reported by a person)", "root-owner": "(no owner)"}
 _STATISTICS: Final = ("min", "mean", "median", "p90", "max")
-_EXCLUDED: Final = (*(one.value for one in Resolution if not one.counts), MAINTENANCE)
+_EXCLUDED: Final = (*(item.value for item in Resolution if not item.counts), MAINTENANCE)
 _SHOWN: Final = 10
 _COSTLY: Final = 3
 
@@ -235,7 +235,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _spread(name: str, statistics: Statistics | None) -> Sequence[str | None]:
-    return name, *(None if statistics is None else format_hours(getattr(statistics, one)) for one in _STATISTICS)
+    return name, *(None if statistics is None else format_hours(getattr(statistics, item)) for item in _STATISTICS)
 
 
 def _draw_parts(console: "Console", project: Project, downtime_figures: DowntimeFigures) -> None:
@@ -248,13 +248,13 @@ def _draw_parts(console: "Console", project: Project, downtime_figures: Downtime
 
 
 def _cells(project: Project, by: str, part: DowntimePart) -> Iterator[str | None]:
-    one = part.downtime
+    item = part.downtime
     yield part.key if part.key is not None else _NO_KEY.get(by, f"(no {by})")
     if not part.known:
         yield from (None,) * (5 if part.cost is None else 6)
         return
-    yield f"{one.n:,}"
-    for time in (one.undetected, one.repair, one.downtime, one.table_time):
+    yield f"{item.n:,}"
+    for time in (item.undetected, item.repair, item.downtime, item.table_time):
         yield format_hours(time)
     if part.cost is not None:
         yield project.currency.text(part.cost.amount)
@@ -301,12 +301,12 @@ def _reading(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Te
         advice=downtime_figures.advice,
         title=title,
     )
-    for label, said in zip_longest(("reading",), diagnosis_sentences(diagnosis), fillvalue=""):
-        yield _line(label, str(said))
+    for label, text in zip_longest(("reading",), diagnosis_sentences(diagnosis), fillvalue=""):
+        yield _line(label, str(text))
     if downtime_figures.cost is not None and downtime_figures.cost.amount:
         total = downtime_figures.cost.amount
         costly = [part for part in downtime_figures.tables if part.cost is not None and part.cost.amount][:_COSTLY]
-        names = (f"{one.key} {_share(one.cost.amount, total)}" for one in costly if one.cost is not None)
+        names = (f"{item.key} {_share(item.cost.amount, total)}" for item in costly if item.cost is not None)
         yield _line("highest cost", f"{', '.join(names)} of {project.currency.text(total)}")
 
 

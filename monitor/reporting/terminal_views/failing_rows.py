@@ -20,7 +20,7 @@ def shown_keys(project: Project, results: Sequence[CheckResult], *, limit: int) 
     current_results = (
         (result, _keys(project, result, limit)) for result in results if result.outcome.status is Status.FAIL
     )
-    return [_draw(one, rows) for one, rows in current_results if rows]
+    return [_draw(item, rows) for item, rows in current_results if rows]
 
 
 def _keys(project: Project, result: CheckResult, limit: int) -> Sequence[Mapping[str, Any]]:

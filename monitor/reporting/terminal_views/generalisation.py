@@ -66,7 +66,7 @@ def draw_generalisation(
     searched = levels and figures["search"] != "fixed levels"
     console.print(Text(_SEARCHED if searched else _FIXED, "dim"))
     if searched:
-        fixed = ",".join(f"{name}={one['level']}" for name, one in levels.items())
+        fixed = ",".join(f"{name}={item['level']}" for name, item in levels.items())
         console.print(Text(f"  --levels {visible(fixed)}", "dim"))
     draw_order(console, bill)
 
@@ -147,11 +147,11 @@ def draw_proof(console: Console, bill: UtilityReport, out: Path) -> None:
     """Print what was found when the file was read again."""
     reached: Mapping[str, Any] = bill.guarantee.reached
     draw_k(console, bill, out, bill.guarantee.columns, k=int(reached["k"]))
-    for name, found in reached["l"].items():
-        console.print(Text(f"  {visible(name)}: l = {found:g} in each group"))
-    for name, found in reached["t"].items():
-        own = f"; {found['t_of_output']:.4f} from those of the output"
-        console.print(Text(f"  {visible(name)}: at most {found['t']:.4f} from the values of the input (t){own}"))
+    for name, result in reached["l"].items():
+        console.print(Text(f"  {visible(name)}: l = {result:g} in each group"))
+    for name, result in reached["t"].items():
+        own = f"; {result['t_of_output']:.4f} from those of the output"
+        console.print(Text(f"  {visible(name)}: at most {result['t']:.4f} from the values of the input (t){own}"))
     if bill.rows_suppressed:
         share = 100 * bill.rows_suppressed / bill.rows
         console.print(Text(f"{bill.rows_suppressed:,} of {bill.rows:,} records ({share:.2f} %) are suppressed"))
@@ -203,10 +203,10 @@ def _share(value: float | None) -> str | None:
     return None if value is None else f"{100 * value:.2f} %"
 
 
-def _level(one: Mapping[str, Any] | None, changed: int) -> str:
-    if one is None:
+def _level(item: Mapping[str, Any] | None, changed: int) -> str:
+    if item is None:
         return "several labels per value" if changed else "unchanged"
-    return f"{one['name']} (level {one['level']} of {one['of']})"
+    return f"{item['name']} (level {item['level']} of {item['of']})"
 
 
 def _value(by: str, value: float | str) -> str:

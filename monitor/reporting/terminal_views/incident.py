@@ -75,8 +75,8 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
             yield Text(f"episode {number} of {len(incident.episodes)}")
         yield from _times(incident, episode, figures.episodes[number - 1], text=finder, zone=zone)
     yield _line("so far" if incident.state is not State.RESOLVED else "total", _lengths(project, incident, figures))
-    for label, said in _facts(project, incident):
-        yield _line(label, said)
+    for label, wording in _facts(project, incident):
+        yield _line(label, wording)
     if sheet.duplicates:
         yield _line("merged", ", ".join(f"#{duplicate}" for duplicate in sheet.duplicates))
     yield Text(f"history ({zone})")
@@ -158,7 +158,7 @@ def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
             "snoozed",
             f"until {format_time(incident.snoozed_until, project.config.timezone)}; downtime is still counted",
         )
-    flags = [word for word, said in (("recurred", incident.regressed), ("flapping", incident.flapping)) if said]
+    flags = [word for word, text in (("recurred", incident.regressed), ("flapping", incident.flapping)) if text]
     if flags:
         yield "note", ", ".join(flags)
     if incident.found_by is FoundBy.PERSON:

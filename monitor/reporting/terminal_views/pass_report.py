@@ -33,12 +33,12 @@ def pass_as_json(result: PassResult) -> dict[str, Any]:
 def pass_lines(result: PassResult, *, only_failed: bool = False) -> Iterator[Text]:
     """Yield what a person reads: unreachable sources, a line for each check, why the failures matter, the tally."""
     results = result.results
-    unreachable = [one for one in results if one.outcome.reason is UnknownReason.UNREACHABLE]
+    unreachable = [item for item in results if item.outcome.reason is UnknownReason.UNREACHABLE]
     yield from _unreachable_lines(unreachable)
     for check_result in results:
         if check_result not in unreachable and not (only_failed and check_result.outcome.status is Status.PASS):
             yield from _result_lines(check_result)
-    yield from _why_lines([one for one in results if one.outcome.status is Status.FAIL])
+    yield from _why_lines([item for item in results if item.outcome.status is Status.FAIL])
     counts = result.summary
     tally = "  ".join(f"{status.value.upper()} {counts[status.value]}" for status in Status)
     yield Text(f"{tally}  of {counts['total']} in {result.duration_s:.1f} s")

@@ -69,9 +69,9 @@ def draw_randomisation(console: Console, bill: UtilityReport, out: Path) -> None
 
 def draw_reconstruction(console: Console, done: "Reconstructed") -> None:
     """Print each cell as it came out and as it is estimated to have been, and the rule that ended the search."""
-    found = done.found
-    ended = f" after {count(found.iterations, 'iteration')}: {_STOPPED[found.stopped.value]}"
-    console.print(Text(f"Estimated by {found.method.value}{ended if found.stopped.value != 'none' else ''}."))
+    result = done.found
+    ended = f" after {count(result.iterations, 'iteration')}: {_STOPPED[result.stopped.value]}"
+    console.print(Text(f"Estimated by {result.method.value}{ended if result.stopped.value != 'none' else ''}."))
     console.print()
     rows = [(map(str, cell["by"].values()), cell["randomised"], cell["estimate"]) for cell in done.cells()]
     draw_table(

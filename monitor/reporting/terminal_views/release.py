@@ -49,7 +49,7 @@ def draw_comparison(
         text = f"a random sample of {whole:,}, for comparison only; an export verifies the limits on the whole table"
         console.print(Text(text, "yellow"), soft_wrap=True)
     console.print()
-    tables = [one for one in release_comparison.tried if one.status != ANSWERS]
+    tables = [item for item in release_comparison.tried if item.status != ANSWERS]
     rows = [
         (
             visible(table.name),
@@ -70,7 +70,7 @@ def draw_comparison(
     for text in loose:
         console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(text)}"), soft_wrap=True)
     _draw_changes(console, tables)
-    _draw_answers(console, [one for one in release_comparison.tried if one.status == ANSWERS])
+    _draw_answers(console, [item for item in release_comparison.tried if item.status == ANSWERS])
     console.print()
     if release_comparison.recommended is None:
         console.print(Text.assemble(("NONE", "bold red"), f": {release_comparison.reason}"))
@@ -81,7 +81,7 @@ def draw_comparison(
             )
         )
         command = next(
-            (one.command for one in release_comparison.tried if one.name == release_comparison.recommended), None
+            (item.command for item in release_comparison.tried if item.name == release_comparison.recommended), None
         )
         if command:
             console.print(Text(f"  reproduce: {visible(command)}", "dim"), soft_wrap=True)
@@ -154,10 +154,10 @@ def change_said(change: Any) -> str:
         return f"query failed: {change['failure']}"
     results: Mapping[str, Any] = change["change"] or {}
     moved = [
-        f"{name}: {_share(one['mean'])} on average, {_share(one['largest'])} at most"
-        for name, one in results.get("figures", {}).items()
+        f"{name}: {_share(item['mean'])} on average, {_share(item['largest'])} at most"
+        for name, item in results.get("figures", {}).items()
     ]
-    lines = [f"{results[name]:,} rows {said}" for name, said in _LINES.items() if results.get(name)]
+    lines = [f"{results[name]:,} rows {text}" for name, text in _LINES.items() if results.get(name)]
     return "; ".join([*moved, *lines]) or "no values to compare"
 
 
@@ -181,7 +181,7 @@ def _draw_answers(console: Console, answers: Sequence[RemedyTrial]) -> None:
 
 def _number(value: Any) -> str:
     if isinstance(value, Mapping):
-        numbers = [one for one in value.values() if isinstance(one, int | float)]
+        numbers = [item for item in value.values() if isinstance(item, int | float)]
         return _number(min(numbers)) if numbers else ""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
@@ -235,8 +235,8 @@ def draw_list(console: Console, states: Sequence[ReleaseState], exports: Mapping
         told = [(state.name, state.why) for state in states if state.why]
         if told:
             console.print()
-        for name, said in told:
-            console.print(Text(f"  {visible(name)}: {visible(said)}", "dim"), soft_wrap=True)
+        for name, text in told:
+            console.print(Text(f"  {visible(name)}: {visible(text)}", "dim"), soft_wrap=True)
     gone = sorted(exports.keys() - {state.name for state in states})
     if gone:
         console.print(Text(f"no longer configured, but recorded: {visible(', '.join(gone))}"))

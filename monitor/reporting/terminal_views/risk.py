@@ -55,13 +55,13 @@ def draw_sets(console: Console, result: CheckResult, *, most: int = 20) -> None:
         console.print(visible(f"{result.table}: {result.outcome.message}"), style="bold")
     lines = [
         (
-            visible(", ".join(one["columns"])),
-            _count(one["uniques"]),
-            _share(one["uniques"], rows),
-            _ratio(one["distinction"]),
-            _ratio(one["separation"]),
+            visible(", ".join(item["columns"])),
+            _count(item["uniques"]),
+            _share(item["uniques"], rows),
+            _ratio(item["distinction"]),
+            _ratio(item["separation"]),
         )
-        for one in sets[:most]
+        for item in sets[:most]
     ]
     draw_table(console, ("~known", ">unique", ">of all", ">distinct per row", ">pairs distinguished"), lines)
     if len(sets) > most:
@@ -155,7 +155,7 @@ def draw_flat(console: Console, check_result: CheckResult) -> None:
 
 
 def _draw_figures(console: Console, observed: Mapping[str, Any]) -> None:
-    rows = [(name, said) for name, said in _flat(observed) if said is not None]
+    rows = [(name, text) for name, text in _flat(observed) if text is not None]
     draw_table(console, ("~figure", ">value"), rows)
 
 

@@ -47,11 +47,11 @@ class IncrementalCounter:
         asking = SqlRunner(self.source, say)
         if isinstance(count_request, PersonRequest):
             return self._pair(count_request, context, asking, measured)
-        found = self._count(count_request, context, asking)
-        values = {**measured.values, "rows": found.rows, "counted": found.how}
-        values["recount"] = None if found.why is None else found.why.value
-        tables = measured.tables if found.sizes is None else {**measured.tables, SIZES: found.sizes}
-        return replace(measured, values=values, tables=tables, kept=found.kept)
+        result = self._count(count_request, context, asking)
+        values = {**measured.values, "rows": result.rows, "counted": result.how}
+        values["recount"] = None if result.why is None else result.why.value
+        tables = measured.tables if result.sizes is None else {**measured.tables, SIZES: result.sizes}
+        return replace(measured, values=values, tables=tables, kept=result.kept)
 
     def _count(self, class_count_request: ClassCountRequest, context: Context, asking: SqlRunner) -> CountResult:
         if self.keeper is None:

@@ -101,7 +101,7 @@ def list_alerts(project: Project, tx: ReadTransaction, query: AlertLogQuery, now
         more = False
     else:
         place = None if query.cursor is None else IncidentCursor.parse(query.cursor).place
-        waiting = [one for one in tx.outbox.waiting(query.size) if one.decision is None] if place is None else []
+        waiting = [item for item in tx.outbox.waiting(query.size) if item.decision is None] if place is None else []
         decided = tx.outbox.decided_since(since, query.size + 1, older_than=place)
         more = len(decided) > query.size
         decided = decided[: query.size]
@@ -123,9 +123,9 @@ def list_alerts(project: Project, tx: ReadTransaction, query: AlertLogQuery, now
 def decisions_of(tx: ReadTransaction, transitions: Sequence[Transition]) -> tuple[AlertDecision, ...]:
     """Return what was decided about changes, each message with how far it is."""
     plain = [decision_as_json(transition) for transition in transitions]
-    ids = {channel["delivery"] for one in plain for channel in one["channels"] if channel["delivery"]}
+    ids = {channel["delivery"] for item in plain for channel in item["channels"] if channel["delivery"]}
     states = tx.deliveries.states(ids) if ids else {}
-    return tuple(_decision(one, states) for one in plain)
+    return tuple(_decision(item, states) for item in plain)
 
 
 def _decision(plain: Mapping[str, object], states: Mapping[str, DeliveryState]) -> AlertDecision:

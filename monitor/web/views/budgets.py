@@ -51,7 +51,7 @@ class _Standings:
 
     def standings(self, data_set: str | None = None) -> Sequence[Standing]:
         """Return all budgets, or those of a data set."""
-        return [one for one in self._all if data_set in {None, one.budget.data_set}]
+        return [item for item in self._all if data_set in {None, item.budget.data_set}]
 
 
 def list_budgets(project: Project, tx: ReadTransaction, _query: BaseModel, now: datetime) -> BudgetListPage:

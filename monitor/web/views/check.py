@@ -75,7 +75,7 @@ def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: da
     samples = tx.results.sampled(query.id, since, now + timedelta(microseconds=1), points=POINTS)
     asked = IncidentFilter(check_ids=(query.id,), tables=(table.name,))
     newest = tx.incidents.page(asked, size=_INCIDENTS).incidents
-    behind = [one for one in newest if one.last.resolved_at is None or one.last.resolved_at >= since]
+    behind = [item for item in newest if item.last.resolved_at is None or item.last.resolved_at >= since]
     return CheckPage(
         as_of=now,
         since=since,

@@ -270,7 +270,7 @@ def _calendar(survey: _Survey, codes: Sequence[int]) -> tuple[CalendarRow, ...]:
     for start, end in zip(survey.edges[:-1], survey.edges[1:], strict=True):
         passed = min(end, survey.as_of_us)
         silent = unobserved(gaps, Window(start, passed)) if passed > start else None
-        unseen.append(None if silent is None else {name: as_hours(one.time) for name, one in silent.items()})
+        unseen.append(None if silent is None else {name: as_hours(item.time) for name, item in silent.items()})
     return tuple(
         CalendarRow(
             table=name,

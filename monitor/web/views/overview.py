@@ -153,8 +153,8 @@ def show_overview(project: Project, tx: ReadTransaction, _query: BaseModel, now:
 
 def _open(project: Project, tx: ReadTransaction, now: datetime) -> OpenIncidents:
     lasting = tx.outbox.open_incidents()
-    counts = Counter(one.severity for one in lasting)
-    worst = [one.incident_id for one in sorted(lasting, key=_worst_first)[:SHOWN]]
+    counts = Counter(item.severity for item in lasting)
+    worst = [item.incident_id for item in sorted(lasting, key=_worst_first)[:SHOWN]]
     incidents = tx.incidents.get_many(worst)
     return OpenIncidents(
         n=len(lasting),

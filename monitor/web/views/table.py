@@ -173,7 +173,7 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
                 upstream=_neighbours(lineage.upstream, lineage.upstream_all, health),
                 downstream=_neighbours(lineage.downstream, lineage.downstream_all, health),
             ),
-            "releases": tuple(name for name, one in project.config.releases.items() if one.table == table.name),
+            "releases": tuple(name for name, item in project.config.releases.items() if item.table == table.name),
             "incidents": summaries_of(project, newest, now),
             "strip": strip_of(project, tx, table, now),
         }

@@ -71,15 +71,15 @@ class Statistic(Declaration, ABC):
             Misfit: a column is not declared for it, or the price is in the other unit.
         """
         self.nano(terms.accounting)
-        for one in self.where:
-            one.check(terms.declared)
+        for item in self.where:
+            item.check(terms.declared)
         self.noises(terms)
 
     def request(self, terms: Terms) -> Mapping[str, Json]:
         """Return all that an answer depends on but the table, as plain data: the same request is the same data."""
         read = {name: terms.declared.column(name).as_json() for name in self.reads()}
         return {
-            **{name: said for name, said in self.as_json().items() if said is not None},
+            **{name: text for name, text in self.as_json().items() if text is not None},
             "unit": terms.declared.unit_name,
             "rows_per_unit": terms.declared.rows_per_unit,
             "pairs": None if terms.declared.pairs is None else sorted(terms.declared.pairs),
@@ -106,7 +106,7 @@ class Statistic(Declaration, ABC):
 
     def reads(self) -> Sequence[str]:
         """Name the columns that it reads of a row."""
-        return tuple(dict.fromkeys([*self.columns(), *(one.column for one in self.where)]))
+        return tuple(dict.fromkeys([*self.columns(), *(item.column for item in self.where)]))
 
     @abstractmethod
     def columns(self) -> Sequence[str]:

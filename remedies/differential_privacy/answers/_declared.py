@@ -85,9 +85,9 @@ class Declared(Declaration):
         Raises:
             Misfit: nothing is declared of it, or only the limits of its numbers.
         """
-        found = self.column(column)
-        if isinstance(found, CategoryColumn | SteppedColumn):
-            return found
+        result = self.column(column)
+        if isinstance(result, CategoryColumn | SteppedColumn):
+            return result
         raise Misfit(f"'{column}' is declared with limits, not cells; declare its values or its range to count by it")
 
     def limits(self, column: str) -> BoundedColumn:
@@ -96,9 +96,9 @@ class Declared(Declaration):
         Raises:
             Misfit: nothing is declared of it, or it has categories.
         """
-        found = getattr(self.column(column), "limits", None)
-        if isinstance(found, BoundedColumn):
-            return found
+        result = getattr(self.column(column), "limits", None)
+        if isinstance(result, BoundedColumn):
+            return result
         raise Misfit(f"'{column}' is declared with categories, not limits; declare 'low' and 'high' to add it up")
 
     def column(self, name: str) -> Cells | BoundedColumn:

@@ -73,12 +73,12 @@ class WhereComparison:
 
     def rows(self, reader: Reader, declared: Declared) -> ir.BooleanValue:
         """Return the rows that are meant, as an expression."""
-        found = declared.column(self.column)
-        value = self._meant(found)
+        result = declared.column(self.column)
+        value = self._meant(result)
         sign = _SIGNS[self.sign]
-        if isinstance(found, CategoryColumn) and self.sign in {"=", "!="}:
-            condition: ir.BooleanValue = sign(reader.cell(self.column, found), found.values.index(value))
-            return condition if found.other is not None else condition & reader.is_there(self.column)
+        if isinstance(result, CategoryColumn) and self.sign in {"=", "!="}:
+            condition: ir.BooleanValue = sign(reader.cell(self.column, result), result.values.index(value))
+            return condition if result.other is not None else condition & reader.is_there(self.column)
         condition = sign(reader.number(self.column), value)
         return condition.fill_null(_NOT_MEANT)
 

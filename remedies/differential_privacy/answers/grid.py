@@ -33,10 +33,10 @@ class Grid:
         Raises:
             Misfit: a column has no declared cells, or together there are too many.
         """
-        found = cls({name: declared.cells(name) for name in names})
-        if found.size > _MOST:
-            raise Misfit(f"{', '.join(found.columns)} have {found.size:,} cells together, expected at most {_MOST:,}")
-        return found
+        result = cls({name: declared.cells(name) for name in names})
+        if result.size > _MOST:
+            raise Misfit(f"{', '.join(result.columns)} have {result.size:,} cells together, expected at most {_MOST:,}")
+        return result
 
     @property
     def size(self) -> int:

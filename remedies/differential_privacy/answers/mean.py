@@ -94,7 +94,7 @@ class Mean(Statistic):
         else:
             centred = noises[0].added([2 * unit - (low + high) * of for unit, of in zip(units, counts, strict=True)])
             counts, least = list(noises[1].added(counts)), max(least, noises[1].within())
-            means = [mean_of(one, of, low=low, high=high) for one, of in zip(centred, counts, strict=True)]
+            means = [mean_of(item, of, low=low, high=high) for item, of in zip(centred, counts, strict=True)]
         cells: list[Mapping[str, Json]] = [
             {"value": plain(mean * Fraction(limits.grid)) if count >= least else None, "count": count}
             for mean, count in zip(means, counts, strict=True)

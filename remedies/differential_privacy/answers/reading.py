@@ -307,9 +307,9 @@ def _has_safe_texts(kind: dt.DataType) -> bool:
 def _of_kind(cells: CategoryColumn, kind: ValueKind) -> Iterator[tuple[float | int | str, int]]:
     """Yield the declared values of a kind, each with its cell."""
     for place, value in enumerate(cells.values):
-        found = canonical(value)
-        if found.kind is kind:
-            yield found.value, place
+        result = canonical(value)
+        if result.kind is kind:
+            yield result.value, place
 
 
 def _spelled_moment(microseconds: ir.IntegerValue) -> ir.StringValue:

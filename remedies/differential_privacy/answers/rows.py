@@ -53,11 +53,11 @@ def _canonical(
     """Return all that a statistic can read of a row, as whole numbers: cells, and units of the grid."""
     read: dict[Held, ir.IntegerValue] = {}
     for name in dict.fromkeys(columns):
-        found = declared.column(name)
-        if isinstance(found, BoundedColumn) or (name in numbers and isinstance(found, SteppedColumn)):
-            read["units", name] = reader.units(name, found.limits)
-        if not isinstance(found, BoundedColumn) and (name not in numbers or list(columns).count(name) > 1):
-            read["cell", name] = reader.cell(name, found)
+        result = declared.column(name)
+        if isinstance(result, BoundedColumn) or (name in numbers and isinstance(result, SteppedColumn)):
+            read["units", name] = reader.units(name, result.limits)
+        if not isinstance(result, BoundedColumn) and (name not in numbers or list(columns).count(name) > 1):
+            read["cell", name] = reader.cell(name, result)
     return read
 
 
@@ -94,10 +94,10 @@ def _units(reader: Reader, declared: Declared) -> Sequence[ir.Column]:
     import ibis
 
     # A pair is the same from either side. No text that a member can be is taken for none.
-    one, other = (
+    item, other = (
         (ibis.literal(_IS) + reader.as_text(reader.unit(name))).fill_null(_NOTHING) for name in declared.pairs
     )
-    return [ibis.least(one, other), ibis.greatest(one, other)]
+    return [ibis.least(item, other), ibis.greatest(item, other)]
 
 
 def _hash(reader: Reader, text: ir.StringValue) -> ir.Value:
