@@ -115,14 +115,14 @@ def _take(file: Path) -> int:
 
 def _held(file: Path, number: int) -> StoreHeld:
     """Return who has the lock, as far as he has written it down."""
-    text: Any = None
+    holder: Any = None
     try:
         with contextlib.suppress(ValueError):
-            text = json.loads(os.pread(number, 1000, 0))
+            holder = json.loads(os.pread(number, 1000, 0))
         since = datetime.fromtimestamp(os.fstat(number).st_mtime, UTC)
     finally:
         os.close(number)
-    match text:
+    match holder:
         case {"pid": int(pid), "host": str(host)}:
             return StoreHeld(file, pid=pid, host=host, since=since)
         case _:  # he has not come to it yet

@@ -113,9 +113,9 @@ def _generalise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) 
 
     words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
     quasi = _named(words, case.quasi, columns)
-    text = words.pop("hierarchies", None)
-    folder = case.folder / text if isinstance(text, str) else None
-    inline = {name: hierarchy_spec(item) for name, item in text.items()} if isinstance(text, Mapping) else {}
+    declared = words.pop("hierarchies", None)
+    folder = case.folder / declared if isinstance(declared, str) else None
+    inline = {name: hierarchy_spec(item) for name, item in declared.items()} if isinstance(declared, Mapping) else {}
     declared = hierarchies_for(quasi, inline=(), folder=folder, declared={**case.release.hierarchies, **inline})
     searches = words.get("search", "incognito")
     flat = {name: hierarchy_spec({"type": "flat"}) for name in quasi if not _numeric(kinds[name], searches)}
@@ -235,8 +235,8 @@ def _rest_dropped(recipe: Recipe, columns: Sequence[str], treated: Sequence[str]
 
 def _named(words: dict[str, Any], quasi: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     """Return the columns that a remedy treats: those that are said, else all quasi-identifiers that leave."""
-    text = words.pop("columns", None)
-    names = tuple(name for name in quasi if name in columns) if text is None else tuple(text)
+    wanted_columns = words.pop("columns", None)
+    names = tuple(name for name in quasi if name in columns) if wanted_columns is None else tuple(wanted_columns)
     if not names:
         raise Misfit("no quasi-identifier is exported, so there is nothing to treat")
     strange = [name for name in names if name not in columns]

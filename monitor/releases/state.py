@@ -87,8 +87,8 @@ def _text(event: ReleaseEvent, name: str) -> str | None:
 
 def digest_of(name: str, release: Release) -> str:
     """Fingerprint all that the configuration says of a release: 128 bits, so that nobody finds two of the same."""
-    text = release.model_dump(mode="json")
-    if text["limits"]["unclassified_uniqueness"] is None:  # so that approvals outlive the version that brought it
-        del text["limits"]["unclassified_uniqueness"]
-    content = json.dumps([name, text], sort_keys=True, ensure_ascii=False, default=str)
+    fields = release.model_dump(mode="json")
+    if fields["limits"]["unclassified_uniqueness"] is None:  # so that approvals outlive the version that brought it
+        del fields["limits"]["unclassified_uniqueness"]
+    content = json.dumps([name, fields], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:32]

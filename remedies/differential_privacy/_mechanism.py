@@ -93,22 +93,22 @@ class Mechanism:
         Raises:
             Misfit: it is not such a record, of another version, or its epsilon does not follow from its retentions.
         """
-        text: Any = record
+        fields: Any = record
         try:
             result = cls(
-                domains={str(name): tuple(map(str, values)) for name, values in text["domains"].items()},
-                others={str(name): str(value) for name, value in text["others"].items()},
-                joint={"joint": True, "attribute-wise": False}[text["mechanism"]],
-                retentions=tuple(Fraction(item) for item in text["retentions"]),
-                epsilon_of_row=Decimal(text["epsilon_of_row"]),
-                epsilon=None if text["epsilon"] is None else Decimal(text["epsilon"]),
-                rows=int(text["rows"]),
-                rows_per_unit=int(text["rows_per_unit"]),
-                unchanged=tuple(map(str, text["unchanged"])),
-                shuffled=bool(text["shuffled"]),
-                adjacency=str(text["adjacency"]),
-                code=str(text["code"]),
-                ranges={str(name): (int(a), int(b), int(c)) for name, (a, b, c) in text["ranges"].items()},
+                domains={str(name): tuple(map(str, values)) for name, values in fields["domains"].items()},
+                others={str(name): str(value) for name, value in fields["others"].items()},
+                joint={"joint": True, "attribute-wise": False}[fields["mechanism"]],
+                retentions=tuple(Fraction(item) for item in fields["retentions"]),
+                epsilon_of_row=Decimal(fields["epsilon_of_row"]),
+                epsilon=None if fields["epsilon"] is None else Decimal(fields["epsilon"]),
+                rows=int(fields["rows"]),
+                rows_per_unit=int(fields["rows_per_unit"]),
+                unchanged=tuple(map(str, fields["unchanged"])),
+                shuffled=bool(fields["shuffled"]),
+                adjacency=str(fields["adjacency"]),
+                code=str(fields["code"]),
+                ranges={str(name): (int(a), int(b), int(c)) for name, (a, b, c) in fields["ranges"].items()},
             )
         except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError):
             raise Misfit("expected the record of a mechanism, as a randomised table's bill has it") from None

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 _SHARE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+|[0-9]+/[1-9][0-9]*) ?(%?)")
 
 
-def _share(text: object) -> object:
+def _share(value: object) -> object:
     """Read `2%`, `0.02` or `2/100`."""
-    match = _SHARE.fullmatch(text.strip()) if isinstance(text, str) else None
-    return text if match is None else float(Fraction(match[1]) / (100 if match[2] else 1))
+    match = _SHARE.fullmatch(value.strip()) if isinstance(value, str) else None
+    return value if match is None else float(Fraction(match[1]) / (100 if match[2] else 1))
 
 
 def _short(name: str) -> BeforeValidator:
     """Let a bare number stand for the one thing that has to be said."""
 
-    def read(text: object) -> object:
-        return {name: text} if isinstance(text, int | float | str) and not isinstance(text, bool) else text
+    def read(value: object) -> object:
+        return {name: value} if isinstance(value, int | float | str) and not isinstance(value, bool) else value
 
     return BeforeValidator(read)
 
@@ -51,14 +51,14 @@ Share: TypeAlias = Annotated[
 ]
 
 
-def _declared(text: object) -> object:
-    return hierarchy_spec(text) if isinstance(text, Mapping) else text
+def _declared(value: object) -> object:
+    return hierarchy_spec(value) if isinstance(value, Mapping) else value
 
 
-def _fits(text: object) -> object:
-    if not isinstance(text, HierarchySpec | Hierarchy):
+def _fits(value: object) -> object:
+    if not isinstance(value, HierarchySpec | Hierarchy):
         raise Misfit("expected a hierarchy, or what declares one")
-    return text
+    return value
 
 
 Declared: TypeAlias = Annotated[

@@ -21,7 +21,7 @@ def stop_on_interrupt(progress: "Progress", *, wanted: bool) -> "Iterator[Progre
     if not wanted:
         yield progress
         return
-    pressed = text = False
+    pressed = warned = False
 
     def press(number: int, frame: FrameType | None) -> None:
         nonlocal pressed
@@ -31,10 +31,10 @@ def stop_on_interrupt(progress: "Progress", *, wanted: bool) -> "Iterator[Progre
         pressed = True
 
     def tell(share: float) -> None:
-        nonlocal text
+        nonlocal warned
         progress(share)
-        if pressed and not text:
-            text = True
+        if pressed and not warned:
+            warned = True
             raise StopRequest
 
     before = signal.signal(signal.SIGINT, press)

@@ -52,15 +52,15 @@ def read_record(path: Path) -> Mechanism:
     from monitor.terminal.problem import not_read
 
     try:
-        text: Any = json.loads(read_text(path, most=_LARGEST))
+        record: Any = json.loads(read_text(path, most=_LARGEST))
     except OSError as error:
         raise Stop(ExitCode.USAGE, not_read("remedy.record", path, error)) from None
     except (ValueError, RecursionError):
         raise Stop(ExitCode.USAGE, Problem("remedy.record", "the file is not JSON", file=str(path))) from None
     for key in ("bill", "guarantee", "reached"):
-        text = text.get(key, text) if isinstance(text, Mapping) else text
+        record = record.get(key, record) if isinstance(record, Mapping) else record
     try:
-        return Mechanism.read(text)
+        return Mechanism.read(record)
     except Misfit as error:
         raise Stop(ExitCode.USAGE, Problem("remedy.record", str(error), file=str(path))) from None
 
