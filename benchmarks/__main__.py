@@ -34,7 +34,7 @@ def main() -> None:
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     print(f"Python {platform.python_version()}, {versions}.\n")
     for name in names:
-        subprocess.run([sys.executable, "-m", "benchmarks", name], check=True)  # noqa: S603 - our own benchmark
+        subprocess.run([sys.executable, "-m", "benchmarks", name], check=True)
         print()
 
 

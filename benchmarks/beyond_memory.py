@@ -112,7 +112,7 @@ def _peak(command: list[str]) -> tuple[float, float, Any]:
     """Run a command; give its peak in MB, its processor seconds and what it says."""
     import json
 
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own benchmark
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     said = process.stdout.read() if process.stdout else ""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -89,7 +89,7 @@ def _seconds(command: Sequence[str], folder: Path, environment: Mapping[str, str
 
 
 def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
-    subprocess.run(command, cwd=folder, env=dict(environment), check=True, capture_output=True)  # noqa: S603 - our own command
+    subprocess.run(command, cwd=folder, env=dict(environment), check=True, capture_output=True)
 
 
 if __name__ == "__main__":

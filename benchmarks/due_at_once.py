@@ -65,7 +65,7 @@ def _build(folder: Path) -> None:
 def _watch(folder: Path) -> tuple[float, float]:
     """Run a daemon until all is done; give seconds from the first claim on, and the peak of memory in MB."""
     command = [sys.executable, "-m", "monitor", "run", "-c", str(folder / "tablewatch")]
-    daemon = subprocess.Popen(command, cwd=Path(__file__).parents[1], stderr=subprocess.DEVNULL)  # noqa: S603 - our own
+    daemon = subprocess.Popen(command, cwd=Path(__file__).parents[1], stderr=subprocess.DEVNULL)
     begun, peak, done = None, 0.0, 0
     try:
         while done < TABLES:

@@ -91,7 +91,7 @@ def main() -> None:
         return
     for rows, classes in USUAL:
         command = [sys.executable, "-m", "benchmarks.incremental_risk", "--rows", str(rows), "--classes", str(classes)]
-        subprocess.run(command, check=True)  # noqa: S603 - this file
+        subprocess.run(command, check=True)
         print()
 
 

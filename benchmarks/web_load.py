@@ -78,9 +78,7 @@ def main() -> None:
 def served(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", str, str]]:
     """Serve a folder for the block; yield the process, its host with the port, and a cookie of a session."""
     command = [sys.executable, "-m", "monitor", "-c", str(folder), "serve", "--port", "0", "--as", "bench"]
-    with subprocess.Popen(  # noqa: S603 - our own command
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             link = urlsplit((process.stdout or sys.stdin).readline().strip())
             connection = http.client.HTTPConnection(link.netloc)

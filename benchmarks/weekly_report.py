@@ -90,14 +90,14 @@ def _in_process(folder: Path) -> Cost:
 
 def _peak_mb(command: list[str]) -> float:
     """Run a command and give the most memory it held."""
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603 - our own command
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     _, _, usage = os.wait4(process.pid, 0)
     process.returncode = 0
     return usage.ru_maxrss / 1e3
 
 
 def _wall(command: list[str]) -> Cost:
-    return measure(lambda: subprocess.run(command, check=True, capture_output=True))  # noqa: S603 - our own command
+    return measure(lambda: subprocess.run(command, check=True, capture_output=True))
 
 
 def _configure(folder: Path) -> None:

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import uvicorn
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize, sync_playwright
 
 from docs.refresh import DEMO_NOW
 from monitor.clock import SimulatedClock
@@ -30,7 +30,7 @@ _PAGES: Final = {
     "incident": "/incidents/9",
     "downtime": "/downtime?start=2026-10-12&end=2026-11-15&by=table",
 }
-_WINDOW: Final = {"width": 1100, "height": 720}
+_WINDOW: Final = ViewportSize(width=1100, height=720)
 
 
 def main() -> None:
@@ -42,7 +42,7 @@ def main() -> None:
         with _served(project) as (address, cookie), sync_playwright() as playwright:
             chromium = os.environ.get("TABLEWATCH_CHROMIUM", "/usr/bin/chromium")
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-            context = browser.new_context(base_url=address, viewport=_WINDOW, locale="en")  # type: ignore[arg-type]
+            context = browser.new_context(base_url=address, viewport=_WINDOW, locale="en")
             name, value = cookie
             context.add_cookies([{"name": name, "value": value, "url": address}])
             for picture, path in _PAGES.items():

@@ -58,9 +58,9 @@ def parts_between(
     ruler = Ruler(window, as_of_us, maintenance)
     columns = []
     for start, stop in ((spans.occurred[rows], spans.detected[rows]), (spans.detected[rows], end)):
-        stop = np.maximum(start, stop)  # noqa: PLW2901 - an episode detected after a clock that was set back
+        after = np.maximum(start, stop)  # an episode may be detected after a clock that was set back
         lengths = [
-            ruler.counted(spans.table[rows], np.clip(start, first, last), np.clip(stop, first, last))
+            ruler.counted(spans.table[rows], np.clip(start, first, last), np.clip(after, first, last))
             for first, last in pairwise(edges_us)
         ]
         columns.append([totals(length, group_of_row, codes.size) for length in lengths])

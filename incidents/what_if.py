@@ -26,7 +26,7 @@ class WhatIf:
 
     def __post_init__(self) -> None:
         if self.noticed_within is not None and self.noticed_within < 0:
-            raise ValueError("a check cannot run before the data goes bad; expected 0 or more microseconds")
+            raise ValueError("a check cannot run before the problem starts; expected 0 or more microseconds")
         if not 0 <= self.repair_faster <= 1:
             raise ValueError(f"repairs are {float(self.repair_faster):g} faster; expected a share from 0 to 1")
 

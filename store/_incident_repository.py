@@ -49,7 +49,7 @@ class IncidentReader(Repository):
 
     def page(
         self,
-        incident_filter: IncidentFilter = IncidentFilter(),  # noqa: B008 - a frozen value
+        incident_filter: IncidentFilter,
         *,
         size: int,
         older_than: IncidentPlace | None = None,

@@ -68,7 +68,7 @@ def _listener(project: "Project", host: str | None, port: int | None) -> "socket
     from monitor.web.server import listen
 
     web = project.config.web
-    host, port = host or web.host, web.port if port is None else port
+    host, port = web.host if host is None else host, web.port if port is None else port
     refused = refused_address(web, host)
     if refused is not None:
         raise Stop(ExitCode.USAGE, Problem("web.address", refused, hint="see docs/web.md"))

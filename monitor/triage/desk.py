@@ -177,9 +177,7 @@ class IncidentDesk:
             incident = tx.incidents.get(incident_id)
             version = self._if_version
             if version is not None and version != (current := tx.incidents.version(incident_id)):
-                raise IncidentChanged(
-                    f"incident #{incident_id} is at version {current}, not {version}; look at it again"
-                )
+                raise IncidentChanged(f"incident #{incident_id} is at version {current}, not {version}; read it again")
             change = decide(tx, incident)
             return tx.incidents.append(incident, [change], recorded_at=self.now, actor=self._actor)
 

@@ -96,8 +96,8 @@ class OpenBody(BaseModel):
 
     table: Line
     title: Line
-    occurred: Time | None = Field(None, description="When the data went bad; by default when it was noticed.")
-    detected: Time | None = Field(None, description="When it was noticed; by default now.")
+    occurred: Time | None = Field(None, description="When the problem started; by default when it was detected.")
+    detected: Time | None = Field(None, description="When it was detected; by default now.")
     severity: Severity = Severity.ERROR
 
 

@@ -105,10 +105,18 @@ VALID: dict[str, Sequence[str]] = {
     "silence list": [],
     "table list": [],
     "table show": ["orders"],
+    "web login-link": ["--as", "mia"],
+    "web token add": ["ci"],
+    "web token list": [],
+    "web token revoke": ["ci"],
+    "web user add": ["mia", "--no-password"],
+    "web user list": [],
+    "web user remove": ["mia"],
 }
 _RARE: dict[str, Sequence[str]] = {
     "restore": ["copy.db"],
     "run": ["--once"],
+    "serve": ["--host", "192.0.2.1"],
     "status": [],
     "report weekly": [],
 }

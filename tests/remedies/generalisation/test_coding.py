@@ -1,5 +1,6 @@
 """Top and bottom coding."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -45,7 +46,7 @@ def test_coding_changes_no_value_between_the_bounds(values: list[float], bottom:
     made = coding(values, bottom=bottom, top=top)
     assert_sound(made, values, seen=frozenset({FaultKind.GAP}))
     pairs = list(zip(*made.levels[:2], strict=True))
-    assert all((value == label) == (bottom <= float(value) < top) for value, label in pairs if len(value) < 15)
+    assert all((value == label) == (bottom <= Decimal(value) < top) for value, label in pairs if len(value) < 15)
     assert len({label for value, label in pairs if label != value}) <= 2
 
 
