@@ -174,13 +174,14 @@ def unreadable(own: Mapping[str, Any], other: Mapping[str, Any], names: tuple[st
 
 
 def _problem(column: str, counts: Mapping[str, int]) -> Message | None:
-    kinds = (("unparsed", "a time"), ("no_number", "a number"))
-    for key, expected in kinds:
-        if counts.get(key):
-            name = "{column}: {bad:count} value is not {expected}"
-            many = "{column}: {bad:count} values are not {expected}"
-            values = {"column": column, "bad": counts[key], "expected": expected}
-            return Message(many, values, one=name, counted="bad")
+    if counts.get("unparsed"):
+        one = "{column}: {bad:count} value is not a valid timestamp"
+        many = "{column}: {bad:count} values are not valid timestamps"
+        return Message(many, {"column": column, "bad": counts["unparsed"]}, one=one, counted="bad")
+    if counts.get("no_number"):
+        one = "{column}: {bad:count} value is not a number"
+        many = "{column}: {bad:count} values are not numbers"
+        return Message(many, {"column": column, "bad": counts["no_number"]}, one=one, counted="bad")
     if 0 < counts.get("with_offset", 0) < counts.get("filled", 0):
         text = "{column}: {some:count} of {filled:count} values have an offset, the others have none"
         return Message(text, {"column": column, "some": counts["with_offset"], "filled": counts["filled"]})

@@ -150,7 +150,7 @@ def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None
         raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint="declare the budget as 'substitute'"))
     if remedy.rows_per_unit < declared.rows_per_unit:
         message = (
-            f"a person has up to {declared.rows_per_unit:,} rows by the budget, and '{plan.name}' prices "
+            f"a person has up to {declared.rows_per_unit:,} rows by the budget, and '{plan.name}' assumes "
             f"{remedy.rows_per_unit:,}"
         )
         hint = f"rows_per_unit: {declared.rows_per_unit}"

@@ -103,7 +103,7 @@ class ExportComparison:
         for name, many in self.few_values.items():
             if many:
                 yield (
-                    f"combined with all earlier exports, {_persons(many)} with fewer than {promises.l:g} "
+                    f"combined with all earlier exports, {_persons(many)} have fewer than {promises.l:g} "
                     f"possible values of {name}"
                 )
         for name, far in self.distances.items():

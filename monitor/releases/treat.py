@@ -252,8 +252,7 @@ def _randomised(
         raise LimitsNotMet("nothing was randomised")
     if treated.people is not None and _most_rows(treated.people) > remedy.rows_per_unit:
         raise LimitsNotMet(
-            f"a person has more rows than the maximum of {remedy.rows_per_unit:,} for which '{plan.name}' prices a "
-            "person, so its "
+            f"a person has more rows than the maximum of {remedy.rows_per_unit:,} that '{plan.name}' assumes, so its "
             "epsilon does not hold; set 'rows_per_unit'"
         )
     mechanism: Mechanism = Mechanism.read(treated.bill.guarantee.reached)

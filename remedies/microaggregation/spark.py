@@ -184,7 +184,7 @@ def _named(frame: DataFrame, columns: Sequence[str]) -> tuple[str, ...]:
             raise Misfit(f"column '{name}' {text}{did_you_mean(name, frame.columns)}")
         kind = frame.schema[frame.columns.index(name)].dataType.simpleString()
         if kind not in _KINDS:
-            raise Misfit(f"column '{name}' has type {kind}; expected whole numbers or floats: cast it, or leave it out")
+            raise Misfit(f"column '{name}' has type {kind}; expected integers or floats: cast it, or leave it out")
     return tuple(dict.fromkeys(columns))
 
 

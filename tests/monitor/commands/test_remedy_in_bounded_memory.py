@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_file(capsys: pytest.CaptureFixture[str]) -
             (*COLUMNS, "--memory", "1GB", "--nominal", "age"),
             "--memory supports only numeric columns with the method best; --nominal",
         ),
-        (("--columns", "name", "--memory", "1GB"), "column 'name' has type string; expected whole numbers or floats"),
+        (("--columns", "name", "--memory", "1GB"), "column 'name' has type string; expected integers or floats"),
         (("--columns", "agee", "--memory", "1GB"), "column 'agee' not found; did you mean 'age'?"),
         (("--columns", "debt", "--memory", "1GB"), "column 'debt' has missing or infinite values"),
         (("--columns", "age", "--memory", "1GB", "--k", "30001"), "the table has 30000 records"),

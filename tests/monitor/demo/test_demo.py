@@ -97,7 +97,7 @@ def test_one_line_leads_from_the_hold_to_a_file_that_is_proved(demo, capsys):
     assert line == story.release_command()
     approve, export = (shlex.split(half) for half in line.split(" && "))
     assert [run(words[1:], Invocation()) for words in (approve, export)] == [0, 0]
-    proved = re.search(r"read again: k (\d+)", capsys.readouterr().out)
+    proved = re.search(r"verified: k (\d+)", capsys.readouterr().out)
     assert proved is not None
     assert int(proved[1]) >= 5
     with (demo.folder / "survey.csv").open(encoding="utf-8", newline="") as file:

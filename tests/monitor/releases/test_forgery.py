@@ -96,7 +96,7 @@ FORGERIES: dict[str, tuple[Callable[[Desk], Sequence[str]], str]] = {
     ),
     "all entries removed": (
         lambda _: ["DELETE FROM ledger_entry"],
-        "its anchor vouches for 3",
+        "its anchor confirms 3",
     ),
     "an approval with an entry that follows": (
         lambda desk: [AGAIN, _forged_entry(desk)],

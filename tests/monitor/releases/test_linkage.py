@@ -22,7 +22,7 @@ def test_who_is_alike_in_all_rows_needs_several_illnesses(desk: Desk, key: dict[
     """Each group has two illnesses, but those who are in both groups have one."""
     desk.write(_of_two(), limits={"k": 5, "l": 2}, re_release="warn", **key)
     desk.given_out("rows.parquet")
-    with pytest.raises(Stop, match="rows linked by a pseudonym violate l-diversity: 1 of 2 values of ill in a class"):
+    with pytest.raises(Stop, match="rows linked by a pseudonym violate l-diversity: 1 of 2 values of ill in a group"):
         desk.given_out(pseudonyms=["id"])
     assert "out.parquet" not in desk.files()
 

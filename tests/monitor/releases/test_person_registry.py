@@ -201,7 +201,7 @@ def test_who_is_in_one_export_only_is_singled_out(twice: Desk) -> None:
     twice.write(re_release="warn").approve()
     found = twice.export("second.parquet")
     assert _exposure(found) == (0, 2)
-    assert "singles out 2 persons" in found.notes[0]
+    assert "the difference identifies 2 persons" in found.notes[0]
 
 
 def test_groups_are_by_all_quasi_identifiers(desk: Desk) -> None:
@@ -235,12 +235,12 @@ def test_three_exports_are_compared_together(desk: Desk) -> None:
         desk.approve(name)
         desk.export(f"{name}.parquet", remedy=name)
     desk.approve("c")
-    with pytest.raises(Stop, match="combined with all earlier exports, 40 persons in small groups; k is 10"):
+    with pytest.raises(Stop, match="combined with all earlier exports, 40 persons are in groups below the limit; k is 10"):
         desk.export("c.parquet", remedy="c")
     desk.write(re_release="warn").approve("c")
     found = desk.export("c.parquet", remedy="c")
     assert found.event.body["exposed_by_all"] == 40
-    assert found.notes[:-1] == ["combined with all earlier exports, 40 persons in small groups; k is 10"]
+    assert found.notes[:-1] == ["combined with all earlier exports, 40 persons are in groups below the limit; k is 10"]
     assert "it has a sensitive column and no limit on l or t" in found.notes[-1]
 
 
@@ -287,7 +287,7 @@ def test_sensitive_values_of_classes_are_intersected_over_exports(desk: Desk) ->
     desk.write(**_two_views(_crossed(), limits={"k": 10, "l": 2})).approve("by_a")
     desk.export("a.parquet", remedy="by_a")
     desk.approve("by_b")
-    with pytest.raises(Stop, match="it leaves 40 persons with fewer than 2 possible values of ill"):
+    with pytest.raises(Stop, match="combined with all earlier exports, 40 persons have fewer than 2 possible values of ill"):
         desk.export("b.parquet", remedy="by_b")
     desk.write(re_release="warn").approve("by_b")
     found = desk.export("b.parquet", remedy="by_b")
@@ -456,7 +456,7 @@ def test_rows_that_name_nobody_cannot_be_compared(desk: Desk) -> None:
     frame.loc[frame.index[:8], "id"] = None
     desk.write(frame, person_key="id").approve()
     desk.export("first.parquet")
-    with pytest.raises(Stop, match="has rows that name nobody"):
+    with pytest.raises(Stop, match="or rows without a person"):
         desk.export("second.parquet")
 
 
@@ -514,7 +514,7 @@ def test_an_export_that_is_taken_for_a_dead_one_says_that_it_was_overtaken(
         return number
 
     monkeypatch.setattr(StoredCounts, "write_release", another_ends)
-    with pytest.raises(Stop, match="another export of 'people' ended"):
+    with pytest.raises(Stop, match="another export of 'people' finished while this one was running"):
         twice.export("third.parquet")
     assert "third.parquet" not in twice.files()
     with twice.decisions() as decisions, decisions.store.reading() as tx:

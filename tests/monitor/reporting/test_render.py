@@ -279,12 +279,12 @@ def test_onset_is_an_interval(voice):
 
 
 def test_open_incident_goes_on():
-    """In a week that is not over an open incident goes on; only after one that is over does it go on after it."""
+    """In a week that is not over an open incident is ongoing; only after one that is over does it continue after it."""
     over, running = sample.report(), sample.report(as_of=sample.WEEK.start + timedelta(days=3))
     assert "continues after this week" in as_html(over, VOICES["en"])
     assert "continues after this week" not in as_html(running, VOICES["en"])
-    assert " · goes on" in as_html(running, VOICES["en"])
-    assert "; goes on" in as_markdown(running, VOICES["en"])
+    assert " · ongoing" in as_html(running, VOICES["en"])
+    assert "; ongoing" in as_markdown(running, VOICES["en"])
 
 
 @pytest.mark.parametrize(

@@ -269,8 +269,8 @@ def _alert(payload, past: Past, ttd: int, ttr: int) -> None:
     if several:
         assert facts[f"{label}{last}"] == f"¥{1_000 * sum(past.each[-1]):,}"
     if not past.lasts:
-        assert facts[f"Bad for{whole}"] == lengths(ttd, ttr)
-        assert facts.get(f"Bad for{last}") == (lengths(*past.each[-1]) if several else facts[f"Bad for{whole}"])
+        assert facts[f"Duration{whole}"] == lengths(ttd, ttr)
+        assert facts.get(f"Duration{last}") == (lengths(*past.each[-1]) if several else facts[f"Duration{whole}"])
     # every line that is about a time, a length or an amount states its scope
     scoped = [name for name in facts if name.startswith(("Since", "Ended", "Duration", "Cost", "Not counted"))]
     assert all(name.endswith((whole, last)) for name in scoped) or not several

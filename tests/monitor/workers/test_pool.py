@@ -294,7 +294,7 @@ def test_no_process_to_be_had_is_trouble_that_passes(make_pool, shop, monkeypatc
     ear.pool.submit(job(target(shop, "a")))
     while ear.pool.state.trouble is None:
         ear.heard += ear.pool.events(0.2)
-    assert ear.pool.state.trouble == "no worker can be made (EAGAIN)"
+    assert ear.pool.state.trouble == "no worker can be started (EAGAIN)"
     assert not ear.heard
     ear.until(lambda _: ear.of(Ended))
     assert ear.pool.state.trouble is None

@@ -125,7 +125,7 @@ def test_fewer_than_2k_records_are_one_group(spark_session: Any) -> None:
     ("change", "columns", "k", "said"),
     [
         (lambda frame: frame, ["agee"], 3, "column 'agee' not found; did you mean 'age'?"),
-        (lambda frame: frame, ["name"], 3, "column 'name' has type string; expected whole numbers or floats"),
+        (lambda frame: frame, ["name"], 3, "column 'name' has type string; expected integers or floats"),
         (lambda frame: frame, [], 3, "no columns are named"),
         (lambda frame: frame, ["age"], 1, "k is 1; a group needs at least 2 records"),
         (lambda frame: frame, ["age"], 4000, "the table has 3000 records; groups of k = 4000 need at least 4000"),
