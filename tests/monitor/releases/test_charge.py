@@ -90,9 +90,7 @@ def test_the_epsilon_of_a_person_is_that_of_all_rows(desk: Desk, rows: int, leav
     if leaves:
         assert desk.export(remedy="randomise").event.body["epsilon"] == "1"
         return
-    with pytest.raises(
-        Stop, match="a person has more rows than the maximum of 1 for which 'randomise' prices a person"
-    ):
+    with pytest.raises(Stop, match="a person has more rows than the maximum of 1 that 'randomise' assumes"):
         desk.export(remedy="randomise")
     assert "out.parquet" not in desk.files()
 
