@@ -240,7 +240,7 @@ def test_three_exports_are_compared_together(desk: Desk) -> None:
     desk.write(re_release="warn").approve("c")
     found = desk.export("c.parquet", remedy="c")
     assert found.event.body["exposed_by_all"] == 40
-    assert found.notes[:-1] == ["40 persons are in groups below the limit; k is 10"]
+    assert found.notes[:-1] == ["combined with all earlier exports, 40 persons are in groups below the limit; k is 10"]
     assert "it has a sensitive column and no limit on l or t" in found.notes[-1]
 
 
