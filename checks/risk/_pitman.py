@@ -8,7 +8,7 @@ from typing import Final
 
 from checks.classes.arrays import np
 from checks.risk._likelihood import Parameter, log_rising, maximise
-from checks.risk._sample import COUNTED, Fitted, Floats, Sample
+from checks.risk._sample import COUNTED, Fitted, Floats, PopulationSample
 
 _EDGE: Final = 1e-6
 _ALPHA: Final = Parameter(_EDGE, 1 - _EDGE, "alpha lies at 0", "alpha lies at 1")
@@ -16,7 +16,7 @@ _LOG_THETA_ALPHA: Final = Parameter(-16.0, 40.0, "theta lies at -alpha", "theta 
 _CLOSE: Final = 0.01
 
 
-def fit_pitman(sample: Sample) -> Fitted:
+def fit_pitman(sample: PopulationSample) -> Fitted:
     """Estimate from Pitman's two parameters, those of the largest likelihood.
 
     The numbers s_j of classes of size j in a sample of n rows and u classes have the probability
@@ -52,7 +52,7 @@ def fit_pitman(sample: Sample) -> Fitted:
     return Fitted(uniques, stays, _expected(sample, alpha, both), maximum.problem)
 
 
-def _profile(sample: Sample) -> Callable[[float], Callable[[float], float]]:
+def _profile(sample: PopulationSample) -> Callable[[float], Callable[[float], float]]:
     rows, count = sample.rows, sample.count
 
     def given(alpha: float) -> Callable[[float], float]:
@@ -68,7 +68,7 @@ def _profile(sample: Sample) -> Callable[[float], Callable[[float], float]]:
     return given
 
 
-def _expected(sample: Sample, alpha: float, both: float) -> Floats:
+def _expected(sample: PopulationSample, alpha: float, both: float) -> Floats:
     """Return the expected numbers of classes of size 1, 2, ... `COUNTED`, and of larger ones."""
     from scipy.special import gammaln
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from checks.classes.arrays import np
 from checks.risk._likelihood import maximise
 from checks.risk._negative_binomial import ODDS, SHAPE, log_chances, log_ways
-from checks.risk._sample import COUNTED, Fitted, Sample, with_the_rest
+from checks.risk._sample import COUNTED, Fitted, PopulationSample, with_the_rest
 
 
-def fit_poisson_gamma(sample: Sample) -> Fitted:
+def fit_poisson_gamma(sample: PopulationSample) -> Fitted:
     """Estimate with cells whose numbers of rows are Poisson, with means that are gamma distributed.
 
     Each of K cells has the share gamma of the population, gamma of shape r and scale s, and a Poisson number of rows of
@@ -41,7 +41,7 @@ def _log_not_empty(shape: float, odds: float) -> float:
     return math.log(-math.expm1(-shape * math.log1p(odds)))
 
 
-def _profile(sample: Sample) -> Callable[[float], Callable[[float], float]]:
+def _profile(sample: PopulationSample) -> Callable[[float], Callable[[float], float]]:
     rows, count, kept = sample.rows, sample.count, sample.fraction
 
     def given(log_shape: float) -> Callable[[float], float]:

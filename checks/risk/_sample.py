@@ -19,7 +19,7 @@ _LEAST: Final = 1e-16
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class PopulationSample:
     """A sample of a population: its classes, and how many rows the population has (at least those of the sample)."""
 
     classes: ClassSizes
@@ -73,7 +73,7 @@ class Fitted:
     """A model that was fitted to a sample.
 
     `population_uniques`: as the model estimates them. `p_unique_given_sample_unique`: 0 to 1. `expected`: see
-    `Sample.divergence`. `problem`: what speaks against the fit, in a few words; None for nothing.
+    `PopulationSample.divergence`. `problem`: what speaks against the fit, in a few words; None for nothing.
     """
 
     population_uniques: float

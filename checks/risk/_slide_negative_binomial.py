@@ -8,10 +8,10 @@ from collections.abc import Callable
 from checks.classes.arrays import np
 from checks.risk._likelihood import maximise
 from checks.risk._negative_binomial import ODDS, SHAPE, log_chances, log_ways
-from checks.risk._sample import COUNTED, Fitted, Floats, Sample, with_the_rest
+from checks.risk._sample import COUNTED, Fitted, Floats, PopulationSample, with_the_rest
 
 
-def fit_slide_negative_binomial(sample: Sample) -> Fitted:
+def fit_slide_negative_binomial(sample: PopulationSample) -> Fitted:
     """Estimate with class sizes F = 1 + X in the population, X negative binomial of shape r and odds b (mean r b).
 
     No class is empty, hence the slide by one. Each row is in the sample with the chance pi, so that f given F is
@@ -64,7 +64,7 @@ class _Seen:
         return self.log_chances(odds, kept) - math.log(-math.expm1(log_unseen))
 
 
-def _profile(sample: Sample) -> Callable[[float], Callable[[float], float]]:
+def _profile(sample: PopulationSample) -> Callable[[float], Callable[[float], float]]:
     kept = sample.fraction
 
     def given(log_shape: float) -> Callable[[float], float]:

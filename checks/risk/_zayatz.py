@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from checks.classes.arrays import np
 from checks.risk._likelihood import log_falling
-from checks.risk._sample import COUNTED, Fitted, Floats, Sample, with_the_rest
+from checks.risk._sample import COUNTED, Fitted, Floats, PopulationSample, with_the_rest
 
 
-def fit_zayatz(sample: Sample) -> Fitted:
+def fit_zayatz(sample: PopulationSample) -> Fitted:
     """Estimate by Bayes' rule, with the sizes of the sample's classes in place of those of the population.
 
         P(F = 1 | f = 1) = p_1 h(1 | 1) / sum_i p_i h(1 | i),  h(j | i) = C(i, j) C(N - i, n - j) / C(N, n)
@@ -29,7 +29,7 @@ def fit_zayatz(sample: Sample) -> Fitted:
     return Fitted(p * sample.uniques / sample.fraction, p, expected)
 
 
-def _log_drawn(sample: Sample, rows: int) -> Floats:
+def _log_drawn(sample: PopulationSample, rows: int) -> Floats:
     """Return log h(rows | i) for each size i that occurs."""
     from scipy.special import gammaln
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from checks.risk._pitman import fit_pitman
 from checks.risk._poisson_gamma import fit_poisson_gamma
-from checks.risk._sample import Fitted, Sample
+from checks.risk._sample import Fitted, PopulationSample
 from checks.risk._slide_negative_binomial import fit_slide_negative_binomial
 from checks.risk._zayatz import fit_zayatz
 from checks.risk.sizes import ClassSizes
@@ -110,7 +110,7 @@ def population_uniqueness(
     if not sizes.count:
         raise ValueError("a sample without rows cannot be used to estimate its population; at least one row expected")
     size = _population_size(sizes.rows, sampling_fraction, population_size)
-    sample = Sample(sizes, size)
+    sample = PopulationSample(sizes, size)
     estimates = {model: _estimate(sample, fit) for model, fit in _MODELS.items()}
     decision, reason = _decide(sample, estimates)
     return PopulationUniqueness(
@@ -129,7 +129,7 @@ def population_uniqueness(
     )
 
 
-_MODELS: Final[Mapping[PopulationModel, Callable[[Sample], Fitted]]] = {
+_MODELS: Final[Mapping[PopulationModel, Callable[[PopulationSample], Fitted]]] = {
     PopulationModel.ZAYATZ: fit_zayatz,
     PopulationModel.PITMAN: fit_pitman,
     PopulationModel.SNB: fit_slide_negative_binomial,
@@ -157,7 +157,7 @@ def _population_size(rows: int, sampling_fraction: float | None, population_size
     return population_size
 
 
-def _estimate(sample: Sample, fit: Callable[[Sample], Fitted]) -> PopulationEstimate:
+def _estimate(sample: PopulationSample, fit: Callable[[PopulationSample], Fitted]) -> PopulationEstimate:
     size, uniques = sample.population_size, sample.uniques
     if sample.rows == size or not uniques:
         return PopulationEstimate(uniques, uniques / size, 1.0 if uniques else 0.0, None)
@@ -175,7 +175,7 @@ def _estimate(sample: Sample, fit: Callable[[Sample], Fitted]) -> PopulationEsti
     return PopulationEstimate(value, value / size, p, divergence, problem is not None, problem)
 
 
-def _out_of_range(sample: Sample, uniques: float) -> str | None:
+def _out_of_range(sample: PopulationSample, uniques: float) -> str | None:
     """Describe when there cannot be so many uniques, or when hardly so few of them would be in the sample."""
     outside = sample.population_size - sample.rows
     if uniques > sample.uniques + outside:
@@ -186,14 +186,16 @@ def _out_of_range(sample: Sample, uniques: float) -> str | None:
     return None
 
 
-def _correct_match(sample: Sample) -> float | None:
+def _correct_match(sample: PopulationSample) -> float | None:
     """Return Skinner and Elliot's estimate: pi f1 / (pi f1 + 2 (1 - pi) f2)."""
     right = sample.fraction * sample.uniques
     wrong = 2 * (1 - sample.fraction) * sample.classes.of_size(2)
     return right / (right + wrong) if right + wrong else None
 
 
-def _decide(sample: Sample, estimates: Mapping[PopulationModel, PopulationEstimate]) -> tuple[PopulationModel, str]:
+def _decide(
+    sample: PopulationSample, estimates: Mapping[PopulationModel, PopulationEstimate]
+) -> tuple[PopulationModel, str]:
     """Choose by the rule of Dankar et al.: Pitman for small fractions, else the smaller of SNB and Zayatz."""
     zayatz, pitman, snb = (estimates[PopulationModel(name)] for name in ("zayatz", "pitman", "snb"))
     if sample.rows == sample.population_size:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from monitor.web.views.check import CheckPage, CheckPoint
-from monitor.web.views.downtime import CalendarRow, Spread
+from monitor.web.views.downtime import CalendarRow, TimeDistribution
 from monitor.web.views.incident import IncidentEpisode, IncidentPage
 from monitor.web.views.table import StripDay
 
@@ -246,7 +246,7 @@ class SpreadPicture:
     p90: float
 
 
-def spread_picture(spread: Spread, longest: float) -> SpreadPicture:
+def spread_picture(spread: TimeDistribution, longest: float) -> SpreadPicture:
     """Return the whiskers of a spread, on a scale that ends at the longest hours of all that are compared."""
     scale = 100 / longest if longest > 0 else 0.0
     low, high = spread.min * scale, spread.max * scale

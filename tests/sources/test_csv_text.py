@@ -78,7 +78,7 @@ def test_a_value_of_another_type_is_named_by_its_line(tmp_path: Path) -> None:
         for skip in (0, 2):
             content = b"\n" * skip + b'id,word\n0,"a\nb"' + end + b"1,x\n" * LONG + b"canary,y\n"
             refused = refusal(tmp_path, content, csv=CsvOptions(skip_lines=skip))
-            assert f"line {LONG + 4 + skip}: a value does not match the type of its column, BIGINT" in refused
+            assert f"line {LONG + 4 + skip}: a value does not fit the type of its column, BIGINT" in refused
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ class CalendarRow(Shape):
     cells: tuple[CalendarCell, ...]
 
 
-class Spread(Shape):
+class TimeDistribution(Shape):
     """How long whole incidents took, in hours."""
 
     min: float
@@ -145,8 +145,8 @@ class DowntimePage(Shape):
     query: DowntimeQuery
     as_of: datetime
     total: DowntimeTotals
-    ttd: Spread | None
-    ttr: Spread | None
+    ttd: TimeDistribution | None
+    ttr: TimeDistribution | None
     lever: str
     days: tuple[date, ...]
     calendar: tuple[CalendarRow, ...]
@@ -307,10 +307,10 @@ def _group(project: Project, key: str | None, downtime: Downtime, cost: Fraction
     )
 
 
-def _spread(statistics: Statistics | None) -> Spread | None:
+def _spread(statistics: Statistics | None) -> TimeDistribution | None:
     if statistics is None:
         return None
-    return Spread(
+    return TimeDistribution(
         min=as_hours(statistics.min),
         mean=as_hours(statistics.mean),
         median=as_hours(statistics.median),

@@ -61,7 +61,7 @@ class ConfiguredCheck(Shape):
     runbook: str | None
 
 
-class CheckResult(Shape):
+class IncidentCheckResult(Shape):
     """What the check found in a run."""
 
     run: str
@@ -85,7 +85,7 @@ class IncidentPage(IncidentSummary):
     episodes: tuple[IncidentEpisode, ...]
     events: tuple[IncidentEvent, ...]
     check: ConfiguredCheck | None
-    results: tuple[CheckResult, ...]
+    results: tuple[IncidentCheckResult, ...]
     alerts: tuple[AlertDecision, ...]
 
 
@@ -120,16 +120,16 @@ def _check(project: Project, incident: Incident) -> ConfiguredCheck | None:
     return None
 
 
-def _results(tx: ReadTransaction, incident: Incident) -> tuple[CheckResult, ...]:
+def _results(tx: ReadTransaction, incident: Incident) -> tuple[IncidentCheckResult, ...]:
     if incident.check_id is None:
         return ()
     around = tx.results.around(incident.check_id, incident.last.detected_at, each=AROUND)
     return tuple(result_of(result) for result in around)
 
 
-def result_of(result: Result) -> CheckResult:
+def result_of(result: Result) -> IncidentCheckResult:
     """Return a result; its message holds numbers and names."""
-    return CheckResult(
+    return IncidentCheckResult(
         run=result.run_id,
         measured_at=result.measured_at,
         status=result.status.value,

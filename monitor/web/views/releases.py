@@ -31,7 +31,7 @@ class HoldingReason(Shape):
     incident: int | None
 
 
-class ReleaseLine(Shape):
+class ReleaseEntry(Shape):
     """How a release stands: `hold`, `expired`, `approved` or `clear`."""
 
     release: str
@@ -50,7 +50,7 @@ class ReleaseListPage(Shape):
 
     schema_: Literal["tablewatch.releases-page/1"] = Field("tablewatch.releases-page/1", alias="schema")
     as_of: datetime
-    releases: tuple[ReleaseLine, ...]
+    releases: tuple[ReleaseEntry, ...]
 
 
 class ReleasePage(Shape):
@@ -62,7 +62,7 @@ class ReleasePage(Shape):
     schema_: Literal["tablewatch.release-page/1"] = Field("tablewatch.release-page/1", alias="schema")
     as_of: datetime
     release: str
-    standing: ReleaseLine | None
+    standing: ReleaseEntry | None
     purpose: str | None
     legal_basis: str | None
     record: tuple[dict[str, Any], ...]
@@ -93,5 +93,5 @@ def show_release(project: Project, tx: ReadTransaction, query: ReleaseQuery, now
     )
 
 
-def _line(state: ReleaseState) -> ReleaseLine:
-    return ReleaseLine.model_validate({**state.to_json(), "why": state.why})
+def _line(state: ReleaseState) -> ReleaseEntry:
+    return ReleaseEntry.model_validate({**state.to_json(), "why": state.why})

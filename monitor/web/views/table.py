@@ -105,7 +105,7 @@ class LossPart(Shape):
     cost: float | None
 
 
-class TableLoss(Shape):
+class DowntimePeriods(Shape):
     """The downtime of a table in the last 28 days, and to date."""
 
     last_28_days: LossPart
@@ -136,7 +136,7 @@ class TablePage(Shape):
     last_run_age_s: float | None
     open_incidents: tuple[int, ...]
     not_evaluated: tuple[SilentLine, ...]
-    downtime: TableLoss
+    downtime: DowntimePeriods
     per_hour: float | None
     check_results: tuple[CheckLine, ...]
     lineage: LineagePart

@@ -12,7 +12,7 @@ from checks.risk import ClassSizes, PopulationModel, class_sizes, population_uni
 from checks.risk._likelihood import log_falling, log_rising
 from checks.risk._pitman import _classes, _expected, fit_pitman
 from checks.risk._poisson_gamma import fit_poisson_gamma
-from checks.risk._sample import COUNTED, Sample
+from checks.risk._sample import COUNTED, PopulationSample
 from checks.risk._slide_negative_binomial import fit_slide_negative_binomial
 from checks.risk._zayatz import fit_zayatz
 
@@ -196,7 +196,7 @@ def test_other_populations_are_borne(name, fraction):
 @pytest.mark.parametrize("fit", [fit_zayatz, fit_pitman, fit_slide_negative_binomial, fit_poisson_gamma])
 def test_what_a_model_expects_is_a_distribution(fit):
     """The expected numbers of classes of each size are not negative, and there are some."""
-    sample = Sample(ClassSizes.of([(1, 300), (2, 80), (3, 40), (5, 11), (14, 6), (90, 2)]), 9_000)
+    sample = PopulationSample(ClassSizes.of([(1, 300), (2, 80), (3, 40), (5, 11), (14, 6), (90, 2)]), 9_000)
     expected = fit(sample).expected
     assert expected.shape == (COUNTED + 1,)
     assert (expected >= 0).all()
@@ -212,7 +212,7 @@ def test_pitman_expects_the_classes_that_its_law_makes():
         sizes = Counter(np.bincount(_restaurant(dice, rows=rows, alpha=alpha, theta=theta)).tolist())
         single = [sizes[size] for size in range(1, COUNTED + 1)]
         draws.append([*single, sizes.total() - sum(single)])
-    expected = _expected(Sample(ClassSizes.of([(1, rows)]), rows), alpha, theta + alpha)
+    expected = _expected(PopulationSample(ClassSizes.of([(1, rows)]), rows), alpha, theta + alpha)
     errors = np.std(draws, axis=0, ddof=1) / math.sqrt(len(draws))
     assert (abs(np.mean(draws, axis=0) - expected) <= 4 * errors).all()
 

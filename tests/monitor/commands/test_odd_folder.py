@@ -55,7 +55,7 @@ def test_everything_is_found_and_kept_there(terminal: Terminal, odd: Path) -> No
     assert [one["health"] for one in terminal.json("status", "-c", str(odd))["tables"]] == ["healthy"] * 4
     findings = terminal("doctor", "-c", str(odd), "--format", "json").json["findings"]
     stores = [finding for finding in findings if finding["subject"] == "store"]
-    assert "is whole" in stores[0]["message"]
+    assert "is intact and consistent with its events" in stores[0]["message"]
     assert sorted(terminal.folder.iterdir()) == before
 
 

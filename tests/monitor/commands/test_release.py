@@ -82,7 +82,7 @@ def test_no_file_is_written_over(desk: Desk, capsys: pytest.CaptureFixture[str])
     given = Path("people.parquet").read_bytes()
     code, found = _said(*words, "people.parquet", "--force", capsys=capsys)
     assert (code, Path("people.parquet").read_bytes()) == (2, given)
-    assert "is an input file" in found["errors"][0]["message"]
+    assert "is a file that is read by source" in found["errors"][0]["message"]
     assert _said(*words, "out.csv", "--force", capsys=capsys)[0] == 0
     assert Path("out.csv").read_text(encoding="utf-8").startswith('"born"')
 

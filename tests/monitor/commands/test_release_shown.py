@@ -50,7 +50,7 @@ def test_a_release_is_listed_from_hold_to_expiry(shop: Terminal) -> None:
     assert "hold" in shop("release", "list").out
     shop("release", "assess", "survey")
     said = " ".join(shop("release", "list").out.split())
-    assert "survey: 8 of 8 records are in groups smaller than" in said
+    assert "survey: 8 of 8 records are in equivalence classes smaller than" in said
     assert "(#1)" in said
     give_out(shop)
     (found,) = shop.json("release", "list")["releases"]

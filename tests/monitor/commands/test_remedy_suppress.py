@@ -208,7 +208,7 @@ def test_numbers_are_coded_and_stay_numbers(capsys: pytest.CaptureFixture[str]) 
     assert value["bill"]["guarantee"]["limits"] == {"age": [20.0, 80.0], "income": [None, 50000.5]}
     code, out = _said(*words, "--force", capsys=capsys)
     assert code == 0
-    assert out.startswith("VERIFIED  safe.csv: age is between 20 and 80; income has no values above 50000.5")
+    assert out.startswith("VERIFIED  safe.csv: age lies between 20 and 80; income has no values above 50000.5")
 
 
 def test_labels_stand_for_numbers_on_demand(capsys: pytest.CaptureFixture[str]) -> None:

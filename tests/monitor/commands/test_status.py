@@ -272,7 +272,7 @@ def test_while_the_file_is_wrong_the_tables_are_shown_first(terminal: Terminal, 
     assert said.err == errors
     assert "the configuration on disk has errors; showing the last recorded runs" in said.out
     assert "orders   degraded  1 pass, 1 fail" in said.out
-    assert "no daemon runs" in said.out
+    assert "no daemon is running" in said.out
     value = terminal("status", "--format", "json")
     assert value.code == 2
     assert (value.json["schema"], value.json["ok"], value.json["config_loaded_at"]) == (

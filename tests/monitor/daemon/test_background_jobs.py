@@ -30,7 +30,7 @@ def test_a_chore_that_fails_is_told_once_and_done_again(caplog):
         finally:
             besides.stop()
     said = sorted(record.getMessage() for record in caplog.records if record.name == "tablewatch")
-    assert said == ["bug: stumbled (ValueError); please report it", "busy: the store is locked"]
+    assert said == ["bug: internal error (ValueError); please report it", "busy: the store is locked"]
 
 
 def test_how_long_a_chore_fails_or_hangs_is_known():
