@@ -130,9 +130,13 @@ class _Survey:
 
     def is_known(self, downtime: Downtime) -> bool:
         """Check whether a window's figures are known: somebody reported, or a check saw something and that is kept."""
-        if downtime.n:
+        if downtime.n or self._is_reported(downtime.window):
             return True
         return self.observed.in_some_of(downtime.window) and from_us(downtime.window.end_us) > self.kept_since
+
+    def _is_reported(self, window: Window) -> bool:
+        """Check whether an incident touches a window, even one that lies in planned maintenance and counts nothing."""
+        return self.maintenance is not None and measure(self.spans, window, as_of_us=self.as_of_us).n > 0
 
     def measured(self, window: Window) -> Downtime:
         return measure(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)

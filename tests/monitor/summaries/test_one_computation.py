@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -182,6 +182,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(max_examples=examples(20), deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(past=pasts())
+@example(past=Past(episodes=((342, 458, 658),), planned=((332, 1022),), now=8700))
 def test_every_surface_shows_the_same_figures(folder: Path, past: Past) -> None:
     """TTD, TTR, downtime and cost are those of the definition, without planned maintenance, wherever they are shown."""
     place = folder / str(len(list(folder.iterdir())))
