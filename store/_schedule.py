@@ -49,6 +49,11 @@ class ScheduleReader(Repository):
         rows = self._connection.execute(select(*columns_of(ScheduleRow)).order_by(_SCHEDULE.c.table_name))
         return [Scheduled(*row) for row in rows]
 
+    def get(self, table: str) -> Scheduled | None:
+        """Return when a table is due next; None for one that no daemon has scheduled."""
+        row = self._connection.execute(select(*columns_of(ScheduleRow)).where(_SCHEDULE.c.table_name == table)).first()
+        return None if row is None else Scheduled(*row)
+
     def due(self, now: datetime, limit: int, among: Iterable[str] | None = None) -> list[Scheduled]:
         """Return tables that are due and not being looked at, the one that waits longest first; all.
 

@@ -23,6 +23,7 @@ from monitor.web.log_form import LogFormQuery, show_log_form
 from monitor.web.openapi import document
 from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
 from monitor.web.reports import ReportQuery, list_reports, show_report
+from monitor.web.run_requests import LoadedBody, LoadedTable, RequestedRuns, RunBody, request_run, request_runs
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.budgets import BudgetListPage, list_budgets
 from monitor.web.views.check import CheckPage, CheckQuery, show_check
@@ -48,6 +49,7 @@ def routes() -> Sequence[WebRoute]:
         *_opening(),
         *(route for name, verb in VERBS.items() for route in _verb(name, verb)),
         *_deciding(),
+        *_running(),
         *_signing_in(),
         WebRoute(
             "GET", "/badge/{table}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
@@ -162,6 +164,43 @@ def _deciding() -> Iterator[WebRoute]:
         form = WebRoute("POST", path, Access.RELEASE, by_form, summary, query=ReleaseQuery, body=body)
         yield form
         yield replace(form, path=f"{API}{path}", handle=by_program, reply=ReleasePage)
+
+
+def _running() -> Iterator[WebRoute]:
+    """Yield how checks are run on request: by the button of a table's page, and by the API."""
+
+    def by_form(call: Call) -> Response:
+        request_run(call)
+        return RedirectResponse(f"/tables/{quote(call.query.name, safe='')}", 303)
+
+    run = WebRoute(
+        "POST",
+        f"{API}/runs",
+        Access.RESPOND,
+        request_runs,
+        "Run the checks of some tables now",
+        reply=RequestedRuns,
+        body=RunBody,
+        status=202,
+    )
+    yield run
+    yield replace(
+        run,
+        path=f"{API}/tables/{{name}}/loaded",
+        handle=request_run,
+        summary="Run the checks of a table whose data has arrived",
+        query=LoadedTable,
+        body=LoadedBody,
+    )
+    yield WebRoute(
+        "POST",
+        "/tables/{name}/run",
+        Access.RESPOND,
+        by_form,
+        "Run the checks of a table now",
+        query=LoadedTable,
+        body=LoadedBody,
+    )
 
 
 def _incident(call: Call, number: IncidentNumber) -> IncidentPage:

@@ -134,6 +134,7 @@ class TablePage(Shape):
     checks: CheckCounts
     last_run_at: datetime | None
     last_run_age_s: float | None
+    next_run_at: datetime | None
     open_incidents: tuple[int, ...]
     not_evaluated: tuple[SilentLine, ...]
     downtime: DowntimePeriods
@@ -164,10 +165,12 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
     results = tx.results.latest(table.check_id(check) for check in table.checks)
     sheet = sheet_as_json(project, state, loss, results)
     numbers = {table.check_id(check): _number(check, results.get(table.check_id(check))) for check in table.checks}
+    scheduled = tx.schedule.get(table.name)
     return TablePage.model_validate(
         {
             **sheet,
             "as_of": now,
+            "next_run_at": None if scheduled is None else scheduled.due_at,
             "check_results": [{**line, **numbers[line["check_id"]]} for line in sheet["check_results"]],
             "lineage": LineagePart(
                 upstream=_neighbours(lineage.upstream, lineage.upstream_all, health),

@@ -13,7 +13,7 @@ from monitor.triage.create import ReportedIncident
 from monitor.triage.desk import IncidentDesk
 from monitor.web.server import make_application
 from monitor.web.sessions import make_token, start_session
-from store import Grant, SignInMethod, Store, WebRole
+from store import Grant, Scheduled, SignInMethod, Store, WebRole
 
 TABLES = """
   - {name: refunds, source: shop, owner: crew, domain: sales, table: orders}
@@ -64,6 +64,12 @@ class Site:
         at = self.clock.now() - timedelta(hours=1)
         desk = IncidentDesk(self.project, self.store, actor="test")
         return desk.log(ReportedIncident(table=table, title=title, detected_at=at))[0].id
+
+    def schedule(self, *tables: str, due_in: timedelta = timedelta(minutes=30)) -> None:
+        """Write the schedule as a daemon does: each table is due some time from now."""
+        due = self.clock.now() + due_in
+        with self.store.writing() as tx:
+            tx.schedule.reschedule([Scheduled(table, "every 1h", "UTC", due, due) for table in tables])
 
     def actors(self, number: int) -> list[str]:
         """Return who changed an incident, in order."""

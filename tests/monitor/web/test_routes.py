@@ -26,6 +26,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "incidents": {"table": "orders", "title": "amounts x100"},
     "approve": {"remedy": "suppress", "note": "ticket 4711"},
     "hold": {"note": "the contract has ended"},
+    "runs": {"tables": ["orders"]},
 }
 NAMES: Final = {"tables": "orders", "checks": "orders.not-null", "releases": "extract"}
 """What stands for the name in a path, by the kind of thing that the path begins with."""
@@ -39,6 +40,7 @@ def _is_allowed(role: WebRole | None, route: WebRoute) -> bool:
 
 def _request(site: Site, route: WebRoute) -> tuple[str, dict[str, Any]]:
     """Return the path and the body of a request that fits a route, on an incident of its own."""
+    site.schedule("orders")
     verb = route.path.rpartition("/")[2]
     body = dict(BODIES.get(verb, {}))
     if verb == "incidents":
