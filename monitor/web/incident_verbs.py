@@ -179,7 +179,7 @@ def perform(call: Call, verb: Verb) -> Incident:
     desk = IncidentDesk(call.project, call.store, actor=principal.actor, if_version=call.body.if_version)
     with explained(zone), call.store.reading() as tx:
         table = tx.incidents.get(number).table
-    _check_table(call, table)
+    check_may_act(call, table)
     try:
         with explained(zone):
             return verb.act(desk, _times(call, desk), number, call.body)
@@ -200,7 +200,7 @@ def open_incident(call: Call) -> tuple[Incident, bool]:
     stranger = unknown_table(body.table, call.project.config)
     if stranger is not None:
         raise WebError(422, stranger)
-    _check_table(call, body.table)
+    check_may_act(call, body.table)
     desk = IncidentDesk(call.project, call.store, actor=call.someone().actor)
     times = _times(call, desk)
     reported = ReportedIncident(
@@ -215,7 +215,12 @@ def open_incident(call: Call) -> tuple[Incident, bool]:
         return desk.log(reported)
 
 
-def _check_table(call: Call, table: str) -> None:
+def check_may_act(call: Call, table: str) -> None:
+    """Check that who calls may act on a table.
+
+    Raises:
+        WebError: 403.
+    """
     if not may_act_on(call.someone().grant, call.project.config, table):
         raise WebError(403, Problem("access.table", f"your role does not act on table {table}"))
 

@@ -23,7 +23,7 @@ from monitor.web.log_form import LogFormQuery, show_log_form
 from monitor.web.openapi import document
 from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
 from monitor.web.reports import ReportQuery, list_reports, show_report
-from monitor.web.run_requests import LoadedBody, LoadedTable, RequestedRuns, RunBody, request_run, request_runs
+from monitor.web.run_requests import RequestedRuns, RunBody, request_run, request_runs
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.budgets import BudgetListPage, list_budgets
 from monitor.web.views.check import CheckPage, CheckQuery, show_check
@@ -189,8 +189,8 @@ def _running() -> Iterator[WebRoute]:
         path=f"{API}/tables/{{name}}/loaded",
         handle=request_run,
         summary="Run the checks of a table whose data has arrived",
-        query=LoadedTable,
-        body=LoadedBody,
+        query=TableQuery,
+        body=Nothing,
     )
     yield WebRoute(
         "POST",
@@ -198,8 +198,8 @@ def _running() -> Iterator[WebRoute]:
         Access.RESPOND,
         by_form,
         "Run the checks of a table now",
-        query=LoadedTable,
-        body=LoadedBody,
+        query=TableQuery,
+        body=Nothing,
     )
 
 

@@ -4,6 +4,8 @@ Nothing is checked in this process. A table that is due already keeps its slot, 
 checked runs once more after that.
 """
 
+import logging
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Final, Literal
@@ -12,11 +14,13 @@ from annotated_types import MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict, Field
 
 from monitor.terminal.problem import Problem
-from monitor.web.access import may_act_on
 from monitor.web.call import Call
+from monitor.web.incident_verbs import check_may_act
 from monitor.web.problems import WebError
-from monitor.web.views.shapes import Name, Shape
+from monitor.web.views.shapes import Shape
+from store import Scheduled
 
+LOG: Final = logging.getLogger("tablewatch")
 _MOST: Final = 100
 
 
@@ -26,20 +30,6 @@ class RunBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     tables: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(500)], ...], MinLen(1), MaxLen(_MOST)]
-
-
-class LoadedBody(BaseModel):
-    """Data has arrived in the table of the path; nothing else is said of it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class LoadedTable(BaseModel):
-    """The name of a table, in the path."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: Name
 
 
 class RequestedRun(Shape):
@@ -75,27 +65,29 @@ def request_run(call: Call) -> RequestedRuns:
     return make_due(call, (call.query.name,))
 
 
-def make_due(call: Call, names: tuple[str, ...]) -> RequestedRuns:
+def make_due(call: Call, names: Iterable[str]) -> RequestedRuns:
     """Make tables due at once, all or none of them.
 
     Raises:
         WebError: 404 for a table that is not configured, 403 for a table of others, 409 for one without a schedule in
             the store.
     """
-    config = call.project.config
-    for name in names:
-        if config.table(name) is None:
+    unique = tuple(dict.fromkeys(names))
+    for name in unique:
+        if call.project.config.table(name) is None:
             raise WebError(404, Problem("table.unknown", "there is no such table in the configuration"))
-        if not may_act_on(call.someone().grant, config, name):
-            raise WebError(403, Problem("access.table", f"your role does not act on table {name}"))
+        check_may_act(call, name)
     with call.store.writing() as tx:
         now = tx.schedule.clock(call.now)
-        rows = [tx.schedule.get(name) for name in dict.fromkeys(names)]
-        missing = [name for name, row in zip(dict.fromkeys(names), rows, strict=True) if row is None]
-        if missing:
-            hint = "give the table a schedule and start 'tablewatch run', or run 'tablewatch check'"
-            message = f"no daemon has scheduled table {missing[0]}, so that nobody would run its checks"
-            raise WebError(409, Problem("table.not_scheduled", message, hint=hint))
-        due = [replace(row, next_slot=min(row.next_slot, now), due_at=min(row.due_at, now)) for row in rows if row]
+        due = [_due(tx.schedule.get(name), name, now) for name in unique]
         tx.schedule.reschedule(due)
+    LOG.info("run of %s requested by %s", ", ".join(unique), call.someone().actor)
     return RequestedRuns(as_of=now, tables=tuple(RequestedRun(table=row.table, due_at=row.due_at) for row in due))
+
+
+def _due(row: Scheduled | None, name: str, now: datetime) -> Scheduled:
+    if row is None:
+        hint = "give the table a schedule and start 'tablewatch run', or run 'tablewatch check'"
+        message = f"no daemon has scheduled table {name}, so that nobody would run its checks"
+        raise WebError(409, Problem("table.not_scheduled", message, hint=hint))
+    return replace(row, next_slot=min(row.next_slot, now), due_at=min(row.due_at, now))

@@ -65,11 +65,11 @@ class Site:
         desk = IncidentDesk(self.project, self.store, actor="test")
         return desk.log(ReportedIncident(table=table, title=title, detected_at=at))[0].id
 
-    def schedule(self, *tables: str, due_in: timedelta = timedelta(minutes=30)) -> None:
+    def schedule(self, *tables: str, due_in: timedelta = timedelta(minutes=30), every: str = "every 1h") -> None:
         """Write the schedule as a daemon does: each table is due some time from now."""
         due = self.clock.now() + due_in
         with self.store.writing() as tx:
-            tx.schedule.reschedule([Scheduled(table, "every 1h", "UTC", due, due) for table in tables])
+            tx.schedule.reschedule([Scheduled(table, every, "UTC", due, due) for table in tables])
 
     def actors(self, number: int) -> list[str]:
         """Return who changed an incident, in order."""

@@ -1,5 +1,6 @@
 """Checks run on request: the table is due in the schedule, and no slot is lost."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -18,11 +19,12 @@ def _scheduled(site: Site, table: str = "orders") -> Scheduled:
 
 @pytest.mark.parametrize(
     ("address", "body"),
-    [("/api/v1/runs", {"tables": ["orders", "orders"]}), ("/api/v1/tables/orders/loaded", {})],
+    [("/api/v1/runs", {"tables": ["orders", "orders"]}), ("/api/v1/tables/orders/loaded", None)],
 )
-def test_a_table_is_due_at_once(site: Site, address: str, body: dict[str, list[str]]) -> None:
+@pytest.mark.parametrize("schedule", ["every 1h", "cron: 0 * * * *"])
+def test_a_table_is_due_at_once(site: Site, schedule: str, address: str, body: dict[str, list[str]] | None) -> None:
     """The slot is the moment of the request; the one after it is that of the schedule."""
-    site.schedule("orders", "refunds")
+    site.schedule("orders", "refunds", every=schedule)
     asked = site.signed_in(WebRole.RESPONDER).post(address, json=body)
     assert asked.status_code == 202
     now = site.clock.now()
@@ -30,9 +32,11 @@ def test_a_table_is_due_at_once(site: Site, address: str, body: dict[str, list[s
     assert (row.next_slot, row.due_at) == (now, now)
     assert [line["table"] for line in asked.json()["tables"]] == ["orders"]
     assert _scheduled(site, "refunds").due_at > now
-    decision = Timetable.of_row(row).claim(row, now)
-    assert (decision.slot, decision.skip) == (now, None)
-    assert now < decision.next_slot <= now + timedelta(hours=1)
+    delayed = replace(Timetable.of_row(row), delay=timedelta(minutes=3))
+    for timetable in (Timetable.of_row(row), delayed):
+        decision = timetable.claim(row, now)
+        assert (decision.slot, decision.skip) == (now, None)
+        assert now < decision.next_slot <= now + timedelta(hours=1)
 
 
 def test_a_table_that_is_due_already_keeps_its_slot(site: Site) -> None:
