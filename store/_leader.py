@@ -4,11 +4,12 @@ The server ends the lock with the connection. It looks often whether the other e
 machine lost its power another daemon leads within half a minute.
 """
 
+import contextlib
 from threading import Lock
 from typing import Final
 
 from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 _KEY: Final = 0x7461_626C  # "tabl", beside the number of a table that each store has of its own
 
@@ -20,6 +21,7 @@ PREPARE: Final = (
     "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'",  # from version 14 on
 )
 _TAKE: Final = text("SELECT pg_try_advisory_lock(:key, CAST(CAST('store_revision' AS regclass) AS oid)::integer)")
+_RELEASE: Final = text("SELECT pg_advisory_unlock(:key, CAST(CAST('store_revision' AS regclass) AS oid)::integer)")
 _HOLDS: Final = text(
     "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid() "
     "AND CAST(classid AS bigint) = :key)"
@@ -48,8 +50,11 @@ class Leader:
             return bool(self._connection.scalar(_TAKE, {"key": _KEY}))
 
     def stop(self) -> None:
-        """Let somebody else lead."""
+        """Let somebody else lead, at once: the end of a connection alone reaches the server in its own time."""
         with self._one_at_a_time:
+            if self._connection is not None:
+                with contextlib.suppress(SQLAlchemyError):  # the connection is gone, and the lock with it
+                    self._connection.execute(_RELEASE, {"key": _KEY})
             self._disconnect()
 
     def _still_leads(self) -> bool:
@@ -57,7 +62,7 @@ class Leader:
             return False
         try:
             return bool(self._connection.scalar(_HOLDS, {"key": _KEY}))
-        except DBAPIError:  # the connection is gone, and the lock with it
+        except SQLAlchemyError:  # the connection is gone, and the lock with it
             self._disconnect()
             return False
 
