@@ -21,7 +21,7 @@ from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
 from monitor.demo import build_demo
-from monitor.web.server import listen, make_application
+from monitor.web.server import asgi, listen, make_application
 from monitor.web.sessions import start_session
 from store import Grant, SignInMethod, WebRole
 
@@ -60,7 +60,7 @@ def _served(project: Project) -> Iterator[tuple[str, tuple[str, str]]]:
             grant = Grant(WebRole.RESPONDER)
             secret = start_session(tx, "mia", SignInMethod.FORM, grant, now=project.clock.now())
         server = uvicorn.Server(
-            uvicorn.Config(make_application(project, store), log_config=None, lifespan="off", ws="none")
+            uvicorn.Config(asgi(make_application(project, store)), log_config=None, lifespan="off", ws="none")
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

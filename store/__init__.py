@@ -57,7 +57,7 @@ from store._retention import Pruned
 from store._signature_key import signature_key
 from store._store import Store
 from store._transaction import ReadTransaction, WriteTransaction
-from store._values import Counts, IncidentFilter, Pace, Result, Run, Sample
+from store._values import Counts, IncidentChange, IncidentFilter, Pace, Result, Run, Sample
 from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
 
 __all__ = [
@@ -74,6 +74,7 @@ __all__ = [
     "FailPoint",
     "Grant",
     "History",
+    "IncidentChange",
     "IncidentFilter",
     "IncidentPlace",
     "IncidentSlice",

@@ -17,7 +17,7 @@ from store._repository import Repository, any_of
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
 from store._shared_spans import shared_spans
 from store._spans import read_spans, read_spans_of
-from store._values import IncidentFilter
+from store._values import IncidentChange, IncidentFilter
 
 _INCIDENT: Final = IncidentRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
@@ -69,6 +69,21 @@ class IncidentReader(Repository):
         """Return how many events an incident has: what every change of it makes larger."""
         statement = select(func.count()).select_from(_EVENT).where(_EVENT.c.incident_id == incident_id)
         return self._connection.scalar(statement) or 0
+
+    def last_change(self) -> int:
+        """Return the number of the last change of any incident, 0 before the first."""
+        return self._connection.scalar(select(func.max(_EVENT.c.id))) or 0
+
+    def changes(self, *, after: int, limit: int) -> list[IncidentChange]:
+        """Return the changes of incidents after a number, at most the last `limit` of them, in order."""
+        last = (
+            select(_EVENT.c.id, _EVENT.c.incident_id, _INCIDENT.c.table_name, _EVENT.c.kind)
+            .join(_INCIDENT, _INCIDENT.c.id == _EVENT.c.incident_id)
+            .where(_EVENT.c.id > after)
+            .order_by(_EVENT.c.id.desc())
+            .limit(limit)
+        )
+        return [IncidentChange(*row) for row in reversed(self._connection.execute(last).all())]
 
     def histories(self, incident_ids: Iterable[int]) -> dict[int, list[Event]]:
         """Return what happened to each of many incidents, in the order of recording, in one statement."""

@@ -77,6 +77,16 @@ class IncidentFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class IncidentChange:
+    """That an incident was changed: `number` grows with each change of any incident, in the order of recording."""
+
+    number: int
+    incident_id: int
+    table: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """How many rows the store holds; `open_incidents` are those not resolved."""
 

@@ -1,4 +1,4 @@
-"""The files that pages load: our style sheet, and htmx (0BSD), which lies in `templates/` and is never fetched."""
+"""The files that pages load: our style sheet and script; htmx (0BSD) lies beside them and is never fetched."""
 
 import importlib.resources
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ _FILES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
     {
         "tablewatch.css": ("text/css", ("report/weekly.css", "web/static/web.css")),
         "htmx.js": ("text/javascript", ("web/static/htmx.min.js",)),
+        "live.js": ("text/javascript", ("web/static/live.js",)),
     }
 )
 """The type of each file and what it is made of; nothing else is served, whatever a path says."""

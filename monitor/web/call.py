@@ -11,6 +11,7 @@ from starlette.responses import Response
 from monitor.config.project import Project
 from monitor.terminal.problem import Problem
 from monitor.web.access import Access, Principal
+from monitor.web.change_feed import ChangeFeed
 from monitor.web.model_cache import ModelCache
 from monitor.web.passwords import SignInLimit
 from monitor.web.problems import WebError
@@ -31,6 +32,7 @@ class Application:
     store: Store
     limit: SignInLimit
     models: ModelCache
+    feed: ChangeFeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Call:
     peer: str
     cookie: str | None
     language: str = "en"
+    last_event_id: str | None = None
 
     @property
     def project(self) -> Project:
@@ -88,6 +91,7 @@ class WebRoute:
     query: type[BaseModel] = Nothing
     body: type[BaseModel] | None = None
     status: int = 200
+    media_type: str = "application/json"
 
     @property
     def is_api(self) -> bool:

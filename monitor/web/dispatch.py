@@ -85,6 +85,7 @@ def _answer(
         peer=peer_of(request),
         cookie=request.cookies.get(cookie_name(web)),
         language=pages.language(request.headers.get("accept-language", "")),
+        last_event_id=request.headers.get("last-event-id"),
     )
     try:
         reply = route.handle(call)

@@ -70,7 +70,7 @@ def _operation(route: WebRoute, schemas: _Schemas) -> dict[str, Any]:
         "responses": {str(status): {"description": _REFUSALS[status], "content": error} for status in statuses},
     }
     if route.reply is not None:
-        reply = _content(schemas[route.reply, "serialization"])
+        reply = _content(schemas[route.reply, "serialization"], route.media_type)
         operation["responses"] |= {
             str(status): {"description": route.summary, "content": reply} for status in {200, route.status}
         }
@@ -104,5 +104,5 @@ def _inlined(value: Any, inner: Mapping[str, Any]) -> Any:
     return [_inlined(item, inner) for item in value] if isinstance(value, list) else value
 
 
-def _content(schema: Any) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}
+def _content(schema: Any, media_type: str = "application/json") -> dict[str, Any]:
+    return {media_type: {"schema": schema}}

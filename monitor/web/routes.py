@@ -18,6 +18,7 @@ from monitor.web.assets import AssetName, serve_asset
 from monitor.web.badge import TableName, show_badge
 from monitor.web.call import Call, Nothing, View, WebRoute, reading
 from monitor.web.dispatch import as_json
+from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
 from monitor.web.incident_verbs import VERBS, OpenBody, Verb, open_incident, perform
 from monitor.web.log_form import LogFormQuery, show_log_form
 from monitor.web.openapi import document
@@ -55,6 +56,16 @@ def routes() -> Sequence[WebRoute]:
             "GET", "/badge/{table}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
         ),
         WebRoute("GET", f"{API}/openapi.json", Access.READ, _describe, "This document"),
+        WebRoute(
+            "GET",
+            f"{API}/events",
+            Access.READ,
+            follow_changes,
+            "Follow changes of incidents as server-sent events; the data of each is of this shape",
+            reply=ChangeEvent,
+            query=EventQuery,
+            media_type="text/event-stream",
+        ),
         WebRoute("GET", "/static/{name}", Access.PUBLIC, serve_asset, "A file that pages load", query=AssetName),
         WebRoute("GET", "/healthz", Access.PUBLIC, lambda _: PlainTextResponse("ok\n"), "Whether the process answers"),
         WebRoute("GET", "/readyz", Access.PUBLIC, _is_ready, "Whether the store can be read"),

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from monitor.config.project import Project
 from monitor.web.boundary import Boundary
 from monitor.web.call import Application
+from monitor.web.change_feed import ChangeFeed, FeedTiming
 from monitor.web.dispatch import endpoint, refusal
 from monitor.web.model_cache import ModelCache
 from monitor.web.pages import Pages
@@ -29,11 +30,22 @@ NOT_KEPT: Final[Freshness] = (0.0, 0.0)
 SERVED: Final[Freshness] = (2.0, 10.0)
 
 
-def make_application(project: Project, store: Store, *, freshness: Freshness = NOT_KEPT) -> ASGIApp:
+def make_application(
+    project: Project,
+    store: Store,
+    *,
+    freshness: Freshness = NOT_KEPT,
+    timing: FeedTiming = FeedTiming(),  # noqa: B008 - a frozen value
+) -> Application:
     """Return the application of a project, whose store the caller closes; models of pages are kept for some seconds."""
     monotonic = project.clock.monotonic
-    application = Application(project, store, SignInLimit(monotonic), ModelCache(monotonic, *freshness))
-    pages = Pages(project)
+    models = ModelCache(monotonic, *freshness)
+    return Application(project, store, SignInLimit(monotonic), models, ChangeFeed(store, models.clear, timing))
+
+
+def asgi(application: Application) -> ASGIApp:
+    """Return what a server calls for each request to an application."""
+    project, pages = application.project, Pages(application.project)
     places = [Place(route.path, endpoint(route, application, pages), methods=[route.method]) for route in routes()]
     router = Router(places, redirect_slashes=False)
     return Boundary(router, project.config.web, lambda request, error: refusal(application, pages, request, error))
@@ -49,13 +61,24 @@ def listen(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=family, backlog=_MOST_CONNECTIONS)
 
 
-def serve(app: ASGIApp, listener: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C; open requests are given some seconds.
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, application: Application) -> None:
+        super().__init__(config)
+        self._application = application
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams, which would else last until they are cut off, and then the rest."""
+        self._application.feed.stop()
+        await super().shutdown(sockets)
+
+
+def serve(application: Application, listener: socket.socket) -> None:
+    """Serve until SIGTERM or Ctrl-C; streams end at once, other open requests are given some seconds.
 
     Headers of proxies are not believed: who is at the other end is known by the socket.
     """
     config = uvicorn.Config(
-        app,
+        asgi(application),
         log_config=None,
         access_log=False,
         proxy_headers=False,
@@ -70,4 +93,4 @@ def serve(app: ASGIApp, listener: socket.socket) -> None:
     gc.freeze()  # the configuration stays: else each full collection walks over it, 0.4 s for 5,000 tables
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)  # uvicorn raises the signal again once it has stopped
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config, application).run(sockets=[listener])

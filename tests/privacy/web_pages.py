@@ -11,22 +11,23 @@ from monitor.clock import SystemClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
+from monitor.web.change_feed import FeedTiming
 from monitor.web.routes import routes
-from monitor.web.server import make_application
+from monitor.web.server import asgi, make_application
 from monitor.web.sessions import start_session
 from store import Grant, SignInMethod, Store, WebRole
 
 _EACH: Final = 25
 """Tables, checks and incidents that are asked for."""
+_QUERIES: Final = {"/sign-in/link": "?token=none", "/api/v1/events": "?after=0"}
 
 
 def main(config: Path, week: str) -> None:
     """Sign in as an administrator and ask for everything; each answer is written after its status and address."""
     project = Project(load(config), SystemClock())
     with project.open_store() as store:
-        client = TestClient(
-            make_application(project, store), base_url="http://localhost", raise_server_exceptions=False
-        )
+        app = asgi(make_application(project, store, timing=FeedTiming(stream_s=0)))
+        client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
         with store.writing() as tx:
             secret = start_session(tx, "mia", SignInMethod.FORM, Grant(WebRole.ADMIN), now=project.clock.now())
         client.cookies.set(cookie_name(project.config.web), secret)
@@ -59,7 +60,7 @@ def _paths(names: dict[str, list[str]]) -> Iterator[str]:
             continue
         head, brace, rest = route.path.partition("{")
         if not brace:
-            yield f"{head}?token=none" if head == "/sign-in/link" else head
+            yield f"{head}{_QUERIES.get(head, '')}"
             continue
         kind = head.removeprefix("/api/v1").strip("/")
         tail = rest.partition("}")[2]

@@ -79,6 +79,7 @@ class IncidentPage(IncidentSummary):
 
     schema_: Literal["tablewatch.incident/1"] = Field("tablewatch.incident/1", alias="schema")
     as_of: datetime
+    last_change: int
     version: int
     fingerprint: str
     duplicates: tuple[int, ...]
@@ -104,6 +105,7 @@ def show_incident(project: Project, tx: ReadTransaction, query: IncidentNumber, 
         {
             **sheet_as_json(project, sheet, now),
             "as_of": iso(now),
+            "last_change": tx.incidents.last_change(),
             "version": len(sheet.events),
             "check": _check(project, incident),
             "results": _results(tx, incident),

@@ -76,6 +76,7 @@ class IncidentListPage(Shape):
 
     schema_: Literal["tablewatch.incidents/1"] = Field("tablewatch.incidents/1", alias="schema")
     as_of: datetime
+    last_change: int
     query: IncidentQuery
     incidents: tuple[IncidentSummary, ...]
     newer: str | None
@@ -85,8 +86,9 @@ class IncidentListPage(Shape):
 def list_incidents(project: Project, tx: ReadTransaction, query: IncidentQuery, now: datetime) -> IncidentListPage:
     """Return a page of the incidents that a query asks for."""
     asked = _filter_of(project.config, query)
+    last_change = tx.incidents.last_change()
     if asked is None:
-        return IncidentListPage(as_of=now, query=query, incidents=(), newer=None, older=None)
+        return IncidentListPage(as_of=now, last_change=last_change, query=query, incidents=(), newer=None, older=None)
     cursor = None if query.cursor is None else IncidentCursor.parse(query.cursor)
     part = tx.incidents.page(
         asked,
@@ -96,6 +98,7 @@ def list_incidents(project: Project, tx: ReadTransaction, query: IncidentQuery, 
     )
     return IncidentListPage(
         as_of=now,
+        last_change=last_change,
         query=query,
         incidents=summaries_of(project, part.incidents, now),
         newer=_cursor(part.newer, newer=True),

@@ -125,6 +125,7 @@ class OverviewPage(Shape):
 
     schema_: Literal["tablewatch.overview/1"] = Field("tablewatch.overview/1", alias="schema")
     as_of: datetime
+    last_change: int
     open: OpenIncidents
     health: HealthCounts
     unobserved: UnobservedNow
@@ -138,6 +139,7 @@ def show_overview(project: Project, tx: ReadTransaction, _query: BaseModel, now:
     health = health_list(project, tx, now)
     return OverviewPage(
         as_of=now,
+        last_change=tx.incidents.last_change(),
         open=_open(project, tx, now),
         health=_health(project, health),
         unobserved=_unobserved(health),

@@ -11,10 +11,13 @@ from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
 from monitor.triage.create import ReportedIncident
 from monitor.triage.desk import IncidentDesk
-from monitor.web.server import make_application
+from monitor.web.change_feed import FeedTiming
+from monitor.web.server import asgi, make_application
 from monitor.web.sessions import make_token, start_session
 from store import Grant, Scheduled, SignInMethod, Store, WebRole
 
+SHORT = FeedTiming(stream_s=0)
+"""Streams end when they have sent what there is."""
 TABLES = """
   - {name: refunds, source: shop, owner: crew, domain: sales, table: orders}
 domains: {sales: {owner: crew}}
@@ -39,7 +42,7 @@ class Site:
     def client(self, *, peer: str = "127.0.0.1", host: str = "localhost", **headers: str) -> TestClient:
         """Return a browser that is not signed in; what it sends comes from our own pages."""
         return TestClient(
-            make_application(self.project, self.store),
+            asgi(make_application(self.project, self.store, timing=SHORT)),
             base_url=f"http://{host}",
             client=(peer, 50_000),
             headers={"sec-fetch-site": "same-origin", **headers},

@@ -9,7 +9,7 @@ from starlette.types import Message
 
 from monitor.web import boundary, dispatch
 from monitor.web.boundary import BODY_LIMIT, SECURITY_HEADERS
-from monitor.web.server import make_application
+from monitor.web.server import asgi, make_application
 from store import StoreBusy, WebRole
 from tests.monitor.web.site import Site
 
@@ -159,7 +159,7 @@ def _call(site: Site, receive: object, headers: list[tuple[bytes, bytes]]) -> in
         "scheme": "http",
         "server": ("localhost", 80),
     }
-    app = make_application(site.project, site.store)
+    app = asgi(make_application(site.project, site.store))
     anyio.run(app, scope, receive, send)
     return statuses[0]
 

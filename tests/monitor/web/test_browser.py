@@ -13,7 +13,7 @@ import uvicorn
 from monitor.config.selector import select
 from monitor.config.web_model import cookie_name
 from monitor.scan.run import run_checks
-from monitor.web.server import listen, make_application
+from monitor.web.server import asgi, listen, make_application
 from monitor.web.sessions import start_session
 from store import Grant, SignInMethod, WebRole
 from tests.monitor.reporting.test_browser import CHROMIUM, QUIET
@@ -73,7 +73,7 @@ def served(site: Site) -> Iterator[str]:
     """Serve the application on this machine in a thread, for the block; yield its address."""
     with listen("127.0.0.1", 0) as listener:
         server = uvicorn.Server(
-            uvicorn.Config(make_application(site.project, site.store), log_config=None, lifespan="off", ws="none")
+            uvicorn.Config(asgi(make_application(site.project, site.store)), log_config=None, lifespan="off", ws="none")
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -213,6 +213,27 @@ def test_a_change_of_somebody_else_is_refused_and_nothing_is_lost(reader: Reader
         second.page.get_by_role("heading", name="This is not possible now").wait_for()
     with site.store.reading() as tx:
         assert tx.incidents.get(number).last.resolved_at is None
+
+
+def test_a_page_follows_what_others_do(reader: Reader, site: Site) -> None:
+    """Lists and incidents change by themselves; where somebody is writing, it is said instead, and nothing is lost."""
+    number = site.incident("followed", table="refunds")
+    with reader.opened() as watcher, reader.opened() as writer, reader.opened() as actor:
+        watcher.page.goto("/incidents")
+        writer.page.goto(f"/incidents/{number}")
+        writer.page.get_by_label("Text").fill("half a comment")
+        actor.page.goto(f"/incidents/{number}")
+        site.incident("opened meanwhile", table="refunds")
+        watcher.page.get_by_text("opened meanwhile").wait_for()
+        assert not writer.page.get_by_text("There are changes").is_visible()
+        actor.page.get_by_role("button", name="Acknowledge").click()
+        row = watcher.page.get_by_role("row").filter(has_text="followed")
+        row.get_by_text("acknowledged").wait_for()
+        writer.page.get_by_text("There are changes since this page was read.").wait_for()
+        assert writer.page.get_by_label("Text").input_value() == "half a comment"
+        writer.page.get_by_role("link", name="Show them").click()
+        writer.page.get_by_text("acknowledged").first.wait_for()
+        assert watcher.complaints == writer.complaints == []
 
 
 def test_the_keyboard_reaches_everything(reader: Reader) -> None:

@@ -4,12 +4,17 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from monitor.clock import SystemClock
 from monitor.web.assets import assets
+from monitor.web.sessions import make_token
+from store import Grant, WebRole
 from tests.monitor.shop import build_shop
 
 HTMX = "a0abb04f2f45a1f89d1d4844023245537e5e6014c87b144553e0607b4cc32130"
@@ -47,6 +52,41 @@ def test_it_ends_when_told_to_also_with_half_a_request_open(tmp_path: Path) -> N
             assert idle.recv(64).startswith(b"HTTP/1.1 200")
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 0
+
+
+def test_streams_end_when_it_is_told_to_stop(tmp_path: Path) -> None:
+    """SIGTERM: fifty open streams are ended as streams end, none is cut."""
+    shop = build_shop(tmp_path)
+    with shop.project().open_store() as store, store.writing() as tx:
+        grant = Grant(WebRole.VIEWER)
+        token = make_token(tx, "ci", grant, now=SystemClock().now(), life=timedelta(days=1))
+    words = [sys.executable, "-m", "monitor", "-c", str(shop.config), "serve", "--port", "0"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process, ExitStack() as stack:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        port = int(line.partition("127.0.0.1:")[2].partition(";")[0])
+        streams = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(50)]
+        for stream in streams:
+            stream.sendall(
+                b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n"
+                b"Authorization: Bearer " + token.encode() + b"\r\n\r\n"
+            )
+        for stream in streams:
+            assert _read_until(stream, b"id: 0\n\n").startswith(b"HTTP/1.1 200")
+        process.send_signal(signal.SIGTERM)
+        for stream in streams:
+            _read_until(stream, b"\r\n0\r\n\r\n")
+        assert process.wait(60) == 0
+
+
+def _read_until(stream: socket.socket, end: bytes) -> bytes:
+    """Return what is sent up to some words."""
+    text = b""
+    while end not in text:
+        part = stream.recv(4096)
+        assert part, f"it was cut after {text!r}"
+        text += part
+    return text
 
 
 @pytest.mark.parametrize(
