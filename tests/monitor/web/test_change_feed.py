@@ -45,7 +45,7 @@ def test_a_stream_hears_of_what_happens_while_it_is_open(site: Site) -> None:
 
     async def steps(_: ChangeFeed, batches: Any) -> None:
         first = await _next(batches)
-        assert (first.last, first.changes) == (_last(site), [])
+        assert (first.last, first.changes) == (_last(site), ())
         heard.clear()
         number = await asyncio.to_thread(site.incident, "more", table="refunds")
         batch = await _next(batches)
@@ -101,7 +101,7 @@ def test_a_silent_stream_shows_that_it_is_alive_and_ends(site: Site) -> None:
     site.incident()
 
     async def alive(feed: ChangeFeed, batches: Any) -> None:
-        assert await anext(batches) is not None
+        await _next(batches)
         assert await anext(batches) is None
         feed.stop()
         assert [batch async for batch in batches] == []
@@ -200,7 +200,7 @@ class TestStream:
         done = site.signed_in().get("/api/v1/events?after=9999")
         assert done.text.endswith(f"event: reset\nid: {_last(site)}\ndata: {{}}\n\n")
 
-    @pytest.mark.parametrize("number", ["-1", "x", "9" * 30])
+    @pytest.mark.parametrize("number", ["-1", "half", "9" * 30])
     def test_what_is_no_number_is_refused(self, site: Site, number: str) -> None:
         """In the address and in the header; it is not repeated."""
         client = site.signed_in()

@@ -75,7 +75,7 @@ def test_streams_end_when_it_is_told_to_stop(tmp_path: Path) -> None:
             assert _read_until(stream, b"id: 0\n\n").startswith(b"HTTP/1.1 200")
         process.send_signal(signal.SIGTERM)
         for stream in streams:
-            _read_until(stream, b"\r\n0\r\n\r\n")
+            _read_until(stream, b"0\r\n\r\n")
         assert process.wait(60) == 0
 
 
