@@ -1,7 +1,8 @@
-"""Pages over a large store under load: requests at a fixed rate, whatever the answers take; latency and memory."""
+"""Pages over a large store under load: readers at a fixed rate, or writers side by side; latency, memory, losses."""
 
 import argparse
 import http.client
+import json
 import statistics
 import subprocess
 import sys
@@ -11,9 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import cycle, islice
 from pathlib import Path
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from benchmarks._big_store import Size, configure, fill
@@ -50,6 +53,8 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=5_000)
     parser.add_argument("--rate", type=float, default=20.0, help="Requests a second.")
     parser.add_argument("--requests", type=int, default=2_000)
+    parser.add_argument("--writers", type=int, help="Write instead of read: so many clients, one verb after the other.")
+    parser.add_argument("--rounds", type=int, default=10, help="Incidents that each writer logs and resolves.")
     parser.add_argument("--folder", type=Path, help="A store that is kept there, and made if it is not there.")
     options, _ = parser.parse_known_args()
     size = Size(options.incidents, options.measurements, options.tables)
@@ -60,6 +65,9 @@ def main() -> None:
             configure(folder, size)
             fill(folder / "store.db", size)
         with served(folder) as (process, host, cookie):
+            if options.writers:
+                print(write(host, cookie, options.writers, options.rounds))
+                return
             paths = [path.replace("{middle}", str(size.incidents // 2)) for path in PAGES]
             for path in paths:
                 _ask(host, path, cookie)
@@ -107,7 +115,78 @@ def load(host: str, paths: Sequence[str], cookie: str, rate: float) -> Mapping[s
     return seconds
 
 
-def _ask(host: str, path: str, cookie: str) -> None:
+def write(host: str, cookie: str, writers: int, rounds: int) -> str:
+    """Let clients log, acknowledge, comment and resolve incidents side by side; return what was answered and kept.
+
+    Each waits for an answer before it sends the next verb. Afterwards every incident is read again: it has to have all
+    its events, and as many incidents have to be there as were logged.
+    """
+    begin = time.perf_counter()
+    with ThreadPoolExecutor(writers) as pool:
+        clients = list(pool.map(lambda writer: _write_rounds(host, cookie, writer, rounds), range(writers)))
+    taken = time.perf_counter() - begin
+    steps = [step for client in clients for step in client.steps]
+    numbers = {number for client in clients for number in client.numbers}
+    kept = [json.loads(_ask(host, f"/api/v1/incidents/{number}", cookie)) for number in sorted(numbers)]
+    lost = writers * rounds - sum(len(page["events"]) == len(_VERBS) + 1 for page in kept)
+    errors = sum(step.status >= HTTPStatus.INTERNAL_SERVER_ERROR for step in steps)
+    refused = sum(step.status >= HTTPStatus.BAD_REQUEST for step in steps) - errors
+    rows = [(verb, *_row([step.seconds for step in steps if step.verb == verb])) for verb in ("log", *_VERBS)]
+    return (
+        f"**{writers} writers, {len(steps):,} verbs in {taken:.1f} s ({len(steps) / taken:.0f} a second).**\n\n"
+        + table(("verb", "p50 ms", "p95 ms", "p99 ms"), [*rows, ("all", *_row([step.seconds for step in steps]))])
+        + f"\n\n{errors} answers of 5xx, {refused} refused, {lost} incidents lost or incomplete."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One verb: its answer and how long that took."""
+
+    verb: str
+    status: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """What one client sent, and the incidents that it was told of."""
+
+    steps: list[_Step] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+
+
+_VERBS: Final[Mapping[str, Mapping[str, str]]] = {
+    "ack": {},
+    "comment": {"text": "looked at it"},
+    "resolve": {"resolution": "fixed"},
+}
+
+
+def _write_rounds(host: str, cookie: str, writer: int, rounds: int) -> _Writer:
+    done = _Writer()
+    connection = http.client.HTTPConnection(host)
+
+    def send(verb: str, path: str, body: Mapping[str, object]) -> Mapping[str, Any]:
+        begin = time.perf_counter()
+        headers = {"Cookie": cookie, "Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+        connection.request("POST", f"/api/v1{path}", json.dumps(body), headers)
+        answer = connection.getresponse()
+        read: Mapping[str, Any] = json.loads(answer.read())
+        done.steps.append(_Step(verb, answer.status, time.perf_counter() - begin))
+        return read
+
+    for number in range(rounds):
+        page = send("log", "/incidents", {"table": f"t{writer}", "title": f"writer {writer}, round {number}"})
+        if "id" in page:
+            done.numbers.append(page["id"])
+        for verb, body in _VERBS.items():
+            page = send(verb, f"/incidents/{page.get('id', 0)}/{verb}", {"if_version": page.get("version", 0), **body})
+    connection.close()
+    return done
+
+
+def _ask(host: str, path: str, cookie: str) -> bytes:
     connection = http.client.HTTPConnection(host)
     connection.request("GET", path, headers={"Cookie": cookie})
     answer = connection.getresponse()
@@ -115,6 +194,7 @@ def _ask(host: str, path: str, cookie: str) -> None:
     connection.close()
     if answer.status != HTTPStatus.OK:
         raise SystemExit(f"{path}: {answer.status} {body[:500]!r}")
+    return body
 
 
 def _row(times: Sequence[float]) -> tuple[str, ...]:

@@ -32,6 +32,9 @@ class FeedTiming:
     stream_s: float = 120.0
 
 
+TIMING: Final = FeedTiming()
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeBatch:
     """What happened since the last batch of a stream, up to a number.
@@ -47,7 +50,7 @@ class ChangeBatch:
 class ChangeFeed:
     """The changes of a store's incidents, for many streams in one event loop."""
 
-    def __init__(self, store: Store, on_change: Callable[[], None], timing: FeedTiming = FeedTiming()) -> None:
+    def __init__(self, store: Store, on_change: Callable[[], None], timing: FeedTiming = TIMING) -> None:
         """Read a store; `on_change` is called before the streams hear of changes."""
         self._store, self._on_change, self._timing = store, on_change, timing
         self._kept: list[IncidentChange] | None = None

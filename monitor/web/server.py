@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from monitor.config.project import Project
 from monitor.web.boundary import Boundary
 from monitor.web.call import Application
-from monitor.web.change_feed import ChangeFeed, FeedTiming
+from monitor.web.change_feed import TIMING, ChangeFeed, FeedTiming
 from monitor.web.dispatch import endpoint, refusal
 from monitor.web.model_cache import ModelCache
 from monitor.web.pages import Pages
@@ -35,7 +35,7 @@ def make_application(
     store: Store,
     *,
     freshness: Freshness = NOT_KEPT,
-    timing: FeedTiming = FeedTiming(),  # noqa: B008 - a frozen value
+    timing: FeedTiming = TIMING,
 ) -> Application:
     """Return the application of a project, whose store the caller closes; models of pages are kept for some seconds."""
     monotonic = project.clock.monotonic
