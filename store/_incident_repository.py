@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import func, select, text
+from sqlalchemy import func, literal_column, select, text
 
 from incidents import Change, Event, Incident, Opened, Spans, State
 from store import _incidents
@@ -84,6 +84,15 @@ class IncidentReader(Repository):
             .limit(limit)
         )
         return [IncidentChange(*row) for row in reversed(self._connection.execute(last).all())]
+
+    def count_open(self) -> dict[tuple[str, str, str], int]:
+        """Count the incidents that are not resolved, by state, severity and kind."""
+        columns = (_INCIDENT.c.state, _INCIDENT.c.severity, _INCIDENT.c.kind)
+        lasting = select(*columns, func.count()).where(
+            _INCIDENT.c.state != literal_column("'resolved'")
+        )  # has an index
+        rows = self._connection.execute(lasting.group_by(*columns))
+        return {(state.value, severity.value, kind.value): number for state, severity, kind, number in rows}
 
     def histories(self, incident_ids: Iterable[int]) -> dict[int, list[Event]]:
         """Return what happened to each of many incidents, in the order of recording, in one statement."""

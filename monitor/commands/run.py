@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.commands._options import check_web_installed
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -27,6 +28,9 @@ app = typer.Typer(rich_help_panel="Watch")
 def run(
     ctx: typer.Context,
     once: Annotated[bool, typer.Option("--once", help="Run due checks once, send alerts, exit.")] = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Also run 'tablewatch serve', as a process of its own.")
+    ] = False,
 ) -> None:
     """Run the daemon: check every table when it is due, and send alerts.
 
@@ -43,33 +47,30 @@ def run(
     from pathlib import Path
 
     from monitor.config import find
-    from monitor.config.answer_series import AnswerSeries
     from monitor.config.project import Project
     from monitor.daemon.daemon import DaemonProcess
     from monitor.daemon.journal import keep_journal
     from monitor.daemon.metrics import MetricsAddressRefused
+    from monitor.daemon.web_process import WebProcess, web_command
     from store import StoreError, StoreHeld, daemon_lock
 
+    if once and serve:
+        raise Stop(ExitCode.USAGE, Problem("usage", "--serve goes with a daemon that runs on, --once ends"))
+    if serve:
+        check_web_installed()
     invocation: Invocation = ctx.obj
     path = invocation.config_path or find(Path.cwd())
     project = Project.of(invocation)
     keep_journal(invocation.redactor, as_json=invocation.as_json)
-    if (
-        once
-        and not any(table.checks for table in project.config.tables)
-        and not AnswerSeries.configured(project.config)
-    ):
-        raise Stop(ExitCode.NOTHING_SELECTED, Problem("check.no_checks", "no table has a check; nothing to run"))
-    scheduled = any(table.schedule is not None and table.checks for table in project.config.tables)
-    if once and not scheduled and not AnswerSeries.configured(project.config):
-        why = "no table has a schedule; add schedules, or use 'tablewatch check'"
-        raise Stop(ExitCode.USAGE, Problem("run.no_schedule", why))
+    if once:
+        _check_has_work(project)
     try:
         open_store = partial(project.open_store, alone=True) if once else partial(open_patiently, project)
         with daemon_lock(project.config.storage.url) as lock, open_store() as store:
+            web = WebProcess(web_command(path, as_json=invocation.as_json)) if serve else None
             daemon = DaemonProcess(project, path, store, lock=lock, once=once)
             if not once:
-                daemon.run()
+                daemon.run(web)
                 return
             counted = daemon.run_once()
             statistics = daemon.statistics
@@ -80,6 +81,24 @@ def run(
     except MetricsAddressRefused as error:
         raise Stop(ExitCode.USAGE, Problem("daemon.metrics", str(error))) from None
     _conclude(invocation, project.config.project, counted, statistics)
+
+
+def _check_has_work(project: "Project") -> None:
+    """Check whether something can be due.
+
+    Raises:
+        Stop: no table has a check with a schedule, and there is no scheduled query.
+    """
+    from monitor.config.answer_series import AnswerSeries
+
+    if AnswerSeries.configured(project.config):
+        return
+    checked = [table for table in project.config.tables if table.checks]
+    if not checked:
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("check.no_checks", "no table has a check; nothing to run"))
+    if all(table.schedule is None for table in checked):
+        why = "no table has a schedule; add schedules, or use 'tablewatch check'"
+        raise Stop(ExitCode.USAGE, Problem("run.no_schedule", why))
 
 
 def open_patiently(project: "Project", wait: "Callable[[float], object]" = sleep) -> "Store":

@@ -24,6 +24,7 @@ def serve(
     sign_in: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="Print a link that signs NAME in once, as admin.")
     ] = None,
+    beside: Annotated[int | None, typer.Option(hidden=True, help="End with the process of this number.")] = None,
 ) -> None:
     """Serve the web pages and the API, for people and programs that sign in. Tables are checked by 'tablewatch run'.
 
@@ -35,6 +36,10 @@ def serve(
     from monitor.config.project import Project
     from monitor.daemon.journal import LOG, keep_journal
 
+    if beside is not None:
+        from checks.gx.parent_death import die_with_parent
+
+        die_with_parent(beside)
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     check_web_installed()

@@ -8,7 +8,7 @@ store, so a crash at any moment costs nothing but time.
 import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -25,6 +25,7 @@ from monitor.daemon.metrics import serve
 from monitor.daemon.notifier import Notifier
 from monitor.daemon.observer import Observer
 from monitor.daemon.presence import DaemonPresence
+from monitor.daemon.web_process import WebProcess
 from monitor.daemon.work_loop import Me, Work
 from monitor.workers import Pool
 from store import DaemonLock, Store, StoreBusy, StoreError, StoreUnavailable
@@ -127,21 +128,24 @@ class DaemonProcess:
             self._speaker.flush(self.project)
         return self._observer.counts
 
-    def run(self) -> None:
+    def run(self, web: WebProcess | None = None) -> None:
         """Work until SIGTERM or SIGINT; SIGHUP and changed files load the configuration anew.
+
+        Args:
+            web: the web application that runs beside it.
 
         Raises:
             StoreError: the store is damaged, or not ours any more.
-            AddressRefused: the metrics address cannot be listened on.
+            MetricsAddressRefused: the metrics address cannot be listened on.
         """
         address = self.project.config.daemon.metrics
         stop_serving = serve(self._observer.metrics, address) if address != "off" else None
         besides = self._besides = BackgroundJobs(self._chores(), self._clock)
         try:
-            with self._working():
+            with self._working(), web or nullcontext():
                 besides.start()
                 tell_systemd("READY=1")
-                self._loop(besides)
+                self._loop(besides, web)
                 tell_systemd("STOPPING=1")
                 self._leave(besides)
         except StoreError as error:
@@ -153,7 +157,7 @@ class DaemonProcess:
                 stop_serving()
         LOG.info("stopped")
 
-    def _loop(self, besides: BackgroundJobs) -> None:
+    def _loop(self, besides: BackgroundJobs, web: WebProcess | None) -> None:
         ahead = self._clock_ahead()
         while not self._stop.is_set():
             self._work.step(_STEP_S)
@@ -163,7 +167,10 @@ class DaemonProcess:
             ahead = self._clock_ahead()
             if self._reload_asked.is_set():
                 self._reload_asked.clear()
+                before = self.project
                 self._configured.reload()
+                if web is not None and self.project is not before:
+                    web.restart()
             self._give_sign()
 
     def _clock_ahead(self) -> float:
@@ -199,7 +206,7 @@ class DaemonProcess:
         self._work.give_back()
         self._presence.goodbye()
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signal's signature
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
             self._reload_asked.set()
         else:

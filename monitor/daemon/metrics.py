@@ -5,32 +5,21 @@ values.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 from typing import Final
 
 from prometheus_client import CollectorRegistry, start_http_server
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from incidents import Incident
 from monitor.scan.recorder import CheckResult
-from monitor.terminal.redaction import visible
+from monitor.summaries.store_metrics import StoreMetrics, gauge
 from monitor.workers import PoolState
-from store import DeliveryState
 
 _CHECK: Final = ("table", "check", "outcome", "reason")
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """What is read from the store when Prometheus asks. `lag_s`: how long the table that waits longest has."""
-
-    lag_s: float
-    lasting: Sequence[Incident]
-    deliveries: Mapping[DeliveryState, int]
 
 
 @dataclass(eq=False)
@@ -38,7 +27,7 @@ class Metrics(Collector):
     """Keeps the figures between two looks of Prometheus. Several threads may use it."""
 
     version: str
-    picture: Callable[[], Picture | None]
+    read_store: Callable[[], StoreMetrics | None]
     config_ok: bool = True
     config_loaded_at: datetime | None = None
     store_ok: bool = True
@@ -68,30 +57,30 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield everything, as Prometheus reads it."""
-        yield _gauge("tablewatch_build_info", "Version of the running daemon.", [((self.version,), 1)], ("version",))
-        yield _gauge("tablewatch_store_ok", "Whether the store accepts writes.", [((), self.store_ok)])
-        yield _gauge("tablewatch_tables_in_hand", "Tables claimed and not yet finished.", [((), self.in_hand)])
+        yield gauge("tablewatch_build_info", "Version of the running daemon.", [((self.version,), 1)], ("version",))
+        yield gauge("tablewatch_store_ok", "Whether the store accepts writes.", [((), self.store_ok)])
+        yield gauge("tablewatch_tables_in_hand", "Tables claimed and not yet finished.", [((), self.in_hand)])
         yield from self._of_workers()
         yield from self._of_config()
         yield from self._of_checks()
-        picture = self.picture()
-        if picture is not None:
-            yield from _of_picture(picture)
+        of_store = self.read_store()
+        if of_store is not None:
+            yield from of_store.families()
 
     def _of_workers(self) -> Iterator[Metric]:
         pool = self.workers
         if pool is not None:
             states = [(("alive",), pool.alive), (("busy",), pool.busy), (("silent",), pool.silent)]
-            yield _gauge(
+            yield gauge(
                 "tablewatch_workers", "Worker processes by state; silent: no message for a second.", states, ("state",)
             )
 
     def _of_config(self) -> Iterator[Metric]:
         name = "tablewatch_config_last_reload_successful"
-        yield _gauge(name, "Whether the configuration on disk is in use.", [((), self.config_ok)])
+        yield gauge(name, "Whether the configuration on disk is in use.", [((), self.config_ok)])
         if self.config_loaded_at is not None:
             name = "tablewatch_config_last_reload_success_timestamp_seconds"
-            yield _gauge(
+            yield gauge(
                 name, "Time at which the configuration in use was loaded.", [((), self.config_loaded_at.timestamp())]
             )
 
@@ -99,7 +88,7 @@ class Metrics(Collector):
         with self._lock:
             outcomes = [((table, check, *rest), 1.0) for check, (table, *rest) in self._outcomes.items()]
             runs = dict(self._runs)
-        yield _gauge(
+        yield gauge(
             "tablewatch_check_outcome", "Last result of a check (always 1; see the outcome label).", outcomes, _CHECK
         )
         counter = CounterMetricFamily(
@@ -118,7 +107,7 @@ def serve(metrics: Metrics, address: str) -> Callable[[], None]:
     """Answer on `HOST:PORT` until the function that is given back is called.
 
     Raises:
-        AddressRefused: the address cannot be listened on.
+        MetricsAddressRefused: the address cannot be listened on.
     """
     host, _, port = address.rpartition(":")
     registry = CollectorRegistry()
@@ -137,22 +126,3 @@ def serve(metrics: Metrics, address: str) -> Callable[[], None]:
         thread.join()
 
     return stop
-
-
-def _of_picture(picture: Picture) -> Iterator[Metric]:
-    name = "tablewatch_scheduler_lag_seconds"
-    yield _gauge(name, "Longest time that a due table has waited to be checked.", [((), picture.lag_s)])
-    counted = Counter((item.state.value, item.severity.value, item.kind.value) for item in picture.lasting)
-    labels = ("state", "severity", "kind")
-    yield _gauge("tablewatch_incidents", "Open incidents.", counted.items(), labels)
-    deliveries = [((state.value,), number) for state, number in picture.deliveries.items()]
-    yield _gauge("tablewatch_deliveries", "Alerts by delivery state.", deliveries, ("state",))
-
-
-def _gauge(
-    name: str, text: str, samples: Iterable[tuple[Sequence[str], float]], labels: Sequence[str] = ()
-) -> GaugeMetricFamily:
-    gauge = GaugeMetricFamily(name, text, labels=labels)
-    for values, number in samples:
-        gauge.add_metric([visible(value) for value in values], float(number))
-    return gauge

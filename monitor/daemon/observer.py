@@ -10,10 +10,11 @@ from incidents import Incident, State
 from monitor.alerts.operational import OperationalEvent
 from monitor.clock import Clock
 from monitor.daemon.journal import LOG
-from monitor.daemon.metrics import Metrics, Picture
+from monitor.daemon.metrics import Metrics
 from monitor.daemon.source_availability import SourceAvailability
 from monitor.daemon.work_loop import Work
 from monitor.scan.recorder import CheckResult
+from monitor.summaries.store_metrics import StoreMetrics
 from monitor.terminal.version import version
 from monitor.workers import Pool
 from store import IncidentFilter, Store, StoreError
@@ -28,7 +29,7 @@ class Observer:
         """`tell`: how operators are told."""
         self.counts: Counter[Status] = Counter()
         """How often checks passed, failed, ... since the start."""
-        self.metrics = Metrics(version(), self._picture, config_loaded_at=clock.now())
+        self.metrics = Metrics(version(), self._read_store, config_loaded_at=clock.now())
         self._store, self._clock, self._tell = store, clock, tell
         self._news, self._reach = ChangeLog(), SourceAvailability()
 
@@ -77,17 +78,11 @@ class Observer:
         """Report the operators."""
         self._tell(happened)
 
-    def _picture(self) -> Picture | None:
+    def _read_store(self) -> StoreMetrics | None:
         """Return what Prometheus asks of the store; None while it cannot be read."""
         try:
             with self._store.reading() as tx:
-                now = tx.schedule.clock(self._clock.now())
-                waits_since = tx.schedule.lag(now)
-                return Picture(
-                    lag_s=0.0 if waits_since is None else (now - waits_since).total_seconds(),
-                    lasting=tx.incidents.matching(_LASTING),
-                    deliveries=tx.deliveries.count_by_state(),
-                )
+                return StoreMetrics.of(tx, self._clock.now())
         except StoreError:
             return None
 

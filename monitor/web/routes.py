@@ -21,6 +21,7 @@ from monitor.web.dispatch import as_json
 from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
 from monitor.web.incident_verbs import VERBS, OpenBody, Verb, open_incident, perform
 from monitor.web.log_form import LogFormQuery, show_log_form
+from monitor.web.metrics import show_metrics
 from monitor.web.openapi import document
 from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
 from monitor.web.reports import ReportQuery, list_reports, show_report
@@ -67,6 +68,7 @@ def routes() -> Sequence[WebRoute]:
             media_type="text/event-stream",
         ),
         WebRoute("GET", "/static/{name}", Access.PUBLIC, serve_asset, "A file that pages load", query=AssetName),
+        WebRoute("GET", "/metrics", Access.READ, show_metrics, "Metrics for Prometheus"),
         WebRoute("GET", "/healthz", Access.PUBLIC, lambda _: PlainTextResponse("ok\n"), "Whether the process answers"),
         WebRoute("GET", "/readyz", Access.PUBLIC, _is_ready, "Whether the store can be read"),
     )

@@ -82,9 +82,9 @@ class Place:
         )  # fmt: skip
 
     @contextmanager
-    def daemon(self, **environment: str) -> Iterator["Running"]:
+    def daemon(self, *options: str, **environment: str) -> Iterator["Running"]:
         """Run a daemon in the block; nothing of it is left after it."""
-        running = Running(self.folder, environment)
+        running = Running(self.folder, environment, options)
         try:
             yield running
         finally:
@@ -94,9 +94,9 @@ class Place:
 class Running:
     """A daemon in a process of its own."""
 
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str], options: tuple[str, ...] = ()) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "monitor", "--format", "json", "run"],
+            [sys.executable, "-m", "monitor", "--format", "json", "run", *options],
             cwd=folder,
             env=_environment() | environment,
             stdout=subprocess.DEVNULL,

@@ -154,6 +154,33 @@ def test_prometheus_can_ask_it(place):
     assert documented == set(re.findall(r"^(tablewatch_[a-z_]+)", text, re.MULTILINE)) | {"tablewatch_incidents"}
 
 
+def test_the_pages_are_served_beside_it(place):
+    """`run --serve`: started anew with a new configuration, and gone with a daemon that is killed."""
+    port = _free_port()
+
+    def asks(path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as answer:
+            return answer.read().decode()
+
+    def is_there():
+        try:
+            return asks("/readyz") == "ready\n"
+        except OSError:
+            return False
+
+    place.configure(more=f"web: {{listen: '127.0.0.1:{port}'}}")
+    with place.daemon("--serve") as daemon:
+        until(is_there, "the pages")
+        old, port = port, _free_port()
+        place.configure(more=f"web: {{listen: '127.0.0.1:{port}'}}")
+        daemon.says("configuration reloaded")
+        until(is_there, "the pages of the new configuration")
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection(("127.0.0.1", old))
+        daemon.kill()
+        until(lambda: not is_there(), "the end of the pages")
+
+
 def test_a_taken_metrics_address_is_told(place):
     """Two programs on one address are a mistake of the configuration."""
     with socket.socket() as taken:

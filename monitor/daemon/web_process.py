@@ -1,0 +1,82 @@
+"""The web application beside a daemon: a process of its own, started again when it ends, gone when the daemon is."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event, Thread
+from typing import Final, Self
+
+from monitor.daemon.journal import LOG
+
+_FIRST_PAUSE_S: Final = 1.0
+_LONGEST_PAUSE_S: Final = 60.0
+_STEADY_S: Final = 60.0
+"""A process that lasted so long is started again without a longer pause."""
+_LOOK_S: Final = 0.5
+_PATIENCE_S: Final = 5.0
+
+
+def web_command(config: Path, *, as_json: bool) -> Sequence[str]:
+    """Return the command that serves a configuration for as long as this process lives."""
+    shared = ("--format", "json") if as_json else ()
+    return (sys.executable, "-m", "monitor", "-c", str(config), "serve", *shared, "--beside", str(os.getpid()))
+
+
+class WebProcess:
+    """Keeps a command running for a `with` block. The daemon never waits for it while it works."""
+
+    def __init__(self, command: Sequence[str], *, first_pause_s: float = _FIRST_PAUSE_S) -> None:
+        """Take the command; it is started when the block begins."""
+        self._command, self._first_pause_s = command, first_pause_s
+        self._told = Event()
+        self._is_stopping = False
+        self._thread = Thread(target=self._keep, name="web", daemon=True)  # its end would end the process too
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop it, and wait for its end."""
+        self._is_stopping = True
+        self._told.set()
+        self._thread.join()
+
+    def restart(self) -> None:
+        """Start it anew: the configuration has changed."""
+        self._told.set()
+
+    def _keep(self) -> None:
+        pause = self._first_pause_s
+        while not self._is_stopping:
+            began = time.monotonic()
+            code = self._run()
+            if code is None:
+                continue
+            pause = self._first_pause_s if time.monotonic() - began > _STEADY_S else pause
+            LOG.warning("the web application ended (exit code %d); it starts again in %g s", code, pause)
+            self._told.wait(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE_S)
+
+    def _run(self) -> int | None:
+        """Run the command to its end and return its exit code; None if it was ended on request."""
+        process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL)  # noqa: S603 - our own interpreter and our own words
+        while process.poll() is None:
+            if self._told.wait(_LOOK_S):
+                self._told.clear()
+                _end(process)
+                return None
+        return process.returncode
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
