@@ -3,6 +3,7 @@
 import argparse
 import http.client
 import json
+import socket
 import statistics
 import subprocess
 import sys
@@ -43,6 +44,12 @@ PAGES = (
     "/badge/t3.svg",
 )
 _THREADS = 64
+LIKE_DATASETTE: Final[Mapping[str, str]] = {
+    "/incidents": "/store/incident?_sort_desc=detected_us&_size=50",
+    "/incidents?severity=critical": "/store/incident?severity=critical&_sort_desc=detected_us&_size=50",
+    "/incidents/{middle}": "/store/incident/{middle}",
+}
+"""Pages of ours, and those of Datasette with the same rows; ours have episodes, events, costs and verbs besides."""
 
 
 def main() -> None:
@@ -55,6 +62,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=2_000)
     parser.add_argument("--writers", type=int, help="Write instead of read: so many clients, one verb after the other.")
     parser.add_argument("--rounds", type=int, default=10, help="Incidents that each writer logs and resolves.")
+    parser.add_argument("--datasette", help="Its command: the same rows are read by its pages too, in turn with ours.")
     parser.add_argument("--folder", type=Path, help="A store that is kept there, and made if it is not there.")
     options, _ = parser.parse_known_args()
     size = Size(options.incidents, options.measurements, options.tables)
@@ -67,6 +75,9 @@ def main() -> None:
         with served(folder) as (process, host, cookie):
             if options.writers:
                 print(write(host, cookie, options.writers, options.rounds))
+                return
+            if options.datasette:
+                print(compare(options.datasette, folder / "store.db", host, cookie, options))
                 return
             paths = [path.replace("{middle}", str(size.incidents // 2)) for path in PAGES]
             for path in paths:
@@ -113,6 +124,35 @@ def load(host: str, paths: Sequence[str], cookie: str, rate: float) -> Mapping[s
         for path, taken in pool.map(ask, range(len(paths)), paths):
             seconds[path].append(taken)
     return seconds
+
+
+def compare(command: str, store: Path, host: str, cookie: str, options: argparse.Namespace) -> str:
+    """Return the latency of pages of ours beside that of Datasette's pages of the same rows, each at the same rate."""
+    middle = str(options.incidents // 2)
+    ours = [path.replace("{middle}", middle) for path in LIKE_DATASETTE]
+    theirs = [path.replace("{middle}", middle) for path in LIKE_DATASETTE.values()]
+    port = _free_port()
+    words = [command, "serve", "--immutable", str(store), "--port", str(port)]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            next(line for line in process.stderr or () if "Uvicorn running" in line)
+            rows = []
+            for place, paths in ((host, ours), (f"127.0.0.1:{port}", theirs)):
+                for path in paths:
+                    _ask(place, path, cookie)
+                rows.append(load(place, list(islice(cycle(paths), options.requests)), cookie, options.rate))
+        finally:
+            process.terminate()
+    lines = [
+        (mine, *_row(rows[0][mine])[:2], *_row(rows[1][other])[:2]) for mine, other in zip(ours, theirs, strict=True)
+    ]
+    return table(("page", "ours p50 ms", "p95 ms", "Datasette p50 ms", "p95 ms"), lines)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def write(host: str, cookie: str, writers: int, rounds: int) -> str:
