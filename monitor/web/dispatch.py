@@ -44,10 +44,13 @@ def _authorise(route: WebRoute, application: Application, request: Request) -> P
         WebError: 401, 403.
     """
     web = application.project.config.web
-    check_same_site(web, request)
+    if not route.is_api:
+        check_same_site(web, request)
     if route.access is Access.PUBLIC:
         return None
     principal = identify(web, application.store, request, application.project.clock.now())
+    if principal is not None:
+        check_same_site(web, request)
     if is_allowed(principal, route.access):
         return principal
     if principal is not None:

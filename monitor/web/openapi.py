@@ -75,7 +75,11 @@ def _operation(route: WebRoute, schemas: _Schemas) -> dict[str, Any]:
             str(status): {"description": route.summary, "content": reply} for status in {200, route.status}
         }
     if route.body is not None:
-        operation["requestBody"] = {"content": _content(schemas[route.body, "validation"])}
+        is_required = any(field.is_required() for field in route.body.model_fields.values())
+        operation["requestBody"] = {
+            "required": is_required,
+            "content": _content(schemas[route.body, "validation"]),
+        }
     return operation
 
 

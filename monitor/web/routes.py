@@ -3,10 +3,10 @@
 A page is read at its path; its model is JSON at the same path with `.json`, and below `/api/v1`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from pydantic import BaseModel
@@ -27,6 +27,7 @@ from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
 from monitor.web.reports import ReportQuery, list_reports, show_report
 from monitor.web.run_requests import RequestedRuns, RunBody, request_run, request_runs
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
+from monitor.web.views.api import api_page
 from monitor.web.views.budgets import BudgetListPage, list_budgets
 from monitor.web.views.check import CheckPage, CheckQuery, show_check
 from monitor.web.views.check_cost import CheckCostPage, CheckCostQuery, list_check_costs
@@ -57,6 +58,7 @@ def routes() -> Sequence[WebRoute]:
             "GET", "/badge/{table}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
         ),
         WebRoute("GET", f"{API}/openapi.json", Access.READ, _describe, "This document"),
+        WebRoute("GET", "/api", Access.READ, lambda _: api_page(_document()), "The API, for people", template="api"),
         WebRoute(
             "GET",
             f"{API}/events",
@@ -248,8 +250,13 @@ def _signing_in() -> Iterator[WebRoute]:
     yield WebRoute("POST", "/sign-out", Access.PUBLIC, sign_in.sign_out, "Sign out", body=Nothing)
 
 
+@cache
+def _document() -> Mapping[str, Any]:
+    return document([route for route in routes() if route.is_api and route.reply is not None])
+
+
 def _describe(_: Call) -> Response:
-    return JSONResponse(document([route for route in routes() if route.is_api and route.reply is not None]))
+    return JSONResponse(_document())
 
 
 def _is_ready(call: Call) -> Response:

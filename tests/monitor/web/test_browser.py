@@ -40,6 +40,7 @@ PAGES: Final = (
     "/reports",
     "/reports/2026-W47",
     "/configuration",
+    "/api",
     "/nowhere",
 )
 WIDTHS: Final = (390, 1280)
