@@ -34,7 +34,7 @@ from store._incident_pages import IncidentPlace, IncidentSlice
 from store._incidents import History
 from store._ledger import StoredLedger
 from store._ledger_anchor import anchor_file
-from store._ledger_repository import Tries
+from store._ledger_repository import DatedCharge, Tries
 from store._lock import DaemonLock, daemon_lock, lock_holder
 from store._notices import (
     Changed,
@@ -67,6 +67,7 @@ __all__ = [
     "Counts",
     "DaemonLock",
     "DaemonRecord",
+    "DatedCharge",
     "Delivery",
     "DeliveryState",
     "Disabled",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import func, insert, literal_column, select, update
 
@@ -27,6 +27,13 @@ class StoredBudget:
     id: int
     budget: LedgerBudget
     spent: int
+
+
+class DatedCharge(NamedTuple):
+    """What was charged to a budget, in its nano units, and when."""
+
+    at: datetime
+    nano: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,15 @@ class LedgerReader(Repository):
         charged = _ENTRY.c.kind.in_([EntryKind.RESERVED, EntryKind.CARRIED])
         largest = self._connection.scalar(select(func.max(_ENTRY.c.nano)).where(_ENTRY.c.budget == stored.id, charged))
         return Standing(stored.budget, stored.spent, largest or 0)
+
+    def charges(self, budget: int, since: datetime) -> Sequence[DatedCharge]:
+        """Return what was charged to a budget from a moment on, in order."""
+        charged = _ENTRY.c.kind.in_([EntryKind.RESERVED, EntryKind.CARRIED])
+        these = (_ENTRY.c.budget == budget, charged, _ENTRY.c.recorded_at >= since)
+        rows = self._connection.execute(
+            select(_ENTRY.c.recorded_at, _ENTRY.c.nano).where(*these).order_by(_ENTRY.c.number)
+        )
+        return [DatedCharge(*row) for row in rows]
 
     def first_reservation(self, request: str) -> LedgerFact | None:
         """Return the first charge of a request."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from monitor.web.views.budgets import BudgetDay
 from monitor.web.views.check import CheckPage, CheckPoint
 from monitor.web.views.downtime import CalendarRow, TimeDistribution
 from monitor.web.views.incident import IncidentEpisode, IncidentPage
@@ -31,6 +32,16 @@ class Bar:
     def top(self) -> float:
         """Return how far below the top of the row it begins, in percent."""
         return round(100 - self.height, 3)
+
+
+def budget_line(days: Sequence[BudgetDay]) -> str:
+    """Return what was left of a budget as steps in a frame of 1000 x 120, full at the top."""
+    step = 1000 / len(days)
+    corners = [
+        (number * step, (number + 1) * step, round(118 * (1 - day.left_share) + 1, 1))
+        for number, day in enumerate(days)
+    ]
+    return " ".join(f"{begin:.1f},{y} {end:.1f},{y}" for begin, end, y in corners)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,48 @@
 """Privacy budgets: what was spent of each, what is left, and what all answers so far reveal. For stewards only."""
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import Any, Literal
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field
 
 from monitor.answers.budget_status import ProtectedPeople, budget_status_json
 from monitor.config.project import Project
 from monitor.web.views.shapes import Shape
+from remedies.differential_privacy.epsilon import text_of
 from remedies.differential_privacy.ledger import Standing
-from store import ReadTransaction
+from store import DatedCharge, ReadTransaction
+
+SHOWN: Final = 91
+"""Days of which it is shown how much was left."""
+RECENT: Final = 28
+"""Days whose spending the forecast continues."""
+
+
+class BudgetDay(Shape):
+    """How much was left at the end of a day in the project's zone: 0 to 1 of what the budget is now."""
+
+    day: date
+    left_share: float
+
+
+class BudgetForecast(Shape):
+    """What an average day of the last 28 (or since the first charge) cost, and when the budget is spent at this rate."""
+
+    a_day: str
+    spent_on: date | None
 
 
 class BudgetLine(Shape):
-    """A budget; amounts are texts, since they are exact. `spent_share`: 0 to 1, for drawing."""
+    """A budget; amounts are texts, since they are exact. `spent_share`: 0 to 1, for drawing.
+
+    `days`: the last 91, today included. `forecast`: null where nothing was charged in the last 28 days.
+    """
 
     table: str
     unit: str
@@ -28,6 +56,8 @@ class BudgetLine(Shape):
     sentence: str
     people: dict[str, Any] | None
     spent_share: float
+    days: tuple[BudgetDay, ...]
+    forecast: BudgetForecast | None
 
 
 class BudgetListPage(Shape):
@@ -57,16 +87,74 @@ class _Standings:
 def list_budgets(project: Project, tx: ReadTransaction, _query: BaseModel, now: datetime) -> BudgetListPage:
     """Return where all budgets stand."""
     ledger, head = _Standings(tx), tx.ledger.head()
+    numbers = {(stored.budget.data_set, stored.budget.unit): stored.id for stored in tx.ledger.budgets()}
+    today = now.astimezone(ZoneInfo(project.config.timezone)).date()
     groups = ProtectedPeople.configured(project.config, ledger)
     return BudgetListPage(
         as_of=now,
         entries=head.number,
         head=head.hash.hex(),
-        budgets=tuple(_line(standing, groups) for standing in ledger.standings()),
+        budgets=tuple(
+            _line(
+                standing,
+                groups,
+                _Spending.of(
+                    tx.ledger.charges(
+                        numbers[standing.budget.data_set, standing.budget.unit], now - timedelta(days=SHOWN)
+                    ),
+                    project.config.timezone,
+                    today,
+                ),
+            )
+            for standing in ledger.standings()
+        ),
     )
 
 
-def _line(standing: Standing, groups: Sequence[ProtectedPeople]) -> BudgetLine:
+def _line(standing: Standing, groups: Sequence[ProtectedPeople], spending: "_Spending") -> BudgetLine:
     people = next((group for group in groups if group.holds(standing)), None)
-    share = standing.spent / standing.budget.total
-    return BudgetLine.model_validate({**budget_status_json(standing, people), "spent_share": share})
+    return BudgetLine.model_validate(
+        {
+            **budget_status_json(standing, people),
+            "spent_share": standing.spent / standing.budget.total,
+            "days": spending.days(standing),
+            "forecast": spending.forecast(standing),
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Spending:
+    """What was charged to a budget by day, in nano units, up to today."""
+
+    by_day: Mapping[date, int]
+    today: date
+
+    @classmethod
+    def of(cls, charges: Iterable[DatedCharge], zone: str, today: date) -> "_Spending":
+        by_day: Counter[date] = Counter()
+        for charge in charges:
+            by_day[charge.at.astimezone(ZoneInfo(zone)).date()] += charge.nano
+        return cls(by_day, today)
+
+    def days(self, standing: Standing) -> Sequence[BudgetDay]:
+        """Return the days, the oldest first: today's end is now, and what was charged later is added back."""
+        left, days = standing.left, []
+        for back in range(SHOWN):
+            day = self.today - timedelta(days=back)
+            days.append(BudgetDay(day=day, left_share=left / standing.budget.total))
+            left += self.by_day.get(day, 0)
+        return days[::-1]
+
+    def forecast(self, standing: Standing) -> BudgetForecast | None:
+        """Return when the budget is spent if the next days are like the last ones."""
+        recent = {day: nano for day, nano in self.by_day.items() if 0 <= (self.today - day).days < RECENT}
+        if not recent:
+            return None
+        length = min((self.today - min(self.by_day)).days + 1, RECENT)
+        a_day = Fraction(sum(recent.values()), length)
+        left_days = math.ceil(standing.left / a_day)
+        is_near = left_days <= (date.max - self.today).days
+        return BudgetForecast(
+            a_day=text_of(round(a_day)), spent_on=self.today + timedelta(days=left_days) if is_near else None
+        )
