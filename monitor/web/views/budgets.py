@@ -32,7 +32,7 @@ class BudgetDay(Shape):
 
 
 class BudgetForecast(Shape):
-    """What an average day of the last 28 (or since the first charge) cost, and when the budget is spent at this rate."""
+    """The average cost of a day of the last 28 (or since the first charge), and when that spends the budget."""
 
     a_day: str
     spent_on: date | None

@@ -1,0 +1,85 @@
+"""The page of budgets: what was left on each day, and when a budget is spent at the rate of the last days."""
+
+from datetime import date, timedelta
+from fractions import Fraction
+from itertools import count
+from typing import Any, Final
+
+import pytest
+
+from remedies.differential_privacy.accounting import Accounting
+from remedies.differential_privacy.epsilon import NANO
+from remedies.differential_privacy.ledger import Charge, Granted, LedgerBudget
+from remedies.differential_privacy.sensitivity import Adjacency
+from store import StoredLedger, WebRole
+from tests.monitor.web.site import Site
+
+_NUMBERS: Final = count()
+
+
+@pytest.fixture
+def ledger(site: Site, tmp_path_factory: pytest.TempPathFactory) -> StoredLedger:
+    """Return a ledger with a budget of 10."""
+    made = StoredLedger(site.store, tmp_path_factory.mktemp("anchor") / "anchor")
+    budget = LedgerBudget("orders", "customer", Accounting.PURE, Adjacency.ADD_REMOVE, 10 * NANO)
+    made.create(budget, actor="mia", now=site.clock.now())
+    return made
+
+
+def _charge(site: Site, ledger: StoredLedger, epsilon: str) -> None:
+    nano = int(Fraction(epsilon) * NANO)
+    charge = Charge("orders", "customer", f"r{next(_NUMBERS)}", Accounting.PURE, Adjacency.ADD_REMOVE, nano, {})
+    assert isinstance(ledger.reserve(charge, actor="mia", now=site.clock.now()), Granted)
+
+
+def _budget(site: Site) -> dict[str, Any]:
+    (budget,) = site.signed_in(WebRole.STEWARD).get("/budgets.json").json()["budgets"]
+    read: dict[str, Any] = budget
+    return read
+
+
+def test_what_was_left_is_known_for_each_day(site: Site, ledger: StoredLedger) -> None:
+    """Full before the first charge, and down by what was charged on a day from that day on."""
+    site.clock.advance(timedelta(days=3))
+    _charge(site, ledger, "1")
+    site.clock.advance(timedelta(days=2))
+    _charge(site, ledger, "2.5")
+    _charge(site, ledger, "0.5")
+    days = _budget(site)["days"]
+    assert len(days) == 91
+    assert [day["left_share"] for day in days[-4:]] == [1.0, 0.9, 0.9, 0.6]
+
+
+@pytest.mark.parametrize(
+    ("charges", "a_day", "after_days"),
+    [
+        ([(0, "1")], "1", 9),  # 9 are left
+        ([(0, "1"), (9, "1")], "0.2", 40),  # 2 in ten days, 8 are left
+        ([(0, "6"), (40, "0.28")], "0.01", 372),  # what is older than 28 days does not count
+        ([(0, "10")], "10", 0),
+        ([(0, "0.000000001")], "0.000000001", None),  # beyond any calendar
+    ],
+)
+def test_it_is_said_when_a_budget_is_spent(
+    site: Site, ledger: StoredLedger, charges: list[tuple[int, str]], a_day: str, after_days: int | None
+) -> None:
+    """At the average of the last 28 days, or since the first charge."""
+    for days, epsilon in charges:
+        site.clock.advance(timedelta(days=days))
+        _charge(site, ledger, epsilon)
+    forecast = _budget(site)["forecast"]
+    assert forecast["a_day"] == a_day
+    if after_days is None:
+        assert forecast["spent_on"] is None
+    else:
+        today = date.fromisoformat(_budget(site)["days"][-1]["day"])
+        assert date.fromisoformat(forecast["spent_on"]) - today == timedelta(days=after_days)
+
+
+def test_without_a_charge_there_is_no_forecast(site: Site, ledger: StoredLedger) -> None:
+    """Neither before the first nor a month after the last; the page says so."""
+    assert _budget(site)["forecast"] is None
+    _charge(site, ledger, "1")
+    site.clock.advance(timedelta(days=28))
+    assert _budget(site)["forecast"] is None
+    assert "Nothing was charged in the last 28 days." in site.signed_in(WebRole.STEWARD).get("/budgets").text
