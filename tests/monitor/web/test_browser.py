@@ -18,6 +18,7 @@ from monitor.web.sessions import start_session
 from store import Grant, SignInMethod, WebRole
 from tests.monitor.reporting.test_browser import CHROMIUM, QUIET
 from tests.monitor.shop import build_shop
+from tests.monitor.web.ledger import charge, open_budget
 from tests.monitor.web.site import TABLES, Site
 
 pytestmark = pytest.mark.browser
@@ -141,7 +142,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     shop.config.write_text(text.rstrip() + TABLES + "cost: {currency: JPY, tiers: {gold: {per_hour: 12000}}}\n")
     project = shop.project()
     with project.open_store() as store:
+        ledger = open_budget(store, tmp_path_factory.mktemp("anchor") / "anchor", shop.clock.now())
         for number in range(6):
+            charge(ledger, f"r{number}", "0.25", shop.clock.now())
             if number == 4:
                 shop.sql("INSERT INTO orders VALUES (3, NULL, 5.0, '2026-11-20 09:00')")
             run_checks(project, select(["orders"], project.config), store=store)

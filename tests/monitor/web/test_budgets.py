@@ -1,17 +1,13 @@
 """The page of budgets: what was left on each day, and when a budget is spent at the rate of the last days."""
 
 from datetime import date, timedelta
-from fractions import Fraction
 from itertools import count
 from typing import Any, Final
 
 import pytest
 
-from remedies.differential_privacy.accounting import Accounting
-from remedies.differential_privacy.epsilon import NANO
-from remedies.differential_privacy.ledger import Charge, Granted, LedgerBudget
-from remedies.differential_privacy.sensitivity import Adjacency
 from store import StoredLedger, WebRole
+from tests.monitor.web.ledger import charge, open_budget
 from tests.monitor.web.site import Site
 
 _NUMBERS: Final = count()
@@ -20,16 +16,11 @@ _NUMBERS: Final = count()
 @pytest.fixture
 def ledger(site: Site, tmp_path_factory: pytest.TempPathFactory) -> StoredLedger:
     """Return a ledger with a budget of 10."""
-    made = StoredLedger(site.store, tmp_path_factory.mktemp("anchor") / "anchor")
-    budget = LedgerBudget("orders", "customer", Accounting.PURE, Adjacency.ADD_REMOVE, 10 * NANO)
-    made.create(budget, actor="mia", now=site.clock.now())
-    return made
+    return open_budget(site.store, tmp_path_factory.mktemp("anchor") / "anchor", site.clock.now())
 
 
 def _charge(site: Site, ledger: StoredLedger, epsilon: str) -> None:
-    nano = int(Fraction(epsilon) * NANO)
-    charge = Charge("orders", "customer", f"r{next(_NUMBERS)}", Accounting.PURE, Adjacency.ADD_REMOVE, nano, {})
-    assert isinstance(ledger.reserve(charge, actor="mia", now=site.clock.now()), Granted)
+    charge(ledger, f"r{next(_NUMBERS)}", epsilon, site.clock.now())
 
 
 def _budget(site: Site) -> dict[str, Any]:
