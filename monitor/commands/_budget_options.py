@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._options import who
+from monitor.commands._options import actor, who
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -76,10 +76,10 @@ def counter(invocation: Invocation, by: str | None = None) -> Iterator[Counter]:
     from store import NotRecorded, StoreConflict
 
     project = Project.of(invocation)
-    actor = who(by)
+    recorded = actor(by)
     with project.open_store() as store:
         try:
-            yield Counter(project, store, project.ledger(store), actor)
+            yield Counter(project, store, project.ledger(store), recorded)
         except NotRecorded as error:
             hint = "tablewatch budget create TABLE"
             raise Stop(ExitCode.USAGE, Problem("budget.not_created", str(error), hint=hint)) from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from monitor.commands._options import ResolutionWord, who
+from monitor.commands._options import ResolutionWord, actor
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -241,9 +241,9 @@ def desk(project: "Project", by: str | None) -> "Iterator[IncidentDesk]":
     from monitor.triage.desk import IncidentDesk
     from monitor.triage.errors import explained
 
-    actor = who(by)
+    recorded = actor(by)
     with project.open_store() as store, explained(project.config.timezone):
-        yield IncidentDesk(project, store, actor=actor)
+        yield IncidentDesk(project, store, actor=recorded)
 
 
 def present(

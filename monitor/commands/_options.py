@@ -49,14 +49,31 @@ class LocaleWord(StrEnum):
 
 def who(text: str | None) -> str:
     """Return who does something: whoever was named, else the name under which this machine knows its user."""
-    if text is not None:
-        if not text.strip():
-            raise Stop(ExitCode.USAGE, Problem("usage", "--by is empty; write a name"))
-        return " ".join(text.split())
+    if text is None:
+        return _os_user() or "somebody"
+    if not text.strip():
+        raise Stop(ExitCode.USAGE, Problem("usage", "--by is empty; write a name"))
+    return " ".join(text.split())
+
+
+def how_known(name: str) -> str | None:
+    """Return what is recorded beside a name that was typed: the user of this machine; None where that is the name."""
+    user = _os_user()
+    return None if user in {None, name} else f"OS user {user}"
+
+
+def actor(text: str | None) -> str:
+    """Return who is recorded as having done something: the name, and the user of this machine where that is another."""
+    name = who(text)
+    known = how_known(name)
+    return name if known is None else f"{name} ({known})"
+
+
+def _os_user() -> str | None:
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # a container whose user has no name
-        return "somebody"
+        return None
 
 
 def check_web_installed() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import LocaleWord, who
+from monitor.commands._options import LocaleWord, how_known, who
 from monitor.commands._output_pages import Force, Page, format_for
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Stop
@@ -246,9 +246,9 @@ def approve(ctx: typer.Context, name: Name, remedy: Remedy, note: Note, by: By =
     Example: tablewatch release approve research-extract --remedy generalise --by privacy-desk --note 'ticket 4711'
     """
     invocation: Invocation = ctx.obj
-    actor = who(by)
+    name_of_approver = who(by)
     with _decisions(invocation, name) as decisions:
-        result = decisions.approve(remedy, by=actor, note=note)
+        result = decisions.approve(remedy, by=name_of_approver, note=note, how=how_known(name_of_approver))
     _present(invocation, name, result)
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._options import who
+from monitor.commands._options import actor
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -61,7 +61,7 @@ def add(
         raise Stop(ExitCode.USAGE, Problem("usage", "--reason is empty; write the reason"))
     if (for_ is None) == (until is None):
         raise Stop(ExitCode.USAGE, Problem("usage", "use either --for or --until", hint="--for 4h"))
-    actor = who(by)
+    recorded = actor(by)
     with project.open_store() as store, explained(), store.writing() as tx:
         now = tx.schedule.clock(project.clock.now())
         times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
@@ -70,7 +70,7 @@ def add(
             raise Stop(ExitCode.USAGE, Problem("usage", "a silence must end in the future"))
         if end - now > timedelta(days=365):
             raise Stop(ExitCode.USAGE, Problem("usage", "a silence lasts at most one year"))
-        silence = tx.silences.add(scope=scope, name=name, starts_at=now, until=end, reason=tidy(reason), by=actor)
+        silence = tx.silences.add(scope=scope, name=name, starts_at=now, until=end, reason=tidy(reason), by=recorded)
     _present(invocation, project, silence, now)
 
 

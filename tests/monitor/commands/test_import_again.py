@@ -135,9 +135,9 @@ def test_what_was_put_right_here_stays(terminal: Terminal) -> None:
     value = _import(terminal, CLOSED, "--update")
     assert (value["applicable"], value["updated"]) == (0, 0)
     assert _stays(value) == {
-        "occurred": "corrected here by ann",
-        "resolved": "corrected here by bob",
-        "resolution": "corrected here by bob",
+        "occurred": "corrected here by ann (OS user m.mori)",
+        "resolved": "corrected here by bob (OS user m.mori)",
+        "resolution": "corrected here by bob (OS user m.mori)",
     }
     assert [one["field"] for one in value["differ"][0]["fields"] if one["new"]] == ["resolved", "resolution"]
     assert _facts(terminal) == before
@@ -170,12 +170,12 @@ def test_an_import_that_changes_one_field_claims_no_other(terminal: Terminal) ->
     terminal.json("incident", "correct", "1", "--resolved", "2026-11-11T11:00Z", "--by", "ann")
     caused = CLOSED.replace("error,\n", "error,a job\n")
     value = _import(terminal, caused, "--update")
-    assert (value["updated"], _stays(value)) == (1, {"resolved": "corrected here by ann", "cause": None})
+    assert (value["updated"], _stays(value)) == (1, {"resolved": "corrected here by ann (OS user m.mori)", "cause": None})
     after = _show(terminal)
     assert (after["cause"], after["resolved_at"]) == ("a job", "2026-11-11T11:00:00+00:00")
     _settled(terminal, caused)
     value = _import(terminal, CLOSED.replace("error,\n", "error,a typo\n"), "--update")
-    assert _stays(value) == {"resolved": "corrected here by ann", "cause": None}
+    assert _stays(value) == {"resolved": "corrected here by ann (OS user m.mori)", "cause": None}
     assert _show(terminal)["resolved_at"] == "2026-11-11T11:00:00+00:00"
 
 
@@ -187,7 +187,7 @@ def test_what_a_ticket_says_otherwise_by_now_is_newer(terminal: Terminal) -> Non
     said = terminal("import", "incidents", "tickets.csv").out
     assert "1 differs as before" in said
     value = _import(terminal, later, "--dry-run", "--update")
-    assert [one["replaces"] for one in value["differ"][0]["fields"]] == ["ann"]
+    assert [one["replaces"] for one in value["differ"][0]["fields"]] == ["ann (OS user m.mori)"]
     said = terminal("import", "incidents", "tickets.csv", "--update").out
     assert said == (
         "1 row: 0 imported; 1 was already imported\n"
@@ -213,7 +213,7 @@ def test_reopening_takes_back_a_persons_word_aloud(terminal: Terminal) -> None:
     _import(terminal, CLOSED)
     terminal.json("incident", "resolve", "1", "--as", "expected", "--by", "bob")
     value = _import(terminal, OPEN, "--update")
-    assert value["differ"][0]["fields"][0]["replaces"] == "bob"
+    assert value["differ"][0]["fields"][0]["replaces"] == "bob (OS user m.mori)"
     assert _show(terminal)["state"] == "open"
     _settled(terminal, OPEN)
 
@@ -238,7 +238,7 @@ def test_what_was_ended_as_a_duplicate_stays_one(terminal: Terminal) -> None:
     terminal.json("incident", "resolve", "1", "--as", "duplicate", "--by", "ann")
     for row in (OPEN, CLOSED.replace("2026-11-11T12:00Z,fixed", "2026-11-11T13:00Z,no-action")):
         value = _import(terminal, row, "--update")
-        assert (value["updated"], _stays(value)["resolved"]) == (0, "ann resolved it here as a duplicate")
+        assert (value["updated"], _stays(value)["resolved"]) == (0, "ann (OS user m.mori) resolved it here as a duplicate")
         assert _show(terminal)["resolution"] == "duplicate"
         _settled(terminal, row)
 

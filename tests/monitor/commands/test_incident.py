@@ -52,7 +52,7 @@ def test_a_past_incident_is_logged_whole(terminal: Terminal) -> None:
     assert (value["state"], value["resolution"], value["cause"]) == ("resolved", "fixed", "unit")
     assert (value["ttd_h"], value["ttr_h"], value["downtime_h"]) == (2.0, 1.0, 3.0)
     assert value["cost"]["amount"] == 306_000
-    assert [event["actor"] for event in value["events"]] == ["s.sato", "s.sato"]
+    assert [event["actor"] for event in value["events"]] == ["s.sato (OS user m.mori)"] * 2
 
 
 def test_the_zone_of_a_time_is_said_when_it_was_assumed(terminal: Terminal) -> None:
@@ -146,7 +146,7 @@ def test_an_incident_through_its_life(terminal: Terminal) -> None:
     assert [event["kind"] for event in value["events"]] == kinds
     assert value["events"][5] == {
         "recorded_at": NOW.isoformat(),
-        "actor": "s.sato",
+        "actor": "s.sato (OS user m.mori)",
         "kind": "commented",
         "change": {"text": "the supplier changed the unit", "kind": "commented"},
     }
@@ -378,7 +378,7 @@ def test_show_tells_the_story(terminal: Terminal) -> None:
         "note          no check detected this; adding one reduces TTD",
         "history (Asia/Tokyo)",
         "  Fri 2026-11-20 18:00  opened, error, by m.mori",
-        "  Fri 2026-11-20 18:42  resolved as fixed at Fri 2026-11-20 18:42, cause: unit, by s.sato",
+        "  Fri 2026-11-20 18:42  resolved as fixed at Fri 2026-11-20 18:42, cause: unit, by s.sato (OS user m.mori)",
         "now           resolve, reopen, merge, comment, correct, root",
     ]
 
