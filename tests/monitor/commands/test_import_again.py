@@ -170,7 +170,10 @@ def test_an_import_that_changes_one_field_claims_no_other(terminal: Terminal) ->
     terminal.json("incident", "correct", "1", "--resolved", "2026-11-11T11:00Z", "--by", "ann")
     caused = CLOSED.replace("error,\n", "error,a job\n")
     value = _import(terminal, caused, "--update")
-    assert (value["updated"], _stays(value)) == (1, {"resolved": "corrected here by ann (OS user m.mori)", "cause": None})
+    assert (value["updated"], _stays(value)) == (
+        1,
+        {"resolved": "corrected here by ann (OS user m.mori)", "cause": None},
+    )
     after = _show(terminal)
     assert (after["cause"], after["resolved_at"]) == ("a job", "2026-11-11T11:00:00+00:00")
     _settled(terminal, caused)
@@ -192,7 +195,7 @@ def test_what_a_ticket_says_otherwise_by_now_is_newer(terminal: Terminal) -> Non
     assert said == (
         "1 row: 0 imported; 1 was already imported\n"
         "1 differs; 1 updated\n"
-        "  line 2, #1: resolved Wed 2026-11-11 20:00 -> Wed 2026-11-11 22:00, replacing the correction by ann\n"
+        "  line 2, #1: resolved Wed 2026-11-11 20:00 -> Wed 2026-11-11 22:00, replacing the correction by ann (OS user m.mori)\n"
     )
     assert _show(terminal)["resolved_at"] == "2026-11-11T13:00:00+00:00"
     _settled(terminal, later)
@@ -238,7 +241,10 @@ def test_what_was_ended_as_a_duplicate_stays_one(terminal: Terminal) -> None:
     terminal.json("incident", "resolve", "1", "--as", "duplicate", "--by", "ann")
     for row in (OPEN, CLOSED.replace("2026-11-11T12:00Z,fixed", "2026-11-11T13:00Z,no-action")):
         value = _import(terminal, row, "--update")
-        assert (value["updated"], _stays(value)["resolved"]) == (0, "ann (OS user m.mori) resolved it here as a duplicate")
+        assert (value["updated"], _stays(value)["resolved"]) == (
+            0,
+            "ann (OS user m.mori) resolved it here as a duplicate",
+        )
         assert _show(terminal)["resolution"] == "duplicate"
         _settled(terminal, row)
 
