@@ -195,7 +195,8 @@ def test_what_a_ticket_says_otherwise_by_now_is_newer(terminal: Terminal) -> Non
     assert said == (
         "1 row: 0 imported; 1 was already imported\n"
         "1 differs; 1 updated\n"
-        "  line 2, #1: resolved Wed 2026-11-11 20:00 -> Wed 2026-11-11 22:00, replacing the correction by ann (OS user m.mori)\n"
+        "  line 2, #1: resolved Wed 2026-11-11 20:00 -> Wed 2026-11-11 22:00, "
+        "replacing the correction by ann (OS user m.mori)\n"
     )
     assert _show(terminal)["resolved_at"] == "2026-11-11T13:00:00+00:00"
     _settled(terminal, later)
