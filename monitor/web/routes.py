@@ -17,6 +17,7 @@ from monitor.web.access import Access
 from monitor.web.assets import AssetName, serve_asset
 from monitor.web.badge import TableName, show_badge
 from monitor.web.call import Call, Nothing, View, WebRoute, reading
+from monitor.web.channel_test import ChannelTestBody, send_test
 from monitor.web.dispatch import as_json
 from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
 from monitor.web.incident_verbs import VERBS, OpenBody, Verb, open_incident, perform
@@ -53,6 +54,7 @@ def routes() -> Sequence[WebRoute]:
         *(route for name, verb in VERBS.items() for route in _verb(name, verb)),
         *_deciding(),
         *_running(),
+        *_testing(),
         *_signing_in(),
         WebRoute(
             "GET", "/badge/{table}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
@@ -215,6 +217,19 @@ def _running() -> Iterator[WebRoute]:
         "Run the checks of a table now",
         query=TableQuery,
         body=Nothing,
+    )
+
+
+def _testing() -> Iterator[WebRoute]:
+    """Yield how an alert channel is tested, by the button of the page of alerts: no token is an administrator's."""
+    yield WebRoute(
+        "POST",
+        "/alerts/test",
+        Access.ADMINISTER,
+        send_test,
+        "Send a test message to a channel",
+        template="channel_test",
+        body=ChannelTestBody,
     )
 
 

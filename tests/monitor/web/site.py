@@ -15,6 +15,7 @@ from monitor.web.change_feed import FeedTiming
 from monitor.web.server import asgi, make_application
 from monitor.web.sessions import make_token, start_session
 from store import Grant, Scheduled, SignInMethod, Store, WebRole
+from tests.monitor.alerts.sending import SECRET
 
 SHORT = FeedTiming(stream_s=0)
 """Streams end when they have sent what there is."""
@@ -29,6 +30,11 @@ releases:
     limits: {k: 2}
     remedies: [{remedy: suppress}]
 """
+
+
+def alert_channel(url: str) -> str:
+    """Return the section of a channel `hook` on this machine."""
+    return f"alerts: {{channels: {{hook: {{webhook: {{url: '{url}', secret: {SECRET}, allow_private: true}}}}}}}}\n"
 
 
 @dataclass

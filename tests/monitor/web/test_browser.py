@@ -19,7 +19,7 @@ from store import Grant, SignInMethod, WebRole
 from tests.monitor.reporting.test_browser import CHROMIUM, QUIET
 from tests.monitor.shop import build_shop
 from tests.monitor.web.ledger import charge, open_budget
-from tests.monitor.web.site import TABLES, Site
+from tests.monitor.web.site import TABLES, Site, alert_channel
 
 pytestmark = pytest.mark.browser
 
@@ -139,7 +139,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Return a shop with results of checks, an incident of a check, and one of a person."""
     shop = build_shop(tmp_path_factory.mktemp("shop"))
     text = shop.config.read_text().replace("owners: {desk: {name: The desk}}", "owners: {desk: {}, crew: {}}")
-    shop.config.write_text(text.rstrip() + TABLES + "cost: {currency: JPY, tiers: {gold: {per_hour: 12000}}}\n")
+    shop.config.write_text(
+        text.rstrip()
+        + TABLES
+        + alert_channel("http://127.0.0.1:9/")
+        + "cost: {currency: JPY, tiers: {gold: {per_hour: 12000}}}\n"
+    )
     project = shop.project()
     with project.open_store() as store:
         ledger = open_budget(store, tmp_path_factory.mktemp("anchor") / "anchor", shop.clock.now())

@@ -1,0 +1,48 @@
+"""An administrator tests a channel: it is sent a message that says what it is, and what fails is said."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from store import WebRole
+from tests.monitor.alerts.receivers import Receiver, answering, listening
+from tests.monitor.web.site import Site, alert_channel
+
+
+@pytest.fixture(params=[204, 403])
+def hook(request: pytest.FixtureRequest) -> Iterator[Receiver]:
+    """Return a server that takes messages, or refuses them."""
+    with listening(answering(request.param)) as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def web_section(hook: Receiver) -> str:
+    """Return the channel."""
+    return alert_channel(hook.url)
+
+
+def test_a_channel_is_tested_by_a_button(site: Site, hook: Receiver, request: pytest.FixtureRequest) -> None:
+    """The button is on the page of alerts; the reason of a failure is shown without the address."""
+    client = site.signed_in()
+    assert "Send a test message" in client.get("/alerts").text
+    done = client.post("/alerts/test", data={"channel": "hook"})
+    assert json.loads(hook.requests[0].body)["title"].startswith("[test] ")
+    if request.node.callspec.params["hook"] == 204:
+        assert done.status_code == 200
+        assert "Channel hook has taken it." in done.text
+    else:
+        assert done.status_code == 502
+        assert "the server answered 403" in done.text
+        assert str(hook.port) not in done.text
+
+
+@pytest.mark.parametrize("hook", [204], indirect=True)
+def test_only_administrators_see_and_use_it(site: Site, hook: Receiver) -> None:
+    """Nobody else is shown the button."""
+    client = site.signed_in(WebRole.RESPONDER)
+    assert "Send a test message" not in client.get("/alerts").text
+    assert client.post("/alerts/test", data={"channel": "hook"}).status_code == 403
+    assert site.signed_in().post("/alerts/test", data={"channel": "other"}).status_code == 404
+    assert hook.requests == []
