@@ -6,6 +6,7 @@ ever appended: a correction is an event too, so the past can be told as it was k
     IncidentError
     ├── ImpossibleOrder     times that cannot follow one another; the message names them
     ├── NotAllowed          a verb that the incident's state does not allow; the message names those it allows
+    │   └── NotForced       one that is probably a mistake, and can be forced
     └── BrokenHistory       events that no incident can have had, such as a first one that does not open it
 """
 
@@ -32,6 +33,10 @@ class ImpossibleOrder(IncidentError):
 
 class NotAllowed(IncidentError):
     """A verb that the incident's state does not allow."""
+
+
+class NotForced(NotAllowed):
+    """A verb that is probably a mistake; whoever means it can force it."""
 
 
 class BrokenHistory(IncidentError):

@@ -23,6 +23,7 @@ from incidents._model import (
     Incident,
     Merged,
     NotAllowed,
+    NotForced,
     Onset,
     Opened,
     Reopened,
@@ -171,14 +172,14 @@ def resolve(
 
     Raises:
         ImpossibleOrder: it would end before it was detected, or in the future.
-        NotAllowed: its check still fails, and nobody forces it.
+        NotForced: its check still fails, and nobody forces it.
     """
     _allowed(incident, "resolve")
     resolved = _ended(incident.last.detected_at, ending, now)
     if check_still_fails and not force and incident.state is not State.RESOLVED:
-        raise NotAllowed(
+        raise NotForced(
             f"incident #{incident.id}: its check {incident.check_id} still fails, so it would reopen; snooze it, fix "
-            "the data, or use --force"
+            "the data, or force it"
         )
     return resolved
 
@@ -290,30 +291,30 @@ def merge(incident: Incident, into: Incident, *, lookup: Lookup, now: datetime, 
 
 def _same_account(incident: Incident, into: Incident) -> None:
     if incident.kind is not into.kind:
-        raise NotAllowed(
+        raise NotForced(
             f"incident #{incident.id} is of kind {incident.kind}, #{into.id} of kind {into.kind}: their hours are "
-            "counted separately, so they are probably not duplicates; use --force if they are"
+            "counted separately, so they are probably not duplicates; force it if they are"
         )
     if incident.counts and not into.counts:
-        raise NotAllowed(
+        raise NotForced(
             f"incident #{into.id} is not counted as downtime, since it ended as {into.resolution}, so #{incident.id} "
             f"would no longer be counted; resolve #{incident.id} as {into.resolution} too if appropriate, correct "
-            f"the resolution of #{into.id}, or use --force"
+            f"the resolution of #{into.id}, or force it"
         )
 
 
 def _same_time(incident: Incident, into: Incident, now: datetime) -> None:
     if incident.state is not State.RESOLVED and into.state is State.RESOLVED:
-        raise NotAllowed(
+        raise NotForced(
             f"incident #{into.id} is resolved and #{incident.id} is not, so its remaining downtime would not be "
             "counted; "
-            f"merge #{into.id} into #{incident.id}, reopen #{into.id} first, or use --force"
+            f"merge #{into.id} into #{incident.id}, reopen #{into.id} first, or force it"
         )
     ours, theirs = _bad_times(incident, now), _bad_times(into, now)
     if not any(start <= until and since <= end for start, end in ours for since, until in theirs):
-        raise NotAllowed(
+        raise NotForced(
             f"incidents #{incident.id} and #{into.id} did not overlap in time, so they are probably not duplicates; "
-            "use --force if they are"
+            "force it if they are"
         )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from incidents import ImpossibleOrder, NotAllowed
+from incidents import ImpossibleOrder, NotAllowed, NotForced
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.triage.desk import IncidentChanged
 from store import NotRecorded, RowRefused, StoreConflict, StoreError
@@ -27,10 +27,10 @@ def without_times(message: str) -> str:
 
 
 @contextmanager
-def explained(zone: str = "UTC") -> Iterator[None]:
+def explained(zone: str = "UTC", *, how_to_force: str = "--force does it all the same") -> Iterator[None]:
     """Leave with a code and a problem when an incident or the store refuses something inside the block.
 
-    Times in the problem are those of the zone.
+    Times in the problem are those of the zone; `how_to_force` is the hint where the verb can be forced.
 
     Raises:
         Stop: with exit code 2 for what was asked of an incident, 5 when there is none of that number, 3 when the store
@@ -43,7 +43,8 @@ def explained(zone: str = "UTC") -> Iterator[None]:
     except IncidentChanged as error:
         raise Stop(ExitCode.USAGE, Problem("incident.changed", str(error))) from None
     except NotAllowed as error:
-        raise Stop(ExitCode.USAGE, Problem("incident.not_allowed", in_zone(str(error), zone))) from None
+        hint = how_to_force if isinstance(error, NotForced) else None
+        raise Stop(ExitCode.USAGE, Problem("incident.not_allowed", in_zone(str(error), zone), hint=hint)) from None
     except NotRecorded as error:
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("incident.not_found", str(error))) from None
     except StoreConflict as error:

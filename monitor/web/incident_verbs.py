@@ -19,6 +19,7 @@ from monitor.web.access import may_act_on
 from monitor.web.call import Call
 from monitor.web.problems import WebError, of_stop
 
+_HOW_TO_FORCE: Final = "tick the box of the form; programs send 'force': true"
 Line = Annotated[str, MinLen(1), MaxLen(500)]
 Time = Annotated[str, MaxLen(60), Field(description="ISO 8601, a local time of the project, or '2h ago'.")]
 Number = Annotated[int, Ge(1), Le(2**63 - 1)]
@@ -181,7 +182,7 @@ def perform(call: Call, verb: Verb) -> Incident:
         table = tx.incidents.get(number).table
     check_may_act(call, table)
     try:
-        with explained(zone):
+        with explained(zone, how_to_force=_HOW_TO_FORCE):
             return verb.act(desk, _times(call, desk), number, call.body)
     except Stop as stop:
         refused = of_stop(stop)
@@ -232,7 +233,12 @@ def _times(call: Call, desk: IncidentDesk) -> TypedTimes:
 def _conflict(call: Call, number: int, refused: WebError) -> WebError:
     with call.store.reading() as tx:
         incident, version = tx.incidents.get(number), tx.incidents.version(number)
-    more = {"status": incident.state.value, "version": version, "available": list(available(incident))}
+    more = {
+        "incident": number,
+        "status": incident.state.value,
+        "version": version,
+        "available": list(available(incident)),
+    }
     return WebError(409, *refused.problems, more=more)
 
 

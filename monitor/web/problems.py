@@ -60,6 +60,7 @@ class ErrorReply(BaseModel):
     ok: bool
     error: str
     errors: list[ErrorItem]
+    incident: int | None = None
     status: str | None = None
     version: int | None = None
     available: list[str] | None = None

@@ -301,7 +301,7 @@ def test_what_lasts_is_not_merged_into_what_is_over():
     over = incident(Resolved(at(20), Resolution.FIXED), number=2)
     known = lookup(OPEN, over)
     with pytest.raises(
-        NotAllowed, match=r"#2 is resolved and #1 is not.*merge #2 into #1, reopen #2 first, or use --force"
+        NotAllowed, match=r"#2 is resolved and #1 is not.*merge #2 into #1, reopen #2 first, or force it"
     ):
         verbs.merge(OPEN, over, lookup=known, now=NOW)
     assert verbs.merge(OPEN, over, lookup=known, now=NOW, force=True) == Merged(2)

@@ -171,3 +171,22 @@ def test_a_badge_shows_health(site: Site) -> None:
     assert done.headers["content-type"] == "image/svg+xml"
     assert "orders: not-yet-checked" in done.text
     assert client.get("/badge/nothing.svg").status_code == 404
+
+
+def test_what_can_be_forced_says_how(site: Site) -> None:
+    """A page names the box of its form and leads back to the incident; programs read which field to send."""
+    one = site.incident("orders are late")
+    other = site.incident("refunds are late")
+    client = site.signed_in()
+    client.post(f"/incidents/{other}/resolve", data={"resolution": "fixed"})
+    page = client.post(f"/incidents/{one}/merge", data={"into": str(other)})
+    assert page.status_code == 409
+    assert "tick the box of the form" in page.text
+    assert "--force" not in page.text
+    assert f'href="/incidents/{one}"' in page.text
+    done = client.post(f"/api/v1/incidents/{one}/merge", json={"into": other}).json()
+    assert (done["incident"], done["errors"][0]["hint"]) == (
+        one,
+        "tick the box of the form; programs send 'force': true",
+    )
+    assert client.post(f"/incidents/{one}/merge", data={"into": str(other), "force": "true"}).status_code == 303
