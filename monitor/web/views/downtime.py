@@ -33,6 +33,7 @@ from incidents.spans import Ints
 from monitor.config.prices import midnight
 from monitor.config.project import Project
 from monitor.summaries.grouping import GROUPINGS
+from monitor.summaries.incident import title_of
 from monitor.web.views.shapes import Amount, DowntimeTotals, Shape, as_hours, totals_of
 from monitor.web.views.table import gaps_of
 from store import ReadTransaction
@@ -53,6 +54,7 @@ class SplitBy(StrEnum):
     CHECK = "check"
     SEVERITY = "severity"
     ROOT_OWNER = "root-owner"
+    INCIDENT = "incident"
 
 
 class DowntimeQuery(BaseModel):
@@ -116,9 +118,13 @@ class TimeDistribution(Shape):
 
 
 class DowntimeGroup(Shape):
-    """What falls to one owner, domain ...; `key` is null where nobody and nothing is named."""
+    """What falls to one owner, domain ...; `key` is null where nobody and nothing is named.
+
+    Of an incident `key` is its number; only it has a `title`.
+    """
 
     key: str | None
+    title: str | None
     n: int
     undetected_h: float
     repair_h: float
@@ -228,8 +234,12 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
     as_of = now if query.as_of is None else min(query.as_of, now)
     survey = _Survey(project, tx, query, as_of, dates, edges, tx.incidents.shared_spans(edges[0]))
     whole = survey.measured(survey.spans)
-    labels, group = GROUPINGS[query.by.value](survey.spans, project.config)
+    by_incident = query.by is SplitBy.INCIDENT
+    labels, group = (
+        ({}, survey.spans.incident) if by_incident else GROUPINGS[query.by.value](survey.spans, project.config)
+    )
     heaviest = survey.heaviest(group)
+    titles = _titles(tx, heaviest[:GROUPS]) if by_incident else {}
     shown, of_row = survey.only(group, heaviest[:GROUPS])
     costs = survey.priced(shown, of_row)
     everything_is_shown = costs is not None and len(heaviest) <= GROUPS
@@ -246,7 +256,12 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
         calendar=_calendar(survey, tables[:CALENDAR_TABLES]),
         more_tables=max(0, len(tables) - CALENDAR_TABLES),
         groups=tuple(
-            _group(project, labels[code], downtime, None if costs is None else costs.get(code, Fraction()))
+            _group(
+                project,
+                (str(code), titles.get(code)) if by_incident else (labels[code], None),
+                downtime,
+                None if costs is None else costs.get(code, Fraction()),
+            )
             for code, downtime in _in_order(survey.measured_by(shown, of_row), heaviest[:GROUPS])
         ),
         more_groups=max(0, len(heaviest) - GROUPS),
@@ -294,9 +309,17 @@ def _in_order(downtimes: Mapping[int, Downtime], codes: Sequence[int]) -> Sequen
     return [(code, downtimes[code]) for code in codes if code in downtimes]
 
 
-def _group(project: Project, key: str | None, downtime: Downtime, cost: Fraction | None) -> DowntimeGroup:
+def _titles(tx: ReadTransaction, numbers: Sequence[int]) -> Mapping[int, str]:
+    return {number: title_of(incident) for number, incident in tx.incidents.get_many(numbers).items()}
+
+
+def _group(
+    project: Project, name: tuple[str | None, str | None], downtime: Downtime, cost: Fraction | None
+) -> DowntimeGroup:
+    key, title = name
     return DowntimeGroup(
         key=key,
+        title=title,
         n=downtime.n,
         undetected_h=as_hours(downtime.undetected),
         repair_h=as_hours(downtime.repair),

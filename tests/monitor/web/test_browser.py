@@ -34,6 +34,7 @@ PAGES: Final = (
     "/checks",
     "/checks/orders.not-null",
     "/downtime?noticed_within=15&repair=20",
+    "/downtime?by=incident",
     "/releases",
     "/releases/extract",
     "/budgets",
