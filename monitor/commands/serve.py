@@ -37,9 +37,7 @@ def serve(
     from monitor.daemon.journal import LOG, keep_journal
 
     if beside is not None:
-        from checks.gx.parent_death import die_with_parent
-
-        die_with_parent(beside)
+        _end_with(beside)
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     check_web_installed()
@@ -60,6 +58,21 @@ def serve(
             emit_link(invocation, store, Login(sign_in, Grant(WebRole.ADMIN)), address, project.clock.now())
         serve_application(make_application(project, store, freshness=SERVED), listener)
     LOG.info("stopped")
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent ends, also when that is killed.
+
+    Raises:
+        Stop: the parent is another process.
+    """
+    import os
+
+    from checks.gx.parent_death import die_with_parent
+
+    if parent != os.getppid():
+        raise Stop(ExitCode.USAGE, Problem("usage", "--beside is for 'tablewatch run --serve' alone"))
+    die_with_parent(parent)
 
 
 def _listener(project: "Project", host: str | None, port: int | None) -> "socket.socket":
