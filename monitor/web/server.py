@@ -3,9 +3,12 @@
 import gc
 import signal
 import socket
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
 import uvicorn
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route as Place
 from starlette.routing import Router
 from starlette.types import ASGIApp
@@ -26,6 +29,7 @@ _GRACE_S: Final = 3
 _MOST_CONNECTIONS: Final = 512
 Freshness: TypeAlias = tuple[float, float]
 """Seconds for which what a page shows is fresh, and after which it is too old to be shown at all."""
+Respond: TypeAlias = Callable[[Request], Awaitable[Response]]
 NOT_KEPT: Final[Freshness] = (0.0, 0.0)
 SERVED: Final[Freshness] = (2.0, 10.0)
 
@@ -46,9 +50,21 @@ def make_application(
 def asgi(application: Application) -> ASGIApp:
     """Return what a server calls for each request to an application."""
     project, pages = application.project, Pages(application.project)
-    places = [Place(route.path, endpoint(route, application, pages), methods=[route.method]) for route in routes()]
+    of_path: dict[str, dict[str, Respond]] = {}
+    for route in routes():
+        of_path.setdefault(route.path, {})[route.method] = endpoint(route, application, pages)
+    places = [Place(path, _by_method(of_method), methods=list(of_method)) for path, of_method in of_path.items()]
     router = Router(places, redirect_slashes=False)
     return Boundary(router, project.config.web, lambda request, error: refusal(application, pages, request, error))
+
+
+def _by_method(of_method: Mapping[str, Respond]) -> Respond:
+    """Return what answers every method of a path, so that a refused one is told all that there are."""
+
+    async def respond(request: Request) -> Response:
+        return await of_method["GET" if request.method == "HEAD" else request.method](request)
+
+    return respond
 
 
 def listen(host: str, port: int) -> socket.socket:

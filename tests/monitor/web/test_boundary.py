@@ -100,6 +100,8 @@ def test_a_wrong_method_is_refused(site: Site) -> None:
     number = site.incident()
     assert client.get(f"/incidents/{number}/ack").status_code == 405
     assert client.delete(f"/api/v1/incidents/{number}").status_code == 405
+    assert set(client.delete("/api/v1/incidents").headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
+    assert client.head(f"/incidents/{number}").status_code == 200
     gone = client.get("/api/v1/nothing")
     assert (gone.status_code, gone.json()["errors"][0]["code"]) == (404, "request.not_found")
     assert "<h1>There is no such page</h1>" in client.get("/nothing").text
