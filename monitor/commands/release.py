@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import LocaleWord, how_known, who
+from monitor.commands._options import LocaleWord, actor, how_known, who
 from monitor.commands._output_pages import Force, Page, format_for
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Stop
@@ -259,9 +259,9 @@ def hold(ctx: typer.Context, name: Name, note: Note, by: By = None) -> None:
     Example: tablewatch release hold research-extract --by privacy-desk --note 'the contract has ended'
     """
     invocation: Invocation = ctx.obj
-    actor = who(by)
+    recorded = actor(by)
     with _decisions(invocation, name) as decisions:
-        result = decisions.hold(note=note, by=actor)
+        result = decisions.hold(note=note, by=recorded)
     _present(invocation, name, result)
 
 
@@ -284,11 +284,11 @@ def export(
     from monitor.reporting.terminal_views.release import draw_exported
 
     invocation: Invocation = ctx.obj
-    actor = who(by)
+    recorded = actor(by)
     with _decisions(invocation, name) as decisions:
         check_place(out, text=name, force=force, protected=decisions.case.project.protected_files)
         check_not_read(out, decisions.case.place)
-        found = told("exporting", lambda tell: export_release(decisions, remedy, out, actor=actor, progress=tell))
+        found = told("exporting", lambda tell: export_release(decisions, remedy, out, actor=recorded, progress=tell))
     result = {
         "schema": "tablewatch.release-export/1",
         "ok": True,

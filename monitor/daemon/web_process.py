@@ -59,7 +59,8 @@ class WebProcess:
                 continue
             pause = self._first_pause_s if time.monotonic() - began > _STEADY_S else pause
             LOG.warning("the web application ended (exit code %d); it starts again in %g s", code, pause)
-            self._told.wait(pause)
+            if self._told.wait(pause):
+                self._told.clear()
             pause = min(pause * 2, _LONGEST_PAUSE_S)
 
     def _run(self) -> int | None:

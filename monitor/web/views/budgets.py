@@ -77,36 +77,25 @@ class _Standings:
     """The standings of all budgets in one state of the store."""
 
     def __init__(self, tx: ReadTransaction) -> None:
-        self._all = [tx.ledger.standing(stored) for stored in tx.ledger.budgets()]
+        self.by_id = {stored.id: tx.ledger.standing(stored) for stored in tx.ledger.budgets()}
 
     def standings(self, data_set: str | None = None) -> Sequence[Standing]:
         """Return all budgets, or those of a data set."""
-        return [item for item in self._all if data_set in {None, item.budget.data_set}]
+        return [item for item in self.by_id.values() if data_set in {None, item.budget.data_set}]
 
 
 def list_budgets(project: Project, tx: ReadTransaction, _query: BaseModel, now: datetime) -> BudgetListPage:
     """Return where all budgets stand."""
     ledger, head = _Standings(tx), tx.ledger.head()
-    numbers = {(stored.budget.data_set, stored.budget.unit): stored.id for stored in tx.ledger.budgets()}
-    today = now.astimezone(ZoneInfo(project.config.timezone)).date()
+    zone, since = ZoneInfo(project.config.timezone), now - timedelta(days=SHOWN)
     groups = ProtectedPeople.configured(project.config, ledger)
     return BudgetListPage(
         as_of=now,
         entries=head.number,
         head=head.hash.hex(),
         budgets=tuple(
-            _line(
-                standing,
-                groups,
-                _Spending.of(
-                    tx.ledger.charges(
-                        numbers[standing.budget.data_set, standing.budget.unit], now - timedelta(days=SHOWN)
-                    ),
-                    project.config.timezone,
-                    today,
-                ),
-            )
-            for standing in ledger.standings()
+            _line(standing, groups, _Spending.of(tx.ledger.charges(number, since), zone, now))
+            for number, standing in ledger.by_id.items()
         ),
     )
 
@@ -131,11 +120,11 @@ class _Spending:
     today: date
 
     @classmethod
-    def of(cls, charges: Iterable[DatedCharge], zone: str, today: date) -> "_Spending":
+    def of(cls, charges: Iterable[DatedCharge], zone: ZoneInfo, now: datetime) -> "_Spending":
         by_day: Counter[date] = Counter()
         for charge in charges:
-            by_day[charge.at.astimezone(ZoneInfo(zone)).date()] += charge.nano
-        return cls(by_day, today)
+            by_day[charge.at.astimezone(zone).date()] += charge.nano
+        return cls(by_day, now.astimezone(zone).date())
 
     def days(self, standing: Standing) -> Sequence[BudgetDay]:
         """Return the days, the oldest first: today's end is now, and what was charged later is added back."""

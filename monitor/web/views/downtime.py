@@ -258,9 +258,10 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
         groups=tuple(
             _group(
                 project,
-                (str(code), titles.get(code)) if by_incident else (labels[code], None),
+                str(code) if by_incident else labels[code],
                 downtime,
                 None if costs is None else costs.get(code, Fraction()),
+                title=titles.get(code),
             )
             for code, downtime in _in_order(survey.measured_by(shown, of_row), heaviest[:GROUPS])
         ),
@@ -314,9 +315,8 @@ def _titles(tx: ReadTransaction, numbers: Sequence[int]) -> Mapping[int, str]:
 
 
 def _group(
-    project: Project, name: tuple[str | None, str | None], downtime: Downtime, cost: Fraction | None
+    project: Project, key: str | None, downtime: Downtime, cost: Fraction | None, *, title: str | None
 ) -> DowntimeGroup:
-    key, title = name
     return DowntimeGroup(
         key=key,
         title=title,

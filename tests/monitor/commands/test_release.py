@@ -1,6 +1,7 @@
 """`tablewatch release`: from HOLD to a file that is proved, as a person types it."""
 
 import csv
+import getpass
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from monitor.cli import run
+from monitor.config.project import Project
 from monitor.terminal.output import Invocation
 from tests.monitor.releases.desk import Desk, people
 
@@ -61,6 +63,11 @@ def test_a_hold_becomes_a_proved_export(desk: Desk, capsys: pytest.CaptureFixtur
     assert (code, found["decision"]) == (0, "held")
     code, found = _said("assess", "extract", capsys=capsys)
     assert (code, found["state"]) == (1, "hold")
+    with Project.of(Invocation(config_path=desk.config)).open_store() as store, store.reading() as tx:
+        events = tx.release_events.matching("extract")
+    user = f"OS user {getpass.getuser()}"
+    assert [event.actor for event in events] == ["desk", getpass.getuser(), f"desk ({user})"]
+    assert events[0].body["signed_in_by"] == user
 
 
 def test_a_changed_table_is_on_hold_once_it_is_assessed(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

@@ -154,6 +154,12 @@ def test_prometheus_can_ask_it(place):
     assert documented == set(re.findall(r"^(tablewatch_[a-z_]+)", text, re.MULTILINE)) | {"tablewatch_incidents"}
 
 
+def test_pages_are_not_served_for_one_pass(place):
+    """`--once` ends, and pages that end at once are of no use."""
+    done = place.command("run", "--once", "--serve")
+    assert (done.returncode, "--once ends" in done.stderr) == (2, True)
+
+
 def test_the_pages_are_served_beside_it(place):
     """`run --serve`: started anew with a new configuration, and gone with a daemon that is killed."""
     port = _free_port()

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from monitor.daemon.web_process import WebProcess, web_command
+from tests.monitor.daemon.running import until
 
 COUNT = "import sys, pathlib; open(sys.argv[1], 'a').write('x')"
 
 
 def _until_written(file: Path, number: int) -> None:
-    while not (file.exists() and len(file.read_text()) >= number):
-        pass
+    until(lambda: file.exists() and len(file.read_text()) >= number, f"{number} starts")
 
 
 def test_a_process_that_ends_is_started_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -77,6 +77,17 @@ def test_a_token_needs_no_origin_and_a_cookie_does_not_help_it(site: Site) -> No
     assert site.actors(number) == ["test", "ci (token)"]
 
 
+def test_a_program_without_credentials_is_told_that(site: Site) -> None:
+    """Not that another site has sent its request; a cookie from another site is refused as before."""
+    client = site.client()
+    del client.headers["sec-fetch-site"]
+    done = client.post("/api/v1/runs", json={"tables": ["orders"]})
+    assert (done.status_code, done.headers["www-authenticate"]) == (401, "Bearer")
+    client = site.signed_in()
+    del client.headers["sec-fetch-site"]
+    assert client.post("/api/v1/runs", json={"tables": ["orders"]}).status_code == 403
+
+
 @pytest.mark.parametrize(
     "path",
     [

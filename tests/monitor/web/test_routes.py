@@ -148,6 +148,19 @@ class TestOpenApi:
         }
         assert written == declared
 
+    def test_people_read_it_too(self, site: Site, document: dict[str, Any]) -> None:
+        """The page names every operation; a body that has to be sent is said to be."""
+        text = site.signed_in(WebRole.VIEWER).get("/api").text
+        for path, methods in document["paths"].items():
+            for method in methods:
+                assert (f"<code>{method.upper()} {path}</code>" in text) == path.startswith("/api/")
+        required = {
+            path: methods["post"]["requestBody"]["required"]
+            for path, methods in document["paths"].items()
+            if "post" in methods
+        }
+        assert (required["/api/v1/runs"], required["/api/v1/incidents/{id}/ack"]) == (True, False)
+
     def test_every_reference_leads_somewhere(self, document: dict[str, Any]) -> None:
         """The schemas are valid and complete."""
         schemas = document["components"]["schemas"]
