@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
+from uuid import uuid4
 
 T = TypeVar("T")
 
@@ -95,22 +96,23 @@ class Running:
     """A daemon in a process of its own."""
 
     def __init__(self, folder: Path, environment: dict[str, str], options: tuple[str, ...] = ()) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "monitor", "--format", "json", "run", *options],
-            cwd=folder,
-            env=_environment() | environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        assert self.process.stderr is not None
-        os.set_blocking(self.process.stderr.fileno(), False)
-        self.said = ""
+        self._log = folder / f"log-{uuid4()}"  # a file: a pipe that nobody reads would stop the daemon
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "monitor", "--format", "json", "run", *options],
+                cwd=folder,
+                env=_environment() | environment,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
+
+    def said(self) -> str:
+        """Return its log so far."""
+        return self._log.read_text(encoding="utf-8")
 
     def hear(self) -> list[str]:
-        """Return all that it has said so far."""
-        assert self.process.stderr is not None
-        self.said += (self.process.stderr.read() or b"").decode()
-        return [json.loads(line)["message"] for line in self.said.splitlines() if line.endswith("}")]
+        """Return the messages of its log so far."""
+        return [json.loads(line)["message"] for line in self.said().splitlines() if line.endswith("}")]
 
     def says(self, text: str) -> str:
         """Wait until it says something, and give the line."""
@@ -132,8 +134,6 @@ class Running:
         """End it at once, if it still runs."""
         self.process.kill()
         self.process.wait(PATIENCE_S)
-        if self.process.stderr is not None:
-            self.process.stderr.close()
 
 
 def alive(pids: set[int]) -> set[int]:
