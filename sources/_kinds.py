@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Final
 
 from sources._contract import Source, Unreachable
 from sources._spec import SourceSpec, scheme_of
 
+_IMPORTING: Final = Lock()
+"""Two threads that import parts of Ibis at once see modules that are not complete; each source has a thread."""
 _DIALECTS: Final = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgres", "postgres": "postgres"}
 
 
@@ -56,7 +59,8 @@ def open_source(spec: SourceSpec) -> AbstractContextManager[Source]:
 
 def _unconnected(spec: SourceSpec) -> Source:
     try:
-        return _of_its_kind(spec)
+        with _IMPORTING:
+            return _of_its_kind(spec)
     except ImportError as error:
         missing = (error.name or "its driver").split(".")[0]
         extra = {"psycopg": "tablewatch[postgres]", "pyspark": "tablewatch[spark]"}.get(missing, missing)

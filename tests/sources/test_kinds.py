@@ -9,6 +9,18 @@ import pytest
 
 from sources import CsvOptions, SourceSpec, Unreachable, dialect_of, did_you_mean, open_source
 
+_AT_ONCE = """
+from pathlib import Path
+from threading import Barrier, Thread
+from sources import SourceSpec, open_source
+start = Barrier(2)
+def open_one(place):
+    start.wait()
+    print(type(open_source(SourceSpec("s", Path(), **place))).__name__)
+threads = [Thread(target=open_one, args=[place]) for place in ({"files": "*.csv"}, {"url": "sqlite:///a.db"})]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
 HEAVY = ("ibis", "pandas", "duckdb", "sqlglot", "sqlite3", "psycopg", "pyspark", "numpy", "pyarrow")
 
 
@@ -66,6 +78,12 @@ def test_importing_the_room_is_cheap() -> None:
     script = f"import sys, sources; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_sources_of_two_kinds_may_be_opened_at_once() -> None:
+    """The first two threads of a process that open a source do not see each other's half-imported engines."""
+    done = subprocess.run([sys.executable, "-c", _AT_ONCE], check=True, capture_output=True, text=True)
+    assert (sorted(done.stdout.split()), done.stderr) == (["Files", "Sqlite"], "")
 
 
 @pytest.mark.parametrize(
