@@ -25,6 +25,7 @@ class SignInMethod(StrEnum):
     FORM = "password"
     LOGIN_LINK = "login link"
     PROXY = "proxy"
+    OIDC = "oidc"
     API = "token"
 
 

@@ -76,15 +76,17 @@ def _os_user() -> str | None:
         return None
 
 
-def check_web_installed() -> None:
-    """Check whether the extra `[web]` is installed.
+def check_web_installed(*, oidc: bool = False) -> None:
+    """Check whether the extra `[web]` is installed, and `[oidc]` where an identity provider signs people in.
 
     Raises:
         Stop: it is not.
     """
     from importlib.util import find_spec
 
-    missing = [name for name in ("starlette", "uvicorn", "argon2") if find_spec(name) is None]
+    needed = ("starlette", "uvicorn", "argon2", *(("authlib",) if oidc else ()))
+    missing = [name for name in needed if find_spec(name) is None]
     if missing:
         why = f"the web application needs {', '.join(missing)}"
-        raise Stop(ExitCode.USAGE, Problem("web.missing", why, hint="pip install 'tablewatch[web]'"))
+        extras = "web,oidc" if oidc else "web"
+        raise Stop(ExitCode.USAGE, Problem("web.missing", why, hint=f"pip install 'tablewatch[{extras}]'"))

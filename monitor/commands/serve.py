@@ -40,7 +40,7 @@ def serve(
         _end_with(beside)
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    check_web_installed()
+    check_web_installed(oidc=project.config.web.oidc is not None)
     from monitor.commands.web import Login, check_account_name, emit_link
     from monitor.web.server import SERVED, make_application
     from monitor.web.server import serve as serve_application

@@ -31,7 +31,7 @@ from monitor.config.model import (
 )
 from monitor.config.release_model import Limits, Recipe, Release
 from monitor.config.scalars import Schedule, Weekdays
-from monitor.config.web_model import ProxySignIn, Web
+from monitor.config.web_model import OidcSignIn, ProxySignIn, Web
 
 __all__ = [
     "Alerts",
@@ -48,6 +48,7 @@ __all__ = [
     "Loaded",
     "Maintenance",
     "Match",
+    "OidcSignIn",
     "Owner",
     "ProxySignIn",
     "QuietHours",

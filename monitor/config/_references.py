@@ -42,7 +42,7 @@ class Names:
 def unknown_references(tree: Node) -> Iterator[Problem]:
     """Find names of sources, domains, owners, channels, quiet hours and tables that nothing defines."""
     names = Names.of(tree)
-    for rule in (_tables, _ownership, _alerts, _cost, _releases, _budgets, _maintenance):
+    for rule in (_tables, _ownership, _alerts, _cost, _releases, _budgets, _maintenance, _roles):
         yield from rule(tree, names)
 
 
@@ -139,6 +139,12 @@ def _cost(tree: Node, names: Names) -> Iterator[Problem]:
             if tables is not None and name not in names.tables:
                 message, hint = _unknown("table", name, "tables", names.tables)
                 yield problem_at(tables.keys[name], "config.unknown_reference", message, hint)
+
+
+def _roles(tree: Node, names: Names) -> Iterator[Problem]:
+    for role in items(child(child(child(tree, "web"), "oidc"), "roles")):
+        yield from _known_each(child(role, "owners"), names.owners, "owner", "owners")
+        yield from _known_each(child(role, "domains"), names.domains, "domain", "domains")
 
 
 def _releases(tree: Node, names: Names) -> Iterator[Problem]:

@@ -27,7 +27,7 @@ def secret_keys() -> set[str]:
     `url` is not among them: sources have one too, so in such a line only one of http is masked.
     """
     names = {place.keys[-1] if place.keys else kind.name for kind in KINDS.values() for place in kind.secrets}
-    return (names | {"heartbeat_url", "signature_key", "secret"}) - {"url"}
+    return (names | {"heartbeat_url", "signature_key", "secret", "client_secret"}) - {"url"}
 
 
 def _places(tree: Node) -> Iterator[tuple[Node, bool]]:
@@ -44,9 +44,10 @@ def _places(tree: Node) -> Iterator[tuple[Node, bool]]:
     secret = child(child(tree, "storage"), "signature_key")
     if secret is not None:
         yield secret, False
-    proxy = child(child(child(tree, "web"), "proxy"), "secret")
-    if proxy is not None:
-        yield proxy, False
+    for section, key in (("proxy", "secret"), ("oidc", "client_secret")):
+        shared = child(child(child(tree, "web"), section), key)
+        if shared is not None:
+            yield shared, False
 
 
 def _hide(node: Node, *, address: bool) -> Iterator[str]:

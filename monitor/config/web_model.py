@@ -1,7 +1,7 @@
 """The shape of `web`: where the web application listens, and how people sign in."""
 
 from ipaddress import ip_address, ip_network
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from annotated_types import MinLen
@@ -36,6 +36,60 @@ class ProxySignIn(Section):
         return networks
 
 
+class GroupRole(Section):
+    """What the members of a group of the identity provider may do."""
+
+    group: Annotated[str, MinLen(1)] = Field(description="A value of the claim `groups_claim`.")
+    role: Literal["viewer", "responder", "owner", "steward", "admin"] = Field(description="What they may do.")
+    owners: tuple[str, ...] = Field((), description="Act on incidents of the tables of these owners; of `owners`.")
+    domains: tuple[str, ...] = Field((), description="Act on incidents of the tables of these domains; of `domains`.")
+
+    @model_validator(mode="after")
+    def _limited(self) -> Self:
+        if self.role == "owner" and not (self.owners or self.domains):
+            raise ValueError("role owner needs owners or domains: whose tables")
+        return self
+
+
+class OidcSignIn(Section):
+    """An OpenID Connect provider that signs people in; needs the extra `[oidc]` and `public_url`."""
+
+    issuer: str = Field(description="Its issuer identifier, exactly as the provider writes it; https.")
+    client_id: Annotated[str, MinLen(1)] = Field(description="What the provider calls this application.")
+    client_secret: Annotated[str, MinLen(1)] | None = Field(
+        None, description="What only the provider and this application know; none for a public client."
+    )
+    scopes: tuple[str, ...] = Field(("openid", "profile", "email"), description="What is asked of the provider.")
+    name_claim: Annotated[str, MinLen(1)] = Field(
+        "preferred_username", description="The claim that is the user's name; `email` only where it is verified."
+    )
+    groups_claim: Annotated[str, MinLen(1)] = Field(
+        "groups", description="The claim of the ID token that lists the user's groups."
+    )
+    roles: tuple[GroupRole, ...] = Field(
+        (), description="Roles by group; the first whose group the user is in holds. Whoever is in none is a viewer."
+    )
+
+    @field_validator("issuer")
+    @classmethod
+    def _unheard(cls, issuer: str) -> str:
+        if not is_private_way(issuer):
+            raise ValueError("an issuer begins with https:// (http:// on this machine only)")
+        return issuer
+
+    @field_validator("scopes")
+    @classmethod
+    def _with_openid(cls, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        if "openid" not in scopes:
+            raise ValueError("the scopes have to include 'openid'")
+        return scopes
+
+    @property
+    def host(self) -> str:
+        """Return the host of the provider, for people."""
+        return urlsplit(self.issuer).hostname or self.issuer
+
+
 class Web(Section):
     """The web application, `tablewatch serve`."""
 
@@ -52,12 +106,15 @@ class Web(Section):
         default=False, description="Whether users sign in by name and password (`tablewatch web user add`)."
     )
     proxy: ProxySignIn | None = Field(None, description="A reverse proxy that signs people in.")
+    oidc: OidcSignIn | None = Field(None, description="An OpenID Connect provider that signs people in.")
 
     @model_validator(mode="after")
     def _safe(self) -> Self:
         problem = refused_address(self, self.host)
         if problem is not None:
             raise ValueError(problem)
+        if self.oidc is not None and self.public_url is None:
+            raise ValueError("web.oidc needs web.public_url: the address to which the provider sends browsers back")
         return self
 
     @property
@@ -86,8 +143,8 @@ def refused_address(web: Web, host: str) -> str | None:
     if is_loopback(host):
         return None
     missing = []
-    if not (web.passwords or web.proxy is not None):
-        missing.append("a way to sign in (web.passwords or web.proxy)")
+    if not web.passwords and web.proxy is None and web.oidc is None:
+        missing.append("a way to sign in (web.passwords, web.proxy or web.oidc)")
     if not web.is_https:
         missing.append("an https web.public_url")
     return f"to listen on {host}, beyond this machine, needs {' and '.join(missing)}" if missing else None
@@ -101,6 +158,16 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def is_private_way(url: object) -> bool:
+    """Check whether nobody on the way can read what is sent to an address: https, or http on this machine."""
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+        host = parts.hostname
+    except ValueError:
+        return False
+    return host is not None and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
+
+
 def allowed_hosts(web: Web) -> frozenset[str]:
     """Return the names by which the application may be called: against pages that point their own name at it."""
     names = {"localhost", "127.0.0.1", "::1", *(host.strip("[]").lower() for host in web.hosts)}
@@ -112,3 +179,8 @@ def allowed_hosts(web: Web) -> frozenset[str]:
 def cookie_name(web: Web) -> str:
     """Return the name of the session cookie; `__Host-` makes browsers insist on https and on this host alone."""
     return "__Host-tablewatch" if web.is_https else "tablewatch"
+
+
+def attempt_cookie_name(web: Web) -> str:
+    """Return the name of the cookie that a browser has while it is at the identity provider."""
+    return f"{cookie_name(web)}-attempt"

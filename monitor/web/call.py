@@ -13,6 +13,7 @@ from monitor.terminal.problem import Problem
 from monitor.web.access import Access, Principal
 from monitor.web.change_feed import ChangeFeed
 from monitor.web.model_cache import ModelCache
+from monitor.web.oidc import OidcProvider
 from monitor.web.passwords import SignInLimit
 from monitor.web.problems import WebError
 from store import ReadTransaction, Store
@@ -33,11 +34,15 @@ class Application:
     limit: SignInLimit
     models: ModelCache
     feed: ChangeFeed
+    oidc: OidcProvider | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. `query` holds the values of the path and of the query string, `body` the form or the JSON."""
+    """One request. `query` holds the values of the path and of the query string, `body` the form or the JSON.
+
+    `cookie` is that of a session, `attempt` that of a browser which was sent to the identity provider.
+    """
 
     application: Application
     now: datetime
@@ -46,6 +51,7 @@ class Call:
     body: Any
     peer: str
     cookie: str | None
+    attempt: str | None = None
     language: str = "en"
     last_event_id: str | None = None
 

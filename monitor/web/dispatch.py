@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from monitor.config.web_model import cookie_name
+from monitor.config.web_model import attempt_cookie_name, cookie_name
 from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import json_text
 from monitor.web.access import Access, Principal, is_allowed
@@ -87,6 +87,7 @@ def _answer(
         body=body,
         peer=peer_of(request),
         cookie=request.cookies.get(cookie_name(web)),
+        attempt=request.cookies.get(attempt_cookie_name(web)),
         language=pages.language(request.headers.get("accept-language", "")),
         last_event_id=request.headers.get("last-event-id"),
     )

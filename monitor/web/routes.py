@@ -262,6 +262,22 @@ def _signing_in() -> Iterator[WebRoute]:
         query=sign_in.LinkQuery,
     )
     yield WebRoute("POST", sign_in.LINK, Access.PUBLIC, sign_in.use_link, "Use a login link", body=sign_in.LinkBody)
+    yield WebRoute(
+        "GET",
+        sign_in.OIDC,
+        Access.PUBLIC,
+        sign_in.go_to_provider,
+        "The way to the identity provider",
+        query=sign_in.SignInQuery,
+    )
+    yield WebRoute(
+        "GET",
+        sign_in.CALLBACK,
+        Access.PUBLIC,
+        sign_in.come_from_provider,
+        "The way back from the identity provider",
+        query=sign_in.CallbackQuery,
+    )
     yield WebRoute("POST", "/sign-out", Access.PUBLIC, sign_in.sign_out, "Sign out", body=Nothing)
 
 

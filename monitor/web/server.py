@@ -19,9 +19,11 @@ from monitor.web.call import Application
 from monitor.web.change_feed import TIMING, ChangeFeed, FeedTiming
 from monitor.web.dispatch import endpoint, refusal
 from monitor.web.model_cache import ModelCache
+from monitor.web.oidc import OidcProvider
 from monitor.web.pages import Pages
 from monitor.web.passwords import SignInLimit
 from monitor.web.routes import routes
+from monitor.web.sign_in import CALLBACK
 from store import Store
 
 _GRACE_S: Final = 3
@@ -44,7 +46,15 @@ def make_application(
     """Return the application of a project, whose store the caller closes; models of pages are kept for some seconds."""
     monotonic = project.clock.monotonic
     models = ModelCache(monotonic, *freshness)
-    return Application(project, store, SignInLimit(monotonic), models, ChangeFeed(store, models.clear, timing))
+    feed = ChangeFeed(store, models.clear, timing)
+    return Application(project, store, SignInLimit(monotonic), models, feed, _provider(project))
+
+
+def _provider(project: Project) -> OidcProvider | None:
+    web = project.config.web
+    if web.oidc is None or web.public_url is None:
+        return None
+    return OidcProvider(web.oidc, f"{web.public_url.rstrip('/')}{CALLBACK}", project.clock.monotonic)
 
 
 def asgi(application: Application) -> ASGIApp:

@@ -1,22 +1,28 @@
-"""Sign in by a password or a link, and sign out."""
+"""Sign in by a password, a link or an identity provider, and sign out."""
 
-from typing import Annotated, Final
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 from annotated_types import MaxLen
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import RedirectResponse, Response
 
-from monitor.config.web_model import cookie_name
+from monitor.config import Web
+from monitor.config.web_model import attempt_cookie_name, cookie_name
 from monitor.terminal.problem import Problem
 from monitor.web.call import Call
+from monitor.web.oidc import ATTEMPT_LIFE, OidcProvider, SignInAttempt, grant_of, name_of, provider_error
 from monitor.web.passwords import is_password
 from monitor.web.problems import WebError
-from monitor.web.sessions import ABSOLUTE, digest_of, start_session
+from monitor.web.sessions import ABSOLUTE, digest_of, grant_of_user, start_session
 from store import Grant, SignInMethod
 
 SIGN_IN: Final = "/sign-in"
 LINK: Final = "/sign-in/link"
+OIDC: Final = "/sign-in/oidc"
+CALLBACK: Final = "/sign-in/oidc/callback"
 
 
 class SignInQuery(BaseModel):
@@ -29,6 +35,7 @@ class SignInPage(BaseModel):
     """What the sign-in page shows."""
 
     passwords: bool
+    provider: str | None
     next: str
 
 
@@ -40,6 +47,15 @@ class SignInBody(BaseModel):
     name: Annotated[str, MaxLen(100)]
     password: Annotated[str, MaxLen(1_000)]
     next: Annotated[str, MaxLen(500)] = "/"
+
+
+class CallbackQuery(BaseModel):
+    """What a provider sends a browser back with: a code or an error, and the state it was given."""
+
+    state: Annotated[str, MaxLen(200)] = ""
+    code: Annotated[str, MaxLen(4_000)] | None = None
+    error: Annotated[str, MaxLen(200)] | None = None
+    iss: Annotated[str, MaxLen(500)] | None = None
 
 
 class LinkQuery(BaseModel):
@@ -73,7 +89,9 @@ def sign_in_address(path: str) -> str:
 
 def show_sign_in(call: Call) -> SignInPage:
     """Return what the sign-in page shows."""
-    return SignInPage(passwords=call.project.config.web.passwords, next=local_path(call.query.next))
+    web = call.project.config.web
+    provider = None if web.oidc is None else web.oidc.host
+    return SignInPage(passwords=web.passwords, provider=provider, next=local_path(call.query.next))
 
 
 def show_link(call: Call) -> LinkPage:
@@ -117,23 +135,83 @@ def use_link(call: Call) -> Response:
     return _start(call, link.name, SignInMethod.LOGIN_LINK, link.grant, to="/")
 
 
-def _start(call: Call, name: str, method: SignInMethod, grant: Grant, *, to: str) -> Response:
-    """Begin a new session in place of the browser's old one, and go on."""
+def go_to_provider(call: Call) -> Response:
+    """Send a browser to the identity provider, with a new attempt in its cookie.
+
+    Raises:
+        WebError: 403 where none is configured, 503 where it does not answer.
+    """
+    attempt = SignInAttempt.new(local_path(call.query.next))
+    response = RedirectResponse(_provider(call).address(attempt), 303)
+    _set_cookie(call, response, attempt_cookie_name, attempt.to_cookie(), ATTEMPT_LIFE)
+    return response
+
+
+def come_from_provider(call: Call) -> Response:
+    """Sign in whoever comes back from the identity provider in the browser that was sent there; once.
+
+    Raises:
+        WebError: 401 where this browser was not sent there or the provider refused, 403 without a usable name.
+    """
+    provider, attempt = _provider(call), SignInAttempt.of_cookie(call.attempt)
+    try:
+        claims = _claims(call, provider, attempt)
+        name = name_of(provider.settings, claims)
+    except WebError as error:
+        error.headers = {**error.headers, "set-cookie": _no_cookie(call)}
+        raise
+    with call.store.reading() as tx:
+        grant = grant_of(provider.settings, claims, of_store=grant_of_user(tx, name))
+    response = _start(call, name, SignInMethod.OIDC, grant, to=local_path("" if attempt is None else attempt.to))
+    response.headers.append("set-cookie", _no_cookie(call))
+    return response
+
+
+def _claims(call: Call, provider: OidcProvider, attempt: SignInAttempt | None) -> Mapping[str, Any]:
+    """Return what the provider asserts, where the browser was sent there by us and comes back with a code."""
+    query = call.query
+    if attempt is None or not attempt.matches(query.state):
+        hint = "begin at /sign-in, in this browser, and come back within 10 minutes"
+        raise WebError(401, Problem("sign_in.oidc", "this sign-in was not begun here or is used up", hint=hint))
+    if query.code is None or query.iss not in {None, provider.settings.issuer}:
+        raise provider_error(query.error or "invalid_response")
+    return provider.claims(attempt, query.code, call.now)
+
+
+def _provider(call: Call) -> OidcProvider:
+    if call.application.oidc is None:
+        raise WebError(403, Problem("sign_in.oidc", "nobody signs in by an identity provider here (web.oidc)"))
+    return call.application.oidc
+
+
+def _no_cookie(call: Call) -> str:
+    """Return the header that takes a browser's attempt away."""
+    response, web = Response(), call.project.config.web
+    response.delete_cookie(attempt_cookie_name(web), path="/", secure=web.is_https, httponly=True, samesite="lax")
+    return response.headers["set-cookie"]
+
+
+def _set_cookie(call: Call, response: Response, named: Callable[[Web], str], value: str, life: timedelta) -> None:
     web = call.project.config.web
-    with call.store.writing() as tx:
-        if call.cookie is not None:
-            tx.accounts.end_session(digest_of(call.cookie))
-        secret = start_session(tx, name, method, grant, now=call.now)
-    response = RedirectResponse(to, 303)
     response.set_cookie(
-        cookie_name(web),
-        secret,
-        max_age=int(ABSOLUTE.total_seconds()),
+        named(web),
+        value,
+        max_age=int(life.total_seconds()),
         path="/",
         secure=web.is_https,
         httponly=True,
         samesite="lax",
     )
+
+
+def _start(call: Call, name: str, method: SignInMethod, grant: Grant, *, to: str) -> Response:
+    """Begin a new session in place of the browser's old one, and go on."""
+    with call.store.writing() as tx:
+        if call.cookie is not None:
+            tx.accounts.end_session(digest_of(call.cookie))
+        secret = start_session(tx, name, method, grant, now=call.now)
+    response = RedirectResponse(to, 303)
+    _set_cookie(call, response, cookie_name, secret, ABSOLUTE)
     return response
 
 
