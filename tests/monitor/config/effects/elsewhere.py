@@ -124,29 +124,6 @@ ELSEWHERE: Final = tuple(
         ("ProxySignIn.trusted", f"{_WEB}test_sign_in.py::test_only_the_proxy_may_send_its_header", _REQUESTS),
         ("ProxySignIn.secret_header", f"{_WEB}test_sign_in.py::test_a_trusted_proxy_signs_people_in", _REQUESTS),
         ("ProxySignIn.secret", f"{_WEB}test_sign_in.py::test_only_the_proxy_may_send_its_header", _REQUESTS),
-        ("Web.oidc", f"{_WEB}test_oidc.py::test_a_person_of_the_provider_signs_in_as_a_viewer", _REQUESTS),
-        ("OidcSignIn.issuer", f"{_WEB}test_oidc.py::test_metadata_that_cannot_be_trusted_is_refused", _REQUESTS),
-        (
-            "OidcSignIn.client_id",
-            f"{_WEB}test_oidc.py::test_a_token_that_is_not_for_this_sign_in_is_refused",
-            _REQUESTS,
-        ),
-        (
-            "OidcSignIn.client_secret",
-            f"{_WEB}test_oidc.py::test_a_person_of_the_provider_signs_in_as_a_viewer",
-            _REQUESTS,
-        ),
-        ("OidcSignIn.scopes", f"{_WEB}test_oidc.py::test_the_provider_is_asked_for_what_is_configured", _REQUESTS),
-        ("OidcSignIn.name_claim", f"{_WEB}test_oidc.py::test_only_a_verified_address_is_a_name", _REQUESTS),
-        (
-            "OidcSignIn.groups_claim",
-            f"{_WEB}test_oidc.py::test_the_provider_is_asked_for_what_is_configured",
-            _REQUESTS,
-        ),
-        *(
-            (f"GroupRole.{key}", f"{_WEB}test_oidc.py::test_groups_are_roles", _REQUESTS)
-            for key in ("group", "role", "owners", "domains")
-        ),
         (
             "Webhook.allow_private",
             f"{_KINDS}test_standard_webhooks.py::test_a_name_that_changes_its_meaning_reaches_nothing",

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from monitor.config.web_model import allowed_hosts, cookie_name
+from monitor.web.oidc import OidcProvider, grant_of, name_of
 from sources import SourceError, open_source
+from store import Grant, WebRole
 from tests.monitor.config.effects.effect import ABSENT, Effect
 from tests.monitor.config.effects.folder import BASE, IMPORT, command, nested, project_of
 
@@ -130,11 +132,58 @@ def _web(config: Mapping[str, Any]) -> object:
         return web.host, web.port, sorted(allowed_hosts(web)), cookie_name(web)
 
 
+_OIDC: Final[Mapping[str, Any]] = {
+    "issuer": "https://login.example.org",
+    "client_id": "tablewatch",
+    "roles": [{"group": "sales-data", "role": "owner", "owners": ["crew"], "domains": ["sales"]}],
+}
+
+
+def _person(config: Mapping[str, Any]) -> object:
+    """Return the name of a person whom the provider signs in, and what they may do."""
+    claims = {"preferred_username": "mia", "upn": "mia@example.org", "groups": ["sales-data"], "teams": ["other"]}
+    with project_of(config) as project:
+        oidc = project.config.web.oidc
+        assert oidc is not None
+        return name_of(oidc, claims), grant_of(oidc, claims, of_store=Grant(WebRole.VIEWER))
+
+
+def _client(config: Mapping[str, Any]) -> object:
+    """Return which provider is named, and as what we call it."""
+    with project_of(config) as project:
+        oidc = project.config.web.oidc
+        assert oidc is not None
+        session = OidcProvider(oidc, "https://watch.example.org/back", lambda: 0.0)._session()
+        return oidc.host, session.client_id, session.client_secret, session.scope
+
+
+def _oidc() -> Iterator[Effect]:
+    base = nested(BASE, "web", public_url="https://watch.example.org", oidc=_OIDC)
+    for key, first, second, observe in (
+        ("name_claim", ABSENT, "upn", _person),
+        ("groups_claim", ABSENT, "teams", _person),
+        ("roles", _OIDC["roles"], [], _person),
+        ("issuer", _OIDC["issuer"], "https://login.example.com", _client),
+        ("client_id", "tablewatch", "other", _client),
+        ("client_secret", ABSENT, "s3cret", _client),
+        ("scopes", ABSENT, ["openid"], _client),
+    ):
+        yield Effect(f"OidcSignIn.{key}", base, (first, second), observe, ("web", "oidc", key))
+    for key, first, second in (
+        ("group", "sales-data", "elsewhere"),
+        ("role", "owner", "responder"),
+        ("owners", ["crew"], ["desk"]),
+        ("domains", ["sales"], ["other"]),
+    ):
+        yield Effect(f"GroupRole.{key}", base, (first, second), _person, ("web", "oidc", "roles", 0, key))
+
+
 def entries() -> Iterator[Effect]:
     """Yield an entry for each key."""
     yield Effect("Web.listen", BASE, (ABSENT, "127.0.0.2:80"), _web, ("web", "listen"))
     yield Effect("Web.public_url", BASE, (ABSENT, "https://watch.example.org"), _web, ("web", "public_url"))
     yield Effect("Web.hosts", BASE, (ABSENT, ["watch.example.org"]), _web, ("web", "hosts"))
+    yield from _oidc()
     yield Effect("Config.project", BASE, ("shop", "store"), WEEKLY, ("project",))
     yield Effect("Config.timezone", BASE, ("UTC", "Asia/Tokyo"), WEEKLY, ("timezone",))
     yield Effect("Config.locale", BASE, ("en", "ja"), WEEKLY, ("locale",))

@@ -1,0 +1,67 @@
+"""The API against requests that are made of its own document: no 5xx, and nothing that the document does not have."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import pytest
+import uvicorn
+
+from monitor.config.selector import select
+from monitor.scan.run import run_checks
+from monitor.web.server import asgi, listen, make_application
+from store import Grant, SignInMethod, WebRole
+from tests.monitor.web.ledger import charge, open_budget
+from tests.monitor.web.site import SHORT, Site
+
+CHECKS: Final = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+)
+EXAMPLES: Final = 12
+"""Requests to an address in each phase of random ones, at most."""
+
+
+@contextmanager
+def served(site: Site) -> Iterator[str]:
+    """Serve the application on this machine in a thread, for the block; its streams end at once."""
+    application = make_application(site.project, site.store, timing=SHORT)
+    with listen("127.0.0.1", 0) as listener:
+        server = uvicorn.Server(uvicorn.Config(asgi(application), log_config=None, lifespan="off", ws="none"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.mark.schemathesis
+def test_nothing_breaks_and_nothing_is_undocumented(site: Site, tmp_path: Path) -> None:
+    """Valid and invalid requests to every address, as somebody who may do everything: each answer is in the document."""
+    if find_spec("schemathesis") is None:
+        pytest.skip("schemathesis is not installed; it is in the group dev")
+    with open_everything(site, tmp_path) as (address, cookie):
+        words = [
+            sys.executable, "-m", "schemathesis.cli", "run", f"{address}/api/v1/openapi.json",
+            "--header", f"Cookie: {cookie}", "--header", "Sec-Fetch-Site: same-origin",
+            "--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing",
+            "--max-examples", str(EXAMPLES), "--seed", "18", "--no-shrink", "--continue-on-failure",
+            "--generation-database", "none", "--warnings", "off", "--no-color",
+        ]  # fmt: skip
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONWARNINGS": ""}
+        )
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
+    assert "No issues found" in done.stdout
