@@ -1,6 +1,5 @@
 """The API against requests that are made of its own document: no 5xx, and nothing that the document does not have."""
 
-import json
 import os
 import subprocess
 import sys
@@ -15,8 +14,10 @@ import pytest
 import uvicorn
 
 from monitor.config.selector import select
+from monitor.config.web_model import cookie_name
 from monitor.scan.run import run_checks
 from monitor.web.server import asgi, listen, make_application
+from monitor.web.sessions import start_session
 from store import Grant, SignInMethod, WebRole
 from tests.monitor.web.ledger import charge, open_budget
 from tests.monitor.web.site import SHORT, Site
@@ -47,9 +48,27 @@ def served(site: Site) -> Iterator[str]:
             thread.join()
 
 
+@contextmanager
+def open_everything(site: Site, folder: Path) -> Iterator[tuple[str, str]]:
+    """Serve a site that has one of everything; yield its address, and the cookie of an administrator."""
+    now = site.clock.now()
+    charge(open_budget(site.store, folder / "anchor", now), "first", "0.25", now)
+    run_checks(site.project, select(["orders"], site.project.config), store=site.store)
+    site.schedule("orders", "refunds")
+    for number in range(3):
+        site.incident(f"number {number}")
+    with site.store.writing() as tx:
+        secret = start_session(tx, "mia", SignInMethod.FORM, Grant(WebRole.ADMIN), now=now)
+    with served(site) as address:
+        yield address, f"{cookie_name(site.project.config.web)}={secret}"
+
+
 @pytest.mark.schemathesis
 def test_nothing_breaks_and_nothing_is_undocumented(site: Site, tmp_path: Path) -> None:
-    """Valid and invalid requests to every address, as somebody who may do everything: each answer is in the document."""
+    """Valid and invalid requests to every address of the API, as an administrator: each answer is in the document.
+
+    The twins with `.json` are left out: they are the same routes. One worker: Python 3.11 cannot parse in two threads.
+    """
     if find_spec("schemathesis") is None:
         pytest.skip("schemathesis is not installed; it is in the group dev")
     with open_everything(site, tmp_path) as (address, cookie):
@@ -57,7 +76,7 @@ def test_nothing_breaks_and_nothing_is_undocumented(site: Site, tmp_path: Path) 
             sys.executable, "-m", "schemathesis.cli", "run", f"{address}/api/v1/openapi.json",
             "--header", f"Cookie: {cookie}", "--header", "Sec-Fetch-Site: same-origin",
             "--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing",
-            "--max-examples", str(EXAMPLES), "--seed", "18", "--no-shrink", "--continue-on-failure",
+            "--max-examples", str(EXAMPLES), "--seed", "18", "--no-shrink", "--exclude-path-regex", r"\.json$", "--continue-on-failure",
             "--generation-database", "none", "--warnings", "off", "--no-color",
         ]  # fmt: skip
         done = subprocess.run(
