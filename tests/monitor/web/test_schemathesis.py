@@ -76,7 +76,8 @@ def test_nothing_breaks_and_nothing_is_undocumented(site: Site, tmp_path: Path) 
             sys.executable, "-m", "schemathesis.cli", "run", f"{address}/api/v1/openapi.json",
             "--header", f"Cookie: {cookie}", "--header", "Sec-Fetch-Site: same-origin",
             "--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing",
-            "--max-examples", str(EXAMPLES), "--seed", "18", "--no-shrink", "--exclude-path-regex", r"\.json$", "--continue-on-failure",
+            "--max-examples", str(EXAMPLES), "--seed", "18", "--no-shrink",
+            "--exclude-path-regex", r"\.json$", "--continue-on-failure",
             "--generation-database", "none", "--warnings", "off", "--no-color",
         ]  # fmt: skip
         done = subprocess.run(
