@@ -179,6 +179,11 @@ class CheckParameters(BaseModel):
         """Check whether the store keeps counts or releases for this check."""
         return False
 
+    @property
+    def results_every(self) -> timedelta | None:
+        """Return the longest time between two results of another tool; None for a check that a pass evaluates."""
+        return None
+
     @field_validator("where")
     @classmethod
     def _where_is_taken(cls, value: str | None) -> str | None:
@@ -282,6 +287,10 @@ class Check(Protocol):
     @property
     def keeps(self) -> bool:
         """Whether the store keeps counts or releases for this check."""
+
+    @property
+    def results_every(self) -> timedelta | None:
+        """The longest time between two results of another tool; None for a check that a pass evaluates."""
 
     def offending_keys(self, context: Context) -> ir.Table | None:
         """The keys that break the check, for the terminal only; None where it is not about keys."""

@@ -81,6 +81,8 @@ def table_identity(spec: SourceSpec, relation: str, *, connect: bool = True) -> 
         return frozenset(_of_files(_files_of(spec, relation)))
     if spec.spark is not None:
         return frozenset({_mark("spark", _spark_address(spec.spark), _plain_relation("spark", relation))})
+    if spec.external:
+        return frozenset({_mark("external", spec.name, _plain_relation("ansi", relation))})
     scheme = _scheme(spec.url or "")
     if scheme in {"sqlite", "duckdb"}:
         return frozenset(_of_database_file(spec, scheme, relation, connect=connect))

@@ -46,7 +46,8 @@ def open_source(spec: SourceSpec) -> AbstractContextManager[Source]:
     """Return the source that a spec declares; enter it to connect.
 
     Raises:
-        Unreachable: the driver it needs is not installed, or, in a `one_connection` block, as `Source.__enter__`.
+        Unreachable: the driver it needs is not installed, or nothing is read from it, or, in a `one_connection` block,
+            as `Source.__enter__`.
         TimedOut: in such a block, as `Source.__enter__`.
     """
     shared = next((shared for shared in _shared.get() if shared.spec == spec), None)
@@ -82,6 +83,10 @@ def _scheme(spec: SourceSpec) -> str:
 
 
 def _of_its_kind(spec: SourceSpec) -> Source:
+    if spec.external:
+        raise Unreachable(
+            f"source '{spec.name}' is external: nothing is read from it; give it a url to read its tables"
+        )
     if spec.files is not None:
         from sources.files import Files
 

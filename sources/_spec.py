@@ -36,8 +36,9 @@ class CsvOptions:
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
-    """A source as declared: exactly one of `files` (a file or glob), `url`, `spark` (a master or a Connect address).
+    """A source as declared: exactly one of `files`, `url`, `spark`, `external`.
 
+    `files` is a file or glob, `spark` a master or a Connect address; nothing is read from an `external` source.
     `base` is the folder that relative paths belong to. `table` reads a whole glob as one table of that name.
     `blind`: how a table is read does not depend on what is in it: the cells of CSV are texts, in the dialect that is
     declared or that the header shows; what folders such as `city=Oslo` say are texts too; and a column of SQLite
@@ -53,6 +54,7 @@ class SourceSpec:
     files: str | None = None
     url: str | None = field(default=None, repr=False)
     spark: str | None = field(default=None, repr=False)
+    external: bool = False
     table: str | None = None
     csv: CsvOptions = CsvOptions()
     blind: bool = False
@@ -63,8 +65,8 @@ class SourceSpec:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if sum(place is not None for place in (self.files, self.url, self.spark)) != 1:
-            raise ValueError(f"source '{self.name}' has exactly one of files, url, spark")
+        if sum(place is not None for place in (self.files, self.url, self.spark)) + self.external != 1:
+            raise ValueError(f"source '{self.name}' has exactly one of files, url, spark, external")
         if self.table is not None and self.files is None:
             raise ValueError(f"source '{self.name}': 'table' goes with 'files' only")
 

@@ -80,6 +80,11 @@ class ResultReader(Repository):
         rows = self._connection.execute(statement.order_by(_GAP.c.check_id, _GAP.c.started_at))
         return [Gap(row.check_id, row.table_name, row.started_at, row.ended_at, row.reason) for row in rows]
 
+    def known_runs(self, run_ids: Iterable[str]) -> set[str]:
+        """Return which of some runs are remembered, by their ids."""
+        statement = select(_RUN.c.id).where(_RUN.c.id.in_(any_of(self._connection, run_ids, "id")))
+        return set(self._connection.scalars(statement))
+
     def count_by_status(self, since: datetime, until: datetime) -> dict[Status, int]:
         """Count what checks found in the runs that began in `[since, until)`, by status; none that is 0."""
         statement = (

@@ -46,11 +46,13 @@ def check(
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     selection = select(selector or [], project.config)
-    unchecked = [name for name, names in selection.tables.items() if not names]
+    own = {table.name: {check.name for check in table.own_checks} for table in project.config.tables}
+    unchecked = [name for name, names in selection.tables.items() if own[name].isdisjoint(names)]
     if len(unchecked) == len(selection):
-        raise Stop(ExitCode.NOTHING_SELECTED, _no_checks(unchecked))
+        external = any(names for names in selection.tables.values())
+        raise Stop(ExitCode.NOTHING_SELECTED, _no_checks(unchecked, external=external))
     if unchecked and selector:
-        invocation.note(f"note: no checks are configured for {', '.join(unchecked)}")
+        invocation.note(f"note: no checks to run are configured for {', '.join(unchecked)}")
     store_or_none = nullcontext() if no_store else project.open_store()
     with store_or_none as store, progress("checking", len(selection)) as advance:
         report = run_checks(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
@@ -72,7 +74,11 @@ def check(
     raise Stop(ExitCode(report.exit_code))
 
 
-def _no_checks(tables: "Sequence[str]") -> Problem:
+def _no_checks(tables: "Sequence[str]", *, external: bool) -> Problem:
+    if external:
+        hint = "import their results with 'tablewatch import results' or 'tablewatch import dbt'"
+        message = "every selected check is external: another tool evaluates it, so nothing was checked"
+        return Problem("check.external", message, hint=hint)
     where = f"table '{tables[0]}' has no checks" if len(tables) == 1 else f"none of {len(tables)} tables has a check"
     hint = "add checks under 'checks' of a table, such as {type: not_null, columns: [id]}"
     return Problem("check.no_checks", f"{where}, so nothing was checked", hint=hint)

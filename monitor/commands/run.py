@@ -93,10 +93,10 @@ def _check_has_work(project: "Project") -> None:
 
     if AnswerSeries.configured(project.config):
         return
-    checked = [table for table in project.config.tables if table.checks]
-    if not checked:
+    checked = [table for table in project.config.tables if table.own_checks]
+    if not checked and not any(table.checks for table in project.config.tables):
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("check.no_checks", "no table has a check; nothing to run"))
-    if all(table.schedule is None for table in checked):
+    if checked and all(table.schedule is None for table in checked):
         why = "no table has a schedule; add schedules, or use 'tablewatch check'"
         raise Stop(ExitCode.USAGE, Problem("run.no_schedule", why))
 

@@ -77,6 +77,18 @@ def foreign_sources(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Proble
                 )
 
 
+def checks_of_nothing(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
+    """Find checks that read a table of an external source, from which nothing is read."""
+    external = {name for name, source in entries(child(tree, "sources")).items() if child(source, "external")}
+    source_of = {text(table, "name"): text(table, "source") for table in items(child(tree, "tables"))}
+    for built_checks in built:
+        source = source_of.get(built_checks.table)
+        if source in external and built_checks.check.results_every is None:
+            message = f"source '{source}' is external, so that check '{built_checks.check.name}' has nothing to read"
+            hint = "give the source a 'url' or 'files', or make the check one of type external"
+            yield problem_at(built_checks.node.place, "config.external_source", message, hint)
+
+
 def outside_references(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
     """Find references to tables that are not configured; they may exist in the source, so they are no errors."""
     known = Names.of(tree).tables

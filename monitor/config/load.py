@@ -14,7 +14,13 @@ from checks.parameters.numbers import as_json
 from monitor.config._errors import ConfigError
 from monitor.config._files import ConfigFiles, find
 from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hierarchies
-from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
+from monitor.config._references import (
+    checks_of_nothing,
+    foreign_sources,
+    outside_references,
+    repeated_tables,
+    unknown_references,
+)
 from monitor.config._secrets import hide_secrets, secret_keys
 from monitor.config._substitute import UNFILLED, Substitution
 from monitor.config.alerts_model import Match
@@ -118,7 +124,7 @@ def _load(path: Path | str, environment: Mapping[str, str] | None) -> Loaded:
     workshop, hierarchies = build_checks(tree), build_hierarchies(tree)
     config, errors = _validate(tree, workshop, hierarchies)
     problems += [*workshop.problems, *hierarchies.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
-    problems += foreign_sources(tree, workshop.built)
+    problems += [*foreign_sources(tree, workshop.built), *checks_of_nothing(tree, workshop.built)]
     if config is not None:
         config = with_columns(config)
         problems += [*taken_ids(tree, config), *unasked_limits(tree, config), *conflicting_classes(tree, config)]

@@ -79,11 +79,14 @@ class CsvFormat(Section):
 
 
 class Source(Section):
-    """A data source: exactly one of `files`, `url`, `spark`."""
+    """A data source: exactly one of `files`, `url`, `spark`, `external`."""
 
     files: str | None = Field(None, description="A file or glob of CSV or Parquet, relative to the configuration file.")
     url: str | None = Field(None, description="sqlite:///, duckdb:///, postgresql://, or any other Ibis URL.")
     spark: str | None = Field(None, description="A Spark master such as local[2], or a Spark Connect address.")
+    external: Literal[True] | None = Field(
+        None, description="Nothing is read: other tools evaluate all checks of its tables."
+    )
     table: str | None = Field(None, description="Reads the whole glob as one table of this name.")
     csv: CsvFormat = CsvFormat()
     timezone: Zone | None = Field(None, description="The IANA zone of naive time columns.")
@@ -104,9 +107,10 @@ class Source(Section):
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
-        places = [name for name in ("files", "url", "spark") if getattr(self, name) is not None]
+        names = ("files", "url", "spark", "external")
+        places = [name for name in names if getattr(self, name) is not None]
         if len(places) != 1:
-            raise ValueError(f"a source has exactly one of files, url, spark; seen: {', '.join(places) or 'none'}")
+            raise ValueError(f"a source has exactly one of {', '.join(names)}; seen: {', '.join(places) or 'none'}")
         if self.files is None and (self.table is not None or self.csv != CsvFormat()):
             raise ValueError("'table' and 'csv' go with 'files' only")
         return self
@@ -219,6 +223,17 @@ class Table(Section):
     def check_id(self, check: Check) -> str:
         """Return the published id of one of its checks."""
         return f"{self.name}.{check.name}"
+
+    @property
+    def own_checks(self) -> tuple[Check, ...]:
+        """Return the checks that a pass evaluates; results of the others are imported."""
+        return tuple(check for check in self.checks if check.results_every is None)
+
+    def period_of(self, check: Check) -> timedelta | None:
+        """Return the longest time between two results of one of its checks; None if nothing says when it runs."""
+        if check.results_every is not None:
+            return check.results_every
+        return self.schedule.longest_period() if self.schedule is not None else None
 
 
 class Maintenance(Section):

@@ -186,6 +186,7 @@ class Project:
             files=source.files,
             url=source.url,
             spark=source.spark,
+            external=source.external is not None,
             table=source.table,
             csv=CsvOptions(**dict(source.csv)),
             query_timeout=source.query_timeout,

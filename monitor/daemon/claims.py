@@ -224,7 +224,7 @@ def _timetables(project: Project, *, at_once: bool) -> dict[str, Timetable]:
     tables = {
         table.name: Timetable.of(table, zone=table.schedule_timezone or zone, jitter=jitter, catch_up=catch_up)
         for table in project.config.tables
-        if table.schedule is not None and table.checks
+        if table.schedule is not None and table.own_checks
     }
     return {**tables, **_of_statistics(project, jitter=jitter, catch_up=catch_up)}
 

@@ -210,7 +210,7 @@ def check_ids(project: Project) -> Sequence[str]:
 
 def unwatched(project: Project) -> Sequence[str]:
     """Describe which tables with checks no daemon looks at, for want of a schedule."""
-    checked = [table for table in project.config.tables if table.checks]
+    checked = [table for table in project.config.tables if table.own_checks]
     idle = [table.name for table in checked if table.schedule is None]
     if not idle:
         return ()

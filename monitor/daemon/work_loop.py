@@ -370,7 +370,7 @@ class Work:
 
 
 def _scheduled(project: Project) -> Sequence[str]:
-    return [table.name for table in project.config.tables if table.schedule is not None and table.checks]
+    return [table.name for table in project.config.tables if table.schedule is not None and table.own_checks]
 
 
 def _answering(targets: Iterable[Target], tx: ReadTransaction) -> set[str]:

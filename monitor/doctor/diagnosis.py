@@ -166,7 +166,7 @@ def examine_disks(loaded: Loaded) -> Iterator[Finding]:
 def examine_sources(loaded: Loaded) -> Iterator[Finding]:
     """Examine that every source can be reached and holds the tables that the configuration names."""
     project = Project(loaded)
-    for name in loaded.config.sources:
+    for name in (name for name, source in loaded.config.sources.items() if source.external is None):
         subject = f"source {name}"
         tables = [table for table in loaded.config.tables if table.source == name]
         try:

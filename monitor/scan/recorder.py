@@ -79,6 +79,22 @@ def record_slot_results(
         return _Recorder(tx, policy).make(counting)
 
 
+def record_external_results(
+    batch: Sequence[tuple[str, TableResult]], *, store: Store, policy: Policy
+) -> tuple[Sequence[CheckResult], int]:
+    """Decide and remember results of another tool, each table with the id of its run, in one transaction.
+
+    Runs that are known are left out. Return the results that were new, and how many runs were known.
+
+    Raises:
+        StoreError: nothing of the batch was remembered.
+    """
+    with store.writing() as tx:
+        known = tx.results.known_runs(run_id for run_id, _ in batch)
+        new = [(run_id, table_result) for run_id, table_result in batch if run_id not in known]
+        return _Recorder(tx, policy).make(new), len(known)
+
+
 def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence[CheckResult]:
     """Judge a batch of tables and remember nothing.
 
@@ -205,8 +221,8 @@ class _Recorder:
             )
 
     def _gaps(self, looked: TableResult, result: CheckResult) -> Sequence[Gap]:
-        known = self._watches.get(result.check_id)
-        return gaps_after(known, table=result.table, until=looked.started_at, period=looked.target.period)
+        watch, period = self._watches.get(result.check_id), result.check.results_every or looked.target.period
+        return gaps_after(watch, table=result.table, until=looked.started_at, period=period)
 
 
 def _fact(run: Run, result: CheckResult) -> Result:

@@ -16,7 +16,7 @@ def targets_of(project: Project, chosen: Mapping[str, Collection[str]] | Iterabl
 
 def _target(project: Project, table: Table, only: Collection[str] | None) -> Target:
     config = project.config
-    checks = [check for check in table.checks if only is None or check.name in only]
+    checks = [check for check in table.own_checks if only is None or check.name in only]
     source = config.sources[table.source]
     names = project.relations[table.source]
     referred = [name for check in checks for name in check.refers_to if name in names]

@@ -108,6 +108,6 @@ def kept_since(config: Config, now: datetime) -> datetime:
 def lasting_gaps(config: Config, watches: Mapping[str, Watch], until: datetime) -> Iterator[Gap]:
     """Yield the unobserved time between the last run of each configured check and a moment."""
     for table in config.tables:
-        period = table.schedule.longest_period() if table.schedule is not None else None
         for check in table.checks:
-            yield from gaps_after(watches.get(table.check_id(check)), table=table.name, until=until, period=period)
+            watch, period = watches.get(table.check_id(check)), table.period_of(check)
+            yield from gaps_after(watch, table=table.name, until=until, period=period)

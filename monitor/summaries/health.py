@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from checks import Kind, Status, say_duration
+from checks import Check, Kind, Status, say_duration
 from incidents import NOT_RUN, Incident, State, Watch, gaps_after
 from monitor.config import Config, Table
 from monitor.config.project import Project
@@ -138,7 +138,12 @@ class _Look:
         ids = [table.check_id(check) for check in table.checks]
         ran = [self.watches[check_id] for check_id in ids if check_id in self.watches]
         results = Counter(_status(watch) for watch in ran)
-        not_evaluated = [evaluated for watch in ran for evaluated in self._not_evaluated(table, watch)]
+        not_evaluated = [
+            evaluated
+            for check_id, check in zip(ids, table.checks, strict=True)
+            if check_id in self.watches
+            for evaluated in self._not_evaluated(table, check, self.watches[check_id])
+        ]
         never_ran = len(ids) - len(ran)
         return TableState(
             table=table,
@@ -151,16 +156,18 @@ class _Look:
             not_evaluated=not_evaluated,
         )
 
-    def _not_evaluated(self, table: Table, watch: Watch) -> Iterator[NotEvaluated]:
+    def _not_evaluated(self, table: Table, check: Check, watch: Watch) -> Iterator[NotEvaluated]:
         if watch.last_unknown is not None:
             result = self.found.get(watch.check_id)
             message = str(result.message) if result is not None else "its measurement is past retention"
             yield NotEvaluated(watch.check_id, watch.last_unknown.value, message)
-        period = table.schedule.longest_period() if table.schedule is not None else None
-        gaps = gaps_after(watch, table=table.name, until=self.now, period=period)
+        gaps = gaps_after(watch, table=table.name, until=self.now, period=table.period_of(check))
         if any(gap.reason == NOT_RUN for gap in gaps):
             age = say_duration(self.now - watch.last_run_at)
-            yield NotEvaluated(watch.check_id, NOT_RUN, f"scheduled {table.schedule}, last run {age} ago")
+            expected = f"scheduled {table.schedule}, last run"
+            if check.results_every is not None:
+                expected = f"a result is expected every {say_duration(check.results_every)}, the last one is from"
+            yield NotEvaluated(watch.check_id, NOT_RUN, f"{expected} {age} ago")
 
 
 def _status(watch: Watch) -> Status:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from checks import Kind, Status
@@ -32,11 +32,10 @@ class HealthList:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A table, its checks, and after how long (microseconds) a run of them is overdue; None without a schedule."""
+    """A table and, by the id of each check, after how long (microseconds) its run is overdue; None if never."""
 
     table: str
-    check_ids: tuple[str, ...]
-    overdue_us: int | None
+    overdue_us: Mapping[str, int | None]
 
 
 @lru_cache(maxsize=4)
@@ -44,14 +43,14 @@ def _plans(project: Project) -> Mapping[str, _Plan]:
     """Return the plan of each table; a project never changes, a reloaded configuration is another one."""
     return {
         table.name: _Plan(
-            table.name,
-            tuple(table.check_id(check) for check in table.checks),
-            None
-            if table.schedule is None
-            else round(overdue_after(table.schedule.longest_period()).total_seconds() * 1_000_000),
+            table.name, {table.check_id(check): _overdue_us(table.period_of(check)) for check in table.checks}
         )
         for table in project.config.tables
     }
+
+
+def _overdue_us(period: timedelta | None) -> int | None:
+    return None if period is None else round(overdue_after(period).total_seconds() * 1_000_000)
 
 
 def health_list(
@@ -63,21 +62,21 @@ def health_list(
     if names is not None:
         chosen = [plan for name in names if (plan := _plans(project).get(name)) is not None]
         plans = chosen
-        ids = [check_id for plan in chosen for check_id in plan.check_ids]
+        ids = [check_id for plan in chosen for check_id in plan.overdue_us]
     ran = {check_id: (status, last_us) for check_id, status, last_us in tx.results.last_statuses(ids)}
     troubled = {lasting.table for lasting in tx.outbox.open_incidents() if lasting.kind is Kind.QUALITY}
     now_us = to_us(now)
     health: dict[str, TableHealth] = {}
     silent: list[SilentCheck] = []
     for plan in plans:
-        its = [(check_id, *ran[check_id]) for check_id in plan.check_ids if check_id in ran]
+        its = [(check_id, *ran[check_id]) for check_id in plan.overdue_us if check_id in ran]
         mute = [check for row in its if (check := _silent(plan, row, now_us)) is not None]
         statuses = {status for _, status, _ in its}
         health[plan.table] = worst_of(
             fails=_FAIL in statuses or plan.table in troubled,
             is_silent=bool(mute),
             warns=_WARN in statuses,
-            never_ran=not its or len(its) < len(plan.check_ids),
+            never_ran=not its or len(its) < len(plan.overdue_us),
         )
         silent += mute
     return HealthList(health, silent)
@@ -90,6 +89,7 @@ def _silent(plan: _Plan, row: tuple[str, str, int], now_us: int) -> SilentCheck 
     check_id, status, last_us = row
     if status.startswith(_UNKNOWN):
         return SilentCheck(plan.table, check_id, status.removeprefix(f"{_UNKNOWN}(").removesuffix(")"), last_us)
-    if plan.overdue_us is not None and now_us - last_us > plan.overdue_us:
+    overdue_us = plan.overdue_us[check_id]
+    if overdue_us is not None and now_us - last_us > overdue_us:
         return SilentCheck(plan.table, check_id, NOT_RUN, last_us)
     return None

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
+from monitor.integrations.results import ExternalRun
 from monitor.web import sign_in
 from monitor.web.access import Access
 from monitor.web.assets import AssetName, serve_asset
@@ -20,6 +21,7 @@ from monitor.web.call import Call, Nothing, View, WebRoute, reading
 from monitor.web.channel_test import ChannelTestBody, send_test
 from monitor.web.dispatch import as_json
 from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
+from monitor.web.external_results import RecordedRun, record_run
 from monitor.web.incident_verbs import VERBS, OpenBody, Verb, open_incident, perform
 from monitor.web.log_form import LogFormQuery, show_log_form
 from monitor.web.metrics import show_metrics
@@ -54,6 +56,7 @@ def routes() -> Sequence[WebRoute]:
         *(route for name, verb in VERBS.items() for route in _verb(name, verb)),
         *_deciding(),
         *_running(),
+        *_recording(),
         *_testing(),
         *_signing_in(),
         WebRoute(
@@ -217,6 +220,19 @@ def _running() -> Iterator[WebRoute]:
         "Run the checks of a table now",
         query=TableQuery,
         body=Nothing,
+    )
+
+
+def _recording() -> Iterator[WebRoute]:
+    """Yield how results of other tools are recorded."""
+    yield WebRoute(
+        "POST",
+        f"{API}/results",
+        Access.RESPOND,
+        record_run,
+        "Record a run of another tool, for checks of type external",
+        reply=RecordedRun,
+        body=ExternalRun,
     )
 
 

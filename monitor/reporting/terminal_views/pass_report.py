@@ -25,7 +25,7 @@ def pass_as_json(result: PassResult) -> dict[str, Any]:
         "started_at": result.started_at.isoformat(),
         "duration_s": round(result.duration_s, 3),
         "summary": result.summary,
-        "results": [_result_json(check_result) for check_result in result.results],
+        "results": [result_as_json(check_result) for check_result in result.results],
         **({} if result.problem is None else {"problem": result.problem}),
     }
 
@@ -35,9 +35,8 @@ def pass_lines(result: PassResult, *, only_failed: bool = False) -> Iterator[Tex
     results = result.results
     unreachable = [item for item in results if item.outcome.reason is UnknownReason.UNREACHABLE]
     yield from _unreachable_lines(unreachable)
-    for check_result in results:
-        if check_result not in unreachable and not (only_failed and check_result.outcome.status is Status.PASS):
-            yield from _result_lines(check_result)
+    shown = [item for item in results if not (only_failed and item.outcome.status is Status.PASS)]
+    yield from result_lines([item for item in shown if item not in unreachable])
     yield from _why_lines([item for item in results if item.outcome.status is Status.FAIL])
     counts = result.summary
     tally = "  ".join(f"{status.value.upper()} {counts[status.value]}" for status in Status)
@@ -52,6 +51,12 @@ def _unreachable_lines(results: Sequence[CheckResult]) -> Iterator[Text]:
         tables = len({check_result.table for check_result in silent})
         yield Text.assemble(_word(Status.UNKNOWN), f"source {source}: {silent[0].outcome.message}")
         yield Text(f"{_INDENT}{count(len(silent), 'check')} of {count(tables, 'table')} could not be evaluated")
+
+
+def result_lines(results: Sequence[CheckResult]) -> Iterator[Text]:
+    """Yield a line for each check, and below one that did not pass, why."""
+    for check_result in results:
+        yield from _result_lines(check_result)
 
 
 def _result_lines(check_result: CheckResult) -> Iterator[Text]:
@@ -89,7 +94,8 @@ def _word(status: Status, word: str | None = None) -> tuple[str, str]:
     return f"{word or status.value.upper():<8}", _STYLES[status]
 
 
-def _result_json(check_result: CheckResult) -> dict[str, Any]:
+def result_as_json(check_result: CheckResult) -> dict[str, Any]:
+    """Return a result in the published shape `tablewatch.check/1`."""
     return {
         "check_id": check_result.check_id,
         "table": check_result.table,

@@ -220,12 +220,11 @@ def day_edges(project: Project, now: datetime, days: int) -> tuple[Sequence[date
 
 def gaps_of(tx: ReadTransaction, tables: Sequence[Table], *, since: datetime, now: datetime) -> Sequence[Gap]:
     """Return the times in which checks of some tables saw nothing, those that still last included."""
-    ids = {table.check_id(check): table for table in tables for check in table.checks}
+    ids = {table.check_id(check): (table, check) for table in tables for check in table.checks}
     gaps = tx.results.gaps(since, now, ids)
     for check_id, watch in tx.results.watches(ids).items():
-        schedule = ids[check_id].schedule
-        period = None if schedule is None else schedule.longest_period()
-        gaps += gaps_after(watch, table=ids[check_id].name, until=now, period=period)
+        table, check = ids[check_id]
+        gaps += gaps_after(watch, table=table.name, until=now, period=table.period_of(check))
     return gaps
 
 

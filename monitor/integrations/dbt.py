@@ -1,0 +1,280 @@
+"""Artifacts of dbt: results of tests and of freshness become results of checks with `origin: dbt`.
+
+Read are `run_results.json` (v4 to v6; https://docs.getdbt.com/reference/artifacts/run-results-json), `sources.json`
+(v3; .../sources-json) and `freshness.json` (v0; .../freshness-json), a dozen keys of each, and nothing else of them:
+versions differ in what surrounds these. A check is found by its `reference`, the `unique_id` of the test or source.
+
+A test that is `error` or `skipped`, or that a complete run has no result of, is unknown. dbt leaves sources out of its
+files whose query failed, so that a missing source is unknown, too.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+from checks import Occurrence, OccurrenceMethod
+from checks.external import External, ExternalNumbers
+from monitor.config.project import Project
+from monitor.integrations.results import (
+    Configured,
+    ImportedRun,
+    NotTaken,
+    Reading,
+    configured_checks,
+    missing_readings,
+    outcome_of,
+    record_readings,
+)
+from monitor.terminal.input_file import read_text
+from monitor.terminal.problem import Problem, not_read
+from store import Store
+
+RUN_RESULTS: Final = "run_results.json"
+FRESHNESS_FILES: Final = ("sources.json", "freshness.json")
+_TEST: Final = "test."
+_EVALUATING: Final = ("test", "build")
+_SELECTING: Final = ("select", "exclude", "selector", "resource_types", "exclude_resource_types")
+_WORDS: Final = {"pass": "pass", "warn": "warn", "fail": "fail", "error": "error", "skipped": "skipped"}
+_FRESHNESS_WORDS: Final = {"pass": "pass", "warn": "warn", "error": "fail", "runtime error": "error"}
+
+
+class UnreadableArtifact(Exception):
+    """A file is no artifact of dbt that can be used."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class _Foreign(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Metadata(_Foreign):
+    invocation_id: str = Field(min_length=1, max_length=200)
+    generated_at: AwareDatetime
+    invocation_started_at: AwareDatetime | None = None
+
+
+class _Timing(_Foreign):
+    name: str = ""
+    started_at: AwareDatetime | None = None
+    completed_at: AwareDatetime | None = None
+
+
+class _Entry(_Foreign):
+    unique_id: str = Field(min_length=1, max_length=500)
+    status: str
+    timing: tuple[_Timing, ...] = ()
+    execution_time: float = Field(0.0, ge=0, le=10**7, allow_inf_nan=False)
+
+    @field_validator("status")
+    @classmethod
+    def _lower(cls, status: str) -> str:
+        return status.lower()
+
+    def times(self, metadata: _Metadata) -> tuple[datetime, datetime]:
+        """Return when the table was read: by the step `execute`, else by the whole invocation."""
+        steps = [step for step in self.timing if step.name == "execute"]
+        start = next((step.started_at for step in steps if step.started_at is not None), None)
+        end = next((step.completed_at for step in steps if step.completed_at is not None), None)
+        start = start or metadata.invocation_started_at or metadata.generated_at
+        return start, max(start, end or metadata.generated_at)
+
+
+class _TestEntry(_Entry):
+    failures: int | None = Field(None, ge=0, le=2**63 - 1)
+
+
+class _Threshold(_Foreign):
+    count: int | None = Field(None, ge=0, le=1_000_000)
+    period: Literal["minute", "hour", "day"] | None = None
+
+
+class _Criteria(_Foreign):
+    error_after: _Threshold | None = None
+
+
+class _FreshnessEntry(_Entry):
+    max_loaded_at: AwareDatetime | None = None
+    snapshotted_at: AwareDatetime | None = None
+    criteria: _Criteria | None = None
+
+    @property
+    def numbers(self) -> ExternalNumbers:
+        """Return the age of the newest row, and when it became too old: the newest row plus `error_after`."""
+        after = None if self.criteria is None else self.criteria.error_after
+        age = None
+        if self.max_loaded_at is not None and self.snapshotted_at is not None:
+            age = self.snapshotted_at - self.max_loaded_at
+        if self.max_loaded_at is None or after is None or not after.count or after.period is None:
+            return ExternalNumbers(age=age)
+        length = timedelta(**{f"{after.period}s": after.count})
+        occurrence = Occurrence(self.max_loaded_at + length, OccurrenceMethod.FRESHNESS_DEADLINE)
+        return ExternalNumbers(age=age, occurrence=occurrence)
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One file of results: its entries as they are, and whether dbt was to evaluate everything."""
+
+    name: str
+    metadata: _Metadata
+    entries: Sequence[Any]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DbtImport:
+    """What became of a folder of artifacts: each file that was read, with its results."""
+
+    runs: Mapping[str, ImportedRun] = field(default_factory=dict)
+
+    @property
+    def results_taken(self) -> int:
+        """Count the results that belong to configured checks and were new."""
+        return sum(len(run.results) for run in self.runs.values())
+
+
+def read_artifacts(target: Path, *, partial: bool = False) -> Sequence[Artifact]:
+    """Return the results that a `target` folder of dbt holds, or one file of them.
+
+    `partial`: say that dbt was not to evaluate everything, so that missing results mean nothing.
+
+    Raises:
+        UnreadableArtifact: there is none, or one cannot be read.
+    """
+    paths = [target]
+    if target.is_dir():
+        paths = [path for name in (RUN_RESULTS, *FRESHNESS_FILES) if (path := target / name).is_file()]
+    if not paths:
+        names = ", ".join((RUN_RESULTS, *FRESHNESS_FILES))
+        hint = "run 'dbt build', 'dbt test' or 'dbt source freshness' first, and name its target folder"
+        raise UnreadableArtifact(Problem("dbt.no_results", f"{target} has none of {names}", hint=hint))
+    return [_read_artifact(path, partial=partial) for path in paths]
+
+
+def read_json(path: Path) -> Mapping[str, Any]:
+    """Return the object that a file of JSON holds.
+
+    Raises:
+        UnreadableArtifact: it cannot be read, or holds something else.
+    """
+    try:
+        content = json.loads(read_text(path))
+    except OSError as error:
+        raise UnreadableArtifact(not_read("dbt.not_read", path, error)) from None
+    except json.JSONDecodeError as error:
+        problem = Problem("dbt.not_json", f"not JSON: {error.msg.lower()}", str(path), error.lineno, error.colno)
+        raise UnreadableArtifact(problem) from None
+    except (ValueError, RecursionError):
+        raise UnreadableArtifact(Problem("dbt.not_json", "not readable JSON in UTF-8", str(path))) from None
+    if not isinstance(content, dict):
+        raise UnreadableArtifact(Problem("dbt.not_artifact", "expected a JSON object", str(path)))
+    return content
+
+
+def _read_artifact(path: Path, *, partial: bool) -> Artifact:
+    content = read_json(path)
+    try:
+        metadata = _Metadata.model_validate(content.get("metadata"))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, ("metadata", *first["loc"])))
+        message = f"no artifact of dbt: key '{key}': {first['msg'].lower()}"
+        raise UnreadableArtifact(Problem("dbt.not_artifact", message, str(path))) from None
+    entries = content.get("results")
+    if not isinstance(entries, list):
+        raise UnreadableArtifact(Problem("dbt.not_artifact", "no artifact of dbt: no list 'results'", str(path)))
+    return Artifact(path.name, metadata, entries, not partial and _is_complete(content.get("args")))
+
+
+def _is_complete(args: Any) -> bool:
+    """Check whether dbt was to evaluate everything: freshness files have no `args`, and say nothing of a selection."""
+    if not isinstance(args, dict):
+        return True
+    return args.get("which") in _EVALUATING and not any(args.get(name) for name in _SELECTING)
+
+
+def import_artifacts(project: Project, store: Store, artifacts: Iterable[Artifact]) -> DbtImport:
+    """Record the results of dbt for the checks that are configured; each file is one run, and counts once.
+
+    Raises:
+        FutureRun: an artifact was made in the future.
+        StoreError: the results of one file, and of those after it, were not recorded.
+    """
+    checks = configured_checks(project.config, "dbt")
+    runs = {}
+    for artifact in artifacts:
+        is_freshness = artifact.name != RUN_RESULTS and not _has_tests(artifact)
+        mine = {key: value for key, value in checks.items() if key[1].startswith(_TEST) is not is_freshness}
+        runs[artifact.name] = _import_artifact(project, store, artifact, mine, is_freshness=is_freshness)
+    return DbtImport(runs)
+
+
+def _has_tests(artifact: Artifact) -> bool:
+    ids = (entry.get("unique_id") for entry in artifact.entries if isinstance(entry, dict))
+    return any(isinstance(name, str) and name.startswith((_TEST, "unit_test.")) for name in ids)
+
+
+def _import_artifact(
+    project: Project, store: Store, artifact: Artifact, checks: Configured, *, is_freshness: bool
+) -> ImportedRun:
+    by_reference: dict[str, list[tuple[str, str]]] = {}
+    for key in checks:
+        by_reference.setdefault(key[1], []).append(key)
+    readings: dict[tuple[str, str], Reading] = {}
+    not_taken: list[NotTaken] = []
+    for entry in artifact.entries:
+        read = _read_entry(entry, is_freshness=is_freshness)
+        if isinstance(read, NotTaken):
+            not_taken.append(read)
+            continue
+        if read is None:
+            continue
+        keys = by_reference.get(read.unique_id, [])
+        if not keys:
+            not_taken.append(NotTaken(read.unique_id, "no check with this reference is configured"))
+        for key in keys:
+            readings[key] = _reading(checks[key][1], read, artifact.metadata)
+    if artifact.complete:
+        start = artifact.metadata.invocation_started_at or artifact.metadata.generated_at
+        readings |= missing_readings(checks, readings, start, max(start, artifact.metadata.generated_at))
+    run = ("dbt", f"{artifact.metadata.invocation_id} {artifact.name}")
+    return record_readings(project, store, checks, readings, run=run, not_taken=not_taken)
+
+
+_TESTS: Final[TypeAdapter[_TestEntry]] = TypeAdapter(_TestEntry)
+_FRESHNESS: Final[TypeAdapter[_FreshnessEntry]] = TypeAdapter(_FreshnessEntry)
+
+
+def _read_entry(entry: Any, *, is_freshness: bool) -> _TestEntry | _FreshnessEntry | NotTaken | None:
+    """Return an entry that is a check; None for one that is none, such as a model that was built."""
+    name = entry.get("unique_id") if isinstance(entry, dict) else None
+    if not isinstance(name, str):
+        return NotTaken("an entry without unique_id", "it cannot be told what it is about")
+    if not is_freshness and not name.startswith(_TEST):
+        return NotTaken(name, "a unit test checks code, not data") if name.startswith("unit_test.") else None
+    try:
+        read = (_FRESHNESS if is_freshness else _TESTS).validate_python(entry)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return NotTaken(name, f"key '{'.'.join(map(str, first['loc']))}': {first['msg'].lower()}")
+    if read.status not in (_FRESHNESS_WORDS if is_freshness else _WORDS):
+        return NotTaken(name, "its status is a word that is not known; expected pass, warn, fail, error or skipped")
+    return read
+
+
+def _reading(check: External, entry: _TestEntry | _FreshnessEntry, metadata: _Metadata) -> Reading:
+    start, end = entry.times(metadata)
+    if isinstance(entry, _TestEntry):
+        outcome = outcome_of(check, _WORDS[entry.status], ExternalNumbers(entry.failures))
+    else:
+        outcome = outcome_of(check, _FRESHNESS_WORDS[entry.status], entry.numbers)
+        start = entry.snapshotted_at or start
+    return Reading(outcome, start, max(start, end), entry.execution_time)

@@ -1,0 +1,306 @@
+"""Propose tables, owners, lineage and checks from the manifest of a dbt project (manifest.json, v12).
+
+https://docs.getdbt.com/reference/artifacts/manifest-json. Every data test becomes a check of type external; for
+`unique`, `not_null`, `accepted_values` and `relationships` the check of our own that asks the same stands beside it as
+a comment. Descriptions, owners (`meta.owner`, else the group's owner), tiers (`meta.tier`) and lineage are taken over.
+"""
+
+import hashlib
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from monitor.config import Config
+from monitor.integrations.dbt import UnreadableArtifact, read_json
+from monitor.integrations.results import configured_checks
+from monitor.terminal.problem import Problem
+
+_MANIFEST: Final = "manifest.json"
+_TABLES: Final = frozenset({"model", "seed", "snapshot", "source"})
+_LONGEST_ID: Final = 80
+_DIGEST: Final = 8
+_REF: Final = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedConfiguration:
+    """Text to put into the configuration, and what it holds."""
+
+    text: str
+    tables: int
+    checks: int
+    notes: Sequence[str]
+
+
+@dataclass(slots=True)
+class _Test:
+    """A data test or the freshness of a source, as a check: its own twin is None where we have none."""
+
+    id: str
+    reference: str
+    severity: str | None = None
+    twin: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class _Node:
+    """A table of the dbt project with its tests."""
+
+    id: str
+    name: str
+    relation: str
+    raw: Mapping[str, Any]
+    tests: list[_Test] = field(default_factory=list)
+
+
+def propose_configuration(target: Path, present: Config | None, *, source: str | None = None) -> ProposedConfiguration:
+    """Return what the tests of a dbt project are in the configuration; without one, a whole configuration.
+
+    Args:
+        target: the target folder of a dbt project, or its manifest.
+        present: the configuration that there is; what it has is left out.
+        source: the configured source of the tables; needed where there are several.
+
+    Raises:
+        UnreadableArtifact: there is no manifest, or it cannot be read, or no source can be chosen.
+    """
+    path = target / _MANIFEST if target.is_dir() else target
+    manifest = read_json(path)
+    if not isinstance(manifest.get("nodes"), dict):
+        raise UnreadableArtifact(Problem("dbt.not_artifact", "no manifest of dbt: no mapping 'nodes'", str(path)))
+    project = _Project(manifest)
+    name = _source_name(present, source)
+    tables, notes = project.tables(present), list(project.notes)
+    lines = [*_head(manifest, name)] if present is None else []
+    lines += project.owner_lines(tables, present)
+    new = [node for node in tables if present is None or present.table(node.name) is None]
+    if new:
+        lines.append("tables:")
+    for node in new:
+        lines += project.table_lines(node, name)
+    for node in (item for item in tables if item not in new):
+        lines.append(f"# add to the checks of table {_flow(node.name)}:")
+        lines += [f"# {line}" for line in _check_lines(node)]
+        notes.append(f"table '{node.name}' is configured already: its checks are printed as comments")
+    checks = sum(len(node.tests) for node in tables)
+    if not checks:
+        lines.append("# every test of the project is configured")
+    return ProposedConfiguration("\n".join(lines) + "\n", len(tables), checks, notes)
+
+
+def _source_name(present: Config | None, wanted: str | None) -> str:
+    if present is None:
+        return wanted or "warehouse"
+    names = list(present.sources)
+    if wanted is not None and wanted not in names:
+        problem = Problem("dbt.source", f"source '{wanted}' is not configured", hint=f"known: {', '.join(names)}")
+        raise UnreadableArtifact(problem)
+    if wanted is None and len(names) > 1:
+        hint = f"name one with --source: {', '.join(names)}"
+        raise UnreadableArtifact(Problem("dbt.source", "several sources are configured", hint=hint))
+    return wanted or names[0]
+
+
+class _Project:
+    """The tables and tests of a manifest."""
+
+    def __init__(self, manifest: Mapping[str, Any]) -> None:
+        self.notes: list[str] = []
+        self._groups = _mappings(manifest, "groups")
+        raw = {**_mappings(manifest, "nodes"), **_mappings(manifest, "sources")}
+        self._parents = {name: _parents(node) for name, node in raw.items()}
+        tables = {name: node for name, node in raw.items() if node.get("resource_type") in _TABLES}
+        names = [str(node.get("name")) for node in tables.values()]
+        self._nodes = {
+            name: _Node(name, _table_name(node, names), _relation(node), node) for name, node in tables.items()
+        }
+        for name, node in raw.items():
+            if node.get("resource_type") == "test":
+                self._add_test(name, node)
+        for table in self._nodes.values():
+            if table.id.startswith("source.") and _has_freshness(table.raw):
+                table.tests.append(_Test("source-freshness", table.id))
+
+    def _add_test(self, name: str, test: Mapping[str, Any]) -> None:
+        parents = [item for item in self._parents[name] if item in self._nodes]
+        owner = test.get("attached_node") or (parents[0] if len(set(parents)) == 1 else None)
+        if owner not in self._nodes:
+            about = f"it reads {len(set(parents))} tables" if parents else "it reads no table"
+            self.notes.append(f"test '{name}' is left out: {about}; add it to a table by hand")
+            return
+        severity = str(_of(test, "config").get("severity", "error")).lower()
+        proposed = _Test(_check_id(name, test), name, "warning" if severity == "warn" else None, self._twin(test))
+        self._nodes[owner].tests.append(proposed)
+
+    def _twin(self, test: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the check of our own that asks the same as a generic test."""
+        about = _of(test, "test_metadata")
+        arguments, column = _of(about, "kwargs"), test.get("column_name")
+        if about.get("namespace") or not isinstance(column, str):
+            return None
+        twin: dict[str, Any] | None = None
+        match about.get("name"):
+            case "unique":
+                twin = {"type": "unique", "columns": [column]}
+            case "not_null":
+                twin = {"type": "not_null", "columns": [column]}
+            case "accepted_values" if isinstance(arguments.get("values"), list):
+                twin = {"type": "accepted_values", "column": column, "values": arguments["values"]}
+            case "relationships":
+                other = _REF.search(str(arguments.get("to")))
+                pointed = None if other is None else self._named(other["name"])
+                if pointed is not None and isinstance(arguments.get("field"), str):
+                    target = f"{pointed}.{arguments['field']}"
+                    twin = {"type": "foreign_key", "column": column, "references": target}
+        where = _of(test, "config").get("where")
+        if twin is not None and isinstance(where, str) and "{" not in where:
+            twin["where"] = where
+        return twin
+
+    def _named(self, name: str) -> str | None:
+        return next((node.name for node in self._nodes.values() if node.raw.get("name") == name), None)
+
+    def tables(self, present: Config | None) -> Sequence[_Node]:
+        """Return the tables with tests that are not configured, in the order of their names."""
+        configured = set() if present is None else {reference for _, reference in configured_checks(present, "dbt")}
+        for node in self._nodes.values():
+            node.tests = [test for test in node.tests if test.reference not in configured]
+        return sorted((node for node in self._nodes.values() if node.tests), key=lambda node: node.name)
+
+    def owner_lines(self, tables: Iterable[_Node], present: Config | None) -> Iterator[str]:
+        """Yield the owners that are new."""
+        known = set() if present is None else set(present.owners)
+        owners = {name: entry for node in tables for name, entry in self._owner(node).items() if name not in known}
+        if owners:
+            yield "owners:"
+        for name, entry in sorted(owners.items()):
+            yield f"  {_flow(name)}: {_flow(entry)}"
+        if owners:
+            yield ""
+
+    def _owner(self, node: _Node) -> Mapping[str, dict[str, str]]:
+        """Return the owner of a table by name: of its `meta`, else of its group; nothing without one."""
+        meta = {**_of(node.raw, "meta"), **_of(_of(node.raw, "config"), "meta")}
+        named = meta.get("owner")
+        if isinstance(named, str) and named.strip():
+            mail = {"email": named} if re.fullmatch("[^@ ]+@[^@ ]+", named) else {"name": named}
+            return {_slug(named.partition("@")[0]): mail}
+        group = node.raw.get("group")
+        about = next((item for item in self._groups.values() if group is not None and item.get("name") == group), None)
+        if about is None:
+            return {}
+        owner = _of(about, "owner")
+        return {_slug(str(group)): {key: owner[key] for key in ("name", "email") if isinstance(owner.get(key), str)}}
+
+    def table_lines(self, node: _Node, source: str) -> Iterator[str]:
+        """Yield a table of the configuration."""
+        meta = {**_of(node.raw, "meta"), **_of(_of(node.raw, "config"), "meta")}
+        values: dict[str, Any] = {"source": source}
+        if node.relation != node.name:
+            values["table"] = node.relation
+        owner = next(iter(self._owner(node)), None)
+        if owner is not None:
+            values["owner"] = owner
+        if isinstance(meta.get("tier"), str):
+            values["tier"] = meta["tier"]
+        if isinstance(node.raw.get("description"), str) and node.raw["description"].strip():
+            values["description"] = " ".join(node.raw["description"].split())[:500]
+        if upstream := self._upstream(node):
+            values["upstream"] = upstream
+        yield f"  - name: {_flow(node.name)}"
+        yield from (f"    {key}: {_flow(value)}" for key, value in values.items())
+        yield "    checks:"
+        yield from (f"    {line}" for line in _check_lines(node))
+
+    def _upstream(self, node: _Node) -> list[str]:
+        """Return the nearest tables with tests that feed a table: what has none is looked through."""
+        results: dict[str, None] = {}
+        waiting, seen = deque(self._parents[node.id]), {node.id}
+        while waiting:
+            name = waiting.popleft()
+            if name in seen:
+                continue
+            seen.add(name)
+            parent = self._nodes.get(name)
+            if parent is not None and parent.tests:
+                results[parent.name] = None
+            else:
+                waiting += self._parents.get(name, ())
+        return list(results)
+
+
+def _head(manifest: Mapping[str, Any], source: str) -> Iterator[str]:
+    name = _of(manifest, "metadata").get("project_name")
+    yield "# Written by `tablewatch import dbt --config`."
+    yield "version: 1"
+    yield f"project: {_flow(name if isinstance(name, str) and name else 'dbt')}"
+    yield "timezone: UTC                 # time zone of this file and of reports, such as Asia/Tokyo"
+    yield 'storage: {url: "sqlite:///${here}/tablewatch.db"}   # the store, next to this file'
+    yield ""
+    yield "sources:"
+    yield f"  {source}: {{external: true}}   # nothing is read; with `url:` instead, own checks can be added"
+    yield ""
+
+
+def _check_lines(node: _Node) -> Iterator[str]:
+    for test in sorted(node.tests, key=lambda item: item.id):
+        check = {"type": "external", "origin": "dbt", "id": test.id, "reference": test.reference}
+        if test.severity is not None:
+            check["severity"] = test.severity
+        yield f"  - {_flow(check)}"
+        if test.twin is not None:
+            yield f"  # the same as a check of our own: {_flow(test.twin)}"
+
+
+def _flow(value: Any) -> str:
+    """Write a value as YAML in one line; `$` stands for itself."""
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6)
+    return text.strip().removesuffix("...").strip().replace("$", "$$")
+
+
+def _mappings(of: Mapping[str, Any], key: str) -> dict[str, Mapping[str, Any]]:
+    return {name: node for name, node in _of(of, key).items() if isinstance(node, dict)}
+
+
+def _of(node: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = node.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _parents(node: Mapping[str, Any]) -> tuple[str, ...]:
+    names = _of(node, "depends_on").get("nodes")
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+
+
+def _relation(node: Mapping[str, Any]) -> str:
+    name = node.get("alias") or node.get("identifier") or node.get("name")
+    schema = node.get("schema")
+    return f"{schema}.{name}" if isinstance(schema, str) and schema else str(name)
+
+
+def _table_name(node: Mapping[str, Any], names: Sequence[str]) -> str:
+    name = str(node.get("name"))
+    return name if names.count(name) == 1 else f"{node.get('source_name') or node.get('schema')}.{name}"
+
+
+def _has_freshness(node: Mapping[str, Any]) -> bool:
+    declared = {**_of(node, "freshness"), **_of(_of(node, "config"), "freshness")}
+    return any(_of(declared, name).get("count") for name in ("warn_after", "error_after"))
+
+
+def _check_id(reference: str, test: Mapping[str, Any]) -> str:
+    """Return an id that is the test's name, shortened where it is too long, and unlike any other's."""
+    name = re.sub("[^A-Za-z0-9_-]+", "-", str(test.get("name") or reference)).lstrip("-_") or "test"
+    if len(name) <= _LONGEST_ID:
+        return name
+    digest = hashlib.sha256(reference.encode()).hexdigest()[:_DIGEST]
+    return f"{name[: _LONGEST_ID - _DIGEST - 1]}-{digest}"
+
+
+def _slug(text: str) -> str:
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "owner"
