@@ -37,7 +37,7 @@ settings.load_profile("house")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: so would be all that tests start
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_RESOURCES: Final = frozenset({"postgres", "spark", "browser", "schemathesis", "reference_data", "tracing"})
+_RESOURCES: Final = frozenset({"postgres", "spark", "browser", "schemathesis", "reference_data", "tracing", "dbt"})
 
 
 @pytest.hookimpl(wrapper=True)

@@ -131,7 +131,7 @@ class _Project:
         owner = test.get("attached_node") or (parents[0] if len(set(parents)) == 1 else None)
         if owner not in self._nodes:
             about = f"it reads {len(set(parents))} tables" if parents else "it reads no table"
-            self.notes.append(f"test '{name}' is left out: {about}; add it to a table by hand")
+            self.notes.append(f"test '{name}' is skipped: {about}; add it to a table by hand")
             return
         severity = str(_of(test, "config").get("severity", "error")).lower()
         proposed = _Test(_check_id(name, test), name, "warning" if severity == "warn" else None, self._twin(test))

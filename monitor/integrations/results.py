@@ -47,7 +47,7 @@ class ExternalRun(BaseModel):
 
     schema_: Literal["tablewatch.results/1"] = Field("tablewatch.results/1", alias="schema")
     origin: Literal["dbt", "contract", "other"]
-    run_id: Line = Field(description="Identifies the run; a second run with this id is left out.")
+    run_id: Line = Field(description="Identifies the run; a second run with this id changes nothing.")
     started_at: AwareDatetime = Field(description="When it read the tables.")
     ended_at: AwareDatetime
     complete: bool = Field(

@@ -62,8 +62,10 @@ VALID: dict[str, Sequence[str]] = {
     "downtime": [],
     "downtime estimate": ["--tables", "10"],
     "export gx": ["--table", "orders"],
+    "import dbt": ["target"],
     "import gx": ["suite.json", "--table", "orders"],
     "import incidents": ["tickets.csv", "--dry-run"],
+    "import results": ["results.json"],
     "incident ack": [_ID],
     "incident assign": [_ID, "ann"],
     "incident comment": [_ID, "x"],
@@ -193,6 +195,9 @@ def folder(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("people.csv").write_text("age,zip,spends\n" + "".join(f"{20 + n % 5},{n % 3},{n % 4}\n" for n in range(40)))
     Path("tickets.csv").write_text("id,table,title,occurred,detected\n1,orders,x,2026-11-01 10:00,2026-11-01 11:00\n")
     Path("suite.json").write_text('{"expectations": []}')
+    Path("results.json").write_text("{}")
+    Path("target").mkdir()
+    Path("target/run_results.json").write_text("{}")
     Path("reports.jsonl").write_text("")
     Path("mechanism.json").write_text("{}")
     Path("folder").mkdir()

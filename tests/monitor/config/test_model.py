@@ -27,7 +27,7 @@ from monitor.config.scalars import Section
     ("section", "value", "said"),
     [
         (Storage, {"url": "mysql://h/db"}, "begins with sqlite:/// or postgresql://"),
-        (Source, {}, "exactly one of files, url, spark; seen: none"),
+        (Source, {}, "exactly one of files, url, spark, external; seen: none"),
         (Source, {"url": "sqlite:///a", "table": "x"}, "'table' and 'csv' go with 'files' only"),
         (Source, {"url": "sqlite:///a", "csv": {"header": True}}, "'table' and 'csv' go with 'files' only"),
         (Source, {"files": "x", "query_timeout": "0s"}, "longer than 0s"),

@@ -1,6 +1,7 @@
 """What the keys of the project, its sources, tables, owners, costs and maintenance change: what commands print."""
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 from monitor.config.web_model import allowed_hosts, cookie_name
@@ -114,6 +115,16 @@ def _tables() -> Iterator[Effect]:
         yield Effect(f"Table.{key}", base, (first, second), observe, ("tables", number, key))
 
 
+def _external() -> Iterator[Effect]:
+    """Yield the keys of checks that another tool evaluates: what was imported, three hours later."""
+    base = nested(BASE, "tables", 0, checks=[{"type": "external", "origin": "other", "id": "totals"}])
+    later = command(("import", "results", "results.json"), ("status", "--format", "json"), after=timedelta(hours=3))
+    for key, first, second in (("origin", "other", "dbt"), ("reference", ABSENT, "sums"), ("every", "1d", "1h")):
+        yield Effect(f"External.{key}", base, (first, second), later, ("tables", 0, "checks", 0, key))
+    sources = {"files": "*.csv"}, {"external": True}
+    yield Effect("Source.external", BASE, sources, CHECKED, ("sources", "lake"))
+
+
 def _check_parameters() -> Iterator[Effect]:
     """Yield the keys that all checks have from one place and use in one way."""
     for key, first, second in (
@@ -209,4 +220,5 @@ def entries() -> Iterator[Effect]:
     yield from _csv()
     yield from _cost()
     yield from _tables()
+    yield from _external()
     yield from _check_parameters()

@@ -1,0 +1,147 @@
+"""What a manifest of dbt becomes: tables with owner, tier and lineage, a check for each test, twins as comments."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from monitor.config import load
+from monitor.integrations.dbt import UnreadableArtifact
+from monitor.integrations.dbt_project import propose_configuration
+
+
+def _test(kind: str, about: str, column: str = "id", **more: Any) -> dict[str, Any]:
+    kwargs = {"column_name": column, **more.pop("kwargs", {})}
+    node = {
+        "resource_type": "test",
+        "name": f"{kind}_{about}",
+        "attached_node": f"model.shop.{about}",
+        "column_name": column,
+        "depends_on": {"nodes": [f"model.shop.{about}"]},
+        "test_metadata": {"name": kind, "kwargs": kwargs, "namespace": None},
+        "config": {"severity": "ERROR", "where": None},
+    }
+    return node | more
+
+
+def _table(name: str, kind: str = "model", *, parents: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+    return {
+        "resource_type": kind,
+        "name": name,
+        "alias": name,
+        "schema": "main",
+        "depends_on": {"nodes": list(parents)},
+        "config": {"meta": {}},
+        **more,
+    }
+
+
+NODES = {
+    "model.shop.orders": _table(
+        "orders",
+        parents=("model.shop.staged", "seed.shop.customers"),
+        group="sales",
+        description="One row\nfor each order: $5",
+        config={"meta": {"tier": "gold"}},
+    ),
+    "model.shop.staged": _table("staged", parents=("source.shop.raw.orders",)),
+    "seed.shop.customers": _table("customers", "seed", config={"meta": {"owner": "ann@example.org"}}),
+    "test.shop.unique_orders.1": _test("unique", "orders"),
+    "test.shop.values.2": _test("accepted_values", "orders", "status", kwargs={"values": ["placed", "${x}"]}),
+    "test.shop.related.3": _test(
+        "relationships", "orders", "customer", kwargs={"to": "ref('customers')", "field": "id"}
+    ),
+    "test.shop.not_null_customers.4": _test("not_null", "customers", attached_node="seed.shop.customers"),
+    "test.shop.own.5": _test("own", "orders", test_metadata=None, attached_node=None)
+    | {"config": {"severity": "warn"}},
+    "test.shop.two.6": _test("own", "orders", test_metadata=None, attached_node=None)
+    | {"depends_on": {"nodes": ["model.shop.orders", "seed.shop.customers"]}},
+    "test.shop.long.7": _test("unique", "orders", name="x" * 200),
+}
+SOURCE = _table("orders", "source", source_name="raw", identifier="orders_v2", alias=None)
+MANIFEST = {
+    "metadata": {"project_name": "shop"},
+    "nodes": NODES,
+    "sources": {"source.shop.raw.orders": SOURCE | {"freshness": {"error_after": {"count": 24, "period": "hour"}}}},
+    "groups": {"group.shop.sales": {"name": "sales", "owner": {"name": "Sales", "email": "sales@example.org"}}},
+}
+
+
+def _write(folder: Path, manifest: Any = MANIFEST) -> Path:
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
+def test_a_project_without_a_configuration_gets_a_whole_one(tmp_path: Path) -> None:
+    """It loads as it is, and reads nothing."""
+    path = tmp_path / "tablewatch.yaml"
+    path.write_text(propose_configuration(_write(tmp_path), None).text, encoding="utf-8")
+    config = load(path, environment={}).config
+    assert config.project == "shop"
+    assert [table.name for table in config.tables] == ["customers", "main.orders", "raw.orders"]
+    orders = config.table("main.orders")
+    assert orders is not None
+    assert (orders.table, orders.owner, orders.tier) == (None, "sales", "gold")
+    assert orders.description == "One row for each order: $5"
+    assert orders.upstream == ("customers", "raw.orders")
+    assert {check.key: check.severity.value for check in orders.checks} == {
+        "test.shop.unique_orders.1": "error",
+        "test.shop.values.2": "error",
+        "test.shop.related.3": "error",
+        "test.shop.own.5": "warning",
+        "test.shop.long.7": "error",
+    }
+    raw, customers = config.table("raw.orders"), config.table("customers")
+    assert raw is not None
+    assert customers is not None
+    assert [(check.id, check.key) for check in raw.checks] == [("source-freshness", "source.shop.raw.orders")]
+    assert raw.table == "main.orders_v2"
+    assert config.owners[customers.owner or ""].email == "ann@example.org"
+
+
+def test_twins_of_our_own_are_comments_that_are_checks(tmp_path: Path) -> None:
+    """Each comment is a check as one could write it; tests without a twin have none."""
+    text = propose_configuration(_write(tmp_path), None).text
+    mark = "# the same as a check of our own: "
+    twins = [yaml.safe_load(line.partition(mark)[2]) for line in text.splitlines() if mark in line]
+    assert {"type": "unique", "columns": ["id"]} in twins
+    assert {"type": "accepted_values", "column": "status", "values": ["placed", "$${x}"]} in twins
+    assert {"type": "foreign_key", "column": "customer", "references": "customers.id"} in twins
+    assert len(twins) == 5
+
+
+def test_a_test_of_two_tables_is_named(tmp_path: Path) -> None:
+    """Nobody can tell which table is wrong."""
+    notes = propose_configuration(_write(tmp_path), None).notes
+    assert notes == ["test 'test.shop.two.6' is skipped: it reads 2 tables; add it to a table by hand"]
+
+
+def test_what_is_configured_is_left_out(tmp_path: Path) -> None:
+    """A second call has nothing to add; a new test of a known table is printed as a comment."""
+    path = tmp_path / "tablewatch.yaml"
+    path.write_text(propose_configuration(_write(tmp_path), None).text, encoding="utf-8")
+    present = load(path, environment={}).config
+    assert propose_configuration(tmp_path, present).checks == 0
+    nodes = NODES | {"test.shop.new.8": _test("not_null", "orders", name="new")}
+    again = propose_configuration(_write(tmp_path, MANIFEST | {"nodes": nodes}), present)
+    assert (again.tables, again.checks) == (1, 1)
+    lines = again.text.splitlines()
+    assert lines[0] == "# add to the checks of table main.orders:"
+    assert all(line.startswith("#") for line in lines)
+
+
+@pytest.mark.parametrize("manifest", [[], {}, {"nodes": []}])
+def test_what_is_no_manifest_is_refused(tmp_path: Path, manifest: object) -> None:
+    """The error names the file."""
+    with pytest.raises(UnreadableArtifact) as caught:
+        propose_configuration(_write(tmp_path, manifest), None)
+    assert caught.value.problem.file == str(tmp_path / "manifest.json")
+
+
+@pytest.mark.parametrize("strange", [None, 1, [], {"resource_type": "test"}, {"resource_type": "model"}])
+def test_strange_nodes_are_left_alone(tmp_path: Path, strange: object) -> None:
+    """Nodes of kinds and shapes that are not known do no harm."""
+    text = propose_configuration(_write(tmp_path, MANIFEST | {"nodes": NODES | {"x.y": strange}}), None).text
+    assert "unique_orders" in text
