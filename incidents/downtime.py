@@ -38,6 +38,7 @@ __all__ = [
     "Shares",
     "Statistics",
     "changes",
+    "detection_and_resolution_times",
     "durations",
     "episode_durations",
     "hours",
@@ -108,6 +109,20 @@ def measure_by(
         code: replace(figure, table_time=time)
         for code, figure, time in zip(codes.tolist(), figures, tables, strict=True)
     }
+
+
+def detection_and_resolution_times(
+    spans: Spans, window: Window, *, as_of_us: int, maintenance: MaintenanceSpans | None = None
+) -> tuple[list[int], list[int]]:
+    """Return the TTD of each incident detected in a window, and the TTR of each resolved in it.
+
+    In microseconds, unclipped: the values of which `Downtime.ttd` and `Downtime.ttr` are the statistics.
+    """
+    rows = known_episodes(spans, window, as_of_us)
+    if rows.size == 0:
+        return [], []
+    incident = per_incident(spans.take(rows), Ruler(window, as_of_us, maintenance), disclosure=False)
+    return incident.ttd[incident.detected].tolist(), incident.ttr[incident.resolved].tolist()
 
 
 @dataclass(frozen=True, slots=True)

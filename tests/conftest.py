@@ -37,7 +37,9 @@ settings.load_profile("house")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: so would be all that tests start
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_RESOURCES: Final = frozenset({"postgres", "spark", "browser", "schemathesis", "reference_data", "tracing", "dbt"})
+_RESOURCES: Final = frozenset(
+    {"postgres", "spark", "browser", "schemathesis", "reference_data", "tracing", "dbt", "promtool"}
+)
 
 
 @pytest.hookimpl(wrapper=True)

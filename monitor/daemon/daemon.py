@@ -73,7 +73,12 @@ class DaemonProcess:
         self._stop, self._reload_asked = Event(), Event()
         self._presence = DaemonPresence(store, clock)
         self._speaker = Notifier(store, clock, holder=self._presence.id)
-        self._observer = Observer(store, clock, lambda happened: self._speaker.tell_operators(self.project, happened))
+        self._observer = Observer(
+            store,
+            lambda: self.project,
+            clock,
+            lambda happened: self._speaker.tell_operators(self.project, happened),
+        )
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock)
         me = Me(self._presence.id, store.is_file, clock.now() if once else None)
         self._work = Work(store, self._pool, project, me=me, listener=self._observer)

@@ -15,8 +15,8 @@ from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from monitor.reporting.prometheus import gauge
 from monitor.scan.recorder import CheckResult
-from monitor.summaries.store_metrics import StoreMetrics, gauge
 from monitor.workers import PoolState
 
 _CHECK: Final = ("table", "check", "outcome", "reason")
@@ -27,7 +27,7 @@ class Metrics(Collector):
     """Keeps the figures between two looks of Prometheus. Several threads may use it."""
 
     version: str
-    read_store: Callable[[], StoreMetrics | None]
+    read_store: Callable[[], Sequence[Metric]]
     config_ok: bool = True
     config_loaded_at: datetime | None = None
     store_ok: bool = True
@@ -63,9 +63,7 @@ class Metrics(Collector):
         yield from self._of_workers()
         yield from self._of_config()
         yield from self._of_checks()
-        of_store = self.read_store()
-        if of_store is not None:
-            yield from of_store.families()
+        yield from self.read_store()
 
     def _of_workers(self) -> Iterator[Metric]:
         pool = self.workers

@@ -5,16 +5,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from prometheus_client.core import Metric
+
 from checks import Status, UnknownReason
 from incidents import Incident, State
 from monitor.alerts.operational import OperationalEvent
 from monitor.clock import Clock
+from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import Metrics
 from monitor.daemon.source_availability import SourceAvailability
 from monitor.daemon.work_loop import Work
+from monitor.reporting.prometheus import StoreMetrics, project_metrics
 from monitor.scan.recorder import CheckResult
-from monitor.summaries.store_metrics import StoreMetrics
 from monitor.terminal.version import version
 from monitor.workers import Pool
 from store import IncidentFilter, Store, StoreError
@@ -25,12 +28,14 @@ _LASTING: Final = IncidentFilter(states=(State.OPEN, State.ACKNOWLEDGED))
 class Observer:
     """Hears what comes of the work, and answers for it."""
 
-    def __init__(self, store: Store, clock: Clock, tell: Callable[[OperationalEvent], None]) -> None:
-        """`tell`: how operators are told."""
+    def __init__(
+        self, store: Store, project: Callable[[], Project], clock: Clock, tell: Callable[[OperationalEvent], None]
+    ) -> None:
+        """`project`: the configuration in use. `tell`: how operators are told."""
         self.counts: Counter[Status] = Counter()
         """How often checks passed, failed, ... since the start."""
         self.metrics = Metrics(version(), self._read_store, config_loaded_at=clock.now())
-        self._store, self._clock, self._tell = store, clock, tell
+        self._store, self._project, self._clock, self._tell = store, project, clock, tell
         self._news, self._reach = ChangeLog(), SourceAvailability()
 
     def begin(self, check_ids: Iterable[str]) -> None:
@@ -78,13 +83,15 @@ class Observer:
         """Report the operators."""
         self._tell(happened)
 
-    def _read_store(self) -> StoreMetrics | None:
-        """Return what Prometheus asks of the store; None while it cannot be read."""
+    def _read_store(self) -> Sequence[Metric]:
+        """Return what Prometheus asks of the store; nothing while it cannot be read."""
+        now = self._clock.now()
         try:
             with self._store.reading() as tx:
-                return StoreMetrics.of(tx, self._clock.now())
+                of_project = project_metrics(self._project(), tx, now, budgets=True)
+                return [*StoreMetrics.of(tx, now).families(), *of_project]
         except StoreError:
-            return None
+            return ()
 
 
 @dataclass

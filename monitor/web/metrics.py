@@ -7,9 +7,10 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
+from monitor.reporting.prometheus import StoreMetrics, gauge, project_metrics
 from monitor.summaries.daemons import Watchfulness
-from monitor.summaries.store_metrics import StoreMetrics, gauge
 from monitor.terminal.version import version
+from monitor.web.access import Access, is_allowed
 from monitor.web.call import Call
 
 
@@ -33,6 +34,7 @@ class _Metrics(Collector):
         call = self._call
         with call.store.reading() as tx:
             of_store = StoreMetrics.of(tx, call.now)
+            of_project = project_metrics(call.project, tx, call.now, budgets=is_allowed(call.principal, Access.RELEASE))
             watchfulness = Watchfulness.of(tx, call.now, None)
         states = [watchfulness.word(daemon) for daemon in watchfulness.daemons]
         daemons = [((state,), float(states.count(state))) for state in ("running", "silent", "stopped")]
@@ -42,3 +44,4 @@ class _Metrics(Collector):
         streams = [((), float(call.application.feed.followers))]
         yield gauge("tablewatch_web_event_streams", "Open streams of changes.", streams)
         yield from of_store.families()
+        yield from of_project

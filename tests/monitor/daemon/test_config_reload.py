@@ -27,7 +27,7 @@ def _reloader(plant):
     project, work = plant.project(), plant.work()
     plant.turn(work)
     watch = ConfigWatch(Path(plant.folder / "tablewatch.yaml"), project.loaded)
-    observer = Observer(plant.store, plant.clock, plant.on_happened)
+    observer = Observer(plant.store, lambda: project, plant.clock, plant.on_happened)
     presence = DaemonPresence(plant.store, plant.clock)
     found = Reloader(project, watch, plant.store, work=work, observer=observer, presence=presence)
     found.begin()

@@ -1,0 +1,144 @@
+"""What Prometheus reads of the store: lag, incidents and alerts now; downtime, cost, ages, releases and budgets.
+
+The daemon and the web application answer with the same figures. Names follow Prometheus' rules: base units, `_total`
+for counters only. Downtime is a gauge of the last 28 days: a corrected incident makes it smaller, which a counter must
+not become. Labels are words and names, never values.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Final
+
+from prometheus_client.core import GaugeHistogramMetricFamily, GaugeMetricFamily, Metric
+
+from checks import Status
+from incidents import Window, detection_and_resolution_times, hours, measure_by, price_by, to_us
+from monitor.config.project import Project
+from monitor.releases.overview import ReleaseWord, releases_of
+from monitor.summaries.health import states_of
+from monitor.terminal.redaction import visible
+from remedies.differential_privacy import Accounting
+from store import DeliveryState, ReadTransaction
+
+RECENT: Final = timedelta(days=28)
+BUCKETS_S: Final = (60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86_400, 3 * 86_400, 7 * 86_400)
+"""Upper bounds (seconds) of the classes into which times to detection and to resolution fall."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreMetrics:
+    """How long the table that waits longest has waited; open incidents by state, severity and kind; alerts by state."""
+
+    lag_s: float
+    open_incidents: Mapping[tuple[str, str, str], int]
+    deliveries: Mapping[DeliveryState, int]
+
+    @classmethod
+    def of(cls, tx: ReadTransaction, now: datetime) -> "StoreMetrics":
+        """Read the store."""
+        now = tx.schedule.clock(now)
+        waits_since = tx.schedule.lag(now)
+        return cls(
+            lag_s=0.0 if waits_since is None else (now - waits_since).total_seconds(),
+            open_incidents=tx.incidents.count_open(),
+            deliveries=tx.deliveries.count_by_state(),
+        )
+
+    def families(self) -> Iterator[Metric]:
+        """Yield them as Prometheus reads them."""
+        name = "tablewatch_scheduler_lag_seconds"
+        yield gauge(name, "Longest time that a due table has waited to be checked.", [((), self.lag_s)])
+        labels = ("state", "severity", "kind")
+        yield gauge("tablewatch_incidents", "Open incidents.", self.open_incidents.items(), labels)
+        deliveries = [((state.value,), number) for state, number in self.deliveries.items()]
+        yield gauge("tablewatch_deliveries", "Alerts by delivery state.", deliveries, ("state",))
+
+
+def project_metrics(project: Project, tx: ReadTransaction, now: datetime, *, budgets: bool) -> Sequence[Metric]:
+    """Return the figures of a project: of the last 28 days where they are of a time, else of now.
+
+    `budgets`: whether the reader may see what is left of privacy budgets.
+    """
+    families = [*_downtime(project, tx, now), _ages(project, tx, now), _releases(project, tx)]
+    return [*families, _budgets(tx)] if budgets else families
+
+
+def _downtime(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[Metric]:
+    window, as_of_us = Window.of(now - RECENT, now), to_us(now)
+    spans = tx.incidents.spans(window.start_us, window.end_us)
+    maintenance = project.maintenance(spans.names)
+    downtimes = measure_by(spans, window, as_of_us=as_of_us, group=spans.table, maintenance=maintenance)
+    parts = [
+        ((spans.names[code], part), float(hours(microseconds) * 3600))
+        for code, downtime in downtimes.items()
+        for part, microseconds in (("undetected", downtime.undetected), ("repair", downtime.repair))
+    ]
+    about = "Data downtime of the last 28 days, N x (TTD + TTR), by table and part."
+    yield gauge("tablewatch_downtime_seconds", about, parts, ("table", "part"))
+    if project.priced:
+        costs = price_by(
+            spans, window, pricing=project.pricing, as_of_us=as_of_us, group=spans.table, maintenance=maintenance
+        )
+        amounts = [((spans.names[code], project.currency.code), float(cost.amount)) for code, cost in costs.items()]
+        about = "Cost of the data downtime of the last 28 days, by table."
+        yield gauge("tablewatch_downtime_cost", about, amounts, ("table", "currency"))
+    ttd, ttr = detection_and_resolution_times(spans, window, as_of_us=as_of_us, maintenance=maintenance)
+    about = "Time to {} of the incidents {} in the last 28 days."
+    yield _histogram("tablewatch_time_to_detection_seconds", about.format("detection", "detected"), ttd)
+    yield _histogram("tablewatch_time_to_resolution_seconds", about.format("resolution", "resolved"), ttr)
+
+
+def _histogram(name: str, about: str, microseconds: Iterable[int]) -> Metric:
+    times = [Fraction(time, 1_000_000) for time in microseconds]
+    buckets = [(str(float(bound)), float(sum(time <= bound for time in times))) for bound in BUCKETS_S]
+    family = GaugeHistogramMetricFamily(name, about)
+    family.add_metric([], [*buckets, ("+Inf", float(len(times)))], float(sum(times, Fraction(0))))
+    return family
+
+
+def _ages(project: Project, tx: ReadTransaction, now: datetime) -> Metric:
+    """Return how old the newest row of each table with a freshness check is now, if nothing arrived since its run."""
+    checks = {
+        table.check_id(check): table.name
+        for table in project.config.tables
+        for check in table.checks
+        if check.type == "freshness"
+    }
+    samples = []
+    for check_id, result in tx.results.latest(checks).items() if checks else ():
+        newest = result.observed.get("newest")
+        if result.status is not Status.UNKNOWN and isinstance(newest, str):
+            samples.append(((checks[check_id], check_id), (now - datetime.fromisoformat(newest)).total_seconds()))
+    about = "Age of the newest row, as far as the last run of a freshness check saw."
+    return gauge("tablewatch_data_age_seconds", about, samples, ("table", "check"))
+
+
+def _releases(project: Project, tx: ReadTransaction) -> Metric:
+    named = {release.table for release in project.config.releases.values()}
+    tables = [table for table in project.config.tables if table.name in named]
+    states = releases_of(project, tx, states_of(project, tx, tables)) if tables else ()
+    samples = [((state.name, state.release.table), float(state.word is ReleaseWord.HOLD)) for state in states]
+    return gauge("tablewatch_release_hold", "Whether a release is on hold.", samples, ("release", "table"))
+
+
+def _budgets(tx: ReadTransaction) -> Metric:
+    """Return what is left of each budget in its own unit: epsilon, or rho where it counts in that."""
+    samples = []
+    for stored in tx.ledger.budgets():
+        standing = tx.ledger.standing(stored)
+        unit = "epsilon" if standing.budget.accounting is Accounting.PURE else "rho"
+        samples.append(((standing.budget.data_set, unit), standing.left / 1e9))
+    about = "What is left of a privacy budget, in epsilon or in rho."
+    return gauge("tablewatch_budget_remaining", about, samples, ("table", "unit"))
+
+
+def gauge(
+    name: str, text: str, samples: Iterable[tuple[Sequence[str], float]], labels: Sequence[str] = ()
+) -> GaugeMetricFamily:
+    """Return a gauge with its samples; control characters of labels are shown as text."""
+    family = GaugeMetricFamily(name, text, labels=labels)
+    for values, number in samples:
+        family.add_metric([visible(value) for value in values], float(number))
+    return family

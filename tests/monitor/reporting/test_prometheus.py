@@ -1,0 +1,153 @@
+"""What Prometheus reads: figures of the last 28 days, ages, releases and budgets; rules and dashboard use what exists."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from monitor.config.project import Project
+from monitor.config.selector import select
+from monitor.daemon.metrics import Metrics
+from monitor.reporting.prometheus import StoreMetrics, project_metrics
+from monitor.scan.run import run_checks
+from monitor.triage.create import ReportedIncident
+from monitor.triage.desk import IncidentDesk
+from store import Store
+from tests.monitor.shop import NOW, Shop, build_shop
+
+ROOT = Path(__file__).parents[3]
+CHECKS = """
+      - {type: not_null, columns: [customer]}
+      - {type: freshness, column: loaded_at, max_age: 2h}
+cost: {currency: JPY, tiers: {gold: {per_hour: 1200}}}
+releases:
+  extract:
+    table: orders
+    columns: {id: other, customer: quasi-identifier, amount: sensitive, loaded_at: other}
+    audience: a university
+    limits: {k: 2}
+    remedies: [{remedy: suppress}]
+budgets:
+  orders: {unit: row, total: 3, domain: {id: [1, 2, 3]}}
+"""
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[tuple[Shop, Project, Store]]:
+    """Return a shop that was checked once, with an incident of four hours: one until detected, three until resolved."""
+    shop = build_shop(tmp_path, CHECKS)
+    project = shop.project()
+    with project.open_store() as store:
+        run_checks(project, select([], project.config), store=store)
+        desk = IncidentDesk(project, store, actor="test")
+        occurred = NOW - timedelta(days=2)
+        detected = occurred + timedelta(hours=1)
+        report = ReportedIncident(table="orders", title="x", detected_at=detected, occurred_at=occurred)
+        incident, _ = desk.log(report)
+        desk.resolve(incident.id, "fixed", at=detected + timedelta(hours=3))
+        shop.clock.advance(timedelta(hours=1))
+        yield shop, project, store
+
+
+class _All(Collector):
+    """Everything that a daemon answers."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield it."""
+        yield from self._families
+
+
+def _text(project: Project, store: Store, *, budgets: bool = True) -> str:
+    now = project.clock.now()
+    with store.reading() as tx:
+        families = [*StoreMetrics.of(tx, now).families(), *project_metrics(project, tx, now, budgets=budgets)]
+    metrics = Metrics("1", lambda: families, config_loaded_at=now)
+    registry = CollectorRegistry()
+    registry.register(_All([*metrics.collect()]))
+    return generate_latest(registry).decode()
+
+
+def test_downtime_and_its_cost_are_those_of_the_last_28_days(watched: tuple[Shop, Project, Store]) -> None:
+    """Undetected and repair apart, each by table; the cost in the currency of the project."""
+    _, project, store = watched
+    lines = _text(project, store).splitlines()
+    assert 'tablewatch_downtime_seconds{part="undetected",table="orders"} 3600.0' in lines
+    assert 'tablewatch_downtime_seconds{part="repair",table="orders"} 10800.0' in lines
+    assert 'tablewatch_downtime_cost{currency="JPY",table="orders"} 4800.0' in lines
+
+
+def test_times_to_detection_and_resolution_are_histograms(watched: tuple[Shop, Project, Store]) -> None:
+    """An hour falls into the class up to an hour, its bound included."""
+    _, project, store = watched
+    lines = _text(project, store).splitlines()
+    assert 'tablewatch_time_to_detection_seconds_bucket{le="900.0"} 0.0' in lines
+    assert 'tablewatch_time_to_detection_seconds_bucket{le="3600.0"} 1.0' in lines
+    assert "tablewatch_time_to_resolution_seconds_gsum 10800.0" in lines
+    assert "tablewatch_time_to_resolution_seconds_gcount 1.0" in lines
+
+
+def test_the_age_of_the_newest_row_grows_between_runs(watched: tuple[Shop, Project, Store]) -> None:
+    """It was 30 minutes old when it was checked, an hour ago."""
+    _, project, store = watched
+    assert 'tablewatch_data_age_seconds{check="orders.freshness",table="orders"} 5400.0' in _text(project, store)
+
+
+def test_releases_and_budgets(watched: tuple[Shop, Project, Store]) -> None:
+    """A release on hold is 1; what is left of a budget is for those who may see it."""
+    _, project, store = watched
+    budget = project.config.budgets["orders"]
+    assert budget is not None
+    assert 'tablewatch_release_hold{release="extract",table="orders"} 1.0' in _text(project, store)
+    assert "tablewatch_budget_remaining" in _text(project, store)
+    assert "tablewatch_budget_remaining" not in _text(project, store, budgets=False)
+
+
+def _names(expression: str) -> set[str]:
+    return set(re.findall(r"\btablewatch_[a-z_]+", expression))
+
+
+def _metric_names(text: str) -> set[str]:
+    return {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")} | _names(
+        "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    )
+
+
+def test_rules_and_dashboard_name_metrics_that_exist(watched: tuple[Shop, Project, Store]) -> None:
+    """Every metric of an expression is one that a daemon answers."""
+    _, project, store = watched
+    rules = yaml.safe_load((ROOT / "examples/prometheus/alerts.yaml").read_text(encoding="utf-8"))
+    dashboard = json.loads((ROOT / "examples/grafana/tablewatch.json").read_text(encoding="utf-8"))
+    expressions = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+    expressions += [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    existing = _metric_names(_text(project, store))
+    used = set().union(*map(_names, expressions))
+    assert used - existing == set()
+    assert {panel["id"] for panel in dashboard["panels"]} == set(range(1, len(dashboard["panels"]) + 1))
+
+
+@pytest.mark.promtool
+def test_promtool_accepts_the_rules_and_the_metrics(watched: tuple[Shop, Project, Store]) -> None:
+    """Prometheus' own linter reads both."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian's package prometheus)")
+    _, project, store = watched
+    rules = subprocess.run(
+        [promtool, "check", "rules", ROOT / "examples/prometheus/alerts.yaml"], capture_output=True, check=False
+    )
+    assert rules.returncode == 0, rules.stderr
+    text = _text(project, store)
+    metrics = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True, check=False)
+    assert metrics.returncode == 0, metrics.stderr + metrics.stdout
