@@ -1,4 +1,4 @@
-"""What Prometheus reads: figures of the last 28 days, ages, releases and budgets; rules and dashboard use what exists."""
+"""What Prometheus reads: downtime, ages, releases and budgets; rules and dashboard use metrics that exist."""
 
 import json
 import re
