@@ -1,6 +1,5 @@
 """Pages that a command writes: in which format, and to where."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -69,8 +68,7 @@ class Page:
         from monitor.terminal.output_file import write_file
 
         if self.out is None:
-            sys.stdout.buffer.write(text.encode())  # a page says that it is UTF-8, whatever the terminal speaks
-            sys.stdout.buffer.flush()
+            invocation.write(text)
             return
         self.check()
         write_file(

@@ -1,12 +1,15 @@
 """`tablewatch check`: run checks now."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.commands._ci_formats import CheckFormat, annotated_problems, file_format, repository
 from monitor.commands._options import SeverityWord
+from monitor.commands._output_pages import Force, Page
 from monitor.terminal.console import out
-from monitor.terminal.output import Invocation
+from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.progress import progress
 
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
+
+    from monitor.config.project import Project
+    from monitor.config.selector import Selection
+    from monitor.scan.pass_result import PassResult
 
 app = typer.Typer(rich_help_panel="Watch")
 
@@ -30,6 +37,14 @@ def check(
     only_failed: Annotated[bool, typer.Option("--only-failed", help="Hide passed checks.")] = False,
     show_rows: Annotated[int, typer.Option(min=0, help="Show up to N failing keys, on a terminal only.")] = 0,
     no_store: Annotated[bool, typer.Option("--no-store", help="Dry run: store nothing, open no incident.")] = False,
+    output_format: Annotated[
+        CheckFormat | None,
+        typer.Option("--format", help="Output format.", callback=remember_format, show_default="human"),
+    ] = None,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="Also write the results to this file: .xml (JUnit) or .json.")
+    ] = None,
+    force: Force = False,
 ) -> None:
     """Run checks now; open and resolve incidents.
 
@@ -40,22 +55,63 @@ def check(
     from checks import Severity
     from monitor.config.project import Project
     from monitor.config.selector import select
-    from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines
     from monitor.scan.run import run_checks
 
     invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
-    selection = select(selector or [], project.config)
+    with annotated_problems(invocation):
+        project = Project.of(invocation)
+        selection = select(selector or [], project.config)
+        _refuse_nothing(project, selection, invocation, named=bool(selector))
+        page = None if out_file is None else Page(out_file, force, project.protected_files, "check.out")
+        written = None if out_file is None else file_format(out_file)
+        if page is not None:
+            page.check()
+        store_or_none = nullcontext() if no_store else project.open_store()
+    with store_or_none as store, progress("checking", len(selection)) as advance:
+        report = run_checks(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
+    if page is not None and written is not None:
+        page.write(_document(report, written, project, invocation), invocation)
+    if invocation.format in {CheckFormat.JUNIT, CheckFormat.GITHUB}:
+        invocation.write(_document(report, CheckFormat(invocation.format), project, invocation))
+    else:
+        _show(report, project, invocation, only_failed=only_failed, show_rows=show_rows)
+    if show_rows and (output_format not in {None, CheckFormat.HUMAN} or not out().is_terminal):
+        invocation.note("--show-rows works on a terminal only; keys are not shown")
+    raise Stop(ExitCode(report.exit_code))
+
+
+def _refuse_nothing(project: "Project", selection: "Selection", invocation: Invocation, *, named: bool) -> None:
+    """Note the chosen tables without checks; stop where there is no other."""
     own = {table.name: {check.name for check in table.own_checks} for table in project.config.tables}
     unchecked = [name for name, names in selection.tables.items() if own[name].isdisjoint(names)]
     if len(unchecked) == len(selection):
         external = any(names for names in selection.tables.values())
         raise Stop(ExitCode.NOTHING_SELECTED, _no_checks(unchecked, external=external))
-    if unchecked and selector:
+    if unchecked and named:
         invocation.note(f"note: no checks to run are configured for {', '.join(unchecked)}")
-    store_or_none = nullcontext() if no_store else project.open_store()
-    with store_or_none as store, progress("checking", len(selection)) as advance:
-        report = run_checks(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
+
+
+def _document(report: "PassResult", written: CheckFormat, project: "Project", invocation: Invocation) -> str:
+    from monitor.integrations.github import as_annotations
+    from monitor.integrations.junit import as_junit
+    from monitor.reporting.terminal_views.pass_report import pass_as_json
+    from monitor.terminal.redaction import json_text
+
+    redact = invocation.redactor
+    match written:
+        case CheckFormat.JUNIT:
+            return as_junit(report, redact=redact)
+        case CheckFormat.GITHUB:
+            return as_annotations(report, project.loaded.check_places(), root=repository(), redact=redact)
+        case _:
+            return json_text(redact.value(pass_as_json(report))) + "\n"
+
+
+def _show(
+    report: "PassResult", project: "Project", invocation: Invocation, *, only_failed: bool, show_rows: int
+) -> None:
+    """Show the results as JSON, or to a person."""
+    from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines
 
     def draw(console: "Console") -> None:
         for line in pass_lines(report, only_failed=only_failed):
@@ -69,9 +125,6 @@ def check(
     invocation.emit(pass_as_json(report), draw)
     if report.problem is not None and not invocation.as_json:
         invocation.show([Problem("store", report.problem)])
-    if show_rows and (invocation.as_json or not out().is_terminal):
-        invocation.note("--show-rows works on a terminal only; keys are not shown")
-    raise Stop(ExitCode(report.exit_code))
 
 
 def _no_checks(tables: "Sequence[str]", *, external: bool) -> Problem:

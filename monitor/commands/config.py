@@ -1,16 +1,20 @@
 """`tablewatch config`: check and show the configuration."""
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.commands._ci_formats import ConfigFormat, annotated_problems, repository
 from monitor.commands._output_pages import Force
-from monitor.terminal.output import Invocation, count
+from monitor.terminal.output import Invocation, count, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.progress import activity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from rich.console import Console
 
     from monitor.config import Loaded
@@ -24,7 +28,13 @@ def _group() -> None:
 
 
 @app.command()
-def check(ctx: typer.Context) -> None:
+def check(
+    ctx: typer.Context,
+    _: Annotated[
+        ConfigFormat | None,
+        typer.Option("--format", help="Output format.", callback=remember_format, show_default="human"),
+    ] = None,
+) -> None:
     """List all errors of the configuration, with file, line and column.
 
     Example: tablewatch config check -c tablewatch.yaml
@@ -33,13 +43,19 @@ def check(ctx: typer.Context) -> None:
     from monitor.doctor.config_checks import NOT_CHECKED, deep_problems, unchecked_tables
 
     invocation: Invocation = ctx.obj
-    loaded = load_for(invocation)
-    with activity("validating against sources and Great Expectations"):
-        problems = deep_problems(loaded)
-    if problems:
-        unsure = all(problem.code == NOT_CHECKED for problem in problems)
-        raise Stop(ExitCode.NOT_EVALUATED if unsure else ExitCode.USAGE, *problems)
+    with _sarif_of_problems(invocation), annotated_problems(invocation):
+        loaded = load_for(invocation)
+        with activity("validating against sources and Great Expectations"):
+            problems = deep_problems(loaded)
+        if problems:
+            unsure = all(problem.code == NOT_CHECKED for problem in problems)
+            raise Stop(ExitCode.NOT_EVALUATED if unsure else ExitCode.USAGE, *problems)
     notes = [*loaded.notes, *unchecked_tables(loaded.config)]
+    if invocation.format == ConfigFormat.SARIF:
+        _write_sarif(invocation, [], notes)
+        return
+    if invocation.format == ConfigFormat.GITHUB:
+        _annotate_notes(invocation, notes)
     for note in notes:
         invocation.note(f"note: {_say(note)}")
     result = {
@@ -53,6 +69,42 @@ def check(ctx: typer.Context) -> None:
         "notes": [note.as_json() for note in notes],
     }
     invocation.emit(result, lambda console: console.print(_summary(result)))
+
+
+@contextmanager
+def _sarif_of_problems(invocation: Invocation) -> "Iterator[None]":
+    """With `--format sarif`, write the problems that end the block."""
+    try:
+        yield
+    except Stop as stop:
+        if invocation.format != ConfigFormat.SARIF:
+            raise
+        _write_sarif(invocation, stop.problems, [])
+        raise Stop(stop.code) from None
+
+
+def _write_sarif(invocation: Invocation, problems: "Sequence[Problem]", notes: "Sequence[Problem]") -> None:
+    from monitor.doctor.config_checks import NOT_CHECKED
+    from monitor.integrations.sarif import as_sarif
+    from monitor.terminal.redaction import json_text
+    from monitor.terminal.version import version
+
+    log = as_sarif(
+        problems,
+        notes,
+        root=repository(),
+        version=version(),
+        not_evaluated={NOT_CHECKED},
+        redact=invocation.redactor,
+    )
+    invocation.write(json_text(log) + "\n")
+
+
+def _annotate_notes(invocation: Invocation, notes: "Sequence[Problem]") -> None:
+    from monitor.integrations.github import problems_as_annotations
+
+    redact = invocation.redactor
+    invocation.write(problems_as_annotations(notes, root=repository(), level="notice", redact=redact))
 
 
 @app.command()

@@ -70,6 +70,14 @@ class Loaded:
         node, _ = find_node(self.tree, path)
         return node.place
 
+    def check_places(self) -> Mapping[str, Place]:
+        """Return where each check stands, by its id; of a check that a release adds, where its table's checks stand."""
+        return {
+            table.check_id(check): self.place("tables", at, "checks", index)
+            for at, table in enumerate(self.config.tables)
+            for index, check in enumerate(table.checks)
+        }
+
     def problem(self, path: Sequence[str | int], code: str, message: str, hint: str | None = None) -> Problem:
         """Return a problem of a value that was found later, with its place and the line it stands in."""
         at = self.place(*path)

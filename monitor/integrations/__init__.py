@@ -3,8 +3,12 @@
     dbt artifacts ──> dbt ──┐
     JSON of any tool ───────┴─> results ──> scan.recorder ──> store      (checks of `type: external`)
     dbt manifest ──> dbt_project ──> YAML of tables, owners, lineage and checks
+    results of a pass ──> junit, github       problems of a configuration ──> sarif, github
 
 In: files that other tools wrote, read key by key; what a file has besides is ignored, and what cannot be used is
 named. Out: measurements and incidents like those of our own checks, or a proposed configuration. Nothing that was not
 read becomes a pass, and no text of another tool is stored: it may hold data values. Read `results`, then `dbt`.
+
+`junit`, `github` and `sarif` are pure functions from results or problems to text; `redact` masks the secrets of the
+configuration, and control characters are written as escapes.
 """

@@ -31,13 +31,14 @@ class PassResult:
         """Return 5 without checks, 1 when one failed, 3 when one could not be evaluated or remembered, else 0."""
         if not self.results:
             return NOTHING_SELECTED
-        if any(
-            result.outcome.status is Status.FAIL and result.check.severity.rank >= self.fail_on.rank
-            for result in self.results
-        ):
+        if any(self.counts_as_failure(result) for result in self.results):
             return FAILED
         unknown = any(result.outcome.status is Status.UNKNOWN for result in self.results)
         return NOT_EVALUATED if unknown or self.problem is not None else OK
+
+    def counts_as_failure(self, result: CheckResult) -> bool:
+        """Check whether a result is a failure of at least the severity that matters."""
+        return result.outcome.status is Status.FAIL and result.check.severity.rank >= self.fail_on.rank
 
     @property
     def summary(self) -> dict[str, int]:

@@ -5,6 +5,7 @@ Everything is masked by the redactor of the loaded configuration.
 """
 
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from monitor.terminal.console import draw_problem, make_console, print_json
+from monitor.terminal.console import discard_stdout, draw_problem, make_console, print_json
 from monitor.terminal.problem import Problem, envelope
 from monitor.terminal.redaction import Redactor
 
@@ -64,6 +65,14 @@ class Invocation:
             print_json(self.redactor.value(result))
         else:
             human(self._console(stderr=False))
+
+    def write(self, text: str) -> None:
+        """Write a document to standard output as UTF-8, whatever the terminal speaks; it is masked already."""
+        try:
+            sys.stdout.buffer.write(text.encode())
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            discard_stdout()
 
     def note(self, text: str) -> None:
         """Report the person something beside the result, on stderr."""
