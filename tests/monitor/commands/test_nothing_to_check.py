@@ -39,7 +39,7 @@ def test_a_table_without_checks_among_others_is_named(terminal: Terminal) -> Non
     """What was asked for and not checked is said; the others decide the exit code."""
     said = terminal("check", "refunds", "totals")
     assert said.code == ExitCode.OK
-    assert "no checks are configured for totals" in said.err
+    assert "no checks to run are configured for totals" in said.err
 
 
 def test_config_check_warns(terminal: Terminal) -> None:
