@@ -18,7 +18,7 @@ from tests.monitor.daemon.running import until
 from tests.privacy.cases import DEADLY
 from tests.privacy.place import LAST_WEEK, NOW, PATIENCE_S, Place
 from tests.privacy.planted import COLUMNS, PLANTS, Harvest, plant_broken
-from tests.privacy.tokens import SECRET
+from tests.privacy.tokens import SECRET, WORD
 
 WEEK: Final = LAST_WEEK.strftime("%G-W%V")
 NO_GX: Final = "!type:expectation"
@@ -62,6 +62,10 @@ def plant(place: Place, plants: Iterable[str] = PLANTS) -> Harvest:
     slow = {"url": "sqlite:///sqlite/planted.sqlite", "query_timeout": "1s", "run_timeout": "3s"}
     place.add("slow", slow)
     place.table("slow.people", "slow", "people", [{"id": "endless", "type": "sql", "query": SLOW}], schedule="every 1h")
+    elsewhere = [{"type": "external", "origin": "dbt", "id": "names", "reference": "test.shop.names.1"}]
+    place.table(
+        "elsewhere.people", "sqlite", "tidy", [*elsewhere, {"type": "external", "origin": "other", "id": "sums"}]
+    )
     place.table("missing.people", "sqlite", "peple", [{"type": "not_null", "columns": ["name"]}], schedule="every 1h")
     return harvest
 
@@ -158,6 +162,9 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("root", ["incident", "root", "7", "8"]),
         ("open", ["incident", "open", "--table", "csv.people", "--title", "somebody called"]),
         ("import-incidents", ["import", "incidents", "torn/tickets.csv"]),
+        ("import-dbt", ["import", "dbt", "torn/run_results.json"]),
+        ("import-results", ["import", "results", "torn/results.json"]),
+        ("mcp", ["mcp"]),
         ("silence", ["silence", "add", "--table", "csv.tidy", "--for", "1h", "--reason", "planned"]),
         ("silences", ["silence", "list"]),
         ("silence-end", ["silence", "end", "1"]),
@@ -300,6 +307,23 @@ def _break(place: Place) -> None:
         f"table,title,detected\ncsv.people,somebody wrote,{NOW.isoformat()}\n", encoding="utf-8"
     )
     (folder / "names.csv").write_text("one;*\none;other\n", encoding="utf-8")
+    entry = {
+        "unique_id": "test.shop.names.1",
+        "status": "fail",
+        "failures": 3,
+        "message": f"Got {WORD}abcd",
+        "compiled_code": WORD,
+    }
+    metadata = {"invocation_id": "f0b4", "generated_at": NOW.isoformat()}
+    results = {
+        "metadata": metadata,
+        "results": [entry, entry | {"unique_id": f"model.{WORD}"}],
+        "args": {"which": "test"},
+    }
+    (folder / "run_results.json").write_text(json.dumps(results), encoding="utf-8")
+    run = {"origin": "other", "run_id": "1", "started_at": NOW.isoformat(), "ended_at": NOW.isoformat()}
+    results = run | {"results": [{"check": "sums", "status": "fail", "violations": 2}]}
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
     (place.work / SHARED).touch()
     (place.work / SHARED).chmod(0o640)
     for number, text in enumerate(_BROKEN):

@@ -1,9 +1,10 @@
 """Read every page of the web application, each for several things, and write what it answered to standard output."""
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from starlette.testclient import TestClient
 
@@ -12,6 +13,7 @@ from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
 from monitor.web.change_feed import FeedTiming
+from monitor.web.mcp_server import Assistant
 from monitor.web.routes import routes
 from monitor.web.server import asgi, make_application
 from monitor.web.sessions import start_session
@@ -36,6 +38,9 @@ def main(config: Path, week: str) -> None:
             for language in ("en", "ja"):
                 answer = client.get(path, headers={"accept-language": language})
                 sys.stdout.write(f"{answer.status_code} {path}\n{answer.text}\n")
+        for name, arguments in _requests(names):
+            answer, refused = Assistant(project, store).call(name, arguments)
+            sys.stdout.write(f"{400 if refused else 200} /mcp/{name}\n{json.dumps(answer)}\n")
 
 
 def _names(project: Project, store: Store, week: str) -> dict[str, list[str]]:
@@ -52,6 +57,18 @@ def _names(project: Project, store: Store, week: str) -> dict[str, list[str]]:
         "reports": [week],
         "releases": list(project.config.releases),
     }
+
+
+def _requests(names: dict[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what an assistant may ask for."""
+    yield from ((name, {}) for name in ("status", "incidents", "downtime", "what_if", "why_not_notified"))
+    yield from (("incident", {"id": int(number)}) for number in names["incidents"])
+    for name, key, kind in (
+        ("table", "name", "tables"),
+        ("explain_check", "id", "checks"),
+        ("release", "name", "releases"),
+    ):
+        yield from ((name, {key: value}) for value in names[kind])
 
 
 def _paths(names: dict[str, list[str]]) -> Iterator[str]:

@@ -118,6 +118,7 @@ VALID: dict[str, Sequence[str]] = {
 _RARE: dict[str, Sequence[str]] = {
     "restore": ["copy.db"],
     "run": ["--once"],
+    "mcp": ["--act-as", "mia"],
     "serve": ["--host", "192.0.2.1"],
     "status": [],
     "report weekly": [],
@@ -202,7 +203,7 @@ def folder(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("mechanism.json").write_text("{}")
     Path("folder").mkdir()
     os.mkfifo("pipe")
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     return terminal.folder
 
 

@@ -1,0 +1,44 @@
+"""`tablewatch mcp`: answer an AI assistant over the Model Context Protocol."""
+
+from typing import Annotated
+
+import typer
+
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
+
+app = typer.Typer(rich_help_panel="Watch")
+
+
+@app.command()
+def mcp(
+    ctx: typer.Context,
+    act_as: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Also offer to log, acknowledge and comment on incidents, recorded as NAME."),
+    ] = None,
+) -> None:
+    """Answer an AI assistant on standard input and output (Model Context Protocol), until the input ends.
+
+    It can ask for status, incidents, tables, downtime, releases, alerts and checks. No row and no value of a table is
+    among the answers. Without --act-as it cannot change anything.
+
+    Example: tablewatch -c shop mcp --act-as mia
+    """
+    from importlib.util import find_spec
+
+    from monitor.config.project import Project
+
+    if find_spec("mcp") is None:
+        problem = Problem("mcp.missing", "the package mcp is not installed", hint="pip install 'tablewatch[mcp]'")
+        raise Stop(ExitCode.USAGE, problem)
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    if act_as is not None:
+        from monitor.commands.web import check_account_name
+
+        check_account_name(act_as)
+    from monitor.web.mcp_server import Assistant, serve_stdio
+
+    with project.open_store() as store:
+        serve_stdio(Assistant(project, store, act_as))
