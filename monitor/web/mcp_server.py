@@ -188,8 +188,8 @@ TOOLS: Final[Mapping[str, AssistantTool]] = {
         "Data downtime of some days by table, TTD and TTR, what would help most", DowntimeQuery, _reads(show_downtime)
     ),
     "what_if": AssistantTool(
-        "Hours and money saved if problems were noticed within some minutes, checks found what people reported, or "
-        "repair were faster by some percent",
+        "Hours and money saved if problems were detected within some minutes, by checks in place of people, or if "
+        "they were resolved faster by some percent",
         DowntimeQuery,
         _what_if,
     ),
