@@ -51,7 +51,7 @@ from store._notices import (
 from store._open import open_store
 from store._rebuild import Discrepancy
 from store._release_ledger import ReleaseLedger, RememberedPersons
-from store._releases import ReleaseEvent, ReleaseEventKind
+from store._releases import ReleaseEvent, ReleaseEventKind, StoredComparison
 from store._restore import Restored, restore
 from store._retention import Pruned
 from store._signature_key import signature_key
@@ -118,6 +118,7 @@ __all__ = [
     "StoreHeld",
     "StoreNewer",
     "StoreUnavailable",
+    "StoredComparison",
     "StoredCounts",
     "StoredLedger",
     "Transition",

@@ -53,7 +53,33 @@ class ReleaseEventRow(Row, table=True):
     recorded_at: datetime = time("recorded_us", "recorded_at")
 
 
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """How the remedies of a release compared last. `digest`: of the release as it was configured then.
+
+    `body`: rounded figures as plain data; no value of the table is in it.
+    """
+
+    release: str
+    digest: str
+    body: Mapping[str, Json]
+    compared_at: datetime
+
+
+class ReleaseComparisonRow(Row, table=True):
+    """The last comparison of the remedies of a release."""
+
+    __tablename__ = "release_comparison"
+    __table_args__ = (STRICT,)
+
+    release: str = line(key=True)
+    digest: str = line()
+    body: str = line()
+    compared_at: datetime = time("compared_us", "compared_at")
+
+
 _EVENT: Final = ReleaseEventRow.__table__
+_COMPARISON: Final = ReleaseComparisonRow.__table__
 
 
 class ReleaseEventReader(Repository):
@@ -69,6 +95,12 @@ class ReleaseEventReader(Repository):
         rows = self._connection.execute(values).mappings()
         return [ReleaseEvent(**{**row, "body": from_text(row["body"])}) for row in rows]
 
+    def comparison(self, release: str) -> StoredComparison | None:
+        """Return how the remedies of a release compared last; None if nobody has compared them."""
+        asked = select(*columns_of(ReleaseComparisonRow)).where(_COMPARISON.c.release == release)
+        row = self._connection.execute(asked).mappings().first()
+        return None if row is None else StoredComparison(**{**row, "body": from_text(row["body"])})
+
 
 class ReleaseEventWriter(ReleaseEventReader):
     """What can be written of decisions and exports."""
@@ -78,6 +110,12 @@ class ReleaseEventWriter(ReleaseEventReader):
         row: dict[str, object] = {"release": event.release, "kind": event.kind, "recorded_at": event.recorded_at}
         row |= {"actor": event.actor, "note": event.note, "body": to_text(event.body)}
         return int(self._connection.scalars(insert(_EVENT).values(row).returning(_EVENT.c.id)).one())
+
+    def put_comparison(self, comparison: StoredComparison) -> None:
+        """Write how the remedies of a release compare, in place of what was known before."""
+        self._connection.execute(delete(_COMPARISON).where(_COMPARISON.c.release == comparison.release))
+        row = {"release": comparison.release, "digest": comparison.digest, "body": to_text(comparison.body)}
+        self._connection.execute(insert(_COMPARISON).values(row | {"compared_at": comparison.compared_at}))
 
 
 _RELEASE: Final = ReleaseRow.__table__

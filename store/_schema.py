@@ -14,7 +14,7 @@ from store._errors import StoreError, StoreForeign, StoreNewer
 
 OLDEST: Final = "0007"
 """The revision from which stores are upgraded."""
-NEW: Final = "0009"
+NEW: Final = "0010"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
 HEAD: Final = NEW
 REVISION_TABLE: Final = "store_revision"
@@ -23,7 +23,7 @@ OUR_TABLES: Final = frozenset(
         *("project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap"),
         *("schedule", "slot", "skip", "clock", "daemon", "quarantine"),
         *("class_state", "class_part", "class_size", "class_count", "release", "released_row", "released_value"),
-        *("privacy_budget", "ledger_entry", "release_event"),
+        *("privacy_budget", "ledger_entry", "release_event", "release_comparison"),
         *("transition", "told", "delivery", "silence", "disabled_channel"),
         *("web_user", "web_session", "login_link", "api_token"),
     }

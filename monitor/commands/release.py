@@ -197,7 +197,7 @@ def compare(
     """Compare all remedies on the table: achieved limits, epsilon and information loss.
 
     Nothing is exported and no budget is charged. Results are computed from the protected table and rounded: they
-    are for its steward, not for publication.
+    are for its steward, not for publication. The store keeps the last ones, for the web page of the release.
 
     Example: tablewatch release compare research-extract --html comparison.html
     """
@@ -221,6 +221,8 @@ def compare(
     )
     with progress("comparing", len(plans)) as advance:
         found = try_all(case, plans, done=advance, sample=sample).typed(invocation.typed)
+    with _decisions(invocation, name) as decisions, decisions.store.writing() as tx:
+        tx.release_events.put_comparison(found.to_store(case, case.project.clock.now()))
     if html is not None:
         _write_comparison(invocation, case, found, page, locale)
     result = {

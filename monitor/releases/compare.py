@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from statistics import mean
 from tempfile import gettempdir
@@ -29,6 +30,7 @@ from monitor.terminal.problem import Stop
 from monitor.terminal.temp_folders import draft_folder
 from monitor.workers.side_by_side import ProcessCrashed, run_in_processes
 from remedies.differential_privacy.mechanism import random_order
+from store import StoredComparison
 
 HOLDS: Final = "holds"
 REFUSED: Final = "refused"
@@ -39,6 +41,19 @@ LABEL: Final = "computed from the protected table, not a privacy-preserving rele
 _DIGITS: Final = 2
 _STEPS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """The shares to which the change of an analysis is rounded; nearer to 0 it is 0, and beyond the last one the last."""
+_STORED: Final = (
+    "remedy",
+    "kind",
+    "status",
+    "why",
+    "reached",
+    "epsilon",
+    "records",
+    "suppressed",
+    "mean_information_lost",
+    "seconds",
+)
+"""What the store keeps of each way."""
 MOST_ROWS: Final = 2_000_000
 """A larger table is compared by a sample of so many rows, if nobody asks for more."""
 
@@ -126,6 +141,20 @@ class ReleaseComparison:
         """Return it with each command as it is typed where somebody asks."""
         tried = [item if item.command is None else replace(item, command=as_typed(item.command)) for item in self.tried]
         return replace(self, tried=tried)
+
+    def to_store(self, case: ReleaseColumns, now: datetime) -> StoredComparison:
+        """Return what the store keeps of it: rounded figures, without commands, noise and analyses."""
+        limits = case.release.limits.model_dump(mode="json", exclude_none=True)
+        body: dict[str, Json] = {
+            "rows": self.rows,
+            "rows_of_table": self.rows_of_table,
+            "limits": limits,
+            "least_k": case.release.limits.least_k,
+            "remedies": [{name: item.as_json()[name] for name in _STORED} for item in self.tried],
+            "recommended": self.recommended,
+            "reason": self.reason,
+        }
+        return StoredComparison(case.name, case.digest, body, now)
 
 
 def compare(

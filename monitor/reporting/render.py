@@ -37,6 +37,8 @@ SECTIONS: Final = (
 )
 """The sections in order; each has a template of its name for every format."""
 
+RELEASE_STYLES: Final = ("report/weekly.css", "release/release.css", "release/plot.css")
+"""The style sheets of the pages about releases."""
 _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
@@ -100,6 +102,6 @@ def _render(suffix: str, report: WeeklyReport, voice: Localizer, finalize: Calla
 
 def page(name: str, voice: Localizer, *, redact: Callable[[str], str], **values: Any) -> str:
     """Return a page by the name of its template; everything that others wrote is escaped, and what is secret masked."""
-    style = styled("report/weekly.css", "release/release.css")
+    style = styled(*RELEASE_STYLES)
     template = environment(voice, "", masking(redact)).get_template(f"release/{name}.html.j2")
     return with_cards(template.render(language=voice.language, zone=voice.zone.key, **style, **values))

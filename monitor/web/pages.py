@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -42,6 +43,7 @@ class Pages:
         made.filters["length"] = lambda hours: made.filters["show"](
             None if hours is None else round(hours * _HOUR_US), "hours"
         )
+        made.filters["instant"] = datetime.fromisoformat
         made.tests["link"] = lambda text: urlsplit(text).scheme in {"https", "http"}
         made.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
         made.filters["address"] = lambda query, **changed: _address(query, changed)

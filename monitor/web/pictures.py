@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from monitor.reporting.risk_plot import PlottedRemedy, RiskPlot, risk_plot
 from monitor.web.views.budgets import BudgetDay
 from monitor.web.views.check import CheckPage, CheckPoint
 from monitor.web.views.downtime import CalendarRow, TimeDistribution
 from monitor.web.views.incident import IncidentEpisode, IncidentPage
+from monitor.web.views.release_comparison import ReleaseComparisonPage, is_plotted, meets_limits
 from monitor.web.views.table import StripDay
 
 HISTORY_HEIGHT: Final = 180
@@ -266,3 +268,20 @@ def spread_picture(spread: TimeDistribution, longest: float) -> SpreadPicture:
         round(spread.median * scale, 3),
         round(spread.p90 * scale, 3),
     )
+
+
+def remedy_plot(page: ReleaseComparisonPage) -> RiskPlot | None:
+    """Return the remedies of a release by risk and loss; None where of none both are known."""
+    plotted = [
+        PlottedRemedy(
+            number=item.number,
+            name=item.remedy,
+            risk=item.highest_risk or 0.0,
+            lost=item.lost or 0.0,
+            holds=meets_limits(item),
+            best=item.recommended,
+        )
+        for item in page.remedies
+        if is_plotted(item)
+    ]
+    return risk_plot(plotted, None if page.least_k is None else 1 / page.least_k) if plotted else None

@@ -1,4 +1,4 @@
-"""The weekly reports: the weeks there are, and each as its own page, made when it is asked for."""
+"""Pages that are files too: the weekly reports, and the record of a release with its certificates."""
 
 from datetime import date, datetime
 from typing import Annotated, Final
@@ -7,8 +7,10 @@ from annotated_types import MaxLen
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
+from monitor.releases.record import record_of
 from monitor.reporting.build import build_weekly, gather
-from monitor.reporting.render import as_html, styled
+from monitor.reporting.release_record import record_html
+from monitor.reporting.render import RELEASE_STYLES, as_html, styled
 from monitor.reporting.week import Week, WeekError
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.problem import Problem
@@ -68,10 +70,28 @@ def show_report(call: Call) -> Response:
     with call.store.reading() as tx:
         report = build_weekly(gather(call.project, tx, week, call.now), week)
     text = as_html(report, Localizer(call.language, zone), redact=call.project.loaded.redactor)
-    policy = SECURITY_HEADERS["content-security-policy"]
-    allowed = f"style-src '{styled('report/weekly.css')['style_hash']}'"
+    return _whole_page(call, text, "report/weekly.css")
+
+
+def show_record(call: Call) -> Response:
+    """Return the record of a release: the page that `tablewatch release record` writes.
+
+    Raises:
+        Stop: nobody has heard of the release.
+    """
+    with call.store.reading() as tx:
+        record = record_of(call.project, tx, call.query.name)
+    config = call.project.config
+    voice = Localizer(call.language, config.timezone)
+    text = record_html(record, voice, project=config.project, redact=call.project.loaded.redactor)
+    return _whole_page(call, text, *RELEASE_STYLES)
+
+
+def _whole_page(call: Call, text: str, *styles: str) -> Response:
+    """Return a page that has its style in it, which is allowed by its hash."""
+    allowed = f"style-src '{styled(*styles)['style_hash']}'"
     headers = {
         "content-language": call.language,
-        "content-security-policy": policy.replace("style-src 'self'", allowed),
+        "content-security-policy": SECURITY_HEADERS["content-security-policy"].replace("style-src 'self'", allowed),
     }
     return Response(text, headers=headers, media_type="text/html")

@@ -27,7 +27,7 @@ from monitor.web.log_form import LogFormQuery, show_log_form
 from monitor.web.metrics import show_metrics
 from monitor.web.openapi import document
 from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
-from monitor.web.reports import ReportQuery, list_reports, show_report
+from monitor.web.reports import ReportQuery, list_reports, show_record, show_report
 from monitor.web.run_requests import RequestedRuns, RunBody, request_run, request_runs
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.api import api_page
@@ -39,6 +39,7 @@ from monitor.web.views.downtime import DowntimePage, DowntimeQuery, show_downtim
 from monitor.web.views.incident import IncidentNumber, IncidentPage, show_incident
 from monitor.web.views.incidents import IncidentListPage, IncidentQuery, list_incidents
 from monitor.web.views.overview import OverviewPage, show_overview
+from monitor.web.views.release_comparison import ReleaseComparisonPage, show_comparison
 from monitor.web.views.releases import ReleaseListPage, ReleasePage, ReleaseQuery, list_releases, show_release
 from monitor.web.views.table import TablePage, TableQuery, show_table
 from monitor.web.views.tables import TableListPage, TableListQuery, list_tables
@@ -93,6 +94,23 @@ def _pages() -> Iterator[WebRoute]:
     yield from _page("/downtime", "downtime", show_downtime, DowntimePage, "Downtime of some days", DowntimeQuery)
     yield from _page("/releases", "releases", list_releases, ReleaseListPage, "List releases")
     yield from _page("/releases/{name}", "release", show_release, ReleasePage, "Show a release", ReleaseQuery)
+    comparison = _page(
+        "/releases/{name}/comparison",
+        "release_comparison",
+        show_comparison,
+        ReleaseComparisonPage,
+        "How the remedies of a release compare",
+        ReleaseQuery,
+    )
+    yield from (replace(route, access=Access.RELEASE) for route in comparison)
+    yield WebRoute(
+        "GET",
+        "/releases/{name}/record",
+        Access.READ,
+        show_record,
+        "The record of a release with the certificates of its exports",
+        query=ReleaseQuery,
+    )
     budgets = _page("/budgets", "budgets", list_budgets, BudgetListPage, "List privacy budgets")
     yield from (replace(route, access=Access.RELEASE) for route in budgets)
     yield from _page("/alerts", "alerts", list_alerts, AlertLogPage, "Who was notified, and why not", AlertLogQuery)

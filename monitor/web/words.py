@@ -5,6 +5,7 @@ from typing import Final
 
 from checks import Message, Status
 from incidents import Lever
+from monitor.reporting import release_comparison, release_record
 from monitor.summaries.health import TableHealth
 from monitor.web.views.table import DayState
 
@@ -62,6 +63,10 @@ CHANNELS: Final[Mapping[str, tuple[str, Message]]] = {
     "failing": ("▲", Message("failing")),
     "disabled": ("○", Message("disabled")),
 }
+RELEASE_EVENTS: Final = {kind.value: ("", message) for kind, message in release_record.EVENTS.items()}
+REMEDIES: Final = {
+    status: (release_comparison.SHAPES[status], message) for status, message in release_comparison.STATUSES.items()
+}
 
 
 def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
@@ -72,5 +77,7 @@ def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
         "status": STATUSES,
         "daemon": DAEMONS,
         "channel": CHANNELS,
+        "release_event": RELEASE_EVENTS,
+        "remedy": REMEDIES,
         **{name: {key: ("", message) for key, message in words.items()} for name, words in plain.items()},
     }

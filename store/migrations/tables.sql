@@ -458,6 +458,14 @@ CREATE TABLE release_event (
 
 CREATE INDEX ix_release_event_release_id ON release_event (release, id)
 
+CREATE TABLE release_comparison (
+    release TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    body TEXT NOT NULL,
+    compared_us ${whole} NOT NULL,
+    CONSTRAINT pk_release_comparison PRIMARY KEY (release)
+)${strict}
+
 CREATE TABLE web_user (
     name TEXT NOT NULL,
     password TEXT,

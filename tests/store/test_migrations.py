@@ -170,6 +170,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             INSERT INTO class_size VALUES (7, 3, 1);
             INSERT INTO class_count VALUES (7, x'03', 0, x'05', x'', 0);
             DROP TABLE web_user; DROP TABLE web_session; DROP TABLE login_link; DROP TABLE api_token;
+            DROP TABLE release_comparison;
             UPDATE store_revision SET version_num = '0007';
             """
         )
@@ -180,7 +181,15 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
     described = file.parent / "described.db"
     open_store(f"sqlite:///{described}").close()
     ours, theirs = _schema_of(file), _schema_of(described)
-    changed = ("class_part", "ix_incident_check_id", "web_user", "web_session", "login_link", "api_token")
+    changed = (
+        "class_part",
+        "ix_incident_check_id",
+        "web_user",
+        "web_session",
+        "login_link",
+        "api_token",
+        "release_comparison",
+    )
     assert [ours[name] for name in changed] == [theirs[name] for name in changed]
 
 

@@ -171,3 +171,20 @@ def test_a_comparison_says_that_it_is_no_private_release(desk: Desk, capsys: pyt
     for words in ((), ("--format", "json")):
         run(["--config", str(desk.config), "release", "compare", "extract", *words], Invocation())
         assert compare_module.LABEL in capsys.readouterr().out
+
+
+def test_the_store_keeps_the_last_comparison(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was printed, for the page of the release: without commands, and with the configuration it was made for."""
+    desk.write(people(), remedies=[{"remedy": "suppress"}])
+    printed = []
+    for _ in range(2):
+        run(["--config", str(desk.config), "release", "compare", "extract", "--format", "json"], Invocation())
+        printed.append(json.loads(capsys.readouterr().out))
+    with desk.decisions() as decisions, decisions.store.reading() as tx:
+        stored = tx.release_events.comparison("extract")
+        assert stored is not None
+        assert stored.digest == decisions.case.digest
+    assert stored.body["recommended"] == printed[-1]["recommended"]
+    for kept, shown in zip(stored.body["remedies"], printed[-1]["remedies"], strict=True):
+        assert "command" not in kept
+        assert kept == {name: shown[name] for name in kept}

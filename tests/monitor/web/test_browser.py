@@ -19,6 +19,7 @@ from store import Grant, SignInMethod, WebRole
 from tests.monitor.reporting.test_browser import CHROMIUM, QUIET
 from tests.monitor.shop import build_shop
 from tests.monitor.web.ledger import charge, open_budget
+from tests.monitor.web.releases import compared, exported, pair
 from tests.monitor.web.site import TABLES, Site, alert_channel
 
 pytestmark = pytest.mark.browser
@@ -37,6 +38,8 @@ PAGES: Final = (
     "/downtime?by=incident",
     "/releases",
     "/releases/extract",
+    "/releases/extract/comparison",
+    "/releases/extract/record",
     "/budgets",
     "/alerts",
     "/reports",
@@ -157,6 +160,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             shop.clock.advance(timedelta(hours=7))
         site = Site(project, store, shop.clock)
         site.incident("amounts are a hundred times too large")
+        compared(site)
+        exported(site, 1)
+        exported(site, 2, earlier=[pair(1, 0)])
         yield site
 
 

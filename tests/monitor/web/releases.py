@@ -1,0 +1,78 @@
+"""A comparison of the remedies of the release `extract`, and exports of it, as far as pages read them."""
+
+from typing import Any, Final
+
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.compare import HOLDS, REFUSED, ReleaseComparison, RemedyTrial
+from store import ReleaseEvent, ReleaseEventKind, StoredComparison
+from tests.monitor.web.site import Site
+
+TRIALS: Final = (
+    RemedyTrial("as-it-is", "table", REFUSED, "k is 1", {"k": 1, "highest_risk": 1.0}),
+    RemedyTrial(
+        "suppress", "table", HOLDS, None, {"k": 2, "highest_risk": 0.5, "l": {"amount": 3}}, lost={"customer": 14.0}
+    ),
+    RemedyTrial("noisy", "randomised", HOLDS, epsilon="1", lost={"customer": 54.0}),
+)
+
+
+def compared(site: Site) -> StoredComparison:
+    """Write a comparison of three ways as `release compare` does."""
+    case = ReleaseColumns.of(site.project, "extract")
+    comparison = ReleaseComparison(40, 40, TRIALS, "suppress", "lowest information loss").to_store(
+        case, site.clock.now()
+    )
+    with site.store.writing() as tx:
+        tx.release_events.put_comparison(comparison)
+    return comparison
+
+
+def exported(site: Site, number: int, **changes: Any) -> None:
+    """Record an export, as far as these pages read it."""
+    body: dict[str, Any] = {
+        "table": "orders",
+        "sha256": "00",
+        "bytes": 1,
+        "columns": ["customer"],
+        "columns_left_out": [],
+        "pseudonyms": [],
+        "quasi_identifiers": ["customer"],
+        "sensitive": [],
+        "parameters": None,
+        "limits": {"k": 2},
+        "question": "SELECT 1",
+        "epsilon": None,
+        "information_lost": {},
+        "audience": "a university",
+        "purpose": None,
+        "legal_basis": None,
+        "rows_suppressed": 0,
+        "approved_by": "ann",
+        "approved_at": None,
+        "approval_note": "",
+        "expires_at": None,
+        "file": f"extract{number}.csv",
+        "remedy": "suppress",
+        "kind": "table",
+        "rows": 40,
+        "earlier": [],
+        "exposed_by_all": None,
+        "promised_together": {"k": 2, "l": None, "t": None},
+        "persons_elsewhere": {},
+        "reached": {"persons": {"persons_exposed": 0}},
+        **changes,
+    }
+    event = ReleaseEvent("extract", ReleaseEventKind.EXPORTED, "ann", "", body, site.clock.now())
+    with site.store.writing() as tx:
+        tx.release_events.add(event)
+
+
+def pair(exposed: int | None, left_over: int | None) -> dict[str, Any]:
+    """Return what a certificate says of an earlier export."""
+    return {
+        "export": "extract",
+        "exported_at": "2026-11-20T09:00:00+00:00",
+        "persons_in_both": None if exposed is None else 38,
+        "persons_exposed": exposed,
+        "persons_left_over": left_over,
+    }

@@ -1,0 +1,125 @@
+"""The pages of releases: how remedies compare, certificates, and what all exports together expose."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from monitor.config.release_model import Release
+from monitor.web.pictures import remedy_plot
+from monitor.web.views.release_comparison import show_comparison
+from monitor.web.views.releases import ReleaseQuery
+from store import StoredComparison, WebRole
+from tests.monitor.web.releases import compared, exported, pair
+from tests.monitor.web.site import Site
+
+ADDRESS = "/releases/extract/comparison"
+
+
+def test_stewards_see_how_remedies_compare(site: Site) -> None:
+    """Risk against loss of the tables, in the order of the release; the recommended one is chosen in the form."""
+    compared(site)
+    client = site.signed_in(WebRole.STEWARD, name="ann")
+    page = client.get(f"/api/v1{ADDRESS}").json()
+    assert [(item["remedy"], item["k"], item["l"], item["lost"], item["recommended"]) for item in page["remedies"]] == [
+        ("as-it-is", 1, None, 0.0, False),
+        ("suppress", 2, 3, 0.14, True),
+        ("noisy", None, None, 0.54, False),
+    ]
+    assert page["is_current"]
+    text = client.get(ADDRESS).text
+    assert '<option value="suppress" selected>' in text
+    assert text.count('href="#way-') == 2
+
+
+def test_the_plot_has_the_ways_whose_risk_and_loss_are_known(site: Site) -> None:
+    """A randomised table has no risk of this kind; the limit is one in k."""
+    compared(site)
+    with site.store.reading() as tx:
+        page = show_comparison(site.project, tx, ReleaseQuery(name="extract"), site.clock.now())
+    plot = remedy_plot(page)
+    assert plot is not None
+    marks = {mark.names: mark for mark in plot.marks}
+    assert set(marks) == {"as-it-is", "suppress"}
+    assert (marks["suppress"].holds, marks["suppress"].best, marks["as-it-is"].holds) == (True, True, False)
+    assert marks["suppress"].x > marks["as-it-is"].x
+    assert marks["suppress"].y > marks["as-it-is"].y
+    assert plot.limit == 1 / 2
+
+
+@pytest.mark.parametrize("role", [WebRole.VIEWER, WebRole.RESPONDER])
+def test_others_do_not(site: Site, role: WebRole) -> None:
+    """Figures of the protected table are for its stewards: no page, no JSON, no way there."""
+    compared(site)
+    client = site.signed_in(role)
+    assert client.get(ADDRESS).status_code == 403
+    assert client.get(f"{ADDRESS}.json").status_code == 403
+    assert ADDRESS not in client.get("/releases/extract").text
+
+
+def test_a_comparison_of_another_configuration_is_marked(site: Site) -> None:
+    """Whoever changes limits afterwards is told to compare again."""
+    stored = compared(site)
+    with site.store.writing() as tx:
+        other = StoredComparison(stored.release, "another", stored.body, stored.compared_at)
+        tx.release_events.put_comparison(other)
+    client = site.signed_in(WebRole.STEWARD)
+    assert not client.get(f"{ADDRESS}.json").json()["is_current"]
+    assert "compare again before you decide" in client.get(ADDRESS).text
+
+
+def test_before_anybody_compared_the_command_is_named(site: Site) -> None:
+    """The page is no error: it says what makes it."""
+    text = site.signed_in(WebRole.STEWARD).get(ADDRESS).text
+    assert "tablewatch release compare extract" in text
+    assert site.signed_in(WebRole.STEWARD).get("/releases/nothing/comparison").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("changes", "exposed", "left_over"),
+    [
+        ({}, 0, None),
+        ({"reached": {"persons": {"persons_exposed": 4}}}, 4, None),
+        ({"earlier": [pair(3, 1)]}, 3, 1),
+        ({"earlier": [pair(3, 1), pair(2, 0)], "exposed_by_all": 7}, 7, 1),
+        ({"earlier": [pair(0, 0), pair(None, None)]}, None, None),
+        ({"earlier": None}, None, None),
+    ],
+    ids=["one", "one that exposes", "two", "three", "not comparable", "no person key"],
+)
+def test_the_meter_shows_whom_all_exports_expose(
+    site: Site, changes: dict[str, Any], exposed: int | None, left_over: int | None
+) -> None:
+    """The figure of the newest certificate: of all, else of the pair, else of the one; unknown is never 0."""
+    exported(site, 1)
+    site.clock.advance(timedelta(hours=1))
+    exported(site, 2, **changes)
+    client = site.signed_in(WebRole.VIEWER)
+    together = client.get("/releases/extract.json").json()["together"]
+    assert (together["persons_exposed"], together["persons_left_over"]) == (exposed, left_over)
+    assert (together["exports"], together["newest"], together["k"]) == (2, "extract2.csv", 2)
+    text = client.get("/releases/extract").text
+    assert ("cannot be computed" in text) == (exposed is None)
+
+
+def test_certificates_are_one_click_away(site: Site) -> None:
+    """Each export of the record leads to its certificate, by its number."""
+    exported(site, 1)
+    exported(site, 2)
+    text = site.signed_in(WebRole.VIEWER).get("/releases/extract").text
+    for number in (1, 2):
+        assert f'<a href="/releases/extract/record#export-{number}">Certificate of extract{number}.csv</a>' in text
+
+
+def test_a_release_without_exports_has_no_meter(site: Site) -> None:
+    """Nothing was given away: there is nothing to add up."""
+    client = site.signed_in(WebRole.VIEWER)
+    assert client.get("/releases/extract.json").json()["together"] is None
+    assert "All exports together" not in client.get("/releases/extract").text
+
+
+def test_only_remedies_of_the_release_can_be_chosen(site: Site) -> None:
+    """The form lists them, none is chosen beforehand."""
+    assert isinstance(site.project.config.releases["extract"], Release)
+    text = site.signed_in(WebRole.STEWARD).get("/releases/extract").text
+    assert '<option value=""></option><option value="as-it-is">as-it-is</option><option value="suppress">' in text
