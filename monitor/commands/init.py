@@ -7,9 +7,12 @@ import typer
 
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.console import Console
 
     from monitor.suggest.catalogue import TableEntry
     from monitor.suggest.sources import SourceLocation, SourceLocations
@@ -26,12 +29,21 @@ def init(
         typer.Option(metavar="URL|FILES", help="postgresql://..., sqlite:///shop.db, a file, a folder, 'data/*.csv'."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="Write and show checks that hold values of the tables.")
+    ] = False,
 ) -> None:
     """Write a starter tablewatch.yaml for the tables of a source, and a JSON Schema for your editor.
 
+    Reads each table once. What is sure and passes now becomes a check, the rest a comment.
+
     Example: tablewatch init --source sqlite:///shop.db
     """
+    from monitor.clock import SystemClock
+    from monitor.reporting.terminal_views.suggestions import draw_overview
     from monitor.suggest.starter import write_yaml
+    from monitor.suggest.suggestion_json import settings_as_json, suggestions_as_json
+    from monitor.suggest.targets import suggest_for_catalogues
 
     invocation: Invocation = ctx.obj
     path, schema = folder / "tablewatch.yaml", folder / ".tablewatch" / "schema.json"
@@ -41,11 +53,15 @@ def init(
     left_out = [*places.left_out, *unreadable]
     if not tables:
         raise _nothing(places.found, left_out)
-    text = write_yaml(tables, project=folder.resolve().name or "tables")
+    with progress("reading", len(tables)) as advance:
+        suggestions = suggest_for_catalogues(tables, SystemClock(), advance)
+    project = folder.resolve().name or "tables"
+    text = write_yaml(tables, suggestions, project=project, show_values=show_values)
     _write(path, text, schema, force=force)
     every = [table for _, results in tables for table in results]
     keyed = sum(bool(table.key) for table in every)
     variables = [place.variable for place, _ in tables if place.variable is not None]
+    shown, settings = suggestions_as_json(suggestions, show_values=show_values), settings_as_json(suggestions)
     result = {
         "schema": "tablewatch.init/1",
         "ok": True,
@@ -55,6 +71,8 @@ def init(
         "declared_keys": keyed,
         "variables": variables,
         "left_out": left_out,
+        "suggestions": shown,
+        "settings": settings,
     }
     lines = [f"wrote {path}: {count(len(every), 'table')}, {keyed} with a declared key"]
     lines += [f"skipped: {item}" for item in left_out]
@@ -62,7 +80,12 @@ def init(
     where = "" if folder == Path() else f" -c {path}"
     lines.append(f"next: tablewatch check{where}")
     lines.append(f"then add a schedule to tables and start the daemon: tablewatch run{where}")
-    invocation.emit(result, lambda console: console.print("\n".join(lines)))
+
+    def draw(console: "Console") -> None:
+        draw_overview(console, shown, settings)
+        console.print("\n".join(lines))
+
+    invocation.emit(result, draw)
 
 
 def _refuse_overwriting(folder: Path, *, force: bool) -> None:

@@ -1,6 +1,10 @@
-"""Propose a first configuration from data: tables, keys, freshness columns.
+"""Propose checks from data, and a first configuration: tables, keys, limits, references.
 
-    sources ─> folder (files) | catalogue (databases) ─> starter ─> tablewatch.yaml
+    sources ─> folder (files) | catalogue (databases) ─┐
+    configured tables ─────────────────────────────────┴─> profile ─> keys, rules ... ─> try ─> starter ─> YAML
+                                                           └─────────── suggest ───────────┘
 
-In: what `tablewatch init` was given. Out: YAML text. Read `sources`, `catalogue`, `starter`.
+In: what `tablewatch init` or `tablewatch suggest` was given. Out: proposals, YAML text. Read `proposal` (what that is,
+and how sure), `suggest` (the order of the work), then what it calls: `profile`, `keys`, `rules`, `freshness`,
+`references`; `targets` (which tables), `suggestion_json`, `starter`.
 """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +13,8 @@ from sources.expressions import dt
 
 _MOST_TABLES: Final = 200
 _ARRIVAL_NAMES: Final = ("loaded", "ingested", "inserted", "updated", "modified", "created")
+_OTHER_TIMES: Final = re.compile("birth|born|dob|hire|expir|due|valid|until|deadline|end", re.IGNORECASE)
+"""Names of times that are not those at which something happened and was recorded."""
 
 _KEYS: Final[Mapping[str, str]] = {
     "sqlite": (
@@ -49,19 +52,19 @@ _READABLE: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """A table of the catalogue: its declared key (empty without one), and the column that may say when rows came.
+    """A table of the catalogue: its declared key (empty without one), and its columns that may be read, None for all.
 
     `problem` says why its columns cannot be read.
     """
 
     name: str
     key: tuple[str, ...] = ()
-    arrival: str | None = None
+    columns: frozenset[str] | None = None
     problem: str | None = None
 
 
-def read_catalogue(spec: SourceSpec) -> Sequence[TableEntry]:
-    """Return the tables of a source, at most 200 that can be read, in the order of their names.
+def read_catalogue(spec: SourceSpec, *, only: Collection[str] | None = None) -> Sequence[TableEntry]:
+    """Return the tables of a source, at most 200 that can be read, in the order of their names, or `only` some.
 
     Only the catalogue is read. Tables that the account may not read come with the reason.
 
@@ -70,7 +73,7 @@ def read_catalogue(spec: SourceSpec) -> Sequence[TableEntry]:
     """
     with open_source(spec) as source:
         keys, readable = _declared_keys(source), _readable(source)
-        names = source.tables()
+        names = [name for name in source.tables() if only is None or name in only]
         allowed = [name for name in names if readable is None or name in readable][:_MOST_TABLES]
         refused = [name for name in names if readable is not None and name not in readable]
         right = "expected the right to SELECT, and to use the schema"
@@ -115,14 +118,19 @@ def _look_at(
         columns = source.table(name).schema()
     except SourceError as error:
         return TableEntry(name, problem=str(error))
-    seen = {column: kind for column, kind in columns.items() if readable is None or column in readable}
+    seen = [column for column in columns if readable is None or column in readable]
     key = keys.get(name, ())
-    return TableEntry(name, key if set(key) <= seen.keys() else (), _arrival(seen))
+    return TableEntry(name, key if set(key) <= set(seen) else (), None if readable is None else frozenset(seen))
 
 
-def _arrival(columns: Mapping[str, dt.DataType]) -> str | None:
-    """Choose the column that most probably tells when a row came: by its name first, else the only time there is."""
-    times = [name for name, kind in columns.items() if kind.is_timestamp()]
+def is_arrival_name(column: str) -> bool:
+    """Check whether a column is called as those that tell when a row came."""
+    return any(word in column.lower() for word in _ARRIVAL_NAMES)
+
+
+def arrival_column(columns: Mapping[str, dt.DataType]) -> str | None:
+    """Choose the column that most probably tells when a row came: by its name first, else the first time there is."""
+    times = [name for name, kind in columns.items() if kind.is_timestamp() and not _OTHER_TIMES.search(name)]
     named = [
         name for word in _ARRIVAL_NAMES for name in columns if word in name.lower() and _may_be_time(columns[name])
     ]

@@ -1,31 +1,42 @@
-"""Write a first configuration for tables that exist: their names, their declared keys, what looks worth watching.
+"""Write a first configuration for tables that exist: their names, and the checks that are proposed for them.
 
-Nothing is guessed into force: only what the engine declares becomes a check, the rest is written as a comment.
+What is sure and passes now becomes a check; the rest is written as a comment with the reason, and what fails now with
+what it finds. Checks that hold values of a table are comments without them unless values were asked for.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from monitor.config.yaml_nodes import resolve
 from monitor.suggest.catalogue import TableEntry
+from monitor.suggest.proposal import Proposal
 from monitor.suggest.sources import SourceLocation
+from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]*")
 
 
-def write_yaml(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]], *, project: str) -> str:
-    """Return the text of a first configuration with the tables of each source."""
-    lines = list(_head([place for place, _ in tables], project))
-    names = _names(tables)
+def write_yaml(
+    tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]],
+    suggestions: Mapping[str, SourceSuggestions],
+    *,
+    project: str,
+    show_values: bool = False,
+) -> str:
+    """Return the text of a first configuration with the tables of each source. `suggestions`: by the source's name."""
+    lines = list(_head([place for place, _ in tables], suggestions, project))
+    names = table_names(tables)
     for place, results in tables:
+        proposed = {table.name: table for table in suggestions[place.name].tables}
         for table in results:
-            lines += _table(place, table, names[place.name, table.name])
+            name = names[place.name, table.name]
+            lines += _table(place, table, proposed[name], show_values=show_values)
     return "\n".join(lines) + "\n"
 
 
-def _names(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]]) -> Mapping[tuple[str, str], str]:
+def table_names(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]]) -> Mapping[tuple[str, str], str]:
     """Return every table its name in the configuration.
 
     Where two sources have one of the same name, the source's too.
@@ -38,7 +49,9 @@ def _names(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]]) -> Map
     }
 
 
-def _head(places: Sequence[SourceLocation], project: str) -> Iterator[str]:
+def _head(
+    places: Sequence[SourceLocation], suggestions: Mapping[str, SourceSuggestions], project: str
+) -> Iterator[str]:
     yield "# yaml-language-server: $schema=.tablewatch/schema.json"
     yield "# Written by `tablewatch init`. Editors with the YAML language server complete and check this file."
     yield "version: 1"
@@ -48,7 +61,7 @@ def _head(places: Sequence[SourceLocation], project: str) -> Iterator[str]:
     yield ""
     yield "sources:"
     for place in places:
-        yield from _source(place)
+        yield from _source(place, suggestions[place.name].null_values)
     yield ""
     yield "# owners:                     # owners of tables; set them in `owner:`"
     yield "#   data-team: {name: Data team, email: data-team@example.org}"
@@ -60,36 +73,98 @@ def _head(places: Sequence[SourceLocation], project: str) -> Iterator[str]:
     yield "tables:"
 
 
-def _source(place: SourceLocation) -> Iterator[str]:
+def _source(place: SourceLocation, null_values: Sequence[Proposal]) -> Iterator[str]:
     yield f"  {place.name}:"
     for number, (key, text) in enumerate(place.entry.items()):
         secret = f"   # set {place.variable} before you start" if place.variable and number == 0 else ""
         yield f"    {key}: {_scalar(text, template=place.variable is not None)}{secret}"
+    marks = [
+        proposal.setting["csv"]["null_values"][0] for proposal in null_values if proposal.active and proposal.setting
+    ]
+    if marks:
+        yield f"    csv: {in_flow({'null_values': marks})}"
+    for proposal in null_values:
+        mark = "" if proposal.active else f"csv: {in_flow((proposal.setting or {})['csv'])}   "
+        yield f"    # {mark}{comment(proposal.why)}"
     yield "    # timezone: Asia/Tokyo    # of naive time columns"
 
 
-def _table(place: SourceLocation, table: TableEntry, name: str) -> Iterator[str]:
-    yield f"  - name: {_scalar(name)}"
+def _table(place: SourceLocation, table: TableEntry, proposed: TableSuggestions, *, show_values: bool) -> Iterator[str]:
+    yield f"  - name: {_scalar(proposed.name)}"
     yield f"    source: {place.name}"
-    if name != table.name:
+    if proposed.name != table.name:
         yield f"    table: {_scalar(table.name)}"
     yield "    # owner: data-team"
     yield "    # schedule: every 15m    # for the daemon: tablewatch run"
-    yield "    checks:"
-    yield "      - {type: volume, min: 1}"
-    if table.key:
-        columns = ", ".join(map(_in_flow, table.key))
-        yield f"      - {{type: primary_key, columns: [{columns}], severity: critical}}"
-    else:
-        yield "      # no key is declared; which columns form the key?"
-        yield "      # - {type: primary_key, columns: [...], severity: critical}"
-    if table.arrival is not None:
-        yield f"      # - {{type: freshness, column: {_in_flow(table.arrival)}, max_age: 26h}}"
+    lines = list(check_lines(proposed, show_values=show_values)) or _unmeasured(table, proposed)
+    active = any(not line.startswith("#") for line in lines)
+    yield "    checks:" if active else "    checks: []   # remove [] when you add checks"
+    yield from (f"      {line}" for line in lines)
     yield ""
 
 
+def _unmeasured(table: TableEntry, proposed: TableSuggestions) -> Sequence[str]:
+    """Return comments for a table that has no rows to propose anything from, or could not be read."""
+    key = f"[{', '.join(map(in_flow, table.key))}]" if table.key else "[...]"
+    why = "the table is empty" if proposed.problem is None else comment(f"not measured: {proposed.problem}")
+    return [
+        f"# {why}; once it has rows, `tablewatch suggest` proposes more",
+        "# - {type: volume, min: 1}",
+        f"# - {{type: primary_key, columns: {key}, severity: critical}}",
+    ]
+
+
+def check_lines(proposed: TableSuggestions, *, show_values: bool) -> Iterator[str]:
+    """Yield the proposed checks of a table as lines of a YAML list, active ones first, the others as comments."""
+    active = [proposal for proposal in proposed.proposals if _is_written(proposal, show_values=show_values)]
+    others = [proposal for proposal in proposed.proposals if proposal not in active and proposal.check is not None]
+    for proposal in active:
+        yield f"- {in_flow(_with_id(proposal, active))}"
+    for proposal in others:
+        yield f"# {_note(proposal)}"
+        if not proposal.holds_values or show_values:
+            yield f"# - {in_flow(_with_id(proposal, proposed.proposals))}"
+
+
+def _is_written(proposal: Proposal, *, show_values: bool) -> bool:
+    return proposal.active and proposal.check is not None and (show_values or not proposal.holds_values)
+
+
+def _note(proposal: Proposal) -> str:
+    what = (
+        f"{proposal.kind} {', '.join(proposal.columns)}".strip() if proposal.holds_values else proposal.confidence.value
+    )
+    failing = f"fails now: {proposal.now.message}; " if proposal.now is not None and proposal.fails_now else ""
+    return comment(f"{what}: {failing}{proposal.why}")
+
+
+def _with_id(proposal: Proposal, among: Sequence[Proposal]) -> Mapping[str, Any]:
+    """Return a check with an id where a table has several of its kind, since two checks cannot share a name."""
+    check = proposal.check or {}
+    if "id" in check or [(other.check or {}).get("type") for other in among].count(check["type"]) == 1:
+        return check
+    words = re.sub("[^A-Za-z0-9]+", "-", "-".join((check["type"], *proposal.columns)))
+    return {"id": words.strip("-").lower()[:80], **check}
+
+
+def comment(text: str) -> str:
+    """Return a text as it may stand in a comment: on one line."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def in_flow(value: Any) -> str:
+    """Write a value in YAML's flow style so that it is read back as it is."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{in_flow(key)}: {in_flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(in_flow, value)) + "]"
+    return _in_flow(value) if isinstance(value, str) else str(value)
+
+
 def _in_flow(text: str) -> str:
-    return text if re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text) and resolve(text) == text else _quoted(text)
+    if re.fullmatch(r"[1-9][0-9]*[smhd]", text):  # a length of time
+        return text
+    return text if re.fullmatch("[A-Za-z_][A-Za-z0-9_.-]*", text) and resolve(text) == text else _quoted(text)
 
 
 def _scalar(text: str, *, template: bool = False) -> str:

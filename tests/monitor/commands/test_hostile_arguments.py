@@ -121,6 +121,7 @@ _RARE: dict[str, Sequence[str]] = {
     "mcp": ["--act-as", "mia"],
     "serve": ["--host", "192.0.2.1"],
     "status": [],
+    "suggest": ["refunds"],
     "report weekly": [],
 }
 HOSTILE = (

@@ -15,6 +15,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder that holds a small SQLite database."""
     with sqlite3.connect(tmp_path / "shop.db") as connection:
         connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+        connection.execute("INSERT INTO orders VALUES (1)")
     connection.close()
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -71,6 +72,8 @@ def test_the_result_is_told_to_programs(here: Path, capsys: pytest.CaptureFixtur
     """The JSON names the files and what was found."""
     assert _run("init", "conf", "--source", "shop.db", "--format", "json") == 0
     value = json.loads(capsys.readouterr().out)
+    (orders,) = value.pop("suggestions")
+    assert [proposal["check"]["type"] for proposal in orders["proposals"]] == ["volume", "primary_key", "schema"]
     assert value == {
         "schema": "tablewatch.init/1",
         "ok": True,
@@ -80,6 +83,7 @@ def test_the_result_is_told_to_programs(here: Path, capsys: pytest.CaptureFixtur
         "declared_keys": 1,
         "variables": [],
         "left_out": [],
+        "settings": [],
     }
     assert 'url: "sqlite:///../shop.db"' in (here / "conf" / "tablewatch.yaml").read_text(encoding="utf-8")
 
@@ -87,7 +91,10 @@ def test_the_result_is_told_to_programs(here: Path, capsys: pytest.CaptureFixtur
 def test_the_store_lies_beside_the_configuration(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Wherever a command is started, and wherever the folder is moved, it finds the same store."""
     assert _run("init", "conf", "--source", "shop.db") == 0
-    assert _run("-c", "conf", "check") == 1  # an empty table
+    with sqlite3.connect("shop.db") as connection:
+        connection.execute("DELETE FROM orders")
+    connection.close()
+    assert _run("-c", "conf", "check") == 1  # the table is empty now
     assert sorted(path.name for path in (here / "conf").glob("*.db")) == ["tablewatch.db"]
     (here / "conf").rename(here / "moved")
     capsys.readouterr()
@@ -114,13 +121,9 @@ def test_what_cannot_be_read_is_left_out_and_told(here: Path, capsys: pytest.Cap
     assert thumbs.startswith("source 'thumbs': the file cannot be read as SQLite")
     assert void == "source 'void' has no tables"
     assert "'torn.parquet' cannot be read" in torn
-    assert _run("check", "--no-store", "--format", "json") == 1
+    assert _run("check", "--no-store", "--format", "json") == 0
     summary = json.loads(capsys.readouterr().out)["summary"]
-    assert (summary["pass"], summary["unknown"], summary["total"]) == (
-        5,
-        2,
-        9,
-    )  # two tables are empty: 2 fail, 2 unknown
+    assert summary["pass"] == summary["total"] > 0
     assert _run("init", "--force") == 0
     assert "skipped: source 'void' has no tables" in capsys.readouterr().out
 

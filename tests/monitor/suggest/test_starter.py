@@ -10,18 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.clock import SystemClock
 from monitor.config import Config, load
 from monitor.config._substitute import Substitution
 from monitor.config.yaml_nodes import plain_data, read_yaml
 from monitor.suggest.catalogue import TableEntry, read_catalogue
 from monitor.suggest.sources import SourceNotFound, source_locations
 from monitor.suggest.starter import _in_flow, _scalar, write_yaml
+from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
+from monitor.suggest.targets import suggest_for_catalogues
 from sources import SourceSpec
 
 
 def _yaml_for(source: str | None, folder: Path, working: Path) -> str:
     tables = [(place, read_catalogue(place.spec)) for place in source_locations(source, folder, working).found]
-    return write_yaml(tables, project="p")
+    suggestions = suggest_for_catalogues(tables, SystemClock(), lambda: None)
+    return write_yaml(tables, suggestions, project="p")
 
 
 def _config_for(source: str | None, folder: Path, working: Path) -> Config:
@@ -43,7 +47,9 @@ def _data(folder: Path, *names: str) -> None:
 def _shop(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute('CREATE TABLE orders (id INTEGER PRIMARY KEY, "Paid $at" TEXT, updated_at TIMESTAMP)')
+        connection.execute("INSERT INTO orders VALUES (1, '', '2026-11-09 08:00'), (2, '', '2026-11-10 08:00')")
         connection.execute("CREATE TABLE lines (b INT, a INT, PRIMARY KEY (a, b))")
+        connection.execute("INSERT INTO lines VALUES (1, 2)")
         connection.execute('CREATE TABLE "NO key, no cry: 1" (x INT)')
     connection.close()
 
@@ -60,16 +66,17 @@ def test_declared_keys_become_checks(tmp_path: Path) -> None:
 
 
 def test_a_column_that_tells_when_rows_came_is_suggested_as_a_comment(tmp_path: Path) -> None:
-    """Freshness is suggested, never put into force."""
+    """With too few gaps between rows to be sure, freshness is suggested, not put into force."""
     _shop(tmp_path / "shop.db")
     text = _yaml_for("shop.db", tmp_path, tmp_path)
-    assert "      # - {type: freshness, column: updated_at, max_age: 26h}" in text.splitlines()
+    assert "      # - {type: freshness, column: updated_at, max_age: 62h, timezone: UTC}" in text.splitlines()
 
 
 def test_duckdb_keys_are_read(tmp_path: Path) -> None:
     """A key that DuckDB declares becomes a check too."""
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
         connection.execute("CREATE TABLE lines (b INT, a INT, loaded TIMESTAMP, PRIMARY KEY (a, b))")
+        connection.execute("INSERT INTO lines VALUES (1, 2, NULL)")
     config = _config_for("shop.duckdb", tmp_path, tmp_path)
     (table,) = config.tables
     assert [check.columns for check in table.checks if check.type == "primary_key"] == [("a", "b")]
@@ -129,7 +136,8 @@ def test_tables_of_one_name_in_two_sources_are_told_apart(tmp_path: Path) -> Non
 def test_a_password_is_not_written_down(tmp_path: Path) -> None:
     """The password of an address is left to an environment variable, and used only to read the catalogue now."""
     (place,) = source_locations("postgresql://me:p%40ss@host/my_shop", tmp_path, tmp_path).found
-    text = write_yaml([(place, [TableEntry("orders")])], project="p")
+    suggestions = {place.name: SourceSuggestions((TableSuggestions("orders"),))}
+    text = write_yaml([(place, [TableEntry("orders")])], suggestions, project="p")
     assert "p%40ss" not in text + repr(place)
     assert 'url: "postgresql://me:${MY_SHOP_PASSWORD}@host/my_shop"   # set MY_SHOP_PASSWORD before you start' in text
     assert place.spec.url == "postgresql://me:p%40ss@host/my_shop"
@@ -183,12 +191,12 @@ def test_a_role_that_may_only_select_finds_declared_keys(reader_url: str, tmp_pa
     """Keys come in their declared order, of other schemas too; what may not be read is left out by name."""
     spec = SourceSpec("warehouse", tmp_path, url=reader_url)
     tables = {table.name: table for table in read_catalogue(spec)}
-    readable = {name: (table.key, table.arrival) for name, table in tables.items() if table.problem is None}
-    assert readable == {
-        "orders": (("id", "day"), "loaded_at"),
-        "orders_view": ((), "loaded_at"),
-        "people": ((), "created_at"),  # the key may not be read, so no check of it could be evaluated
-        "shop.Refunds": (("code",), "at"),
+    keys = {name: table.key for name, table in tables.items() if table.problem is None}
+    assert keys == {
+        "orders": ("id", "day"),
+        "orders_view": (),
+        "people": (),  # the key may not be read, so no check of it could be evaluated
+        "shop.Refunds": ("code",),
     }
     assert {name: table.problem for name, table in tables.items() if table.problem is not None} == {
         name: f"source 'warehouse': the user may not read table '{name}'; "

@@ -1,0 +1,224 @@
+"""Propose checks for tables: measure each, propose, and try what is proposed by the pass that runs checks.
+
+1. profile     one aggregate, one statement of GROUP BYs             profile.py
+2. propose     pure: keys, rules of columns, references              keys.py, rules.py, freshness.py, references.py
+3. try         the proposed checks, planned and judged as by `check` scan/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from checks import Check, load_catalog
+from monitor.clock import Clock
+from monitor.scan.recorder import judge_only
+from monitor.scan.results import Target
+from monitor.scan.scanner import scan_source
+from monitor.suggest.catalogue import arrival_column, is_arrival_name
+from monitor.suggest.freshness import freshness
+from monitor.suggest.keys import composite_keys, declared_key, single_keys
+from monitor.suggest.profile import TableStatistics, hours_of, profile_table
+from monitor.suggest.proposal import Confidence, CurrentOutcome, Proposal
+from monitor.suggest.references import TableKey, foreign_keys, key_columns
+from monitor.suggest.rules import accepted_values, not_null, null_marks, ranges, schema, volume
+from sources import Source, SourceError, SourceSpec, open_source
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionTarget:
+    """A table to propose checks for. Its target has the checks that are configured already.
+
+    `key`: the declared one. `columns`: those that may be read; None for all.
+    """
+
+    target: Target
+    key: tuple[str, ...] = ()
+    columns: Collection[str] | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the table's name in the configuration."""
+        return self.target.subject.name
+
+
+@dataclass(frozen=True, slots=True)
+class TableSuggestions:
+    """What is proposed for a table; `problem` says why it could not be read, and then there is nothing else."""
+
+    name: str
+    proposals: tuple[Proposal, ...] = ()
+    statistics: TableStatistics | None = None
+    problem: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return self.statistics.rows if self.statistics is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSuggestions:
+    """What is proposed for the tables of a source, and for the source itself: texts that stand for NULL.
+
+    The checks of tables are proposed for what they hold once the sure ones of those texts are read as NULL.
+    """
+
+    tables: tuple[TableSuggestions, ...] = ()
+    null_values: tuple[Proposal, ...] = ()
+
+
+def suggest_checks(
+    tables: Sequence[SuggestionTarget], clock: Clock, *, keys: Sequence[TableKey] = ()
+) -> SourceSuggestions:
+    """Propose checks for tables of one source. `keys`: of other tables that these may refer to.
+
+    Raises:
+        SourceError: the source cannot be reached.
+    """
+    if not tables:
+        return SourceSuggestions()
+    spec = tables[0].target.source
+    drafts = _read_all(spec, tables, clock)
+    marks = _null_marks(spec, drafts)
+    sure = [mark for mark, proposal in marks.items() if proposal.confidence is Confidence.HIGH]
+    if sure:  # the rest is proposed for what the columns then hold
+        spec = replace(spec, csv=replace(spec.csv, null_values=(*spec.csv.null_values, *sure)))
+        drafts = _read_all(spec, tables, clock)
+    targets = {table.name: replace(table, target=replace(table.target, source=spec)) for table in tables}
+    known = [*keys, *_keys_of(drafts)]
+    results = []
+    for draft in drafts:
+        table = targets[draft.name]
+        every = [*draft.proposals, *_references(draft, known)]
+        fresh = [item for item in (_without(proposal, table) for proposal in every) if item is not None]
+        results.append(replace(draft, proposals=tuple(_try(table, fresh, clock, targets))))
+    return SourceSuggestions(tuple(results), tuple(marks.values()))
+
+
+def _read_all(spec: SourceSpec, tables: Sequence[SuggestionTarget], clock: Clock) -> Sequence[TableSuggestions]:
+    with open_source(spec) as source:
+        return [_propose(source, table, clock.now()) for table in tables]
+
+
+def _references(draft: TableSuggestions, known: Sequence[TableKey]) -> Iterator[Proposal]:
+    if draft.statistics is not None:
+        key = next((proposal.columns for proposal in draft.proposals if proposal.kind == "key"), ())
+        yield from foreign_keys(draft.statistics, key, known)
+
+
+def _null_marks(spec: SourceSpec, drafts: Sequence[TableSuggestions]) -> Mapping[str, Proposal]:
+    if spec.files is None:
+        return {}
+    marks = null_marks([draft.statistics for draft in drafts if draft.statistics is not None])
+    return {mark: proposal for mark, proposal in marks.items() if mark not in spec.csv.null_values}
+
+
+def _propose(source: Source, table: SuggestionTarget, now: datetime) -> TableSuggestions:
+    try:
+        return _read(source, table, now)
+    except SourceError as error:
+        return TableSuggestions(table.name, problem=str(error))
+
+
+def _read(source: Source, table: SuggestionTarget, now: datetime) -> TableSuggestions:
+    relation = table.target.subject.relation
+    columns = None if table.columns is None else list(table.columns)
+    statistics = profile_table(source, relation, table.name, columns)
+    if not statistics.rows:
+        return TableSuggestions(table.name, statistics=statistics)
+    proposals = [volume(statistics)]
+    proposals += [declared_key(statistics, table.key)] if table.key else []
+    proposals += single_keys(statistics, table.key)
+    if not any(proposal.kind == "key" for proposal in proposals):
+        proposals += composite_keys(statistics, source, relation)
+    keys = [proposal for proposal in proposals if proposal.kind == "key"]
+    sure = {column for key in keys if key.confidence is not Confidence.LOW for column in key.columns}
+    proposals += not_null(statistics, sure)
+    proposals += _freshness(source, table, statistics, now)
+    proposals.append(schema(statistics, types_declared=source.types_declared))
+    proposals += ranges(statistics)
+    proposals += accepted_values(statistics)
+    return TableSuggestions(table.name, tuple(proposals), statistics)
+
+
+def _freshness(
+    source: Source, table: SuggestionTarget, statistics: TableStatistics, now: datetime
+) -> Iterator[Proposal]:
+    subject = table.target.subject
+    types = source.table(subject.relation).schema()
+    column = subject.loaded_at or arrival_column({column.name: types[column.name] for column in statistics.columns})
+    if column is None:
+        return
+    type_ = types[column]
+    aware = (type_.is_timestamp() and type_.timezone is not None) or subject.zones.of(column) is not None
+    hours = hours_of(source, subject.relation, column)
+    proposal = freshness(column, hours, now=now, aware=aware, named=is_arrival_name(column))
+    if proposal is not None:
+        yield proposal
+
+
+def _keys_of(drafts: Sequence[TableSuggestions]) -> Iterator[TableKey]:
+    by_name = {draft.name: draft for draft in drafts}
+    for name, column in key_columns({draft.name: draft.proposals for draft in drafts}):
+        statistics = by_name[name].statistics
+        yield TableKey(name, column, None if statistics is None else statistics.column(column))
+
+
+def _try(
+    table: SuggestionTarget, proposals: Sequence[Proposal], clock: Clock, others: Mapping[str, SuggestionTarget]
+) -> Iterator[Proposal]:
+    """Run the proposed checks once, as `check` would, and store nothing."""
+    built = {f"{at}": _build(proposal.check) for at, proposal in enumerate(proposals) if proposal.check is not None}
+    subject = table.target.subject
+    referred = {name for check in built.values() for name in check.refers_to}
+    relations = {
+        **subject.relations,
+        **{name: others[name].target.subject.relation for name in referred & others.keys()},
+    }
+    target = replace(table.target, subject=replace(subject, checks=tuple(built.items()), relations=relations))
+    results = judge_only(list(scan_source([target], clock=clock, plans={})), store=None) if built else []
+    outcomes = {result.check_id: result.outcome for result in results}
+    for at, proposal in enumerate(proposals):
+        outcome = outcomes.get(f"{at}")
+        now = None if outcome is None else CurrentOutcome(outcome.status, str(outcome.message))
+        tried = replace(proposal, now=now)
+        guessed = tried.fails_now and tried.confidence is not Confidence.DECLARED
+        yield replace(tried, confidence=Confidence.LOW) if guessed else tried
+
+
+def _build(check: Mapping[str, Any]) -> Check:
+    model: Any = load_catalog()[check["type"]]
+    built: Check = model.model_validate(dict(check))
+    return built
+
+
+def _without(proposal: Proposal, table: SuggestionTarget) -> Proposal | None:
+    """Return what of a proposal is not configured yet."""
+    existing = [check for _, check in table.target.subject.checks]
+    if proposal.check is None:
+        return proposal
+    kind = proposal.check["type"]
+    same = [_columns_of(check) for check in existing if check.type == kind]
+    keys = [_columns_of(check) for check in existing if check.type == "primary_key"]
+    if kind in {"volume", "schema", "freshness"}:
+        return None if same else proposal
+    if kind == "not_null":
+        covered = {column for columns in (*same, *keys) for column in columns}
+        columns = [column for column in proposal.columns if column not in covered]
+        check = {**proposal.check, "columns": columns}
+        return replace(proposal, columns=tuple(columns), check=check) if columns else None
+    if proposal.kind == "key" and keys:
+        return None
+    if kind in {"primary_key", "unique"}:
+        same = [_columns_of(check) for check in existing if check.type in {"primary_key", "unique"}]
+    return None if any(set(columns) == set(proposal.columns) for columns in same) else proposal
+
+
+def _columns_of(check: Check) -> tuple[str, ...]:
+    """Return the columns that a check looks at."""
+    column: str | None = getattr(check, "column", None)
+    columns: tuple[str, ...] | None = getattr(check, "columns", None)
+    return tuple(columns or ((column,) if column is not None else ()))
