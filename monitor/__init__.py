@@ -11,7 +11,7 @@ from typing import Final
 ROOMS: Final = ("sources", "checks", "incidents", "remedies", "store", "templates")
 
 
-class ShadowedRoomError(ImportError):
+class ShadowedPackageError(ImportError):
     """Another package hides a room of Tablewatch."""
 
 
@@ -29,7 +29,7 @@ def _guard_rooms() -> None:
     for room in ROOMS:
         result, expected = _find(room), house / room
         if result is None or result.resolve() != expected:
-            raise ShadowedRoomError(
+            raise ShadowedPackageError(
                 f"package '{room}' was found at {result or 'no place at all'}, expected at {expected}; "
                 f"install tablewatch in a separate virtual environment, or remove the other '{room}' from the "
                 "import path"

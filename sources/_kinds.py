@@ -61,7 +61,7 @@ def open_source(spec: SourceSpec) -> AbstractContextManager[Source]:
 def _unconnected(spec: SourceSpec) -> Source:
     try:
         with _IMPORTING:
-            return _of_its_kind(spec)
+            return _of_its_kind(spec) if spec.frames is None else _of_frames(spec)
     except ImportError as error:
         missing = (error.name or "its driver").split(".")[0]
         extra = {"psycopg": "tablewatch[postgres]", "pyspark": "tablewatch[spark]"}.get(missing, missing)
@@ -71,7 +71,7 @@ def _unconnected(spec: SourceSpec) -> Source:
 
 def dialect_of(spec: SourceSpec) -> str:
     """Return sqlglot's name of the dialect of a source without loading its engine; `ansi` where only that knows it."""
-    if spec.files is not None:
+    if spec.files is not None or spec.frames is not None:
         return "duckdb"
     if spec.spark is not None:
         return "spark"
@@ -111,3 +111,13 @@ def _of_its_kind(spec: SourceSpec) -> Source:
     from sources.ibis_url import IbisUrl
 
     return IbisUrl(spec)
+
+
+def _of_frames(spec: SourceSpec) -> Source:
+    from sources.ibis_table import IbisTable, is_ibis_table
+
+    if all(map(is_ibis_table, (spec.frames or {}).values())):
+        return IbisTable(spec)
+    from sources.frame import FrameSource
+
+    return FrameSource(spec)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from sources._contract import Unreachable
@@ -39,6 +40,7 @@ class SourceSpec:
     """A source as declared: exactly one of `files`, `url`, `spark`, `external`.
 
     `files` is a file or glob, `spark` a master or a Connect address; nothing is read from an `external` source.
+    `frames`, which no configuration declares, are tables of this process by name: all Arrow data, or all Ibis tables.
     `base` is the folder that relative paths belong to. `table` reads a whole glob as one table of that name.
     `blind`: how a table is read does not depend on what is in it: the cells of CSV are texts, in the dialect that is
     declared or that the header shows; what folders such as `city=Oslo` say are texts too; and a column of SQLite
@@ -55,6 +57,7 @@ class SourceSpec:
     url: str | None = field(default=None, repr=False)
     spark: str | None = field(default=None, repr=False)
     external: bool = False
+    frames: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     table: str | None = None
     csv: CsvOptions = CsvOptions()
     blind: bool = False
@@ -65,7 +68,8 @@ class SourceSpec:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if sum(place is not None for place in (self.files, self.url, self.spark)) + self.external != 1:
+        places = (self.files, self.url, self.spark, self.frames)
+        if sum(place is not None for place in places) + self.external != 1:
             raise ValueError(f"source '{self.name}' has exactly one of files, url, spark, external")
         if self.table is not None and self.files is None:
             raise ValueError(f"source '{self.name}': 'table' goes with 'files' only")

@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HOUSE = Path(__file__).parents[1]
-PACKAGES = ("sources", "checks", "incidents", "remedies", "store", "monitor", "templates")
+PACKAGES = (
+    "sources",
+    "checks",
+    "incidents",
+    "remedies",
+    "store",
+    "monitor",
+    "templates",
+    "tablewatch",
+    "pytest_tablewatch",
+)
 MODULES = {
     path: ast.parse(path.read_text(encoding="utf-8")) for name in PACKAGES for path in (HOUSE / name).rglob("*.py")
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 HOUSE = Path(__file__).resolve().parents[1]
-ROOMS = ("sources", "checks", "incidents", "remedies", "store", "monitor")
+ROOMS = ("sources", "checks", "incidents", "remedies", "store", "monitor", "tablewatch", "pytest_tablewatch")
 FILES = sorted(path for room in ROOMS for path in (HOUSE / room).rglob("*.py"))
 MOST_EXCEPTIONS = 90
 NO_NAMES = {"utils", "helpers", "common", "base", "manager", "handler", "impl"}

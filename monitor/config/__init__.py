@@ -10,7 +10,7 @@ from monitor.config._errors import ConfigError
 from monitor.config._files import files_of, find, patterns_of
 from monitor.config.alerts_model import Alerts, Channel, Match, QuietHours, Route
 from monitor.config.budgets_model import Budget
-from monitor.config.load import Loaded, load, load_for, load_readable
+from monitor.config.load import Loaded, load, load_for, load_readable, load_tree
 from monitor.config.model import (
     BusinessHours,
     Config,
@@ -22,7 +22,7 @@ from monitor.config.model import (
     Owner,
     Rate,
     Rates,
-    Report,
+    ReportPlans,
     Role,
     Source,
     Storage,
@@ -56,7 +56,7 @@ __all__ = [
     "Rates",
     "Recipe",
     "Release",
-    "Report",
+    "ReportPlans",
     "Role",
     "Route",
     "Schedule",
@@ -71,5 +71,6 @@ __all__ = [
     "load",
     "load_for",
     "load_readable",
+    "load_tree",
     "patterns_of",
 ]

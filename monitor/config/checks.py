@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from checks import Check, load_catalog
+from monitor.config._errors import ConfigError
 from monitor.config.messages import nearest, problem_at, suggest, word_errors
 from monitor.config.yaml_nodes import Node, plain_data
 from monitor.terminal.problem import Problem
@@ -46,6 +47,18 @@ def build_checks(tree: Node) -> CheckBuilder:
         problems += _collisions(here)
         built += here
     return CheckBuilder(checks, tuple(built), tuple(problems))
+
+
+def build_check(node: Node) -> Check:
+    """Build one check.
+
+    Raises:
+        ConfigError: it is wrong; all problems at once.
+    """
+    made = _build(node)
+    if isinstance(made, list):
+        raise ConfigError(made)
+    return made
 
 
 def child(node: Node | None, key: str) -> Node | None:
@@ -102,11 +115,12 @@ def _collisions(here: Sequence[BuiltChecks]) -> Iterator[Problem]:
         ids = " and ".join(f"id: {propose_id(which.check)}" for which in (first[name], built_checks))
         if propose_id(first[name].check) == propose_id(built_checks.check):
             ids = f"id: {propose_id(built_checks.check)} and id: {propose_id(built_checks.check)}-2"
-        message = f"two checks of table '{built_checks.table}' are called '{name}'; the first is in line {other.line}"
+        where = f"in line {other.line}" if other.line else other.file
+        message = f"two checks of table '{built_checks.table}' are called '{name}'; the first is {where}"
         yield problem_at(at, "config.duplicate_check", message, f"give them ids of their own, such as {ids}")
 
 
-def propose_id(check: Check) -> str:
+def propose_id(check: object) -> str:
     """Propose an id that says what a check looks at: its type and its columns."""
     columns = getattr(check, "columns", None) or getattr(check, "column", None) or ()
     words = [str(getattr(check, "type", "check")), *([columns] if isinstance(columns, str) else columns)]

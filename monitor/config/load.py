@@ -124,9 +124,24 @@ def load_for(invocation: Invocation) -> Loaded:
 def _load(path: Path | str, environment: Mapping[str, str] | None) -> Loaded:
     files, substitution = ConfigFiles(), Substitution(os.environ if environment is None else environment)
     tree = files.read(Path(path), substitution)
-    problems = [*files.problems, *substitution.problems]
     if tree is None:
+        problems = [*files.problems, *substitution.problems]
         raise _error(problems, files, Redactor(substitution.secrets, keys=secret_keys()))
+    return _checked(tree, Path(path), files, substitution)
+
+
+def load_tree(tree: Node) -> Loaded:
+    """Load a configuration that is in no file; nothing in it is substituted.
+
+    Raises:
+        ConfigError: it is wrong; all problems at once.
+    """
+    with limited_suggestions():
+        return _checked(tree, Path(), ConfigFiles(), Substitution({}))
+
+
+def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitution) -> Loaded:
+    problems = [*files.problems, *substitution.problems]
     secrets = substitution.secrets | hide_secrets(tree)
     redactor = Redactor(secrets, published=_published(tree), keys=secret_keys())
     workshop, hierarchies = build_checks(tree), build_hierarchies(tree)
@@ -148,7 +163,7 @@ def _load(path: Path | str, environment: Mapping[str, str] | None) -> Loaded:
     read = tuple(Path(name) for name in files.texts)
     return Loaded(
         config=config,
-        path=Path(path),
+        path=path,
         files=read,
         read_beside=(*substitution.files, *hierarchies.files),
         redactor=redactor,

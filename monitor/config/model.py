@@ -276,7 +276,7 @@ class WeeklyReportPlan(Section):
     keep: str | None = Field(None, description="Folder where rendered reports are saved.")
 
 
-class Report(Section):
+class ReportPlans(Section):
     """Reports."""
 
     weekly: WeeklyReportPlan = WeeklyReportPlan()
@@ -317,7 +317,7 @@ class Config(Section):
     releases: dict[ReleaseName, Release] = {}
     budgets: dict[str, Budget] = Field({}, description="Privacy budgets by table.")
     alerts: Alerts = Alerts()
-    report: Report = Report()
+    report: ReportPlans = ReportPlans()
     daemon: Daemon = Daemon()
     web: Web = Web()
 

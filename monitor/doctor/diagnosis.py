@@ -30,7 +30,7 @@ from monitor.terminal.redaction import Redactor
 from sources import SourceError, TableNotFound, open_source
 from store import StoreError, open_store, store_file
 
-_ALL_ROOMS: Final = ("monitor", *monitor.ROOMS)
+_ALL_ROOMS: Final = ("monitor", *monitor.ROOMS, "tablewatch", "pytest_tablewatch")
 _SKEW: Final = timedelta(minutes=5)
 _NO_ROOM: Final = 16_000_000
 """Bytes: less than the write-ahead log of a store may need."""

@@ -34,4 +34,4 @@ def test_a_package_that_hides_a_room_is_named(tmp_path: Path, room: str, file: s
     )
     found = strange.parent if file.endswith("__init__.py") else strange
     assert done.returncode == 1
-    assert f"ShadowedRoomError: package '{room}' was found at {found}, expected at {house / room};" in done.stderr
+    assert f"ShadowedPackageError: package '{room}' was found at {found}, expected at {house / room};" in done.stderr

@@ -1,0 +1,171 @@
+"""Tables in memory: Arrow data, registered with a DuckDB of our own; nothing is copied and nothing is written.
+
+What can be read only once (a stream of Arrow batches) is read when its table is first asked for, into a temporary table
+that DuckDB keeps within its memory limit, spilling to a folder of the pass. `arrow_data` makes Arrow of what people
+have: pandas and polars frames, DuckDB relations, and all that speaks Arrow's C stream interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, Final
+
+import duckdb
+import ibis.expr.types as ir
+import pyarrow as pa
+import pyarrow.dataset as ds
+from ibis.backends.sql import SQLBackend
+
+from sources._contract import QueryFailed, Source, Unreachable
+from sources._duckdb import DuckdbSource
+from sources._engine import CatalogueEntry
+from sources._spec import SourceSpec
+
+_BATCH: Final = 100_000
+_STREAM: Final = "tablewatch_stream"
+
+
+class FrameSource(DuckdbSource):
+    """Arrow data by the name of its table: tables, data sets, and streams that are read once."""
+
+    types_declared = False
+
+    def __init__(self, spec: SourceSpec) -> None:
+        super().__init__(spec)
+        self._registered: set[str] = set()
+
+    def _open(self, closing: ExitStack) -> SQLBackend:
+        self._registered.clear()
+        try:
+            return self._connect(closing)
+        except duckdb.Error as error:
+            text = "DuckDB cannot be started with these settings; see memory_limit"
+            raise Unreachable(self._says(text, error)) from None
+
+    @property
+    def _frames(self) -> Mapping[str, Any]:
+        return self._spec.frames or {}
+
+    def _list(self) -> Iterable[CatalogueEntry]:
+        return (CatalogueEntry("", "", name, bare=True) for name in self._frames)
+
+    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        for entry in self._list():  # a statement may name tables that no check refers to
+            self._register(entry.table)
+        return super()._execute(sql)
+
+    def _describe(self, entry: CatalogueEntry) -> ir.Table:
+        self._register(entry.table)
+        return self._backend.table(entry.table)
+
+    def _register(self, name: str) -> None:
+        """Make a table of data, once; called while asking, since a stream takes time and may fail."""
+        if name in self._registered:
+            return
+        data = self._frames[name]
+        if isinstance(data, pa.RecordBatchReader):
+            self._connection.register(_STREAM, data)
+            self._connection.execute(f"CREATE TEMP TABLE {_quoted(name)} AS FROM {_STREAM}")
+            self._connection.unregister(_STREAM)
+        else:
+            self._connection.register(name, data)
+        self._registered.add(name)
+
+
+def arrow_data(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
+    """Return a frame as Arrow data with distinct names of columns.
+
+    Raises:
+        QueryFailed: it is no table, or a column of it has no type.
+    """
+    library = type(data).__module__.partition(".")[0].removeprefix("_")
+    if library == "pandas":
+        converted = _of_pandas(data)
+    elif library == "polars":
+        converted = _of_polars(data)
+    elif library == "duckdb" and hasattr(data, "to_arrow_reader"):
+        converted = data.to_arrow_reader(_BATCH)
+    elif library == "duckdb" and hasattr(data, "fetch_record_batch"):
+        converted = data.fetch_record_batch(_BATCH)
+    elif isinstance(data, pa.Table | pa.RecordBatchReader | ds.Dataset):
+        converted = data
+    elif isinstance(data, pa.RecordBatch):
+        converted = pa.Table.from_batches([data])
+    elif hasattr(data, "__arrow_c_stream__") and not isinstance(data, pa.ChunkedArray):
+        converted = pa.RecordBatchReader.from_stream(data)
+    else:
+        raise QueryFailed(_no_table(data))
+    _refuse_alike(converted.schema.names)
+    return _widened(converted) if isinstance(converted, pa.Table) else converted
+
+
+def _widened(table: pa.Table) -> pa.Table:
+    """Return a table whose halves are floats: DuckDB has no number of 16 bits."""
+    fields = [field.with_type(pa.float32()) if pa.types.is_float16(field.type) else field for field in table.schema]
+    return table if fields == list(table.schema) else table.cast(pa.schema(fields))
+
+
+def _of_pandas(frame: Any) -> pa.Table:
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise QueryFailed(_no_table(frame))
+    _refuse_alike([str(name) for name in frame.columns])
+    columns = {str(name): _column(frame.iloc[:, at], str(name)) for at, name in enumerate(frame.columns)}
+    return pa.table(columns) if columns else pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def _column(series: Any, name: str) -> pa.Array | pa.ChunkedArray:
+    if hasattr(series, "sparse"):
+        series = series.sparse.to_dense()
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        message = f"column '{name}' ({series.dtype}) has values of several types, or of one that Arrow does not have"
+        hint = f"convert it, such as frame['{name}'] = frame['{name}'].astype('str')"
+        raise QueryFailed(f"{message} ({type(error).__name__}); {hint}") from None
+
+
+def _of_polars(frame: Any) -> pa.Table:
+    if hasattr(frame, "collect"):
+        frame = frame.collect()
+    if not hasattr(frame, "to_arrow") or not hasattr(frame, "columns"):
+        raise QueryFailed(_no_table(frame))
+    objects = [name for name, kind in frame.schema.items() if str(kind) == "Object"]
+    if objects:
+        message = f"column '{objects[0]}' holds Python objects, which Arrow does not have; cast it, or drop it"
+        raise QueryFailed(message)
+    table: pa.Table = frame.to_arrow()
+    return table
+
+
+def _no_table(data: Any) -> str:
+    kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}".removeprefix("builtins.")
+    hint = "; write .to_frame()" if type(data).__name__ == "Series" else ""
+    expected = "a pandas, polars or Arrow table, a DuckDB relation, an Ibis table, or a path of CSV or Parquet files"
+    return f"a {kind} is not a table{hint}; expected {expected}"
+
+
+def _refuse_alike(names: Sequence[str]) -> None:
+    """Refuse names that DuckDB would rename: it knows no case.
+
+    Raises:
+        QueryFailed: two are alike, or there are none.
+    """
+    if not names:
+        raise QueryFailed("the table has no columns")
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(name.casefold(), name)
+        if len(first) < len(names) and names.count(name) > 1:
+            raise QueryFailed(f"two columns are called '{name}'; rename one of them")
+        if other != name:
+            raise QueryFailed(f"columns '{other}' and '{name}' differ only in case, which DuckDB ignores; rename one")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+SOURCE: Final[type[Source]] = FrameSource

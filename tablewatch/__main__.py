@@ -1,0 +1,5 @@
+"""`python -m tablewatch` is `tablewatch`."""
+
+from monitor.cli import main
+
+main()

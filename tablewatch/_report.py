@@ -1,0 +1,113 @@
+"""What a run of checks came to, for programs, terminals and notebooks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tablewatch._errors import ChecksFailed
+
+if TYPE_CHECKING:
+    from monitor.scan.pass_result import PassResult
+    from monitor.terminal.redaction import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedCheck:
+    """The result of one check; the same keys as in `results` of `tablewatch.check/1`.
+
+    `status` is `pass`, `warn`, `fail` or `unknown`; of an unknown one, `reason` says why (`no-data`, `timeout`,
+    `unreachable`, `permission`, `misconfigured`, `bug`). `observed` and `expected` are counts and limits, never values
+    of a row. `incident` is None unless results were recorded.
+    """
+
+    check_id: str
+    table: str
+    type: str
+    kind: str
+    status: str
+    severity: str
+    observed: Mapping[str, Any]
+    expected: Mapping[str, Any]
+    message: str
+    reason: str | None
+    incident: int | None
+    owner: str | None
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The results of checks. A report is true (`assert report`) if nothing failed and nothing is unknown."""
+
+    results: tuple[ReportedCheck, ...]
+    _document: Mapping[str, Any] = field(repr=False)
+    _pass: "PassResult" = field(repr=False, compare=False)
+    _redact: "Redactor" = field(repr=False, compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check passed, or warned; what could not be evaluated is not ok."""
+        return bool(self._document["ok"])
+
+    @property
+    def failed(self) -> tuple[ReportedCheck, ...]:
+        """The checks that failed."""
+        return self._with("fail")
+
+    @property
+    def unknown(self) -> tuple[ReportedCheck, ...]:
+        """The checks that could not be evaluated."""
+        return self._with("unknown")
+
+    @property
+    def warned(self) -> tuple[ReportedCheck, ...]:
+        """The checks that warned."""
+        return self._with("warn")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the published shape `tablewatch.check/1`, as `tablewatch check --format json` writes it."""
+        return dict(self._document)
+
+    def text(self, *, only_failed: bool = False) -> str:
+        """Return what `tablewatch check` prints, without colours."""
+        from monitor.reporting.terminal_views.pass_report import pass_lines
+        from monitor.terminal.redaction import visible
+
+        lines = [line.plain for line in pass_lines(self._pass, only_failed=only_failed)]
+        lines += [] if self._pass.problem is None else [self._pass.problem]
+        return "\n".join(visible(self._redact(line), keep="\n") for line in lines)
+
+    def raise_for_failures(self) -> None:
+        """Raise an error that lists what failed, unless the report is ok.
+
+        Raises:
+            ChecksFailed: a check failed, or could not be evaluated.
+        """
+        if not self.ok:
+            raise ChecksFailed(self)
+
+    def __bool__(self) -> bool:
+        """Check whether the report is ok."""
+        return self.ok
+
+    def __str__(self) -> str:
+        """Return the report as text."""
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        """Return the report as a fragment of HTML, for notebooks."""
+        from monitor.reporting.notebook import as_notebook_html
+
+        return as_notebook_html(self._document)
+
+    def _with(self, status: str) -> tuple[ReportedCheck, ...]:
+        return tuple(result for result in self.results if result.status == status)
+
+
+def report_of(result: "PassResult", redact: "Redactor") -> Report:
+    """Return the report of a pass, with the secrets of its configuration masked."""
+    from monitor.reporting.terminal_views.pass_report import pass_as_json
+
+    document = redact.value(pass_as_json(result))
+    results: Sequence[Mapping[str, Any]] = document["results"]
+    return Report(tuple(ReportedCheck(**item) for item in results), document, result, redact)
