@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from incidents.estimate import Estimate, ExpectedIncidents
     from incidents.events import apply, decode, encode, replay
     from incidents.lifecycle import Identity, LifecycleStep, Reason, advance
+    from incidents.reported import ReportedIncident
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
     from incidents.what_if import WhatIf, changed_spans
 
@@ -123,6 +124,7 @@ __all__ = [
     "RateCard",
     "Reason",
     "Reopened",
+    "ReportedIncident",
     "Resolution",
     "Resolved",
     "RootNamed",
@@ -170,6 +172,7 @@ _HOMES: Final = (
     "_model",
     "events",
     "lifecycle",
+    "reported",
     "coverage",
     "estimate",
     "spans",

@@ -48,6 +48,9 @@ SERVER_ALIVE: Final = (
 """The same for the server: a writer that is gone or stands still amid a transaction keeps the others out until then."""
 
 _READERS: Final = 8
+_CACHE_KIB: Final = 65_536
+"""So much of the file a writer holds in memory at most: an import of a million incidents then writes a page of an index
+once, not again and again. SQLite takes it only as it is needed."""
 WAL_BYTES_KEPT: Final = 4 * 2**20
 """The log is cut to this size (as much as one checkpoint takes) once all of it is in the file."""
 
@@ -163,6 +166,7 @@ class _Pragmas:
             f"foreign_keys = {'ON' if self.foreign_keys else 'OFF'}",
             "trusted_schema = OFF",
             "cell_size_check = ON",
+            *(() if self.query_only else (f"cache_size = {-_CACHE_KIB}",)),
             f"wal_autocheckpoint = {PAGES_BEFORE_CHECKPOINT if self.checkpoints else 0}",
             f"journal_size_limit = {WAL_BYTES_KEPT}",
             f"query_only = {'ON' if self.query_only else 'OFF'}",

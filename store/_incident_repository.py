@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import func, literal_column, select, text
 
-from incidents import Change, Event, Incident, Opened, Spans, State
+from incidents import Change, Event, Incident, Opened, ReportedIncident, Spans, State, to_us
 from store import _incidents
 from store._errors import StoreConflict
 from store._incident_pages import IncidentPlace, IncidentSlice, read_slice
@@ -144,22 +144,30 @@ class IncidentWriter(IncidentReader):
         first = self._next_incident_number(len(histories))
         return self._add_folded(list(enumerate(histories, start=first)), announce=announce)
 
-    def add_past(self, histories: Sequence[History]) -> range:
-        """Write whole incidents of the past, of which nobody hears, as `add_histories` writes them; return their ids.
+    def add_past(self, reported: Sequence[ReportedIncident], *, recorded_at: datetime, actor: str) -> range:
+        """Write incidents of the past, of which nobody hears, as `add_histories` writes them; return their ids.
 
-        Much faster than that where an incident was only opened, or opened and resolved.
+        Much faster than that: their rows are written without making and folding their changes. Their times must be in
+        order (`ReportedIncident.check_order`).
 
         Raises:
-            StoreConflict, incidents.BrokenHistory: as `add_histories`.
+            StoreConflict: as `add_histories`.
         """
-        first = self._next_incident_number(len(histories))
-        numbered = list(enumerate(histories, start=first))
-        pairs = [(past_rows(number, history), (number, history)) for number, history in numbered]
-        rows = [row for row, _ in pairs if row is not None]
+        first, recorded_us = self._next_incident_number(len(reported)), to_us(recorded_at)
+        pairs = [
+            (past_rows(n, item, recorded_us=recorded_us, actor=actor), n, item)
+            for n, item in enumerate(reported, first)
+        ]
+        rows = [row for row, _, _ in pairs if row is not None]
         self._refuse_open_fingerprints([row.fingerprint for row in rows if row.is_open])
         insert_past(self._connection, rows)
-        self._add_folded([item for row, item in pairs if row is None], announce=False)
-        return range(first, first + len(histories))
+        others = [
+            (number, History(item.changes(recorded_at), recorded_at, actor))
+            for row, number, item in pairs
+            if row is None
+        ]
+        self._add_folded(others, announce=False)
+        return range(first, first + len(reported))
 
     def _add_folded(self, numbered: Sequence[tuple[int, History]], *, announce: bool) -> list[Incident]:
         folded = [fold(None, incident_id, history, first_number=0) for incident_id, history in numbered]

@@ -21,6 +21,8 @@ from store._values import IncidentFilter
 _I: Final = IncidentRow.__table__.c
 _E: Final = EpisodeRow.__table__.c
 _V: Final = IncidentEventRow.__table__.c
+_CHECKED: Final = "\0".join(["%s"] * 6)
+"""The columns of an event of which its checksum is made."""
 
 
 def load(connection: Connection, ids: Iterable[int]) -> dict[int, Incident]:
@@ -211,7 +213,7 @@ def touching(since: Any, until: Any) -> CompoundSelect[Any]:
 
 def checksum_of(*cells: object) -> str:
     """Return the checksum of an event's columns: number of the incident, number, microseconds, actor, kind, body."""
-    return sha256("\0".join([str(cell) for cell in cells]).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return sha256((_CHECKED % cells).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class History(NamedTuple):

@@ -1,21 +1,21 @@
 """Write the rows of incidents that are over or were only opened, without folding their events one by one.
 
 An import writes a million incidents of one shape: `Opened`, then perhaps `Resolved`. Their rows, JSON texts and
-checksums are written here from templates; a property test holds them to what `fold` and the column types write. What
-has another shape is left to these.
+checksums are written here from templates; a property test holds them to what `fold` and the column types write. Texts
+that are not printable are left to these.
 """
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
-from itertools import chain
 from json.encoder import encode_basestring
 from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Table, insert
 
-from incidents import Episode, Opened, Resolved, State, to_us
-from store._incidents import History, checksum_of
+from checks import Kind, OccurrenceMethod
+from incidents import ReportedIncident, State, to_us
+from store._incidents import checksum_of
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
 
 Cells: TypeAlias = tuple[str | int | None, ...]
@@ -23,6 +23,11 @@ Cells: TypeAlias = tuple[str | int | None, ...]
 _TABLES: Final = (IncidentRow.__table__, EpisodeRow.__table__, IncidentEventRow.__table__)
 _EVENT: Final = IncidentEventRow.__table__
 """Its `id` is given by the database."""
+_KIND: Final = Kind.QUALITY.value
+_OPEN: Final = State.OPEN.value
+_RESOLVED: Final = State.RESOLVED.value
+_OBSERVED: Final = OccurrenceMethod.FIRST_OBSERVATION.value
+_BY_PERSON: Final = OccurrenceMethod.PERSON.value
 _ROWS_AT_ONCE: Final = 100
 """Rows of one INSERT: half of the time of one by one; 21 columns of so many stay below every limit of parameters."""
 
@@ -37,31 +42,40 @@ class PastRows(NamedTuple):
     events: Sequence[Cells]
 
 
-def past_rows(incident_id: int, history: History) -> PastRows | None:
-    """Return the rows of an incident with one episode; None if its history has another shape."""
-    if not history.changes:
+def past_rows(incident_id: int, incident: ReportedIncident, *, recorded_us: int, actor: str) -> PastRows | None:
+    """Return the rows of an incident with one episode; None if the templates cannot write its texts or times."""
+    if not _is_plain(incident):
         return None
-    opened, *rest = history.changes
-    if not isinstance(opened, Opened) or not _is_plain(opened) or len(rest) > 1:
-        return None
-    resolved = rest[0] if rest else None
-    if resolved is not None and not (isinstance(resolved, Resolved) and _is_plain_end(resolved)):
-        return None
-    detected, occurred = to_us(opened.episode.detected_at), to_us(opened.episode.onset.at)
-    ended = resolution = cause = None
-    events = [_event(incident_id, 0, history, "opened", _opened_text(opened))]
-    if resolved is not None:
-        ended, resolution, cause = to_us(resolved.at), str(resolved.resolution), resolved.cause
-        events.append(_event(incident_id, 1, history, "resolved", _resolved_text(resolved)))
-    state = State.OPEN if resolved is None else State.RESOLVED
-    incident: Cells = (
-        *(incident_id, opened.fingerprint, opened.table, None, str(opened.incident_kind), str(opened.severity)),
-        *(opened.title, "{}", str(opened.found_by), str(state), resolution, cause, detected, ended),
+    fingerprint, detected_at, resolved_at = str(incident.fingerprint), incident.detected_at, incident.resolved_at
+    occurred_at = detected_at if incident.occurred_at is None else incident.occurred_at
+    detected, occurred = to_us(detected_at), to_us(occurred_at)
+    method = _OBSERVED if incident.occurred_at is None else _BY_PERSON
+    severity, found_by = incident.severity.value, incident.found_by.value
+    text = (
+        f'{{"check_id":null,"episode":{{"detected_at":"{_iso(detected_at)}","first_failed_at":null,'
+        f'"onset":{{"at":"{(began := _iso(occurred_at))}","earliest":"{began}","latest":"{began}",'
+        f'"method":"{method}"}},"resolved_at":null}},"fingerprint":{encode_basestring(fingerprint)},'
+        f'"found_by":"{found_by}","incident_kind":"{_KIND}","kind":"opened","severity":"{severity}",'
+        f'"table":{encode_basestring(incident.table)},"title":{encode_basestring(incident.title)},"title_values":{{}}}}'
+    )
+    checksum = checksum_of(incident_id, 0, recorded_us, actor, "opened", text)
+    events: list[Cells] = [(incident_id, 0, recorded_us, actor, "opened", text, checksum)]
+    state, ended, resolution, cause = _OPEN, None, None, None
+    if resolved_at is not None:
+        state, ended, resolution, cause = _RESOLVED, to_us(resolved_at), incident.resolution.value, incident.cause
+        text = (
+            f'{{"at":"{_iso(resolved_at)}","cause":{"null" if cause is None else encode_basestring(cause)},'
+            f'"kind":"resolved","resolution":"{resolution}"}}'
+        )
+        checksum = checksum_of(incident_id, 1, recorded_us, actor, "resolved", text)
+        events.append((incident_id, 1, recorded_us, actor, "resolved", text, checksum))
+    cells: Cells = (
+        *(incident_id, fingerprint, incident.table, None, _KIND, severity),
+        *(incident.title, "{}", found_by, state, resolution, cause, detected, ended),
         *(None, None, None, 0, 0, None, None),
     )
-    method = str(opened.episode.onset.method)
     episode = (incident_id, 0, occurred, occurred, occurred, method, None, detected, ended)
-    return PastRows(opened.fingerprint, resolved is None, incident, episode, events)
+    return PastRows(fingerprint, resolved_at is None, cells, episode, events)
 
 
 def insert_past(connection: Connection, rows: Sequence[PastRows]) -> None:
@@ -74,65 +88,30 @@ def insert_past(connection: Connection, rows: Sequence[PastRows]) -> None:
         [event for row in rows for event in row.events],
     )
     for table, values in zip(_TABLES, cells, strict=True):
-        for start in range(0, len(values), _ROWS_AT_ONCE):
-            part = values[start : start + _ROWS_AT_ONCE]
-            parameters = tuple(chain.from_iterable(part))
-            connection.exec_driver_sql(_statement(connection.dialect.name, table, len(part)), parameters)
+        connection.exec_driver_sql(_statement(connection.dialect.name, table), values)
 
 
 @cache
-def _statement(dialect: str, table: Table, rows: int) -> str:
-    """Return an INSERT of so many rows with positional parameters, in the order of the table's columns."""
+def _statement(dialect: str, table: Table) -> str:
+    """Return an INSERT with positional parameters, in the order of the table's columns."""
     keys = [column.key for column in table.c if table is not _EVENT or column.key != "id"]
     head, _ = str(insert(table).compile(column_keys=keys)).split(" VALUES ")
-    row = ", ".join(["?" if dialect == "sqlite" else "%s"] * len(keys))
-    return f"{head} VALUES {', '.join([f'({row})'] * rows)}"
+    return f"{head} VALUES ({', '.join(['?' if dialect == 'sqlite' else '%s'] * len(keys))})"
 
 
-def _is_plain(opened: Opened) -> bool:
-    """Check whether the templates can write it: one moment of occurrence, UTC, printable text without values."""
-    episode: Episode = opened.episode
-    onset = episode.onset
+def _is_plain(incident: ReportedIncident) -> bool:
+    """Check whether the templates can write it: printable texts, times in UTC."""
     return (
-        opened.check_id is None
-        and not opened.title_values
-        and onset.at is onset.earliest is onset.latest
-        and onset.at.tzinfo is UTC
-        and episode.detected_at.tzinfo is UTC
-        and episode.resolved_at is None
-        and episode.first_failed_at is None
-        and opened.fingerprint.isprintable()
-        and opened.table.isprintable()
-        and opened.title.isprintable()
+        incident.fingerprint is not None
+        and incident.fingerprint.isprintable()
+        and incident.table.isprintable()
+        and incident.title.isprintable()
+        and (incident.cause is None or incident.cause.isprintable())
+        and incident.detected_at.tzinfo is UTC
+        and (incident.occurred_at is None or incident.occurred_at.tzinfo is UTC)
+        and (incident.resolved_at is None or incident.resolved_at.tzinfo is UTC)
     )
-
-
-def _is_plain_end(resolved: Resolved) -> bool:
-    return resolved.at.tzinfo is UTC and (resolved.cause is None or resolved.cause.isprintable())
-
-
-def _opened_text(opened: Opened) -> str:
-    onset = opened.episode.onset
-    occurred = _iso(onset.at)
-    return (
-        f'{{"check_id":null,"episode":{{"detected_at":"{_iso(opened.episode.detected_at)}","first_failed_at":null,'
-        f'"onset":{{"at":"{occurred}","earliest":"{occurred}","latest":"{occurred}","method":"{onset.method}"}},'
-        f'"resolved_at":null}},"fingerprint":{encode_basestring(opened.fingerprint)},"found_by":"{opened.found_by}",'
-        f'"incident_kind":"{opened.incident_kind}","kind":"opened","severity":"{opened.severity}",'
-        f'"table":{encode_basestring(opened.table)},"title":{encode_basestring(opened.title)},"title_values":{{}}}}'
-    )
-
-
-def _resolved_text(resolved: Resolved) -> str:
-    cause = "null" if resolved.cause is None else encode_basestring(resolved.cause)
-    return f'{{"at":"{_iso(resolved.at)}","cause":{cause},"kind":"resolved","resolution":"{resolved.resolution}"}}'
 
 
 def _iso(moment: datetime) -> str:
     return moment.isoformat()[:-6] + "Z"
-
-
-def _event(incident_id: int, number: int, history: History, kind: str, text: str) -> Cells:
-    recorded_us = to_us(history.recorded_at)
-    checksum = checksum_of(incident_id, number, recorded_us, history.actor, kind, text)
-    return incident_id, number, recorded_us, history.actor, kind, text, checksum

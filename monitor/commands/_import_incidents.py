@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monitor.config.project import Project
     from monitor.triage.ticket_comparison import TicketComparison
     from monitor.triage.ticket_import import ImportCounts
-    from monitor.triage.ticket_reader import TicketReader, Tickets
+    from monitor.triage.ticket_reader import TicketReader
 
 _SHOWN = 20
 
@@ -103,8 +103,10 @@ def import_incidents(
     Example: tablewatch import incidents tickets.csv --map Dataset=table --map Opened=detected --map Key=id --dry-run
     """
     from monitor.config.project import Project
+    from monitor.terminal.input_file import check_regular
     from monitor.triage.errors import explained
-    from monitor.triage.ticket_import import TicketImport
+    from monitor.triage.ticket_columns import RowReader
+    from monitor.triage.ticket_import import TicketImport, TicketsRefused
     from monitor.triage.ticket_mapping import TicketMapping, UnreadableTickets
     from monitor.triage.ticket_reader import TicketReader
     from monitor.triage.time_parsing import TimeReader
@@ -114,20 +116,19 @@ def import_incidents(
     times = TimeReader(_zone(project, timezone), project.clock.now(), tuple(time_format or ()), relative=False)
     try:
         plan = TicketMapping.of(map_ or (), set_ or (), value or ())
-        reader = TicketReader(
-            project.config, times, plan, any_table=any_table, open_as_unknown=open_as_unknown, encoding=encoding
-        )
-        tickets = _read(reader, file)
+        row_reader = RowReader(project.config, times, any_table=any_table)
+        tickets = TicketReader(file, plan, row_reader, open_as_unknown=open_as_unknown, encoding=encoding)
+        check_regular(file)
+        tickets.check_header()
+        with project.open_store() as store, explained(times.zone), progress("importing rows", _lines(file)) as advance:
+            intake = TicketImport(store, times.now, times.zone, who(by), update=update, partial=partial)
+            taken = (intake.look if dry_run else intake.take)(tickets, advance)
     except UnreadableTickets as error:
         raise Stop(ExitCode.USAGE, error.problem) from None
     except OSError as error:
         raise Stop(ExitCode.USAGE, not_read("import.unreadable", file, error)) from None
-    if tickets.bad and not partial:
-        raise Stop(ExitCode.USAGE, *_problems(tickets, file))
-    with project.open_store() as store, explained(times.zone):
-        intake = TicketImport(store, times.now, times.zone, who(by), update=update)
-        with progress("importing rows", len(tickets.good)) as advance:
-            taken = (intake.look if dry_run else intake.take)(tickets.good, advance)
+    except TicketsRefused as error:
+        raise Stop(ExitCode.USAGE, *_problems(error.tickets)) from None
     assumed = {
         "timezone": tickets.assumed_zone,
         "fixed": taken.assumed("resolution"),
@@ -163,14 +164,9 @@ def _zone(project: "Project", name: str | None) -> str:
         raise Stop(ExitCode.USAGE, Problem("usage", f"--timezone: expected {error}")) from None
 
 
-def _read(reader: "TicketReader", file: Path) -> "Tickets":
-    from monitor.terminal.input_file import check_regular
-
-    check_regular(file)
+def _lines(file: Path) -> int:
     with file.open("rb") as raw:
-        lines = sum(block.count(b"\n") for block in iter(lambda: raw.read(1 << 20), b""))
-    with progress("reading rows", lines) as advance:
-        return reader.read(file, advance)
+        return sum(block.count(b"\n") for block in iter(lambda: raw.read(1 << 20), b""))
 
 
 def _say_assumed(invocation: Invocation, assumed: dict[str, int], zone: str) -> None:
@@ -187,10 +183,12 @@ def _say_assumed(invocation: Invocation, assumed: dict[str, int], zone: str) -> 
             invocation.note(f"note: {what}: {count(assumed[name], thing)}{remedy}")
 
 
-def _problems(tickets: "Tickets", file: Path) -> "list[Problem]":
+def _problems(tickets: "TicketReader") -> "list[Problem]":
     message = f"{len(tickets.bad):,} of {tickets.rows:,} rows cannot be imported; nothing was written"
     hint = "--partial imports the valid rows"
-    rows = [Problem("import.bad_row", refusal.reason, file=str(file), line=refusal.line) for refusal in tickets.bad]
+    rows = [
+        Problem("import.bad_row", refusal.reason, file=str(tickets.file), line=refusal.line) for refusal in tickets.bad
+    ]
     return [Problem("import.bad_rows", message, hint=hint), *rows]
 
 

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from incidents import Incident
+    from incidents import Incident, ReportedIncident
     from monitor.config.project import Project
     from monitor.summaries.incident import IncidentFigures
-    from monitor.triage.create import ReportedIncident
     from store import IncidentFilter
 
 _LONG_UNNOTICED_US: Final = 90 * 86_400_000_000
@@ -233,8 +232,8 @@ class _Form:
     def read(self, project: "Project", invocation: Invocation, *, any_table: bool) -> "ReportedIncident":
         """Return what was meant, or leave with what is wrong."""
         from checks import Severity
-        from incidents import FoundBy, Resolution
-        from monitor.triage.create import ReportedIncident, tidy, unknown_table
+        from incidents import FoundBy, ReportedIncident, Resolution
+        from monitor.triage.create import tidy, unknown_table
         from monitor.triage.time_parsing import TimeReader, TypedTimes
 
         stranger = None if any_table else unknown_table(self.table, project.config)

@@ -1,9 +1,9 @@
 """Describe how far a long command has come: a bar on a terminal, lines elsewhere, nothing at all for quick work."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from monitor.clock import Clock, SystemClock
 from monitor.terminal.console import err
@@ -18,11 +18,18 @@ _LINE_EVERY = 10.0
 """Seconds between lines where there is no terminal."""
 
 
+class Advance(Protocol):
+    """Counts pieces of work that are done; it may be called from any thread."""
+
+    def __call__(self, pieces: int = 1, /) -> None:
+        """Count some more."""
+
+
 @contextmanager
 def progress(
     label: str, total: int, *, share: bool = False, console: "Console | None" = None, clock: Clock | None = None
-) -> Iterator[Callable[[], None]]:
-    """Yield a function to be called after each of `total` pieces of work; it may be called from any thread.
+) -> Iterator[Advance]:
+    """Yield a function to be called after each, or after some, of `total` pieces of work.
 
     On a terminal a bar appears after two seconds and goes away at the end; elsewhere a line `label [3/12]` is written
     every ten seconds. `share`: the pieces are nothing that anybody counts, so per cent are shown, `label 25 %`.
@@ -36,7 +43,7 @@ def progress(
 
 
 @contextmanager
-def _bar(label: str, total: int, console: "Console", *, share: bool) -> Iterator[Callable[[], None]]:
+def _bar(label: str, total: int, console: "Console", *, share: bool) -> Iterator[Advance]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     done = TaskProgressColumn() if share else MofNCompleteColumn()
@@ -44,7 +51,7 @@ def _bar(label: str, total: int, console: "Console", *, share: bool) -> Iterator
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(label, total=total)
     with _shown_after(_PATIENCE, bar):
-        yield lambda: bar.advance(task)
+        yield lambda pieces=1: bar.advance(task, pieces)
 
 
 @contextmanager
@@ -90,9 +97,9 @@ class _Lines:
         self._last = clock.monotonic()
         self._lock = threading.Lock()
 
-    def advance(self) -> None:
+    def advance(self, pieces: int = 1, /) -> None:
         with self._lock:
-            self._done += 1
+            self._done += pieces
             now = self._clock.monotonic()
             if now - self._last >= _LINE_EVERY:
                 self._last = now

@@ -1,70 +1,18 @@
-"""What somebody reports of an incident, by hand or from a ticket system, as the changes that make it."""
+"""Name what people report: texts in one line, fingerprints of tickets, tables that are not configured."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
-from checks import Severity, did_you_mean
-from incidents import Change, FoundBy, Incident, Resolution
-from incidents.verbs import Ending, IncidentReport, end_reported, report
+from checks import did_you_mean
+from incidents import Incident
 from monitor.config import Config
 from monitor.terminal.problem import Problem
 
 _TICKET: Final = "import:"
 _NO_KEY: Final = re.compile("[0-9a-f]{16}")
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedIncident:
-    """An incident as it was told; times are aware, None where nobody said.
-
-    `detected_at` is when it was noticed, `occurred_at` when data went bad (else: when it was noticed), `resolved_at`
-    when good data was there again. `fingerprint`: what a second report of the same thing shares.
-    """
-
-    table: str
-    title: str
-    detected_at: datetime
-    occurred_at: datetime | None = None
-    resolved_at: datetime | None = None
-    resolution: Resolution = Resolution.FIXED
-    severity: Severity = Severity.ERROR
-    found_by: FoundBy = FoundBy.PERSON
-    cause: str | None = None
-    fingerprint: str | None = None
-
-    def changes(self, now: datetime) -> tuple[Change, ...]:
-        """Return what opens it and, if it is over, what ends it.
-
-        Raises:
-            incidents.ImpossibleOrder: its times cannot follow one another, or lie in the future.
-        """
-        opened = report(
-            IncidentReport(self.table, self.title, self.severity),
-            detected_at=self.detected_at,
-            now=now,
-            occurred_at=self.occurred_at,
-            fingerprint=self.fingerprint,
-            found_by=self.found_by,
-        )
-        if self.resolved_at is None:
-            return (opened,)
-        ending = Ending(self.resolved_at, self.resolution, self.cause)
-        return opened, end_reported(opened, ending, now=now)
-
-    def check_order(self, now: datetime) -> None:
-        """Check whether its times can follow one another, without making the changes.
-
-        Raises:
-            incidents.ImpossibleOrder: as `changes`.
-        """
-        begun = self.occurred_at is None or self.occurred_at <= self.detected_at
-        over = self.detected_at if self.resolved_at is None else self.resolved_at
-        if not (begun and self.detected_at <= over <= now):
-            self.changes(now)
 
 
 def tidy(text: str) -> str:

@@ -16,6 +16,7 @@ from incidents import (
     Incident,
     NotAllowed,
     Opened,
+    ReportedIncident,
     Resolution,
     Spans,
     State,
@@ -26,7 +27,6 @@ from incidents import (
 )
 from incidents.verbs import Ending
 from monitor.config.project import Project
-from monitor.triage.create import ReportedIncident
 from store import History, IncidentFilter, NotRecorded, ReadTransaction, Store, WriteTransaction
 
 

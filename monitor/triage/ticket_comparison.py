@@ -21,15 +21,15 @@ from incidents import (
     ImpossibleOrder,
     Incident,
     NotAllowed,
+    ReportedIncident,
     Resolution,
     TicketSaid,
     apply,
     verbs,
 )
 from incidents.verbs import Ending
-from monitor.triage.create import ReportedIncident
 from monitor.triage.errors import in_zone
-from monitor.triage.ticket_batches import Ticket
+from monitor.triage.ticket_columns import Ticket
 from monitor.triage.ticket_history import FIELDS, TABLE, Field, TicketHistory, as_text, importer, ticket_history_of
 
 _TIMES: Final = frozenset({"occurred", "detected", "resolved"})

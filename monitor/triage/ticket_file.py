@@ -48,7 +48,7 @@ def records(file: Path, encoding: str = UTF_8) -> Iterator[tuple[int, list[str]]
             begins = 1
             try:
                 for record in reader:
-                    if any(value.strip() for value in record):
+                    if any(map(str.strip, record)):
                         yield begins, record
                     begins = reader.line_num + 1
             except csv.Error as error:

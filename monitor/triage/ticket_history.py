@@ -11,8 +11,20 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from checks import OccurrenceMethod
-from incidents import Change, Corrected, Escalated, Event, Incident, Opened, Reopened, Resolved, TicketSaid, apply
-from monitor.triage.create import ReportedIncident, tidy
+from incidents import (
+    Change,
+    Corrected,
+    Escalated,
+    Event,
+    Incident,
+    Opened,
+    Reopened,
+    ReportedIncident,
+    Resolved,
+    TicketSaid,
+    apply,
+)
+from monitor.triage.create import tidy
 
 _BY_IMPORT: Final = " (import)"
 TABLE: Final = "table"

@@ -1,18 +1,20 @@
-"""Take tickets into the store: new ones are written down, known ones are compared and, if asked for, followed.
+"""Take tickets into the store while they are read: new ones are written, known ones compared and perhaps followed.
 
 Everything is one transaction: an import that fails on its way leaves nothing.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from incidents import Incident
-from monitor.triage.ticket_batches import Ticket, TicketBatches
+from monitor.triage.ticket_columns import Ticket
 from monitor.triage.ticket_comparison import TicketComparison, compare
 from monitor.triage.ticket_history import importer
-from store import History, ReadTransaction, Store, WriteTransaction
+from monitor.triage.ticket_reader import TicketReader
+from store import ReadTransaction, Store, WriteTransaction
 
 _ASSUMED: Final = frozenset({"resolution", "found_by"})
 
@@ -44,12 +46,12 @@ class ImportCounts:
     def add(self, tickets: Sequence[Ticket]) -> None:
         """Count new tickets."""
         self.new += len(tickets)
-        for ticket in tickets:
-            lasts = ticket.told.resolved_at is None
-            self.lasting += lasts
-            for name in _ASSUMED - ticket.said:
+        kinds = Counter((ticket.told.resolved_at is None, ticket.said) for ticket in tickets)
+        for (lasts, said), number in kinds.items():
+            self.lasting += number * lasts
+            for name in _ASSUMED - said:
                 if name != "resolution" or not lasts:
-                    self._unsaid[name] = self._unsaid.get(name, 0) + 1
+                    self._unsaid[name] = self._unsaid.get(name, 0) + number
 
     def number(self, numbers: Sequence[int]) -> None:
         """Remember the numbers that incidents were given; they go up."""
@@ -58,68 +60,85 @@ class ImportCounts:
             self.last_id = numbers[-1]
 
 
+class TicketsRefused(Exception):
+    """Some rows are no incident; nothing was written. `tickets` has read them all."""
+
+    def __init__(self, tickets: TicketReader) -> None:
+        super().__init__(f"{len(tickets.bad)} of {tickets.rows} rows are no incident")
+        self.tickets = tickets
+
+
 @dataclass(frozen=True, slots=True)
 class TicketImport:
-    """Takes tickets in at a moment; reasons tell times in a zone. With `update` incidents follow their tickets."""
+    """Takes tickets in at a moment; reasons tell times in a zone.
+
+    With `update` incidents follow their tickets. With `partial` good rows are taken although others are bad.
+    """
 
     store: Store
     now: datetime
     zone: str
     actor: str
     update: bool = False
+    partial: bool = False
 
-    def look(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> ImportCounts:
-        """Return what taking them in would do, and write nothing."""
-        with self.store.reading() as tx:
-            return self._take(tx, None, tickets, on_ticket)
-
-    def take(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> ImportCounts:
-        """Take them in.
+    def look(self, tickets: TicketReader, on_rows: Callable[[int], None] = lambda _: None) -> ImportCounts:
+        """Return what taking them in would do, and write nothing.
 
         Raises:
+            TicketsRefused, UnreadableTickets, OSError: as `take`.
+        """
+        with self.store.reading() as tx:
+            return self._take(tx, None, tickets, on_rows)
+
+    def take(self, tickets: TicketReader, on_rows: Callable[[int], None] = lambda _: None) -> ImportCounts:
+        """Take them in while they are read.
+
+        Raises:
+            TicketsRefused: some rows are bad, and good ones are not to be taken alone; nothing was written.
+            UnreadableTickets, OSError: the file cannot be read to its end; nothing was written.
             store.StoreConflict: somebody else changed one of the incidents meanwhile; nothing was written.
         """
         with self.store.writing() as tx:
-            return self._take(tx, tx, tickets, on_ticket)
+            return self._take(tx, tx, tickets, on_rows)
 
     def _take(
         self,
         reading: ReadTransaction,
         writing: WriteTransaction | None,
-        tickets: TicketBatches,
-        on_ticket: Callable[[], None],
+        tickets: TicketReader,
+        on_rows: Callable[[int], None],
     ) -> ImportCounts:
         import_counts = ImportCounts()
-        for chunk in tickets.batches():
-            there = _known(reading, chunk)
-            new = [ticket for ticket in chunk if ticket.line not in there]
-            compared = list(self._compared(reading, chunk, there, on_ticket))
+        is_empty = reading.incidents.last_change() == 0  # nothing is known, and a file has each ticket once
+        for batch in tickets.batches(on_rows):
+            if tickets.bad and not self.partial:
+                continue  # only to name every bad row
+            there = {} if is_empty else _known(reading, batch)
+            new = [ticket for ticket in batch if ticket.line not in there] if there else batch
+            compared = list(self._compared(reading, batch, there)) if there else []
             if writing is not None:
                 import_counts.number(self._write(writing, new, compared))
             import_counts.add(new)
-            import_counts.known += len(chunk) - len(new)
+            import_counts.known += len(batch) - len(new)
             import_counts.differ += [item for item in compared if item.differences]
+        if tickets.bad and not self.partial:
+            raise TicketsRefused(tickets)
         return import_counts
 
     def _compared(
-        self,
-        tx: ReadTransaction,
-        tickets: Sequence[Ticket],
-        there: Mapping[int, Incident],
-        on_ticket: Callable[[], None],
+        self, tx: ReadTransaction, tickets: Sequence[Ticket], there: Mapping[int, Incident]
     ) -> Iterator[TicketComparison]:
         events = tx.incidents.histories([incident.id for incident in there.values()])
         for ticket in tickets:
             incident = there.get(ticket.line)
             if incident is not None:
                 yield compare(ticket, incident, events[incident.id], now=self.now, zone=self.zone)
-            on_ticket()
 
     def _write(
         self, tx: WriteTransaction, new: Sequence[Ticket], compared: Sequence[TicketComparison]
     ) -> Sequence[int]:
         actor = importer(self.actor)
-        histories = [History(ticket.told.changes(self.now), self.now, actor) for ticket in new]
         if self.update:
             for ticket_comparison in compared:
                 tx.incidents.append(
@@ -129,12 +148,14 @@ class TicketImport:
                     actor=actor,
                     announce=False,
                 )
-        return tx.incidents.add_past(histories)
+        return tx.incidents.add_past([ticket.told for ticket in new], recorded_at=self.now, actor=actor)
 
 
 def _known(tx: ReadTransaction, tickets: Sequence[Ticket]) -> Mapping[int, Incident]:
     """Return the incidents of the tickets that were imported before, by the ticket's line."""
     former = [ticket.former for ticket in tickets if ticket.former is not None]
     there = tx.incidents.latest([*(ticket.fingerprint for ticket in tickets), *former])
+    if not there:
+        return {}
     incidents = {ticket.line: there.get(ticket.fingerprint) or there.get(ticket.former or "") for ticket in tickets}
     return {line: incident for line, incident in incidents.items() if incident is not None}

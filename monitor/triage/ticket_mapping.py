@@ -125,14 +125,20 @@ class TicketMapping:
                 raise unreadable(f"column '{column}' {text}", hint=hint)
         return {name: header.index(column) for name, column in wanted.items()}
 
-    def row(self, response: Mapping[str, str]) -> Mapping[str, str]:
-        """Return a row in our words, with what is the same for all; how all ended holds for those that have ended."""
-        ours = {**response, **self.constants}
-        for name, words in self.meanings.items():
-            if name in response and name not in self.constants:
-                ours[name] = words.get(_alike(response[name]), response[name])
-        if "resolution" in self.constants and not ours.get("resolved"):
-            del ours["resolution"]
+    def texts(self, rows: Sequence[Sequence[str]], places: Mapping[str, int]) -> Mapping[str, Sequence[str]]:
+        """Return the cells of each field in our words, without spaces around them, with what is the same for all rows.
+
+        How all ended holds for those that have ended.
+        """
+        ours: dict[str, Sequence[str]] = {name: [row[place].strip() for row in rows] for name, place in places.items()}
+        for name in self.meanings.keys() & ours.keys():
+            words = self.meanings[name]
+            meaning = {text: words.get(_alike(text), text) for text in set(ours[name])}
+            ours[name] = [meaning[text] for text in ours[name]]
+        ours |= {name: [value] * len(rows) for name, value in self.constants.items()}
+        if "resolution" in self.constants:
+            value = self.constants["resolution"]
+            ours["resolution"] = [value if end else "" for end in ours.get("resolved", [""] * len(rows))]
         return ours
 
 

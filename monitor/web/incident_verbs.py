@@ -8,10 +8,10 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict, Field
 
 from checks import Severity
-from incidents import Corrected, FoundBy, Incident, Resolution
+from incidents import Corrected, FoundBy, Incident, ReportedIncident, Resolution
 from incidents.verbs import available
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.triage.create import ReportedIncident, tidy, unknown_table
+from monitor.triage.create import tidy, unknown_table
 from monitor.triage.desk import IncidentDesk
 from monitor.triage.errors import explained
 from monitor.triage.time_parsing import TimeReader, TypedTimes

@@ -1,12 +1,12 @@
 """`tablewatch import incidents`, again: tickets that say something else than when they were imported."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from monitor.triage.create import ReportedIncident, ticket_fingerprint
+from incidents import ReportedIncident
+from monitor.triage.create import ticket_fingerprint
 from store import History, open_store
 from tests.monitor.commands.terminal import NOW, Terminal
 
@@ -320,7 +320,7 @@ def test_tickets_of_an_earlier_import_are_followed(terminal: Terminal, key: str)
         resolved_at=datetime(2026, 11, 11, 12, tzinfo=UTC),
     )
     known_by = ticket_fingerprint("", table="orders", title="late", detected_at=told.detected_at)
-    told = replace(told, fingerprint=f"orders:import:{key}" if key else known_by)
+    told = told._replace(fingerprint=f"orders:import:{key}" if key else known_by)
     with open_store(f"sqlite:///{terminal.folder}/store.db") as store, store.writing() as tx:
         tx.incidents.add_histories([History(told.changes(NOW), NOW, "m.mori")])
     assert ("ticket        T-1\n" in terminal("incident", "show", "1").out) is bool(key)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.config import load
+from monitor.triage.ticket_columns import RowReader
 from monitor.triage.ticket_mapping import TicketMapping
 from monitor.triage.ticket_reader import TicketReader
 from monitor.triage.time_parsing import TimeReader
@@ -364,6 +365,37 @@ def test_thousands_of_rows_are_one_transaction(terminal: Terminal) -> None:
     assert (value["imported"], value["last_id"] - value["first_id"]) == (2500, 2499)
 
 
+def test_a_bad_row_of_a_later_batch_takes_all_back(terminal: Terminal) -> None:
+    """Good rows are written while the file is read; one bad row at its end, or an unreadable one, takes them back."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = "".join(f"orders,t{i},{(start + timedelta(minutes=i)).isoformat()}\n" for i in range(2500))
+    for last, message in (
+        ("orders,x,soon\n", "1 of 2,501 rows cannot be imported; nothing was written"),
+        ('orders,"x,2026\n', "the record that starts here cannot be read (unexpected end of data)"),
+    ):
+        _write(terminal, f"table,title,detected\n{rows}{last}")
+        errors = terminal.refused("import", "incidents", "tickets.csv")
+        assert (errors[0]["message"], errors[-1]["line"]) == (message, 2502)
+        assert _incidents(terminal) == []
+    (terminal.folder / "tickets.csv").write_bytes(f"table,title,detected\n{rows}orders,".encode() + b"\xff,x\n")
+    (error,) = terminal.refused("import", "incidents", "tickets.csv")
+    assert "not valid UTF-8 text" in error["message"]
+    assert _incidents(terminal) == []
+
+
+def test_rows_across_batches_are_told_apart(terminal: Terminal) -> None:
+    """A duplicate is found in a later batch, a short row keeps its line, and each batch reads its own cells."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = "".join(f"{i},orders,t,{(start + timedelta(minutes=i)).isoformat()},\n" for i in range(1500))
+    _write(terminal, f"id,table,title,detected,severity\n{rows}7,orders,t,2026-01-02T00:00Z,info\nshort\n")
+    value = terminal.json("import", "incidents", "tickets.csv", "--partial")
+    assert [(item["line"], item["reason"]) for item in value["refused"]] == [
+        (1502, "duplicates line 9"),
+        (1503, "has 1 values, expected 5"),
+    ]
+    assert (value["rows"], value["imported"], value["last_id"]) == (1502, 1500, 1500)
+
+
 @given(
     st.lists(
         st.tuples(
@@ -379,12 +411,11 @@ def test_every_row_is_good_or_has_a_reason(
     (folder / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
     with (folder / "tickets.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("table", "title", "detected"), *rows])
-    reader = TicketReader(
-        load(folder / "tablewatch.yaml").config, TimeReader("UTC", NOW, relative=False), TicketMapping({}, {})
-    )
-    found = reader.read(folder / "tickets.csv")
-    assert found.rows == len(rows)
-    assert all(one.reason for one in found.bad)
+    row_reader = RowReader(load(folder / "tablewatch.yaml").config, TimeReader("UTC", NOW, relative=False))
+    reader = TicketReader(folder / "tickets.csv", TicketMapping({}, {}), row_reader)
+    good = [ticket for batch in reader.batches() for ticket in batch]
+    assert (reader.rows, reader.good) == (len(rows), len(good))
+    assert all(one.reason for one in reader.bad)
 
 
 MARKS = "table,title,detected,occurred,resolved\n" + "".join(

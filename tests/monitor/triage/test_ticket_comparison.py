@@ -18,12 +18,12 @@ from incidents import (
     Incident,
     Merged,
     NotAllowed,
+    ReportedIncident,
     Resolution,
     replay,
     verbs,
 )
 from incidents.verbs import Ending
-from monitor.triage.create import ReportedIncident
 from monitor.triage.ticket_comparison import compare
 from monitor.triage.ticket_history import FIELDS, as_text, importer, ticket_history_of
 from monitor.triage.ticket_reader import Ticket

@@ -6,10 +6,10 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from incidents import ReportedIncident
 from monitor.clock import SimulatedClock
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
-from monitor.triage.create import ReportedIncident
 from monitor.triage.desk import IncidentDesk
 from monitor.web.change_feed import FeedTiming
 from monitor.web.server import asgi, make_application

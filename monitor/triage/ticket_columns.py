@@ -1,0 +1,194 @@
+"""Read rows of a ticket file in columns: a million rows share their tables and words, and most cells are as expected.
+
+A batch of rows becomes tickets; a row that is none has a reason. Cells are never shown: they are others' business.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, NamedTuple, TypeVar
+
+from checks import Severity
+from incidents import FoundBy, ImpossibleOrder, ReportedIncident, Resolution
+from monitor.config import Config
+from monitor.triage.create import former_fingerprint, ticket_fingerprint, tidy, unknown_table
+from monitor.triage.errors import without_times
+from monitor.triage.ticket_mapping import FIELDS, NEEDED, WORDS, UnknownWord, word_of
+from monitor.triage.time_parsing import ParsedTime, TimeReader, UnreadableTime
+
+T = TypeVar("T")
+
+_ENDING: Final = frozenset({"resolution", "cause"})
+_RESOLUTION: Final = word_of(Resolution)
+_SEVERITY: Final = word_of(Severity)
+_FOUND_BY: Final = word_of(FoundBy)
+
+
+class Ticket(NamedTuple):
+    """A good row: its first line in the file, the incident it tells of, and the fields it says something about.
+
+    A ticket without an end says that it lasts, if the file has a column for the end: `resolved` is then among `said`.
+    `assumed_zone` counts its times without an offset. `former` is the fingerprint by which one with a key was known at
+    first.
+    """
+
+    line: int
+    told: ReportedIncident
+    said: frozenset[str]
+    assumed_zone: int = 0
+    former: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Return what importing the same ticket again shares."""
+        return self.told.fingerprint or ""
+
+
+class RefusedRow(NamedTuple):
+    """A row that is no incident: its first line in the file, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass
+class RowReader:
+    """Reads rows at a moment. `any_table` takes tables that are not configured too."""
+
+    config: Config
+    times: TimeReader
+    any_table: bool = False
+    _strangers: dict[str, str | None] = field(default_factory=dict)
+
+    def read(self, lines: Sequence[int], texts: Mapping[str, Sequence[str]]) -> Iterator[Ticket | RefusedRow]:
+        """Yield what each row is.
+
+        Args:
+            lines: the first line of each row.
+            texts: the cells of each field in our words, without spaces around them, empty where nothing is said.
+        """
+        columns = _Columns.of(texts, self.times, len(lines))
+        for row, line in enumerate(lines):
+            if not (columns.titles[row] and columns.detected[row] and self._is_configured(columns.tables[row])):
+                columns.problems[row] += self._missing({name: texts[name][row] for name in NEEDED})
+            if not columns.ends[row] and columns.resolutions[row]:
+                columns.problems[row].append("resolution without a resolved time")
+            yield self._ticket(columns, row, line)
+
+    def _ticket(self, columns: "_Columns", row: int, line: int) -> Ticket | RefusedRow:
+        detected, table, key = columns.detected[row], columns.tables[row], columns.keys[row]
+        if detected is None or row in columns.problems:
+            return RefusedRow(line, "; ".join(columns.problems[row]))
+        occurred, resolved, title = columns.occurred[row], columns.resolved[row], columns.titles[row]
+        reported = ReportedIncident(
+            table,
+            title,
+            detected.at,
+            None if occurred is None else occurred.at,
+            None if resolved is None else resolved.at,
+            columns.resolution[row] or Resolution.FIXED,
+            columns.severity[row] or Severity.ERROR,
+            columns.found_by[row] or FoundBy.PERSON,
+            None if resolved is None else columns.causes[row] or None,
+            ticket_fingerprint(key, table=table, title=title, detected_at=detected.at),
+        )
+        try:
+            reported.check_order(self.times.now)
+        except ImpossibleOrder as error:
+            return RefusedRow(line, without_times(str(error)))
+        assumed = sum(time is not None and time.assumed for time in (occurred, detected, resolved))
+        return Ticket(line, reported, columns.said[row], assumed, former_fingerprint(key, table=table))
+
+    def _missing(self, row: Mapping[str, str]) -> Iterator[str]:
+        yield from (f"no {name}" for name in NEEDED if not tidy(row[name]))
+        table = row["table"]
+        if table and not self._is_configured(table):
+            yield str(self._strangers[table])
+
+    def _is_configured(self, table: str) -> bool:
+        """Check whether a table may be taken; if not, remember why."""
+        if not table or self.any_table:
+            return bool(table)
+        if table not in self._strangers:
+            stranger = unknown_table(table, self.config)
+            reason = "the table is not in the configuration; {}; --value table:THEIRS=OURS maps its name"
+            self._strangers[table] = None if stranger is None else reason.format(stranger.hint)
+        return self._strangers[table] is None
+
+
+class _Columns(NamedTuple):
+    """The fields of a batch of rows, each a column; None where a cell is empty or has a problem, by row."""
+
+    tables: Sequence[str]
+    titles: Sequence[str]
+    keys: Sequence[str]
+    causes: Sequence[str]
+    ends: Sequence[str]
+    resolutions: Sequence[str]
+    occurred: Sequence[ParsedTime | None]
+    detected: Sequence[ParsedTime | None]
+    resolved: Sequence[ParsedTime | None]
+    resolution: Sequence[Resolution | None]
+    severity: Sequence[Severity | None]
+    found_by: Sequence[FoundBy | None]
+    said: Sequence[frozenset[str]]
+    problems: dict[int, list[str]]
+
+    @classmethod
+    def of(cls, texts: Mapping[str, Sequence[str]], times: TimeReader, rows: int) -> "_Columns":
+        """Read the cells of each field."""
+        problems: dict[int, list[str]] = defaultdict(list)
+        cells = {name: texts.get(name) or [""] * rows for name in FIELDS}
+        tables, ends, resolutions = cells["table"], cells["resolved"], cells["resolution"]
+        titles, keys, causes = (list(map(tidy, cells[name])) for name in ("title", "id", "cause"))
+        return cls(
+            tables,
+            titles,
+            keys,
+            causes,
+            ends,
+            resolutions,
+            _read(times.read, cells["occurred"], "occurred", problems),
+            _read(times.read, cells["detected"], "detected", problems),
+            _read(times.read, ends, "resolved", problems),
+            _read(_RESOLUTION, resolutions, "resolution", problems),
+            _read(_SEVERITY, cells["severity"], "severity", problems),
+            _read(_FOUND_BY, cells["found_by"], "found_by", problems),
+            [_fields_of(filled, "resolved" in texts) for filled in zip(*map(_is_filled, cells.values()), strict=True)],
+            problems,
+        )
+
+
+def _is_filled(cells: Sequence[str]) -> Iterable[bool]:
+    return map(bool, cells)
+
+
+@cache
+def _fields_of(filled: Sequence[bool], has_end: bool) -> frozenset[str]:
+    """Name the fields of which a row says something: how and why it ended only with an end."""
+    names = {name for name, is_filled in zip(FIELDS, filled, strict=True) if is_filled}
+    if "resolved" not in names:
+        names -= _ENDING
+    return frozenset(names | {"resolved"} if has_end else names)
+
+
+def _read(
+    read: Callable[[str], T], cells: Sequence[str], name: str, problems: dict[int, list[str]]
+) -> Sequence[T | None]:
+    """Return what each cell means, None without one; add to the problems of a row whose cell cannot be read."""
+    try:
+        return [read(text) if text else None for text in cells]
+    except (UnreadableTime, UnknownWord):
+        return [_read_cell(read, text, name, problems, row) for row, text in enumerate(cells)]
+
+
+def _read_cell(read: Callable[[str], T], text: str, name: str, problems: dict[int, list[str]], row: int) -> T | None:
+    if not text:
+        return None
+    try:
+        return read(text)
+    except (UnreadableTime, UnknownWord) as error:  # their own text shows the cell
+        remedy = "OURS maps it" if name in WORDS else " marks it as empty"
+        problems[row].append(f"{name}: the value {error.reason}; --value {name}:THEIRS={remedy}")
+        return None
