@@ -95,7 +95,14 @@ def _stddev(context: Context, values: ir.NumericColumn) -> ir.Scalar:
     nan = is_nan(values, context.dialect)
     if nan is not None:  # which ends the statement on DuckDB; it is counted beside
         values = nan.ifelse(ibis.null(), values)
-    # from that of the population: on SQLite, Ibis' own sample deviation of one value is a division by zero
+    if context.dialect == "duckdb" and values.type().is_floating():  # where infinity ends the statement too
+        finite = values.isinf().ifelse(ibis.null(), values)
+        return (context.count(values.isinf()) == 0).ifelse(_sample_deviation(context, finite), ibis.null())
+    return _sample_deviation(context, values)
+
+
+def _sample_deviation(context: Context, values: ir.NumericColumn) -> ir.Scalar:
+    """Return it from that of the population: on SQLite, Ibis' own of one value is a division by zero."""
     count = values.count(where=context.where)
     return values.std(where=context.where, how="pop") * (count / (count - 1).nullif(0)).sqrt()
 

@@ -85,10 +85,19 @@ def compared(column: ir.NumericColumn, comparison: Comparison, limit: int | Deci
     low, high = _bounds(kind)
     if low <= whole <= high:
         return comparison(column, _exactly(Fraction(whole, 10 ** _scale(kind)), kind))
-    if dialect == "duckdb" and kind.is_decimal() and kind.precision == _MOST_DIGITS and not _scale(kind):
-        raise Misconfigured(f"the limit has more than {_MOST_DIGITS} digits, which DuckDB cannot compare with")
+    _check_hugeint("the limit", kind, dialect)
     always = comparison in ({operator.lt, operator.le} if whole > high else {operator.gt, operator.ge})
     return column.notnull() if always else ibis.literal(value=False)
+
+
+def _check_hugeint(what: str, kind: dt.DataType, dialect: str) -> None:
+    """Check that a number beyond a type is none that a HUGEINT of DuckDB may hold.
+
+    Raises:
+        Misconfigured: it may be.
+    """
+    if dialect == "duckdb" and kind.is_decimal() and kind.precision == _MOST_DIGITS and not _scale(kind):
+        raise Misconfigured(f"{what} has more than {_MOST_DIGITS} digits, which DuckDB cannot compare with")
 
 
 def is_nan(column: ir.Column, dialect: str) -> ir.BooleanValue | None:
@@ -161,7 +170,10 @@ def literal_for(value: Scalar, column: ir.Column, name: str, dialect: str) -> ir
         return ibis.literal(fitting)
     if kind.is_floating() or kind.is_unknown() or dialect == "sqlite":
         return _nearest(fitting, kind, dialect)
-    return _exactly(Fraction(fitting), kind)
+    number = Fraction(fitting)
+    if number.denominator == 1 and abs(number) >= 10**_MOST_DIGITS:
+        _check_hugeint("the value", kind, dialect)
+    return _exactly(number, kind)
 
 
 def literals_for(values: Sequence[Scalar], column: ir.Column, name: str, dialect: str) -> list[ir.Scalar]:

@@ -115,6 +115,14 @@ def test_a_range_of_decimals_is_exact(dialect, case, exclusive, upper):
         assert (outcome.status, outcome.observed["violations"]) == (Status.FAIL if count else Status.PASS, count)
 
 
+def test_a_listed_value_beyond_a_hugeint_is_refused():
+    """A value of 39 digits is refused as too long, and the data is not blamed: a HUGEINT may hold it."""
+    with place("duckdb", t=_column("HUGEINT", 1, 2)) as here:
+        assert ask(AcceptedValues(column="v", values=[1, 2]), here).status is Status.PASS
+        with pytest.raises(Misconfigured, match="the value has more than 38 digits, which DuckDB cannot compare with"):
+            ask(AcceptedValues(column="v", values=[1, 2, 10**38]), here)
+
+
 @pytest.mark.parametrize("dialect", ENGINES)
 @given(case=_cases())
 @settings(max_examples=examples(4 * EXAMPLES))

@@ -74,6 +74,21 @@ def test_no_aggregate_takes_nan_in(engine, kind, how):
     assert without.status is Status.PASS
 
 
+@pytest.mark.parametrize("how", ["sum", "mean", "min", "max", "stddev"])
+@pytest.mark.parametrize("infinite", [float("inf"), float("-inf")])
+def test_no_aggregate_of_infinity_is_judged(dialect, infinite, how):
+    """An aggregate without a finite value is unknown, for the same reason on every engine."""
+    with place(dialect, t=_column("DOUBLE PRECISION", infinite, 1, 2, 3)) as here:
+        outcome = ask(Metric(aggregate=how, column="v", min=-100, max=100), here)
+        without = ask(Metric(aggregate=how, column="v", min=-100, max=100, where="v > -100 AND v < 100"), here)
+    if how in {"min", "max"} and (infinite > 0) is (how == "min"):  # the other end is a number
+        assert outcome.status is Status.PASS
+    else:
+        assert outcome.reason is UnknownReason.NO_DATA
+        assert str(outcome.message).startswith(f"{how}(v) has no finite value")
+    assert without.status is Status.PASS
+
+
 def test_sqlite_has_no_nan():
     """SQLite turns NaN into NULL when it is written, and that is what the checks see."""
     with place("sqlite", t=_column("REAL", NAN, 1.0)) as here:
