@@ -25,11 +25,12 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from incidents import ReportedIncident
 from monitor.config.project import Project
 from monitor.terminal.problem import Problem, Stop, envelope
 from monitor.terminal.redaction import visible
 from monitor.terminal.version import version
-from monitor.triage.create import ReportedIncident, tidy, unknown_table
+from monitor.triage.create import tidy, unknown_table
 from monitor.triage.desk import IncidentDesk
 from monitor.triage.errors import explained
 from monitor.triage.time_parsing import TimeReader, TypedTimes

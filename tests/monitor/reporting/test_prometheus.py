@@ -14,12 +14,12 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from incidents import ReportedIncident
 from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.daemon.metrics import Metrics
 from monitor.reporting.prometheus import StoreMetrics, project_metrics
 from monitor.scan.run import run_checks
-from monitor.triage.create import ReportedIncident
 from monitor.triage.desk import IncidentDesk
 from store import Store
 from tests.monitor.shop import NOW, Shop, build_shop
