@@ -9,6 +9,7 @@ read once more here to name the line. A file in another encoding, or with line e
 import codecs
 import csv
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ _DELIMITERS: Final = (",", ";", "\t", "|")
 _RARE_DELIMITERS: Final = (*":^~\x01\x1f\x1e¦§!#&*=/\\ ",)
 """Characters that also stand in names and texts, so none is taken for a delimiter unless it is declared."""
 _SAMPLE_ROWS: Final = 100
+_NOTE: Final = re.compile(r"\"?sep=(.)\"?", re.IGNORECASE)
 _LONGEST_LINE: Final = 1 << 24
 
 CheckTime = Callable[[], None]
@@ -108,6 +110,7 @@ def find_layout(path: Path, text: CsvText, declared: CsvOptions) -> CsvLayout:
     """
     quote = declared.quote or '"'
     layout = CsvLayout(declared.delimiter or ",", quote, declared.escape or quote, declared.skip_lines)
+    _refuse_note_of_delimiter(path, text, layout.skip)
     if len(layout.delimiter) > 1:
         return layout
     tried = _DELIMITERS if declared.delimiter is None else (layout.delimiter,)
@@ -208,6 +211,19 @@ class _Sample:
     @property
     def rank(self) -> tuple[bool, int]:
         return self.width > 1 and self.below <= {self.width}, self.width
+
+
+def _refuse_note_of_delimiter(path: Path, text: CsvText, skip: int) -> None:
+    """Refuse a first line such as `sep=;`, which spreadsheets write above the header.
+
+    Raises:
+        CsvFault: there is one.
+    """
+    with _opened(path, text.encoding) as file:
+        first = next(islice(_lines(file, lambda: None), skip, None), "")
+    if (note := _NOTE.fullmatch(first.rstrip("\r\n"))) is not None:
+        remedy = f"declare csv.skip_lines: {skip + 1} and csv.delimiter: {note[1]!r}"
+        raise CsvFault("a note of the delimiter for spreadsheets, not a header", remedy, skip + 1)
 
 
 def _refuse_one_column(path: Path, text: CsvText, layout: CsvLayout, declared: bool) -> None:

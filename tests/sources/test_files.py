@@ -171,6 +171,57 @@ def test_a_type_for_no_column_is_told(tmp_path: Path, write: Write) -> None:
         source.table("a")
 
 
+@pytest.mark.parametrize(
+    ("values", "kind", "keys"),
+    [
+        (["12345678901234567890", "12345678901234567891", "7"], "decimal(38, 0)", 3),
+        (["-" + "9" * 38, "9" * 38, "000"], "decimal(38, 0)", 3),
+        (["", "18446744073709551616", "18446744073709551617"], "decimal(38, 0)", 2),
+        (["1" * 38 + "1", "1" * 38 + "2"], "string", 2),
+        (["12345678901234567890", "1.5"], "float64", 2),
+        (["12345678901234567890", "1e3"], "float64", 2),
+        (["12345678901234567890", "nan"], "float64", 2),
+        (["1.5", "2.25"], "float64", 2),
+        (["1", "9223372036854775807"], "int64", 2),
+    ],
+)
+def test_whole_numbers_beyond_64_bits_are_told_apart(tmp_path: Path, values: list[str], kind: str, keys: int) -> None:
+    """They are decimals, or texts where no decimal holds them: as floating point numbers, neighbours were one key."""
+    (tmp_path / "a.csv").write_text("id,n\n" + "".join(f"{value},1\n" for value in values))
+    with open_source(spec(tmp_path, "a.csv")) as source:
+        column = source.table("a")["id"]
+        assert str(column.type()) == kind
+        [row] = source.fetch(source.compile(column.nunique().name("n")))
+        assert row["n"] == keys
+    declared = spec(tmp_path, "a.csv", csv=CsvOptions(types={"id": "DOUBLE"}))
+    with open_source(declared) as source:
+        assert str(source.table("a")["id"].type()) == "float64"
+
+
+def test_whole_numbers_of_many_files_are_looked_at_together(tmp_path: Path) -> None:
+    """One fraction in another file of the table makes the column floating point, as for other numbers."""
+    (tmp_path / "a.csv").write_text("id\n12345678901234567890\n")
+    (tmp_path / "b.csv").write_text("id\n12345678901234567891\n")
+    with open_source(spec(tmp_path, "*.csv", table="t")) as source:
+        assert str(source.table("t")["id"].type()) == "decimal(38, 0)"
+        assert count(source, "t") == 2
+    (tmp_path / "b.csv").write_text("id\n1.5\n")
+    with open_source(spec(tmp_path, "*.csv", table="t")) as source:
+        assert str(source.table("t")["id"].type()) == "float64"
+
+
+def test_a_note_of_the_delimiter_is_no_header(tmp_path: Path) -> None:
+    """The line that spreadsheets write above the header is named, with what to declare; then the file is read."""
+    (tmp_path / "a.csv").write_text("sep=;\r\nid;v\r\n1;2\r\n")
+    with open_source(spec(tmp_path, "a.csv")) as source, pytest.raises(QueryFailed) as error:
+        source.table("a")
+    assert "line 1: a note of the delimiter for spreadsheets, not a header" in str(error.value)
+    assert "declare csv.skip_lines: 1 and csv.delimiter: ';'" in str(error.value)
+    declared = CsvOptions(skip_lines=1, delimiter=";")
+    with open_source(spec(tmp_path, "a.csv", csv=declared)) as source:
+        assert source.table("a").columns == ("id", "v")
+
+
 def test_an_unknown_type_is_told(tmp_path: Path, write: Write) -> None:
     """A type that DuckDB does not have is an error that points at `csv`."""
     write("a.csv")
