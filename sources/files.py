@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from os.path import realpath
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,6 +39,7 @@ from sources._csv_text import (
 )
 from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
+from sources._long_numbers import types_of_long_numbers
 from sources._names import did_you_mean
 from sources._spec import SourceSpec
 from sources._together import group_alike, read_together, schemas_of
@@ -48,10 +50,6 @@ _ROW: Final = re.compile(r"CSV Error on Line: (\d+)\n")
 _UNFIT: Final = "Error when converting column"
 _TOO_LONG: Final = "Maximum line size"
 _KINDS: Final = {"BIGINT", "DOUBLE", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "BOOLEAN", "INTEGER"}
-_SNIFFED_ROWS: Final = 20_480
-"""Rows in which DuckDB looks for the type of a column."""
-_BEYOND_64_BITS: Final = 2**63
-_DECIMAL_DIGITS: Final = 38
 _SNIFFED: Final = {"header", "delim", "quote", "escape", "skip", "comment", "nullstr", "dateformat", "timestampformat"}
 
 _CSV: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -231,7 +229,9 @@ class Files(DuckdbSource):
         try:
             view = self._backend.read_csv(paths, table_name=name, **options)
             types = self._fitting(self._spec.csv.types, view.columns)
-            types |= self._texts(files, view, options) | self._long_whole_numbers(name, paths, view, options)
+            types |= self._texts(files, view, options)
+            read = partial(self._backend.read_csv, paths, table_name=f"{name}\x1ftexts", **options)
+            types |= types_of_long_numbers(self._connection, view, read, but=types)
             return self._backend.read_csv(paths, table_name=name, types=types, **options) if types else view
         except duckdb.InvalidInputException:
             for file in files:
@@ -261,35 +261,6 @@ class Files(DuckdbSource):
                     self._refuse_declared_date(file, column["name"])
                     texts[column["name"]] = "VARCHAR"
         return texts
-
-    def _long_whole_numbers(
-        self, name: str, paths: Sequence[str], view: ir.Table, options: Mapping[str, Any]
-    ) -> dict[str, str]:
-        """Return the columns of whole numbers beyond 64 bits, as exact decimals, or as texts beyond 38 digits.
-
-        DuckDB takes them for floating point, in which neighbours are one number: keys would seem to occur twice.
-        """
-        names = [column for column in view.columns if view[column].type().is_floating()]
-        names = [column for column in names if column not in self._spec.csv.types]
-        seems_long = f"bool_and({{0}} = trunc({{0}})) AND max(abs({{0}})) >= {_BEYOND_64_BITS}"
-        first_rows = f"(SELECT * FROM {_quoted(name)} LIMIT {_SNIFFED_ROWS})"  # noqa: S608 - quoted
-        names = self._columns_that(seems_long, names, first_rows)
-        if not names:
-            return {}
-        texts = f"{name}\x1ftexts"
-        self._backend.read_csv(paths, table_name=texts, types=dict.fromkeys(names, "VARCHAR"), **options)
-        names = self._columns_that("bool_and(regexp_full_match(trim({0}), '[+-]?[0-9]+'))", names, _quoted(texts))
-        fits = f"max(length(ltrim(trim({{0}}), '+-0'))) <= {_DECIMAL_DIGITS}"
-        decimals = self._columns_that(fits, names, _quoted(texts))
-        return dict.fromkeys(names, "VARCHAR") | dict.fromkeys(decimals, f"DECIMAL({_DECIMAL_DIGITS}, 0)")
-
-    def _columns_that(self, condition: str, names: Sequence[str], rows: str) -> list[str]:
-        """Return the columns of which an aggregate, with `{0}` for the column, is true."""
-        if not names:
-            return []
-        selected = ", ".join(condition.format(_quoted(name)) for name in names)
-        values = self._connection.execute(f"SELECT {selected} FROM {rows}").fetchone() or ()  # noqa: S608 - quoted
-        return [name for name, value in zip(names, values, strict=True) if value]
 
     def _refuse_declared_date(self, file: _CsvFile, column: str) -> None:
         kind = self._spec.csv.types.get(column, "").upper()
