@@ -17,6 +17,7 @@ NAMES = (
     "beyond_memory",
     "generalisation",
     "exact_noise",
+    "learned_limits",
     "private_answers",
     "weekly_report",
     "web_models",

@@ -121,7 +121,7 @@ class Context:
 def _describe_parameters(schema: dict[str, Any], check: type[Any]) -> None:
     """Let editors see what `warn:` takes, and no parameter that the check refuses."""
     properties = schema.get("properties", {})
-    limits = {name: properties[name] for name in sorted(check.limits) if name in properties}
+    limits = {name: properties[name] for name in sorted(check.warn_limits) if name in properties}
     if limits:
         description = properties["warn"].get("description", "")
         properties["warn"] = {"type": "object", "description": description, "properties": limits}
@@ -139,7 +139,7 @@ class CheckParameters(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, json_schema_extra=_describe_parameters)
 
-    limits: ClassVar[frozenset[str]] = frozenset()
+    warn_limits: ClassVar[frozenset[str]] = frozenset()
     """Names of the parameters that a `warn:` block may soften."""
     kind: ClassVar[Kind] = Kind.QUALITY
     takes_where: ClassVar[bool] = True
@@ -175,6 +175,11 @@ class CheckParameters(BaseModel):
         return ()
 
     @property
+    def learned_numbers(self) -> int:
+        """Return how many numbers of the check are judged by limits that keep a promise."""
+        return 0
+
+    @property
     def keeps(self) -> bool:
         """Check whether the store keeps counts or releases for this check."""
         return False
@@ -201,9 +206,9 @@ class CheckParameters(BaseModel):
     @model_validator(mode="after")
     def _warn_holds_limits(self) -> Self:
         if self.warn is not None:
-            strange = sorted(set(self.warn) - self.limits)
+            strange = sorted(set(self.warn) - self.warn_limits)
             if strange or not self.warn:
-                text = ", ".join(sorted(self.limits)) or "none, this check has no warning level"
+                text = ", ".join(sorted(self.warn_limits)) or "none, this check has no warning level"
                 raise ValueError(f"'warn' accepts limits only ({text}); seen: {', '.join(strange) or 'nothing'}")
             try:
                 self.softened()
@@ -242,7 +247,7 @@ class Check(Protocol):
     `CheckParameters` gives all of it but `type`, `summary`, `wants` and `judge`.
     """
 
-    limits: ClassVar[frozenset[str]]
+    warn_limits: ClassVar[frozenset[str]]
     kind: ClassVar[Kind]
     takes_where: ClassVar[bool]
     judges_empty: ClassVar[bool]
@@ -283,6 +288,10 @@ class Check(Protocol):
     @property
     def refers_to(self) -> tuple[str, ...]:
         """Other tables this check looks at."""
+
+    @property
+    def learned_numbers(self) -> int:
+        """How many numbers of the check are judged by limits that keep a promise."""
 
     @property
     def keeps(self) -> bool:

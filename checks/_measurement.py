@@ -80,11 +80,14 @@ class Earlier:
     table that are about its data and did not end as `false-positive`, and those inside `left_out` (planned maintenance,
     as intervals `[start, end)`), are passed over.
     `accepted`: the newest measurement that counts as accepted (passed, or resolved as expected by a person).
+    `span`: all measurements since so long ago, one an hour at most, oldest first; passed over as for the ages, but
+    those inside an incident of the check itself that was resolved as `expected` come with `expected` set.
     """
 
     ages: tuple[timedelta, ...] = ()
     within: timedelta = timedelta(hours=12)
     accepted: bool = False
+    span: timedelta | None = None
     left_out: tuple[tuple[datetime, datetime], ...] = ()
 
 
@@ -119,7 +122,8 @@ class Measurement:
     `tables`: per query, and per question about classes, its rows. `columns`: name to type, in order, when `schema` was
     wanted. `frame_result`: what the Great Expectations worker found, when a frame was wanted. `kept`: signatures and
     counts for the store, which has put the tables they lead to in their place when `judge` sees it. `zones` and
-    `loaded_at`: as in `Context`. A SUM over no rows is None: look at the row count first.
+    `loaded_at`: as in `Context`. `family`: how many numbers of the table are judged by learned limits, which keep their
+    promise together. A SUM over no rows is None: look at the row count first.
     """
 
     measured_at: datetime
@@ -130,6 +134,7 @@ class Measurement:
     kept: KeptAnswer | None = None
     zones: Zones = Zones()
     loaded_at: str | None = None
+    family: int = 1
 
     def number(self, name: str) -> int:
         """Return an aggregate as a whole number; NULL (a SUM over no rows) is 0."""
@@ -138,10 +143,17 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """An earlier measurement of the same check, as remembered; `age` is the asked age it answers, if any."""
+    """An earlier measurement of the same check, as remembered; `age` is the asked age it answers, if any.
+
+    `in_span`: it is one of the asked span. `expected`: it lies in an incident of the check that a person resolved as
+    `expected`. `looks`: how many looks it stands for.
+    """
 
     measured_at: datetime
     status: Status
     observed: Mapping[str, Any]
     age: timedelta | None = None
     accepted: bool = False
+    in_span: bool = False
+    expected: bool = False
+    looks: int = 1

@@ -17,7 +17,7 @@ class AcceptedValues(CheckParameters):
     """Values of a column are in a list; NULL is allowed by default."""
 
     summary: ClassVar[str] = "Values of a column are in a list; NULL is allowed by default."
-    limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["accepted_values"] = "accepted_values"
     column: ColumnName = Field(description="Column to check.")

@@ -43,7 +43,7 @@ class DeltaPresence(CheckParameters):
     """For everybody in the population, the probability of being in the table lies between two limits."""
 
     summary: ClassVar[str] = "Presence in the table cannot be inferred for persons of a population (delta-presence)."
-    limits: ClassVar[frozenset[str]] = frozenset({"min", "max"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"min", "max"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["delta_presence"] = "delta_presence"

@@ -19,7 +19,7 @@ class ForeignKey(CheckParameters):
     """Every value is found in another table; a NULL in it points to nothing and is no orphan (MATCH SIMPLE)."""
 
     summary: ClassVar[str] = "Every value exists in another table; NULL is allowed."
-    limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["foreign_key"] = "foreign_key"
     column: ColumnName | None = Field(None, description="Foreign key column.")

@@ -1,16 +1,16 @@
 """New rows keep arriving."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from checks._clocks import Calendar
 from checks._contract import (
     Check,
-    CheckParameters,
     Context,
     Json,
     Measurement,
@@ -24,9 +24,17 @@ from checks._contract import (
     unknown,
 )
 from checks._instants import moment_of, reading_of, zoned_column
+from checks._learned import LearnsLimits, number_in
 from checks._message import Message
 from checks.parameters.columns import ColumnName
 from checks.parameters.scalars import Clock, Duration, PositiveDuration, Weekdays, Zone
+
+_FRESH_ENOUGH: Final = Message("the newest row is {age:duration} old")
+_TOO_OLD: Final = Message("the newest row is {age:duration} old, limit {limit:duration}")
+_NOTHING_NEW: Final = Message("no new row for {age:duration} of expected time, limit {limit:duration}")
+_UNUSUALLY_OLD: Final = Message("the newest row is {age:duration} old, learned limit {limit:duration}")
+_LEAST_SPREAD: Final = 60.0
+"""Seconds: ages that differ by less than minutes are taken for equal."""
 
 
 class Expected(BaseModel):
@@ -41,20 +49,26 @@ class Expected(BaseModel):
     timezone: Zone | None = Field(None, description="Time zone of these days and times.")
 
 
-class Freshness(CheckParameters):
+class Freshness(LearnsLimits):
     """The newest row is not older than a length of time, counted while rows are expected."""
 
     summary: ClassVar[str] = "The newest row is recent enough; only time in which rows are expected counts."
-    limits: ClassVar[frozenset[str]] = frozenset({"max_age"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"max_age", "limits", "deviation"})
 
     type: Literal["freshness"] = "freshness"
     column: ColumnName = Field(description="Column with the event or load time of a row.")
-    max_age: PositiveDuration = Field(description="Maximum age of the newest row.")
+    max_age: PositiveDuration | None = Field(None, description="Maximum age of the newest row.")
     skew: Duration = Field(
         timedelta(minutes=5), description="Tolerated clock skew into the future; later rows are ignored."
     )
     timezone: Zone | None = Field(None, description="Time zone of naive values; overrides the table's.")
     expected: Expected | None = Field(None, description="When rows are expected; by default always.")
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> Self:
+        if self.max_age is None and not self.learns:
+            raise ValueError("at least one of 'max_age', 'limits' and 'deviation'")
+        return self
 
     def wants(self, context: Context) -> Wants:
         """Find the newest row that is not in the future, and count those that are."""
@@ -66,7 +80,7 @@ class Freshness(CheckParameters):
             looked_at = past if context.where is None else past & context.where
             aggregates[f"newest_{clock.reading}"] = times.value.max(where=looked_at)
             aggregates[f"future_{clock.reading}"] = context.count(future)
-        return Wants(aggregates)
+        return Wants(aggregates, earlier=self.learned_from())
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the newest row is older than allowed, or when all there are lie in the future."""
@@ -88,33 +102,43 @@ class Freshness(CheckParameters):
         if newest is None:
             text = "the newest value of {column} is not a valid timestamp"
             return unknown(UnknownReason.MISCONFIGURED, Message(text, {"column": self.column}), _observe(None, future))
-        return self._judge_age(newest, measurement, future)
+        return self._judge_age(newest, measurement, history, future)
 
-    def _judge_age(self, newest: datetime, measurement: Measurement, future: int) -> Outcome:
+    def _judge_age(self, newest: datetime, measurement: Measurement, history: Sequence[Past], future: int) -> Outcome:
         now = measurement.measured_at
         calendar = self._calendar(measurement)
         age = calendar.elapsed(newest, now)
         observed = _observe(newest, future, age=now - newest, expected_age=age)
-        values = {"age": age.total_seconds(), "limit": self.max_age.total_seconds(), "future": future}
-        if age <= self.max_age:
-            return Outcome(
-                Status.PASS, Message("the newest row is {age:duration} old", values), observed, self._expects
+        limit, text, missing = self.max_age, _TOO_OLD if self.expected is None else _NOTHING_NEW, None
+        if self.learns and (limit is None or age <= limit):
+            verdict = self.learn(
+                measurement, history, value=age.total_seconds(), read=_age_in, above_only=True, floor=_LEAST_SPREAD
             )
-        deadline = Occurrence(calendar.after(newest, self.max_age), OccurrenceMethod.FRESHNESS_DEADLINE)
-        message = Message("the newest row is {age:duration} old, limit {limit:duration}", values)
-        if self.expected is not None:
-            message = Message("no new row for {age:duration} of expected time, limit {limit:duration}", values)
-        return Outcome(Status.FAIL, message, observed, self._expects, occurrence=deadline)
+            observed["learned"], missing = verdict.observed or None, verdict.missing
+            if verdict.side:
+                limit, text = timedelta(seconds=verdict.bound), _UNUSUALLY_OLD
+        values = {"age": age.total_seconds(), "future": future}
+        if limit is not None and age > limit:
+            deadline = Occurrence(calendar.after(newest, limit), OccurrenceMethod.FRESHNESS_DEADLINE)
+            message = text.given(**values, limit=limit.total_seconds())
+            return Outcome(Status.FAIL, message, observed, self._expects, occurrence=deadline)
+        if missing is not None:
+            return replace(missing, observed=observed)
+        return Outcome(Status.PASS, _FRESH_ENOUGH.given(**values), observed, self._expects)
 
     @property
     def _expects(self) -> dict[str, Json]:
-        return {"max_age_s": self.max_age.total_seconds()}
+        return {} if self.max_age is None else {"max_age_s": self.max_age.total_seconds()}
 
     def _calendar(self, measurement: Measurement) -> Calendar:
         when = self.expected or Expected()
         zone = ZoneInfo(when.timezone or self.timezone or measurement.zones.calendar)
         midnight = datetime.min.time()
         return Calendar(zone, when.days, frozenset(when.holidays), when.start or midnight, when.end or midnight)
+
+
+def _age_in(past: Past) -> float | None:
+    return number_in(past, "expected_age_s")
 
 
 def _observe(

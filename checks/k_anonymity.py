@@ -73,7 +73,7 @@ class KAnonymityCheck(SizesParameters):
     """No combination of quasi-identifiers belongs to fewer than k records."""
 
     summary: ClassVar[str] = "Every record shares its quasi-identifier values with at least k - 1 others (k-anonymity)."
-    limits: ClassVar[frozenset[str]] = frozenset({"k", "max_average_risk"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"k", "max_average_risk"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     looks_again: ClassVar[bool] = True
 

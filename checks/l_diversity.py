@@ -52,7 +52,7 @@ class LDiversityCheck(CheckParameters):
     """Every equivalence class is diverse in its sensitive values."""
 
     summary: ClassVar[str] = "Every equivalence class has at least l distinct sensitive values (l-diversity)."
-    limits: ClassVar[frozenset[str]] = frozenset({"l", "c"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"l", "c"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     looks_again: ClassVar[bool] = True
 

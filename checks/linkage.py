@@ -48,7 +48,7 @@ class LinkageCheck(CheckParameters):
     """At most a share of the records match one and only one record of an auxiliary table."""
 
     summary: ClassVar[str] = "Few records match exactly one record of another table on the shared columns."
-    limits: ClassVar[frozenset[str]] = frozenset({"max_unique_fraction"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"max_unique_fraction"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["linkage"] = "linkage"

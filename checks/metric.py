@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
@@ -13,7 +14,6 @@ from checks._aggregates import Aggregate, Total, aggregate, needs_column, say_ag
 from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
 from checks._contract import (
     Check,
-    CheckParameters,
     Context,
     Json,
     Measurement,
@@ -24,11 +24,15 @@ from checks._contract import (
     Wants,
     unknown,
 )
+from checks._instants import reading_of, zoned_column
+from checks._judge import without_rows
+from checks._learned import LearnedVerdict, LearnsLimits, number_in, rounded
 from checks._limits import in_order
 from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._message import Message
 from checks.parameters.columns import ColumnName
 from checks.parameters.numbers import Number, decimal, plain, spoken
+from checks.parameters.scalars import PositiveDuration, Zone
 from sources.expressions import ibis
 
 _FINE: Final = Message("{what} is as expected")
@@ -36,16 +40,20 @@ _TOO_SMALL: Final = Message("{what} is {value:number}, at least {limit:number} e
 _TOO_LARGE: Final = Message("{what} is {value:number}, at most {limit:number} expected")
 _AWAY: Final = Message("{what} is {value:number}, {away:ratio} off the usual {baseline:number} for this weekday")
 _USUALLY_ZERO: Final = Message("{what} is not 0, the usual value for this weekday")
+_BELOW: Final = Message("{what} is {value:number}, below the learned limit {limit:number}; usual is {usual:number}")
+_ABOVE: Final = Message("{what} is {value:number}, above the learned limit {limit:number}; usual is {usual:number}")
 # a smallest or largest value is a value of the table: it is judged, and neither said nor kept
 _TOO_SMALL_VALUE: Final = Message("{what} is smaller than {limit:number}")
 _TOO_LARGE_VALUE: Final = Message("{what} is larger than {limit:number}")
 
 
-class Metric(CheckParameters):
+class Metric(LearnsLimits):
     """An aggregate stays within limits, or near its median on the same weekday of the weeks before."""
 
     summary: ClassVar[str] = "An aggregate stays within limits, or near its usual value for the weekday."
-    limits: ClassVar[frozenset[str]] = frozenset({"min", "max", "tolerance", "max_deviation"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset(
+        {"min", "max", "tolerance", "max_deviation", "limits", "deviation"}
+    )
 
     type: Literal["metric"] = "metric"
     aggregate: Aggregate | Literal["share"] = Field(description="Aggregate function.")
@@ -61,6 +69,9 @@ class Metric(CheckParameters):
     )
     compare: Literal["same_weekday"] = Field("same_weekday", description="Baseline of the deviation.")
     weeks: Weeks = 4
+    time_column: ColumnName | None = Field(None, description="With 'window': column with the event time of a row.")
+    window: PositiveDuration | None = Field(None, description="Aggregate only rows of this most recent period.")
+    timezone: Zone | None = Field(None, description="Time zone of naive event times; overrides the table's.")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -71,11 +82,14 @@ class Metric(CheckParameters):
             raise ValueError("'value' goes with 'share' only")
         else:
             needs_column(self.aggregate, self.column)
-        if self.min is None and self.max is None and self.max_deviation is None:
-            raise ValueError("at least one of 'min', 'max' and 'max_deviation'")
-        if self._is_value and self.max_deviation is not None:
+        if self.min is None and self.max is None and self.max_deviation is None and not self.learns:
+            raise ValueError("at least one of 'min', 'max', 'max_deviation', 'limits' and 'deviation'")
+        if (self.time_column is None) != (self.window is None):
+            raise ValueError("'time_column' and 'window' go together")
+        if self._is_value and (self.max_deviation is not None or self.learns):
+            word = "max_deviation" if self.max_deviation is not None else "deviation" if self.deviation else "limits"
             raise ValueError(
-                f"'max_deviation' compares with earlier results, but '{self.aggregate}' is a value of the table, "
+                f"'{word}' compares with earlier results, but '{self.aggregate}' is a value of the table, "
                 "which is never stored; use 'min' and 'max'"
             )
         in_order(self.min, self.max)
@@ -85,10 +99,28 @@ class Metric(CheckParameters):
         """Ask for the aggregate, and for what it was on this weekday."""
         softer = self.softened()
         compares = self.max_deviation is not None or (softer is not None and softer.max_deviation is not None)
-        return Wants(
-            {"rows": context.rows, **self._aggregates(context)},
-            earlier=same_weekday(self.weeks) if compares else None,
-        )
+        earlier = self.learned_from(same_weekday(self.weeks) if compares else None)
+        if self.time_column is None or self.window is None:
+            return Wants({"rows": context.rows, **self._aggregates(context)}, earlier=earlier)
+        times = zoned_column(context, self.time_column, self.timezone)
+        aggregates = {"rows": context.rows, **times.evidence}
+        for clock in times.clocks:
+            recent = (times.value > times.now(clock, -self.window)) & (times.value <= times.now(clock))
+            within = replace(context, where=recent if context.where is None else context.where & recent)
+            found = {"in_window": within.rows, **self._aggregates(within)}
+            aggregates |= {f"{name}_{clock.reading}": value for name, value in found.items()}
+        return Wants(aggregates, earlier=earlier)
+
+    def _in_window(self, measurement: Measurement) -> Measurement | Outcome:
+        """Return the measurement with the rows of the window for all rows."""
+        if self.time_column is None:
+            return measurement
+        reading = reading_of(measurement, self.time_column, "in_window")
+        if isinstance(reading, Outcome):
+            return reading
+        suffix = f"_{reading}"
+        found = {name.removesuffix(suffix): n for name, n in measurement.values.items() if name.endswith(suffix)}
+        return replace(measurement, values={**found, "rows": found["in_window"]})
 
     def _aggregates(self, context: Context) -> dict[str, Any]:
         if self.aggregate != "share":
@@ -105,15 +137,26 @@ class Metric(CheckParameters):
         """Fail when the aggregate is beyond a limit, or too far from its usual value."""
         baseline = median_of(history, "value")
         observed: dict[str, Json] = {"value": None, "baseline": plain(baseline)}
-        value = self._value(measurement, observed)
+        windowed = self._in_window(measurement)
+        value = windowed if isinstance(windowed, Outcome) else self._value(windowed, observed)
         if isinstance(value, Outcome):
             return value
         observed["value"] = None if self._is_value else plain(value.number)
         problem = self._beyond(value) or self._away(value, baseline)
+        verdict = None
+        if self.learns:
+            number = float(value.number)
+            verdict = self.learn(measurement, history, value=number, read=lambda past: number_in(past, "value"))
+            observed["learned"] = verdict.observed or None
+            problem = problem or self._beyond_learned(value, verdict)
         if problem is not None:
             return Outcome(Status.FAIL, problem, observed, self._expects)
+        if isinstance(windowed, Measurement) and self.window is not None and not windowed.number("rows"):
+            return replace(without_rows(self), observed=observed)
         if self.max_deviation is not None and baseline is None:
             return unknown(UnknownReason.NO_DATA, NOTHING_YET.given(weeks=self.weeks), observed)
+        if verdict is not None and verdict.missing is not None:
+            return replace(verdict.missing, observed=observed)
         return Outcome(Status.PASS, _FINE.given(what=self._what), observed, self._expects)
 
     @property
@@ -159,6 +202,13 @@ class Metric(CheckParameters):
         text = spoken(value.number, baseline, rounded=value.rounded)
         usual = spoken(baseline, value.number, rounded=value.rounded)
         return _AWAY.given(what=self._what, value=text, away=float(distance / abs(baseline)), baseline=usual)
+
+    def _beyond_learned(self, value: Total, verdict: LearnedVerdict) -> Message | None:
+        if not verdict.side:
+            return None
+        limit, usual = rounded(verdict.bound), rounded(verdict.usual)
+        text = spoken(value.number, decimal(limit), rounded=value.rounded)
+        return (_BELOW if verdict.side < 0 else _ABOVE).given(what=self._what, value=text, limit=limit, usual=usual)
 
     @property
     def _is_value(self) -> bool:

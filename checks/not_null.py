@@ -1,13 +1,18 @@
 """Values must be there."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from statistics import median
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from annotated_types import Ge, Le
 from pydantic import Field
 
-from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._contract import Check, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._learned import LearnsLimits, rounded
 from checks._literals import is_nan
 from checks._message import Message
 from checks._occurrence import from_bad_rows
@@ -15,17 +20,30 @@ from checks.parameters.columns import ColumnNames, is_null
 from checks.parameters.numbers import decimal
 
 _SHOWN: Final = 8
+_UNUSUALLY_MANY: Final = Message("{column}: {ratio:ratio} of the rows are NULL, above the learned limit {limit:ratio}")
 
 
-class NotNull(CheckParameters):
+class NotNull(LearnsLimits):
     """Named columns hold no NULL, or at most a share of them."""
 
     summary: ClassVar[str] = "Columns have no NULL, or at most a share of NULL."
-    limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio", "limits", "deviation"})
 
     type: Literal["not_null"] = "not_null"
     columns: ColumnNames = Field(description="Columns, each checked separately.")
-    max_ratio: Annotated[float, Ge(0), Le(1)] = Field(0.0, description="Maximum share of NULL in each column, 0 to 1.")
+    max_ratio: Annotated[float, Ge(0), Le(1)] | None = Field(
+        None, description="Maximum share of NULL in each column, 0 to 1; 0 unless limits are learned."
+    )
+
+    @property
+    def learned_numbers(self) -> int:
+        """Return how many numbers of the check are judged by limits that keep a promise: a share for each column."""
+        return 0 if self.limits is None else len(self.columns)
+
+    @property
+    def _largest_share(self) -> float:
+        """Return the share of NULL that is allowed, whatever is learned."""
+        return (1.0 if self.learns else 0.0) if self.max_ratio is None else self.max_ratio
 
     def wants(self, context: Context) -> Wants:
         """Count the rows, the NULLs of each column, and find when the first bad row was loaded."""
@@ -35,7 +53,8 @@ class NotNull(CheckParameters):
         any_missing = first
         for other in others:
             any_missing |= other
-        return Wants({"rows": context.rows, **counts, **self._nan(context), **context.first_bad_load(any_missing)})
+        aggregates = {"rows": context.rows, **counts, **self._nan(context), **context.first_bad_load(any_missing)}
+        return Wants(aggregates, earlier=self.learned_from())
 
     def _nan(self, context: Context) -> dict[str, Any]:
         """Count NaN, which is a value: people who take it for a missing one are told."""
@@ -47,16 +66,56 @@ class NotNull(CheckParameters):
         rows = measurement.number("rows")
         nulls = {name: measurement.number(f"nulls_{name}") for name in self.columns}
         observed: dict[str, Json] = {"rows": rows, "nulls": nulls}
-        expected: dict[str, Json] = {"max_ratio": self.max_ratio}
+        expected: dict[str, Json] = {"max_ratio": self._largest_share}
         nan = {name: int(measurement.values.get(f"nan_{name}") or 0) for name in self.columns}
         if any(nan.values()):
             observed["nan"] = {name: count for name, count in nan.items() if count}
-        broken = [name for name, count in nulls.items() if Fraction(count, rows or 1) > decimal(self.max_ratio)]
+        broken = [name for name, count in nulls.items() if Fraction(count, rows or 1) > decimal(self._largest_share)]
+        if self.learns and not broken:
+            problem = self._judge_learned(measurement, history, nulls=nulls, rows=rows, observed=observed)
+            if problem is not None:
+                return problem
         if not broken:
             return Outcome(Status.PASS, _fine(sum(nan.values())), observed, expected)
         worst, *others = sorted(broken, key=lambda name: -nulls[name])
         message = _say(worst, [f"{name} ({nulls[name]:,})" for name in others], nulls=nulls[worst], rows=rows)
         return Outcome(Status.FAIL, message, observed, expected, occurrence=from_bad_rows(measurement))
+
+    def _judge_learned(
+        self,
+        measurement: Measurement,
+        history: Sequence[Past],
+        *,
+        nulls: Mapping[str, int],
+        rows: int,
+        observed: dict[str, Json],
+    ) -> Outcome | None:
+        """Judge the share of each column by what was learned of it; None where none is above its limit."""
+        verdicts = {}
+        for name in self.columns:
+            read = partial(_share_in, name=name)
+            usual = median([share for past in history if past.in_span and (share := read(past)) is not None] or [0.0])
+            # the binomial standard deviation of the usual share, or of one row where it is usually none
+            share = (usual * rows + 1) / (rows + 2)
+            spread = math.sqrt(share * (1 - share) / rows)
+            verdicts[name] = self.learn(
+                measurement, history, value=nulls[name] / rows, read=read, above_only=True, floor=spread
+            )
+        observed["learned"] = {name: verdict.observed or None for name, verdict in verdicts.items()}
+        high = [name for name, verdict in verdicts.items() if verdict.side]
+        if high:
+            worst = max(high, key=lambda name: nulls[name])
+            message = _UNUSUALLY_MANY.given(
+                column=worst, ratio=nulls[worst] / rows, limit=rounded(verdicts[worst].bound)
+            )
+            return Outcome(Status.FAIL, message, observed, occurrence=None)
+        missing = next((verdict.missing for verdict in verdicts.values() if verdict.missing is not None), None)
+        return None if missing is None else replace(missing, observed=observed)
+
+
+def _share_in(past: Past, *, name: str) -> float | None:
+    nulls, rows = past.observed.get("nulls"), past.observed.get("rows")
+    return None if not rows or not isinstance(nulls, Mapping) or name not in nulls else nulls[name] / rows
 
 
 def _fine(nan: int) -> Message:

@@ -48,7 +48,7 @@ class PopulationUniquenessCheck(SizesParameters):
     """At most a share of the population, of which the table is a sample, is unique in the quasi-identifiers."""
 
     summary: ClassVar[str] = "Few people are unique in the population from which the table is sampled."
-    limits: ClassVar[frozenset[str]] = frozenset({"max_population_unique_fraction"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"max_population_unique_fraction"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["population_uniqueness"] = "population_uniqueness"

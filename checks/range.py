@@ -25,7 +25,7 @@ class Range(CheckParameters):
     """Values lie between two limits, which are numbers, dates or times; NULL is allowed."""
 
     summary: ClassVar[str] = "Values are between two limits; NULL is allowed."
-    limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["range"] = "range"
     column: ColumnName = Field(description="Column to check.")

@@ -50,7 +50,7 @@ class ReReleaseCheck(CheckParameters):
     summary: ClassVar[str] = (
         "Every person shares a group with k - 1 others in this table combined with each earlier release."
     )
-    limits: ClassVar[frozenset[str]] = frozenset({"k"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"k"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["re_release"] = "re_release"

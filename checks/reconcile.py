@@ -43,7 +43,7 @@ class Reconcile(CheckParameters):
     """An aggregate equals that of another table of the same source, within a tolerance."""
 
     summary: ClassVar[str] = "An aggregate equals that of another table, within a tolerance."
-    limits: ClassVar[frozenset[str]] = frozenset({"tolerance", "relative_tolerance"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"tolerance", "relative_tolerance"})
 
     type: Literal["reconcile"] = "reconcile"
     aggregate: Aggregate = Field(description="Aggregate function.")

@@ -48,7 +48,7 @@ class ReidentificationBySubset(CheckParameters):
     """No set of up to `known` quasi-identifiers makes more than a share of the records unique."""
 
     summary: ClassVar[str] = "No small set of quasi-identifiers identifies more records than allowed."
-    limits: ClassVar[frozenset[str]] = frozenset({"max_unique_fraction"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"max_unique_fraction"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     looks_again: ClassVar[bool] = True
 

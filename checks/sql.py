@@ -25,7 +25,7 @@ class Sql(CheckParameters):
     """A SELECT of one's own, which returns the bad rows, returns none; only their number is read."""
 
     summary: ClassVar[str] = "A SELECT of one's own, which returns the bad rows, returns none."
-    limits: ClassVar[frozenset[str]] = frozenset({"max"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"max"})
     takes_where: ClassVar[bool] = False
 
     type: Literal["sql"] = "sql"

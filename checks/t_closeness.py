@@ -91,7 +91,7 @@ class TClosenessCheck(CheckParameters):
     summary: ClassVar[str] = (
         "In every equivalence class, sensitive values are distributed as in the table (t-closeness)."
     )
-    limits: ClassVar[frozenset[str]] = frozenset({"t"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"t"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     looks_again: ClassVar[bool] = True
 

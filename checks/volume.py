@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
 from checks._contract import (
     Check,
-    CheckParameters,
     Context,
     Json,
     Measurement,
@@ -24,6 +23,7 @@ from checks._contract import (
 )
 from checks._instants import reading_of, zoned_column
 from checks._judge import without_rows
+from checks._learned import LearnedVerdict, LearnsLimits, number_in, rounded
 from checks._limits import in_order
 from checks._message import Message
 from checks.parameters.columns import ColumnName
@@ -51,13 +51,23 @@ _GROWN: Final = Message(
     one="{rows:count} row, more than {limit:ratio} of the usual {baseline:number} for this weekday",
     counted="rows",
 )
+_UNUSUALLY_FEW: Final = Message(
+    "{rows:count} rows, below the learned limit {limit:number}; usual is {usual:number}",
+    one="{rows:count} row, below the learned limit {limit:number}; usual is {usual:number}",
+    counted="rows",
+)
+_UNUSUALLY_MANY: Final = Message(
+    "{rows:count} rows, above the learned limit {limit:number}; usual is {usual:number}",
+    one="{rows:count} row, above the learned limit {limit:number}; usual is {usual:number}",
+    counted="rows",
+)
 
 
-class Volume(CheckParameters):
+class Volume(LearnsLimits):
     """The number of rows, of all or of a recent window, stays within limits or near what it usually is."""
 
     summary: ClassVar[str] = "The number of rows is within limits, or near the usual number for the weekday."
-    limits: ClassVar[frozenset[str]] = frozenset({"min", "max", "min_ratio", "max_ratio"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"min", "max", "min_ratio", "max_ratio", "limits", "deviation"})
     judges_empty: ClassVar[bool] = True
 
     type: Literal["volume"] = "volume"
@@ -77,8 +87,8 @@ class Volume(CheckParameters):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if all(limit is None for limit in (self.min, self.max, self.min_ratio, self.max_ratio)):
-            raise ValueError("at least one of 'min', 'max', 'min_ratio' and 'max_ratio'")
+        if all(limit is None for limit in (self.min, self.max, self.min_ratio, self.max_ratio)) and not self.learns:
+            raise ValueError("at least one of 'min', 'max', 'min_ratio', 'max_ratio', 'limits' and 'deviation'")
         if (self.column is None) != (self.window is None):
             raise ValueError("'column' and 'window' go together")
         in_order(self.min, self.max)
@@ -97,7 +107,7 @@ class Volume(CheckParameters):
             for clock in times.clocks:
                 recent = (times.value > times.now(clock, -self.window)) & (times.value <= times.now(clock))
                 aggregates[f"recent_{clock.reading}"] = context.count(recent)
-        return Wants(aggregates, earlier=same_weekday(self.weeks) if compares else None)
+        return Wants(aggregates, earlier=self.learned_from(same_weekday(self.weeks) if compares else None))
 
     @property
     def compares(self) -> bool:
@@ -115,12 +125,19 @@ class Volume(CheckParameters):
         baseline = median_of(history, "rows")
         observed: dict[str, Json] = {"rows": rows, "baseline": plain(baseline)}
         problem = self._beyond(rows) or self._unusual(rows, baseline)
+        verdict = None
+        if self.learns:
+            verdict = self.learn(measurement, history, value=rows, read=lambda past: number_in(past, "rows"))
+            observed["learned"] = verdict.observed or None
+            problem = problem or _beyond_learned(rows, verdict)
         if problem is not None:
             return Outcome(Status.FAIL, problem, observed, self._expects)
         if not rows:
             return replace(without_rows(self), observed=observed)
         if self.compares and baseline is None:
             return unknown(UnknownReason.NO_DATA, NOTHING_YET.given(weeks=self.weeks), observed)
+        if verdict is not None and verdict.missing is not None:
+            return replace(verdict.missing, observed=observed)
         return Outcome(Status.PASS, _FINE.given(rows=rows), observed, self._expects)
 
     @property
@@ -152,6 +169,13 @@ class Volume(CheckParameters):
         if self.max_ratio is not None and rows > decimal(self.max_ratio) * baseline:
             return _GROWN.given(rows=rows, limit=self.max_ratio, baseline=plain(baseline))
         return None
+
+
+def _beyond_learned(rows: int, verdict: LearnedVerdict) -> Message | None:
+    if not verdict.side:
+        return None
+    text = _UNUSUALLY_FEW if verdict.side < 0 else _UNUSUALLY_MANY
+    return text.given(rows=rows, limit=rounded(verdict.bound), usual=rounded(verdict.usual))
 
 
 CHECK: Final[type[Check]] = Volume

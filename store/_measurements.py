@@ -23,7 +23,7 @@ from sqlalchemy import (
 from checks import Earlier, Kind, Message, Past, Status, UnknownReason
 from incidents import Resolution, to_us
 from store._columns import columns_of
-from store._repository import given
+from store._repository import any_of, given
 from store._rows import EpisodeRow, IncidentRow, MeasurementRow, RunRow
 from store._types import WHOLE
 from store._values import Result
@@ -36,6 +36,7 @@ _M: Final = MeasurementRow.__table__.c
 _NEWEST_FIRST: Final = (_M.measured_at.desc(), _M.id.desc())
 _OLDEST_FIRST: Final = (_M.measured_at, _M.id)
 _US: Final = timedelta(microseconds=1)
+_HOUR_US: Final = 3_600_000_000
 _END_OF_TIME: Final = 2**63 - 1
 _BEFORE_ALL: Final = literal(-(2**63), WHOLE)
 
@@ -121,33 +122,36 @@ def earlier_many(connection: Connection, wanted: Wanted) -> dict[str, Sequence[P
     """
     results: dict[str, list[Past]] = {check_id: [] for check_id in wanted}
     aged = {check_id: asked for check_id, asked in wanted.items() if asked[1].ages}
-    own, others = _bad_times(connection, aged)
+    spanned = {check_id: asked for check_id, asked in wanted.items() if asked[1].span is not None}
+    own, others, expected = _bad_times(connection, aged | spanned)
+    _add_spans(connection, spanned, (own, others, expected), results)
+    own = {check_id: [*own.get(check_id, ()), *expected.get(check_id, ())] for check_id in {*own, *expected}}
     every = {check_id: [*own.get(check_id, ()), *others.get(check_id, ())] for check_id in aged}
     _add_aged(connection, aged, every, results)
-    _add_aged(connection, {key: aged[key] for key in others if key in aged and not results[key]}, own, results)
+    none = {check_id for check_id, pasts in results.items() if not any(past.age is not None for past in pasts)}
+    _add_aged(connection, {key: aged[key] for key in others if key in aged and key in none}, own, results)
     _add_accepted(connection, {check_id: at for check_id, (at, earlier) in wanted.items() if earlier.accepted}, results)
     return dict(results)
 
 
-def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes]:
+def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes, Holes]:
     """Return when each check's measurements are not to be learned from: `[start, end)` in microseconds, by check.
 
     The first holds planned maintenance and incidents of the check itself or that a person reported on its table, the
-    second those of other checks of the table. An incident that lasts ends at the end of time.
+    second those of other checks of the table, the third incidents of the check itself that were resolved as `expected`.
+    An incident that lasts ends at the end of time.
     """
     own = {
         check_id: [(to_us(start), to_us(end)) for start, end in earlier.left_out]
         for check_id, (_, earlier) in wanted.items()
     }
     others: dict[str, list[tuple[int, int]]] = {}
+    expected: dict[str, list[tuple[int, int]]] = {}
     if not wanted:
-        return own, others
+        return own, others, expected
     asked = given(
         connection,
-        (
-            (check_id, to_us(at - max(earlier.ages) - earlier.within), to_us(at))
-            for check_id, (at, earlier) in wanted.items()
-        ),
+        ((check_id, to_us(at - _reach(earlier)), to_us(at)) for check_id, (at, earlier) in wanted.items()),
         ["check_id", "low_us", "high_us"],
     )
     table_of_check = select(_M.table_name).where(_M.id == newest(asked)).correlate(asked).scalar_subquery()
@@ -155,7 +159,13 @@ def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes]:
     incident, episode, into = IncidentRow.__table__, EpisodeRow.__table__, IncidentRow.__table__.alias("merged_into")
     mistaken = func.coalesce(into.c.resolution, incident.c.resolution, "") == Resolution.FALSE_POSITIVE
     statement = (
-        select(checks.c.check_id, incident.c.check_id.label("of"), episode.c.occurred_at, episode.c.resolved_at)
+        select(
+            checks.c.check_id,
+            incident.c.check_id.label("of"),
+            func.coalesce(into.c.resolution, incident.c.resolution).label("resolution"),
+            episode.c.occurred_at,
+            episode.c.resolved_at,
+        )
         .select_from(checks)
         .join(incident, incident.c.table_name == checks.c.table_name)
         .join(into, into.c.id == incident.c.merged_into, isouter=True)
@@ -168,11 +178,64 @@ def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes]:
             episode.c.occurred_at <= checks.c.high_us,
         )
     )
-    for check_id, of, occurred_at, resolved_at in connection.execute(statement):
+    for check_id, of, resolution, occurred_at, resolved_at in connection.execute(statement):
         holes = own if of in {check_id, None} else others
+        holes = expected if of == check_id and resolution == Resolution.EXPECTED else holes
         end = _END_OF_TIME if resolved_at is None else to_us(resolved_at)
         holes.setdefault(check_id, []).append((to_us(occurred_at), end))
-    return own, others
+    return own, others, expected
+
+
+def _reach(earlier: Earlier) -> timedelta:
+    """Return how far back a check looks."""
+    ages = max(earlier.ages) + earlier.within if earlier.ages else timedelta()
+    return max(ages, earlier.span or timedelta())
+
+
+def _add_spans(
+    connection: Connection, wanted: Wanted, holes: tuple[Holes, Holes, Holes], results: dict[str, list[Past]]
+) -> None:
+    """Add all measurements of a span, one an hour at most, without those inside holes."""
+    if not wanted:
+        return
+    asked = given(
+        connection,
+        ((check_id, to_us(at - _reach(earlier)), to_us(at)) for check_id, (at, earlier) in wanted.items()),
+        ["check_id", "low_us", "high_us"],
+    )
+    evaluated = or_(_M.status != Status.UNKNOWN, _M.reason == UnknownReason.NO_DATA)
+    statement = (
+        select(_M.id, _M.check_id, type_coerce(_M.measured_at, WHOLE).label("at_us"))
+        .join(asked, asked.c.check_id == _M.check_id)
+        .where(_M.measured_at >= asked.c.low_us, _M.measured_at < asked.c.high_us, evaluated)
+    )
+    found: dict[str, list[tuple[int, int]]] = {check_id: [] for check_id in wanted}
+    for number, check_id, at_us in connection.execute(statement):
+        found[check_id].append((at_us, number))
+    own, others, expected = holes
+    looks: dict[int, int] = {}
+    for check_id, rows in found.items():
+        good = [row for row in sorted(rows) if not _is_inside(row[0], own.get(check_id, ()))]
+        best = [row for row in good if not _is_inside(row[0], others.get(check_id, ()))]
+        looks |= _thinned(best if 2 * len(best) >= len(good) else good)
+    ids = any_of(connection, looks, "id_number")
+    rows_of_ids = connection.execute(select(_M.id, *_PAST).where(_M.id.in_(ids)).order_by(*_OLDEST_FIRST))
+    for row in rows_of_ids:
+        is_expected = _is_inside(to_us(row.measured_at), expected.get(row.check_id, ()))
+        past = Past(row.measured_at, row.status, row.observed, in_span=True, expected=is_expected, looks=looks[row.id])
+        results[row.check_id].append(past)
+
+
+def _thinned(rows: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Return the last measurement of each hour, and how many there were in it."""
+    hours: dict[int, list[int]] = {}
+    for at_us, number in rows:
+        hours.setdefault(at_us // _HOUR_US, []).append(number)
+    return {numbers[-1]: len(numbers) for numbers in hours.values()}
+
+
+def _is_inside(at_us: int, holes: Iterable[tuple[int, int]]) -> bool:
+    return any(start <= at_us < end for start, end in holes)
 
 
 def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, results: dict[str, list[Past]]) -> None:

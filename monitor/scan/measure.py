@@ -95,6 +95,7 @@ class _Run:
                 frame_result=self.frames.get(check_id, {}),
                 zones=self.plan.subject.zones,
                 loaded_at=self.plan.subject.loaded_at,
+                family=self.plan.subject.family,
             )
         )
 

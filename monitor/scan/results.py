@@ -29,6 +29,8 @@ class Subject:
     """The most rows to hand to a Great Expectations expectation."""
     classified: Mapping[str, ColumnClass] = field(default_factory=dict)
     """What columns say of persons, where the configuration says it."""
+    family: int = 1
+    """How many numbers of the table are judged by learned limits, which keep their promise together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ def _target(project: Project, table: Table, only: Collection[str] | None) -> Tar
         relations={name: names[name] for name in referred},  # not of the whole source: it goes to the workers
         frame_rows=source.expectation_rows,
         classified=table.columns,
+        family=max(1, sum(check.learned_numbers for check in table.checks)),
     )
     return Target(
         subject=subject,

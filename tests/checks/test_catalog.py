@@ -180,8 +180,8 @@ def test_says_what_it_is(name):
     assert schema["description"]
     undescribed = {key for key, value in schema["properties"].items() if "description" not in value} - {"type"}
     assert not undescribed
-    assert check.limits <= set(check.model_fields)
-    assert set(schema["properties"].get("warn", {}).get("properties", {})) == check.limits
+    assert check.warn_limits <= set(check.model_fields)
+    assert set(schema["properties"].get("warn", {}).get("properties", {})) == check.warn_limits
     assert ("where" in schema["properties"]) == check.takes_where
 
 

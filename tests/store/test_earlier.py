@@ -236,3 +236,49 @@ def test_incidents_that_are_not_about_this_data_leave_nothing_out(four_weeks: St
         _bad(tx, 1, table="crm.orders")
         _bad(tx, 2, name="k-anonymity", incident_kind=Kind.DISCLOSURE)
     assert _ages(four_weeks) == [1, 2, 3, 4]
+
+
+def test_a_span_is_shown_whole(store: Store) -> None:
+    """All measurements of a span are given, oldest first, one of each hour, which says how many there were."""
+    minutes = [AT - HOUR + timedelta(minutes=number) for number in (0, 15, 30)]
+    measure(store, (AT - 5 * WEEK, Status.PASS), (AT - WEEK, Status.FAIL), *((at, Status.PASS) for at in minutes))
+    measure(store, (AT, Status.PASS), name="other")
+    with store.reading() as tx:
+        shown = tx.results.earlier("crm.customers.volume", AT, Earlier(span=4 * WEEK))
+        wanted = {f"crm.customers.{name}": (AT + HOUR, Earlier(span=WEEK)) for name in ("volume", "other", "none")}
+        many = tx.results.earlier_many(wanted)
+    assert shown == [
+        Past(AT - WEEK, Status.FAIL, {"number": 1}, in_span=True),
+        Past(minutes[-1], Status.PASS, {"number": 4}, in_span=True, looks=3),
+    ]
+    assert {key: _numbers(pasts) for key, pasts in many.items()} == {
+        "crm.customers.volume": [4],
+        "crm.customers.other": [0],
+        "crm.customers.none": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("resolution", "shown"),
+    [
+        (Resolution.FIXED, [0, 2]),
+        (Resolution.FALSE_POSITIVE, [0, 1, 2]),
+        (Resolution.EXPECTED, [0, 1, 2]),
+    ],
+)
+def test_a_span_passes_over_incidents(store: Store, resolution: Resolution, shown: list[int]) -> None:
+    """Measurements inside an incident are left out, unless it was a false alarm; expected ones are marked."""
+    days = [AT - number * 24 * HOUR for number in (3, 2, 1)]
+    measure(store, *((day, Status.PASS) for day in days))
+    with store.writing() as tx:
+        incident = tx.incidents.open(
+            opened(check="crm.customers.volume", episode=episode(days[1])), recorded_at=AT, actor="agent"
+        )
+        tx.incidents.append(incident, [Resolved(days[2], resolution)], recorded_at=AT, actor="agent")
+    with store.reading() as tx:
+        pasts = tx.results.earlier("crm.customers.volume", AT, Earlier(span=WEEK))
+        left_out = Earlier(span=WEEK, left_out=((days[0], days[0] + HOUR),))
+        without = tx.results.earlier("crm.customers.volume", AT, left_out)
+    assert _numbers(pasts) == shown
+    assert [past.observed["number"] for past in pasts if past.expected] == [1] * (resolution is Resolution.EXPECTED)
+    assert _numbers(without) == [number for number in shown if number != 0]

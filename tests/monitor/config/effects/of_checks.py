@@ -1,6 +1,7 @@
 """What each parameter of each check changes: the outcome of the check on a small table."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -64,6 +65,7 @@ _L: Final = {"quasi_identifiers": ["q"], "sensitive": ["n"], "l": 2}
 _T: Final = {"quasi_identifiers": ["q"], "sensitive": ["id"], "t": 0.4, "distance": "ordered"}
 _PRESENCE: Final = {"quasi_identifiers": ["q"], "population": "p", "max": 0.9}
 _PAIR: Final = {"aggregate": "sum", "column": "id", "against": {"table": "o"}}
+_WINDOW: Final = {"aggregate": "count", "min": 2, "time_column": "at", "window": "4h", "timezone": "UTC"}
 _NAMES: Final = list(ROWS.types)
 _FRESH: Final = {"column": "at", "max_age": "2h", "timezone": "UTC"}
 _OLD: Final = {"column": "old", "max_age": "2h", "timezone": "UTC"}
@@ -150,6 +152,9 @@ _TABLE: Final[Mapping[str, Mapping[str, Sequence[Any]]]] = {
         "tolerance": ({"aggregate": "sum", "column": "id", "max": 9}, 0, 1),
         "max_deviation": ({"aggregate": "count"}, 0.95, 0.5),
         "weeks": ({"aggregate": "count", "max_deviation": 0.5}, 1, 4),
+        "time_column": (_WINDOW, "at", "later", "hours"),
+        "window": (_WINDOW, "4h", "2h", "hours"),
+        "timezone": (_WINDOW, "UTC", "Asia/Tokyo", "hours"),
         "where": ({"aggregate": "count", "min": 4}, ABSENT, "id > 1"),
         "warn": ({"aggregate": "count", "min": 4}, ABSENT, {"min": 5}),
         "on_empty": ({"aggregate": "count", "max": 9, "where": "id > 99"}, "unknown", "pass"),
@@ -269,6 +274,11 @@ _EXPECTED: Final = {
     "end": ({}, ABSENT, "07:00"),
     "timezone": ({"start": "08:45"}, "UTC", "Asia/Tokyo"),
 }
+_LEARNED_FROM: Final = {
+    "weeks": (3, 8),
+    "window": ("6w", "26w"),
+    "holidays": ([], ["2026-11-13"]),
+}
 _AGAINST: Final = {"table": ({"column": "id"}, "o", "t2"), "column": ({"table": "o"}, "id", "z"),
                    "aggregate": ({"table": "o"}, "sum", "max")}  # fmt: skip
 
@@ -277,6 +287,16 @@ def _exposed(parameters: Mapping[str, Any], *, rows: int = 9) -> object:
     """Return the status of a table beside an earlier release that hides everybody among three."""
     check = load_catalog()["re_release"].model_validate(parameters)  # type: ignore[attr-defined]  # a model
     return judged(pairs("aaabbbccc"), ("spring", pairs("xxxyyyzzz")), check=check, rows=rows).status
+
+
+def _learned(parameters: Mapping[str, Any]) -> object:
+    """Return what was learned from half a year of numbers that grow and vary."""
+    check = load_catalog()["volume"].model_validate(parameters)  # type: ignore[attr-defined]  # a model
+    days = range(180, 0, -1)
+    seen = [(day, {"rows": 1000 + 3 * (180 - day) + day * day % 37}) for day in days]
+    history = [replace(past(rows, timedelta(days=day)), age=None, in_span=True) for day, rows in seen]
+    with place("duckdb", t=ROWS) as here:
+        return ask(check, here, history=history).observed["learned"]
 
 
 def _pairs_of(parameters: Mapping[str, Any]) -> object:
@@ -312,6 +332,13 @@ def entries() -> Iterator[Effect]:
     for key, (rest_of, first, second) in _EXPECTED.items():
         base = {**_OLD, "expected": {"timezone": "UTC", **rest_of}}
         yield Effect(f"Expected.{key}", base, (first, second), partial(outcome_of, "freshness"), ("expected", key))
+    for key, values in _LEARNED_FROM.items():
+        base = {"limits": {"learned": {"false_alarms": "1 per 90d"}}}
+        yield Effect(f"Learned.{key}", base, values, _learned, ("limits", "learned", key))
+        yield Effect(f"Deviation.{key}", {"deviation": {"sigma": 3}}, values, _learned, ("deviation", key))
+    promises = ("1 per 90d", "1 per 7d")
+    yield Effect("Learned.false_alarms", {}, promises, _learned, ("limits", "learned", "false_alarms"))
+    yield Effect("Deviation.sigma", {}, (3, 4), _learned, ("deviation", "sigma"))
     for key, (rest_of, first, second) in _AGAINST.items():
         base = {**_PAIR, "against": rest_of}
         yield Effect(f"Against.{key}", base, (first, second), partial(outcome_of, "reconcile"), ("against", key))

@@ -1,0 +1,238 @@
+"""Limits that a check learns from its own past: `limits: {learned: ...}`, and `deviation: {sigma: ...}` by hand."""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
+from zoneinfo import ZoneInfo
+
+from annotated_types import Gt
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import WithJsonSchema as JsonSchema
+
+from checks._baseline import Weeks
+from checks._contract import CheckParameters, Earlier, Json, Measurement, Outcome, Past, UnknownReason, unknown
+from checks._message import Message
+from checks.parameters.numbers import exact
+from checks.parameters.scalars import Duration, parse_duration, say
+
+if TYPE_CHECKING:
+    from checks.limits import LearnedLimit, LimitRule, MissingHistory
+
+_ALARMS: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) per ([0-9a-z]+)")
+_SHORTEST: Final = timedelta(weeks=6)
+_LONGEST: Final = timedelta(weeks=104)
+_DAY: Final = timedelta(days=1)
+
+_MISSING: Final = Message(
+    "no learned limit yet: {looks:count} more looks are needed, about {length:duration}",
+    one="no learned limit yet: {looks:count} more look is needed, about {length:duration}",
+    counted="looks",
+)
+_NO_PAST: Final = Message(
+    "no learned limit yet: at least {looks:count} looks are needed, and there are none to learn from"
+)
+_HOLIDAY: Final = Message("a holiday: it is not compared with other days")
+
+
+@dataclass(frozen=True, slots=True)
+class FalseAlarms:
+    """How many false alarms are promised in how long a time; `str` is its text, `1 per 90d`."""
+
+    count: float
+    per: timedelta
+
+    @property
+    def per_day(self) -> float:
+        """Return the promise as alarms a day."""
+        return self.count * (_DAY / self.per)
+
+    def __str__(self) -> str:
+        return f"{self.count:g} per {say(self.per)}"
+
+
+def _parse_false_alarms(value: object) -> FalseAlarms:
+    if isinstance(value, FalseAlarms):
+        return value
+    match = _ALARMS.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"a number of false alarms in a length of time, such as 1 per 90d, not {value!r}")
+    alarms = FalseAlarms(float(match[1]), parse_duration(match[2]))
+    if not alarms.count or not alarms.per:
+        raise ValueError(f"more than 0 false alarms in more than 0s, such as 1 per 90d, not {value!r}")
+    return alarms
+
+
+PromisedAlarms: TypeAlias = Annotated[
+    FalseAlarms,
+    BeforeValidator(_parse_false_alarms),
+    PlainSerializer(str, return_type=str),
+    JsonSchema(
+        {
+            "type": "string",
+            "pattern": r"^[0-9]+(\.[0-9]+)? per ([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$",
+            "description": "The promise: at most so many false alarms in so long a time.",
+            "examples": ["1 per 90d", "2 per 1w"],
+        }
+    ),
+]
+
+
+def _long_enough(window: timedelta) -> timedelta:
+    if not _SHORTEST <= window <= _LONGEST:
+        raise ValueError(f"a window between {say(_SHORTEST)} and {say(_LONGEST)}, not {say(window)}")
+    return window
+
+
+class LearnedFrom(BaseModel):
+    """What a limit is learned from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    weeks: Weeks = 4
+    window: Annotated[Duration, AfterValidator(_long_enough)] = Field(
+        timedelta(weeks=26), description="How far back measurements are learned from, 6w to 104w."
+    )
+    holidays: tuple[date, ...] = Field((), description="Days that are neither learned from nor compared.")
+
+
+class Learned(LearnedFrom):
+    """A limit that is chosen by its own past, so that false alarms are at most as frequent as promised."""
+
+    false_alarms: PromisedAlarms
+
+
+class LearnedLimits(BaseModel):
+    """Limits that are not set by hand."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    learned: Learned = Field(description="Learn the limit from earlier measurements.")
+
+
+class Deviation(LearnedFrom):
+    """A limit that is set by hand, in robust standard deviations around what is usual."""
+
+    sigma: Annotated[float, Gt(0), Field(description="Largest distance, in robust standard deviations.")]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedVerdict:
+    """What was learned, for a number at a time: `observed` of it, and the outcome where it decides that there is none.
+
+    `side`: -1 where the number lies below its limit, 1 above, 0 inside; `bound` is the limit on that side.
+    """
+
+    observed: dict[str, Json]
+    side: int = 0
+    bound: float = 0.0
+    usual: float = 0.0
+    missing: Outcome | None = None
+
+
+class LearnsLimits(CheckParameters):
+    """The parameters of a check whose limits may be learned."""
+
+    limits: LearnedLimits | None = Field(None, description="Limits that are learned from earlier measurements.")
+    deviation: Deviation | None = Field(None, description="Largest distance from what is usual, by hand.")
+
+    @model_validator(mode="after")
+    def _not_both(self) -> Self:
+        if self.limits is not None and self.deviation is not None:
+            raise ValueError("either 'limits' or 'deviation'; both are a distance from what is usual")
+        return self
+
+    @property
+    def learns(self) -> bool:
+        """Check whether a limit depends on what is usual."""
+        return self.limits is not None or self.deviation is not None
+
+    @property
+    def learned_numbers(self) -> int:
+        """Return how many numbers of the check are judged by limits that keep a promise."""
+        return 0 if self.limits is None else 1
+
+    def learned_from(self, earlier: Earlier | None = None) -> Earlier | None:
+        """Ask for the measurements to learn from, beside others that are asked for."""
+        softer = self.softened()
+        spans = [check.source_of_limits.window for check in (self, softer) if check is not None and check.learns]
+        return replace(earlier or Earlier(), span=max(spans)) if spans else earlier
+
+    @property
+    def source_of_limits(self) -> LearnedFrom:
+        """Return what limits are learned from."""
+        return self.limits.learned if self.limits is not None else self.deviation or LearnedFrom()
+
+    def learn(
+        self,
+        measurement: Measurement,
+        history: Sequence[Past],
+        *,
+        value: float,
+        read: Callable[[Past], float | None],
+        above_only: bool = False,
+        floor: float = 0.0,
+    ) -> LearnedVerdict:
+        """Judge a number by what `read` finds in earlier measurements.
+
+        `floor` is the smallest standard deviation that is believed, in units of the number.
+        """
+        from checks.limits import Look, MissingHistory, learn_limit  # imports numpy
+
+        zone = ZoneInfo(measurement.zones.calendar)
+        holidays = frozenset(self.source_of_limits.holidays)
+        if measurement.measured_at.astimezone(zone).date() in holidays:
+            return LearnedVerdict({}, missing=unknown(UnknownReason.NO_DATA, _HOLIDAY))
+        now = Look(measurement.measured_at, value)
+        looks = [
+            Look(past.measured_at, number, past.expected, past.looks)
+            for past in history
+            if past.in_span and past.measured_at >= now.at - self.source_of_limits.window
+            if past.measured_at.astimezone(zone).date() not in holidays
+            if (number := read(past)) is not None
+        ]
+        rule = self._rule(measurement.family, above_only=above_only, floor=floor)
+        learned = learn_limit(looks, now, rule=rule, zone=zone)
+        if isinstance(learned, MissingHistory):
+            return LearnedVerdict({}, missing=unknown(UnknownReason.NO_DATA, _say_missing(learned)))
+        bound = learned.low if learned.side < 0 else learned.high
+        return LearnedVerdict(_observe(learned), learned.side, bound, learned.usual)
+
+    def _rule(self, family: int, *, above_only: bool, floor: float) -> "LimitRule":
+        from checks.limits import LimitRule
+
+        per_day = None if self.limits is None else self.limits.learned.false_alarms.per_day / max(1, family)
+        sigma = None if self.deviation is None else self.deviation.sigma
+        return LimitRule(per_day, sigma, self.source_of_limits.weeks, above_only=above_only, floor=floor)
+
+
+def number_in(past: Past, name: str) -> float | None:
+    """Return an observed number of an earlier measurement; None where it has none."""
+    number = exact(past.observed.get(name))
+    return None if number is None else float(number)
+
+
+def rounded(number: float) -> float | int:
+    """Return a computed number with six digits, for a message."""
+    short = float(f"{number:.6g}")
+    return int(short) if short.is_integer() else short
+
+
+def _say_missing(missing: "MissingHistory") -> Message:
+    if missing.length is None:
+        return _NO_PAST.given(looks=missing.looks)
+    return _MISSING.given(looks=missing.looks, length=missing.length.total_seconds())
+
+
+def _observe(learned: "LearnedLimit") -> dict[str, Json]:
+    figures: dict[str, Any] = {
+        "low": learned.low,
+        "high": learned.high,
+        "usual": learned.usual,
+        "promised_alarms": learned.expected_alarms,
+    }
+    shown = {name: rounded(number) if math.isfinite(number) else None for name, number in figures.items()}
+    method = None if learned.method is None else learned.method.value
+    return {**shown, "alarms": learned.alarms, "method": method, "compared_with": learned.residuals}
