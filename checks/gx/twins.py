@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from checks import accepted_values, expectation, freshness, metric, not_null, primary_key, schema, sql, unique, volume
 from checks import range as value_range
 from checks._contract import Check, CheckError, CheckParameters, ColumnClass, Zones
+from checks._learned import LearnsLimits
 from checks._limits import is_time
 from checks.gx.arguments import QUERY_ARGUMENT, snake_case
 from checks.k_anonymity import KAnonymityCheck
@@ -47,6 +48,8 @@ def twins_of(check: Check, zones: Zones, classified: Mapping[str, ColumnClass] =
     """
     if check.where is not None:
         raise NoTwinError("its filter is SQL, which a row condition cannot express")
+    if isinstance(check, LearnsLimits) and check.learns:
+        raise NoTwinError("its limits are learned from earlier measurements, which an expectation does not see")
     if isinstance(check, freshness.Freshness):
         return Twins([_fresh(check, zones)])
     if isinstance(check, KAnonymityCheck | LDiversityCheck | TClosenessCheck):

@@ -61,7 +61,8 @@ class CheckNumber:
 
     def baseline(self, observed: Mapping[str, Any]) -> float | None:
         """Return the usual number that a measurement was compared with; None where there is none."""
-        return _plain(observed.get("baseline"))
+        learned = observed.get("learned")
+        return _plain(learned.get("usual") if isinstance(learned, Mapping) else observed.get("baseline"))
 
 
 def _limits(check: Check) -> tuple[float | None, float | None]:

@@ -271,9 +271,7 @@ def test_a_span_passes_over_incidents(store: Store, resolution: Resolution, show
     days = [AT - number * 24 * HOUR for number in (3, 2, 1)]
     measure(store, *((day, Status.PASS) for day in days))
     with store.writing() as tx:
-        incident = tx.incidents.open(
-            opened(check="crm.customers.volume", episode=episode(days[1])), recorded_at=AT, actor="agent"
-        )
+        incident = tx.incidents.open(opened("volume", episode=episode(days[1])), recorded_at=AT, actor="agent")
         tx.incidents.append(incident, [Resolved(days[2], resolution)], recorded_at=AT, actor="agent")
     with store.reading() as tx:
         pasts = tx.results.earlier("crm.customers.volume", AT, Earlier(span=WEEK))
