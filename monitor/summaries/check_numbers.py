@@ -59,6 +59,16 @@ class CheckNumber:
             return max(numbers, default=None)
         return _plain(value)
 
+    def usual(self, check: Check, observed: Mapping[str, Any]) -> tuple[float | None, float | None]:
+        """Return between which numbers a measurement would have been as usual: its baseline times the ratios allowed.
+
+        None where there is no baseline, or no ratio on that side.
+        """
+        baseline = self.baseline(observed)
+        ratios = (_plain(getattr(check, name, None)) for name in ("min_ratio", "max_ratio"))
+        low, high = (None if baseline is None or ratio is None else baseline * ratio for ratio in ratios)
+        return low, high
+
     def baseline(self, observed: Mapping[str, Any]) -> float | None:
         """Return the usual number that a measurement was compared with; None where there is none."""
         learned = observed.get("learned")

@@ -22,6 +22,7 @@ from monitor.web.problems import WebError, of_validation
 from monitor.web.sign_in import sign_in_address
 
 _MOST_FIELDS = 100
+_IDENTIFIED = "tablewatch.principal"
 
 
 def endpoint(route: WebRoute, application: Application, pages: Pages) -> Callable[[Request], Awaitable[Response]]:
@@ -50,6 +51,7 @@ def _authorise(route: WebRoute, application: Application, request: Request) -> P
         return None
     principal = identify(web, application.store, request, application.project.clock.now())
     if principal is not None:
+        request.scope[_IDENTIFIED] = principal
         check_same_site(web, request)
     if is_allowed(principal, route.access):
         return principal
@@ -152,10 +154,16 @@ def _html(text: str, language: str, status: int, headers: Mapping[str, str] | No
     return Response(text, status, {"content-language": language, **(headers or {})}, media_type="text/html")
 
 
+def _known(request: Request) -> Principal | None:
+    """Return who was identified before the request was refused, so that an error page leads on."""
+    principal: Principal | None = request.scope.get(_IDENTIFIED)
+    return principal
+
+
 def refusal(application: Application, pages: Pages, request: Request, error: WebError) -> Response:
     """Return the answer of an error: JSON to the API, a plain page to people."""
     if is_api_path(request.scope["path"]):
         return as_json(application, error.as_json(), error.status, error.headers)
     language = pages.language(request.headers.get("accept-language", ""))
-    text = pages.refused(error, language=language, path=request.scope["path"])
+    text = pages.refused(error, language=language, path=request.scope["path"], principal=_known(request))
     return _html(text, language, error.status, error.headers)

@@ -19,7 +19,7 @@ from monitor.web.access import may_act_on
 from monitor.web.call import Call
 from monitor.web.problems import WebError, of_stop
 
-_HOW_TO_FORCE: Final = "tick the box of the form; programs send 'force': true"
+_HOW_TO_FORCE: Final = "tick the box that begins with 'even if'; programs send 'force': true"
 Line = Annotated[str, MinLen(1), MaxLen(500)]
 Time = Annotated[str, MaxLen(60), Field(description="ISO 8601, a local time of the project, or '2h ago'.")]
 Number = Annotated[int, Ge(1), Le(2**63 - 1)]

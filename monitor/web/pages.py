@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
+from zoneinfo import ZoneInfo
 
 from jinja2 import Environment
 from pydantic import BaseModel
@@ -43,6 +44,9 @@ class Pages:
         made.filters["length"] = lambda hours: made.filters["show"](
             None if hours is None else round(hours * _HOUR_US), "hours"
         )
+        made.filters["rough"] = lambda value: made.filters["number"](None if value is None else float(f"{value:.2g}"))
+        zone = ZoneInfo(project.config.timezone)
+        made.filters["local_minute"] = lambda moment: moment.astimezone(zone).strftime("%Y-%m-%dT%H:%M")
         made.filters["instant"] = datetime.fromisoformat
         made.tests["link"] = lambda text: urlsplit(text).scheme in {"https", "http"}
         made.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
@@ -74,9 +78,9 @@ class Pages:
         made = self._environments[language].get_template(f"web/{template}.html.j2")
         return with_cards(made.render(page=page, path=path, principal=principal))
 
-    def refused(self, error: WebError, *, language: str, path: str) -> str:
+    def refused(self, error: WebError, *, language: str, path: str, principal: Principal | None) -> str:
         """Return the page of an error."""
-        return self.render("error", language=language, path=path, principal=None, page=error)
+        return self.render("error", language=language, path=path, principal=principal, page=error)
 
 
 def _address(query: BaseModel, changed: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from monitor.reporting.risk_plot import PlottedRemedy, RiskPlot, risk_plot
 from monitor.web.views.budgets import BudgetDay
 from monitor.web.views.check import CheckPage, CheckPoint
-from monitor.web.views.downtime import CalendarRow, TimeDistribution
+from monitor.web.views.downtime import CalendarRow, DowntimeGroup, TimeDistribution
 from monitor.web.views.incident import IncidentEpisode, IncidentPage
 from monitor.web.views.release_comparison import ReleaseComparisonPage, is_plotted, meets_limits
 from monitor.web.views.table import StripDay
@@ -138,11 +138,13 @@ class HistoryLimit:
 class HistoryPicture:
     """The numbers of a check over time, between its limits, with the incidents behind them.
 
-    `lines` are the parts of the line, as the points of an SVG polyline in a box of 1000 by 180.
+    `lines` are the parts of the line, as the points of an SVG polyline in a box of 1000 by 180; `bands` those of what
+    would have been usual, as polygons; a side without a limit is the edge.
     """
 
     dots: tuple[HistoryDot, ...]
     lines: tuple[str, ...]
+    bands: tuple[str, ...]
     limits: tuple[HistoryLimit, ...]
     incidents: tuple[Bar, ...]
     lowest: float | None
@@ -156,6 +158,8 @@ def history_picture(page: CheckPage) -> HistoryPicture:
     numbers = [
         *(point.number for point in page.points),
         *(point.baseline for point in page.points),
+        *(point.usual_low for point in page.points),
+        *(point.usual_high for point in page.points),
         *(value for _, value in limits),
     ]
     scale = _Scale.of(number for number in numbers if number is not None)
@@ -171,6 +175,7 @@ def history_picture(page: CheckPage) -> HistoryPicture:
     return HistoryPicture(
         dots=dots,
         lines=tuple(_lines(dots)),
+        bands=tuple(_bands(dots, scale)),
         limits=tuple(HistoryLimit(name, scale.place(value), value) for name, value in limits if value is not None),
         incidents=tuple(bar for bar in bars if bar is not None),
         lowest=None if scale.empty else scale.low,
@@ -209,6 +214,20 @@ def _lines(dots: Sequence[HistoryDot]) -> Iterable[str]:
             part = []
     if part:
         yield " ".join(part)
+
+
+def _bands(dots: Sequence[HistoryDot], scale: _Scale) -> Iterable[str]:
+    """Yield the parts of the band: it is broken where nothing was usual yet."""
+    part: list[tuple[float, float, float]] = []
+    for dot in (*dots, None):
+        low, high = (None, None) if dot is None else (dot.point.usual_low, dot.point.usual_high)
+        if dot is not None and (low is not None or high is not None):
+            top = 0.0 if high is None else scale.place(high)
+            part.append((dot.x * 10, top, float(HISTORY_HEIGHT) if low is None else scale.place(low)))
+        elif part:
+            corners = [*((x, top) for x, top, _ in part), *((x, bottom) for x, _, bottom in reversed(part))]
+            yield " ".join(f"{x:g},{y:g}" for x, y in corners)
+            part = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +276,37 @@ class SpreadPicture:
     whole: Bar
     median: float
     p90: float
+
+
+@dataclass(frozen=True, slots=True)
+class SplitBars:
+    """The downtime of a group before and after detection, one after the other, and its range; None where it is none."""
+
+    undetected: Bar | None
+    repair: Bar | None
+    whisker: Bar | None
+
+
+def split_bars(groups: Sequence[DowntimeGroup]) -> Sequence[tuple[DowntimeGroup, SplitBars]]:
+    """Return the bars of groups on one scale, which ends at the largest downtime that any of them may have had."""
+    most = max((max(group.downtime_h, group.downtime_h_high) for group in groups), default=0.0)
+
+    def bar(start: float, end: float) -> Bar | None:
+        if end <= start or most <= 0:
+            return None
+        return Bar(round(100 * start / most, 3), round(100 * (end - start) / most, 3))
+
+    return [
+        (
+            group,
+            SplitBars(
+                undetected=bar(0, group.undetected_h),
+                repair=bar(group.undetected_h, group.undetected_h + group.repair_h),
+                whisker=bar(group.downtime_h_low, group.downtime_h_high),
+            ),
+        )
+        for group in groups
+    ]
 
 
 def spread_picture(spread: TimeDistribution, longest: float) -> SpreadPicture:

@@ -6,6 +6,7 @@ from typing import Final
 from checks import Message, Status
 from incidents import Lever
 from monitor.reporting import release_comparison, release_record
+from monitor.reporting.words import REASONS
 from monitor.summaries.health import TableHealth
 from monitor.web.views.table import DayState
 
@@ -77,6 +78,7 @@ def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
         "status": STATUSES,
         "daemon": DAEMONS,
         "channel": CHANNELS,
+        "reason": {str(reason): ("", message) for reason, message in REASONS.items()},
         "release_event": RELEASE_EVENTS,
         "remedy": REMEDIES,
         **{name: {key: ("", message) for key, message in words.items()} for name, words in plain.items()},

@@ -102,6 +102,7 @@ def list_alerts(project: Project, tx: ReadTransaction, query: AlertLogQuery, now
     else:
         place = None if query.cursor is None else IncidentCursor.parse(query.cursor).place
         waiting = [item for item in tx.outbox.waiting(query.size) if item.decision is None] if place is None else []
+        waiting.reverse()
         decided = tx.outbox.decided_since(since, query.size + 1, older_than=place)
         more = len(decided) > query.size
         decided = decided[: query.size]

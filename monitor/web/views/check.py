@@ -28,13 +28,18 @@ class CheckQuery(BaseModel):
 
 
 class CheckPoint(Shape):
-    """What a check found in a short time: the newest result of the worst status stands for all `n` of them."""
+    """What a check found in a short time: the newest result of the worst status stands for all `n` of them.
+
+    `usual_low`, `usual_high`: between them the number would have been as usual, by the ratios configured now.
+    """
 
     at: datetime
     status: str
     reason: str | None
     number: float | None
     baseline: float | None
+    usual_low: float | None
+    usual_high: float | None
     n: int
     failed: int
     unknown: int
@@ -89,7 +94,7 @@ def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: da
         unit=number.unit,
         low=number.low,
         high=number.high,
-        points=tuple(_point(sample, number) for sample in samples),
+        points=tuple(_point(sample, check, number) for sample in samples),
         incidents=summaries_of(project, behind, now),
     )
 
@@ -102,14 +107,17 @@ def _configured(project: Project, check_id: str) -> tuple[Table, Check]:
     raise not_there("check.unknown", "there is no such check in the configuration")
 
 
-def _point(sample: Sample, number: CheckNumber) -> CheckPoint:
+def _point(sample: Sample, check: Check, number: CheckNumber) -> CheckPoint:
     result = sample.result
+    usual_low, usual_high = number.usual(check, result.observed)
     return CheckPoint(
         at=result.measured_at,
         status=result.status.value,
         reason=None if result.reason is None else result.reason.value,
         number=number.read(result.observed),
         baseline=number.baseline(result.observed),
+        usual_low=usual_low,
+        usual_high=usual_high,
         n=sample.n,
         failed=sample.counts.get(Status.FAIL, 0),
         unknown=sample.counts.get(Status.UNKNOWN, 0),

@@ -15,7 +15,7 @@ from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.web.views.paging import NameCursorText, page_of_names
 from monitor.web.views.shapes import Name, Shape, Size, as_hours
-from store import Pace, ReadTransaction
+from store import Pace, ReadTransaction, Result
 
 LAST: Final = 200
 """Runs of each check from which its seconds a day are taken."""
@@ -36,8 +36,9 @@ class CheckCostQuery(BaseModel):
 class CheckCost(Shape):
     """A check: what its last runs took, and what it found in the last 28 days.
 
-    `seconds`: of a run, on average. `runs_a_day` and `seconds_a_day` are null before its second run. `found_h`: the
-    downtime of the incidents that it detected.
+    `seconds`: of a run, on average. `rows`: that it read in its last run, null where it does not count them.
+    `runs_a_day` and `seconds_a_day` are null before its second run. `found_h`: the downtime of the incidents that it
+    detected.
     """
 
     check_id: str
@@ -45,6 +46,7 @@ class CheckCost(Shape):
     type: str
     runs: int
     seconds: float | None
+    rows: int | None
     runs_a_day: float | None
     seconds_a_day: float | None
     incidents: int
@@ -76,12 +78,20 @@ def list_check_costs(project: Project, tx: ReadTransaction, query: CheckCostQuer
     page = page_of_names(list(checks), query.cursor, query.size)
     paces = tx.results.paces(page.names, last=LAST) if page.names else {}
     detected = _detected(project, tx, set(page.names), now)
+    results = tx.results.latest(page.names) if page.names else {}
     return CheckCostPage(
         as_of=now,
         query=query,
         n=len(checks),
         checks=tuple(
-            _line(name, *checks[name], pace=paces.get(name), downtime=detected.get(name)) for name in page.names
+            _line(
+                name,
+                *checks[name],
+                pace=paces.get(name),
+                downtime=detected.get(name),
+                rows=_rows(results.get(name)),
+            )
+            for name in page.names
         ),
         previous=page.previous,
         following=page.following,
@@ -100,7 +110,14 @@ def _detected(project: Project, tx: ReadTransaction, names: set[str], now: datet
     return {spans.names[code]: downtime for code, downtime in downtimes.items()}
 
 
-def _line(name: str, table: Table, check: Check, *, pace: Pace | None, downtime: Downtime | None) -> CheckCost:
+def _rows(result: Result | None) -> int | None:
+    rows = None if result is None else result.observed.get("rows")
+    return rows if isinstance(rows, int) else None
+
+
+def _line(
+    name: str, table: Table, check: Check, *, pace: Pace | None, downtime: Downtime | None, rows: int | None
+) -> CheckCost:
     runs_a_day = None
     if pace is not None and pace.last_at > pace.first_at:
         runs_a_day = (pace.n - 1) / ((pace.last_at - pace.first_at) / _DAY)
@@ -112,6 +129,7 @@ def _line(name: str, table: Table, check: Check, *, pace: Pace | None, downtime:
         type=check.type,
         runs=0 if pace is None else pace.n,
         seconds=seconds,
+        rows=rows,
         runs_a_day=runs_a_day,
         seconds_a_day=None if seconds is None or runs_a_day is None else seconds * runs_a_day,
         incidents=0 if downtime is None else downtime.n,

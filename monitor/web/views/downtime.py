@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
 from annotated_types import Ge, Le
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from checks.classes.arrays import np
 from incidents import (
@@ -43,6 +43,8 @@ _DEFAULT_DAYS: Final = 28
 CALENDAR_TABLES: Final = 20
 GROUPS: Final = 20
 _MINUTE_US: Final = 60_000_000
+_OFTEN_MIN: Final = 60
+"""Minutes between the runs of a check that would have found what people reported, where nothing else is said."""
 
 
 class SplitBy(StrEnum):
@@ -57,21 +59,30 @@ class SplitBy(StrEnum):
     INCIDENT = "incident"
 
 
+class GroupOrder(StrEnum):
+    """By what groups are ordered, the largest first."""
+
+    DOWNTIME = "downtime"
+    COST = "cost"
+
+
 class DowntimeQuery(BaseModel):
     """Which days of the project (`end` is the last of them), as known when, split up by what; and what to change.
 
     By default the last 28 days; without an end at most 62 days from the start.
 
-    `noticed_within` (minutes): checks run so often. `also_reported`: a check finds what people reported. `repair`:
-    percent by which repairs are faster.
+    `as_of` is in the project's zone where it names none. `noticed_within` (minutes): checks run so often.
+    `also_reported`: a check finds what people reported, by default within an hour. `repair`: percent by which repairs
+    are faster.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     start: date | None = None
     end: date | None = None
-    as_of: AwareDatetime | None = None
+    as_of: datetime | None = None
     by: SplitBy = SplitBy.OWNER
+    order: GroupOrder = GroupOrder.DOWNTIME
     noticed_within: Annotated[int, Ge(1), Le(100_000)] | None = None
     also_reported: bool = False
     repair: Annotated[int, Ge(0), Le(100)] = 0
@@ -81,6 +92,8 @@ class DowntimeQuery(BaseModel):
         for day in (self.start, self.end):
             if day is not None and not date(1970, 1, 2) <= day <= date(9000, 1, 1):
                 raise ValueError("a day lies between 1970-01-02 and 9000-01-01")
+        if self.as_of is not None and not 1970 < self.as_of.year < 9000:
+            raise ValueError("'as_of' lies between 1971 and 8999")
         if self.start is not None and self.end is not None and not 0 <= (self.end - self.start).days < MOST_DAYS:
             raise ValueError(f"'end' is the day of 'start' or one of the {MOST_DAYS - 1} days after it")
         return self
@@ -88,7 +101,17 @@ class DowntimeQuery(BaseModel):
     @property
     def asks_what_if(self) -> bool:
         """Check whether something is to be changed."""
-        return self.noticed_within is not None or self.repair > 0
+        return self.noticed_within is not None or self.also_reported or self.repair > 0
+
+    @property
+    def changes(self) -> WhatIf:
+        """Return what is changed; a check that finds what people reported runs each hour if nothing else is said."""
+        minutes = _OFTEN_MIN if self.noticed_within is None and self.also_reported else self.noticed_within
+        return WhatIf(
+            noticed_within=None if minutes is None else minutes * _MINUTE_US,
+            also_reported=self.also_reported,
+            repair_faster=Fraction(self.repair, 100),
+        )
 
 
 class CalendarCell(Shape):
@@ -220,6 +243,12 @@ class _Survey:
         parts = self.parts(self.spans, group, [self.edges[0], self.edges[-1]])
         return sorted(parts, key=lambda code: (-parts[code].downtime, code))
 
+    def ordered(self, group: Ints) -> Sequence[int]:
+        """Return the groups with downtime in the order that is asked for; without a rate all cost the same."""
+        heaviest = self.heaviest(group)
+        costs = self.priced(self.spans, group) if self.query.order is GroupOrder.COST else None
+        return heaviest if costs is None else sorted(heaviest, key=lambda code: -costs.get(code, Fraction()))
+
     def only(self, group: Ints, codes: Sequence[int]) -> tuple[Spans, Ints]:
         """Return the episodes of some groups, and their groups."""
         rows = np.flatnonzero(np.isin(group, codes))
@@ -231,20 +260,24 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
     dates = _dates(project, query, now)
     zone = project.config.timezone
     edges = [to_us(midnight(day, zone)) for day in (*dates, dates[-1] + timedelta(days=1))]
-    as_of = now if query.as_of is None else min(query.as_of, now)
+    as_of = _as_of(query, zone, now)
     survey = _Survey(project, tx, query, as_of, dates, edges, tx.incidents.shared_spans(edges[0]))
     whole = survey.measured(survey.spans)
     by_incident = query.by is SplitBy.INCIDENT
     labels, group = (
         ({}, survey.spans.incident) if by_incident else GROUPINGS[query.by.value](survey.spans, project.config)
     )
-    heaviest = survey.heaviest(group)
+    heaviest = survey.ordered(group)
     titles = _titles(tx, heaviest[:GROUPS]) if by_incident else {}
     shown, of_row = survey.only(group, heaviest[:GROUPS])
     costs = survey.priced(shown, of_row)
     everything_is_shown = costs is not None and len(heaviest) <= GROUPS
     cost = sum(costs.values(), Fraction()) if costs and everything_is_shown else survey.whole_cost(survey.spans)
-    tables = heaviest if query.by is SplitBy.TABLE else survey.heaviest(survey.spans.table)
+    tables = (
+        heaviest
+        if query.by is SplitBy.TABLE and query.order is GroupOrder.DOWNTIME
+        else survey.heaviest(survey.spans.table)
+    )
     return DowntimePage(
         query=query,
         as_of=as_of,
@@ -275,6 +308,15 @@ def _dates(project: Project, query: DowntimeQuery, now: datetime) -> Sequence[da
     start = query.start or end - timedelta(days=_DEFAULT_DAYS - 1)
     number = min(max((end - start).days + 1, 1), MOST_DAYS)
     return [start + timedelta(days=place) for place in range(number)]
+
+
+def _as_of(query: DowntimeQuery, zone: str, now: datetime) -> datetime:
+    """Return the moment of which the knowledge is asked, at most the present."""
+    asked = query.as_of
+    if asked is None:
+        return now
+    moment = asked if asked.tzinfo is not None else asked.replace(tzinfo=ZoneInfo(zone))
+    return min(moment.astimezone(UTC), now)
 
 
 def _calendar(survey: _Survey, codes: Sequence[int]) -> tuple[CalendarRow, ...]:
@@ -343,13 +385,7 @@ def _spread(statistics: Statistics | None) -> TimeDistribution | None:
 
 
 def _saving(survey: _Survey, whole: Downtime, cost: Fraction | None) -> Saving:
-    query = survey.query
-    what_if = WhatIf(
-        noticed_within=None if query.noticed_within is None else query.noticed_within * _MINUTE_US,
-        also_reported=query.also_reported,
-        repair_faster=Fraction(query.repair, 100),
-    )
-    spans = changed_spans(survey.spans, what_if, as_of_us=survey.as_of_us)
+    spans = changed_spans(survey.spans, survey.query.changes, as_of_us=survey.as_of_us)
     changed, changed_cost = survey.measured(spans), survey.whole_cost(spans)
     saved = None if cost is None or changed_cost is None else cost - changed_cost
     return Saving(

@@ -59,7 +59,7 @@ def exported(site: Site, number: int, **changes: Any) -> None:
         "exposed_by_all": None,
         "promised_together": {"k": 2, "l": None, "t": None},
         "persons_elsewhere": {},
-        "reached": {"persons": {"persons_exposed": 0}},
+        "reached": {"k": 2, "highest_risk": 0.5, "persons": {"persons_exposed": 0}},
         **changes,
     }
     event = ReleaseEvent("extract", ReleaseEventKind.EXPORTED, "ann", "", body, site.clock.now())

@@ -244,3 +244,14 @@ def test_a_busy_store_is_no_bug(site: Site, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(site.store, "reading", busy)
     assert client.get("/readyz").status_code == 503
     assert client.get("/healthz").status_code == 200
+
+
+def test_an_error_page_leads_on_for_who_is_signed_in(site: Site) -> None:
+    """It has the navigation, by role; for who is not, it has none."""
+    viewer = site.signed_in(WebRole.VIEWER)
+    for path, status in (("/incidents/999", 404), ("/tables/nothing", 404), ("/budgets", 403)):
+        page = viewer.get(path)
+        assert page.status_code == status
+        assert 'href="/downtime"' in page.text
+        assert 'href="/budgets"' not in page.text
+    assert 'href="/downtime"' not in site.client().get("/nowhere").text

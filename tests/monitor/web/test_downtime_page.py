@@ -1,5 +1,15 @@
-"""The page of downtime."""
+"""The page of downtime: its figures are those of `incidents`, computed here by hand."""
 
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from monitor.triage.create import ReportedIncident
+from monitor.triage.desk import IncidentDesk
+from monitor.web.pictures import split_bars
+from monitor.web.views.downtime import DowntimeGroup
 from tests.monitor.web.site import Site
 
 
@@ -16,3 +26,120 @@ def test_downtime_is_split_by_incident(site: Site) -> None:
     assert {group["n"] for group in page["groups"]} == {1}
     assert f'<a href="/incidents/{numbers[1]}">#{numbers[1]} wrong</a>' in client.get("/downtime?by=incident").text
     assert {group["title"] for group in client.get("/downtime.json?by=table").json()["groups"]} == {None}
+
+
+@pytest.fixture
+def reported(site: Site) -> int:
+    """Log an incident of `orders` that occurred 10 h ago, was reported 6 h ago and resolved 2 h ago; of 100 an hour."""
+    now = site.clock.now()
+    at = {name: now - timedelta(hours=ago) for name, ago in (("occurred", 10), ("detected", 6), ("resolved", 2))}
+    desk = IncidentDesk(site.project, site.store, actor="test")
+    told = ReportedIncident("orders", "late", at["detected"], occurred_at=at["occurred"], resolved_at=at["resolved"])
+    return desk.log(told)[0].id
+
+
+def _page(site: Site, query: str = "") -> dict[str, Any]:
+    page: dict[str, Any] = site.signed_in().get(f"/downtime.json{query}").json()
+    return page
+
+
+def test_downtime_is_ttd_and_ttr(site: Site, reported: int) -> None:
+    """4 h before detection, 4 h after; nobody doubts when it occurred."""
+    del reported
+    page = _page(site)
+    total = page["total"]
+    assert (total["n"], total["undetected_h"], total["repair_h"], total["downtime_h"]) == (1, 4.0, 4.0, 8.0)
+    assert (total["downtime_h_low"], total["downtime_h_high"]) == (8.0, 8.0)
+    assert (page["ttd"]["median"], page["ttr"]["median"]) == (4.0, 4.0)
+    (group,) = page["groups"]
+    assert (group["undetected_h"], group["repair_h"]) == (4.0, 4.0)
+    assert sum(
+        cell["undetected_h"] + cell["repair_h"]
+        for row in page["calendar"]
+        for cell in row["cells"]
+        if cell["repair_h"] is not None
+    ) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize(
+    ("query", "saved", "left"),
+    [
+        ("?repair=20", 0.8, (4.0, 3.2)),
+        ("?noticed_within=30", 0.0, (4.0, 4.0)),
+        ("?noticed_within=30&also_reported=true", 3.5, (0.5, 4.0)),
+        ("?also_reported=true", 3.0, (1.0, 4.0)),
+        ("?noticed_within=30&also_reported=true&repair=50", 5.5, (0.5, 2.0)),
+        ("?noticed_within=600&also_reported=true", 0.0, (4.0, 4.0)),
+    ],
+)
+def test_what_if(site: Site, reported: int, query: str, saved: float, left: tuple[float, float]) -> None:
+    """A faster repair, a shorter schedule, a check for what a person reported: what is left, and what that saves.
+
+    A shorter schedule alone changes nothing of what no check found, and a longer one never makes anything worse.
+    """
+    del reported
+    what_if = _page(site, query)["what_if"]
+    assert what_if["saved_h"] == pytest.approx(saved)
+    assert (what_if["changed"]["undetected_h"], what_if["changed"]["repair_h"]) == pytest.approx(left)
+
+
+def test_nothing_is_computed_where_nothing_is_changed(site: Site, reported: int) -> None:
+    """The page without what-if has none."""
+    del reported
+    assert _page(site)["what_if"] is None
+
+
+def test_a_moment_without_a_zone_is_one_of_the_project(site: Site, reported: int) -> None:
+    """Browsers send a local time; programs name a zone. The page says of when it is, and leads back to now."""
+    del reported
+    site.clock.advance(timedelta(hours=1))
+    moment = site.clock.now() - timedelta(minutes=30)
+    there = f"{moment.astimezone(ZoneInfo(site.project.config.timezone)):%Y-%m-%dT%H:%M}"
+    for text in (there, f"{moment:%Y-%m-%dT%H:%M}:00Z"):
+        assert _page(site, f"?as_of={text}")["as_of"] == f"{moment:%Y-%m-%dT%H:%M}:00Z"
+    page = site.signed_in().get(f"/downtime?as_of={there}").text
+    assert "As it was known on" in page
+    assert f'name="as_of" value="{there}"' in page
+    assert '<a href="/downtime?">' in page
+
+
+def test_an_incident_is_shown_up_to_the_moment_that_is_asked_for(site: Site, reported: int) -> None:
+    """As of four hours ago its repair had lasted two hours, and nobody knew how long it would take."""
+    del reported
+    moment = site.clock.now() - timedelta(hours=4)
+    total = _page(site, f"?as_of={moment:%Y-%m-%dT%H:%M:%S}Z")["total"]
+    assert (total["undetected_h"], total["repair_h"]) == pytest.approx((4.0, 2.0))
+
+
+class TestWithRates:
+    """Tables of two tiers."""
+
+    @pytest.fixture
+    def web_section(self) -> str:
+        """Return rates: an hour of `refunds` costs a hundred times as much."""
+        return "cost: {currency: EUR, tables: {orders: {per_hour: 1}, refunds: {per_hour: 100}}}\n"
+
+    def test_groups_are_ordered_by_cost_where_that_is_asked(self, site: Site, reported: int) -> None:
+        """The costliest incident is first, however short it was."""
+        costly = site.incident("short", table="refunds")
+        for order, first in (("downtime", reported), ("cost", costly)):
+            groups = _page(site, f"?by=incident&order={order}")["groups"]
+            assert [int(group["key"]) for group in groups] == [first, reported + costly - first]
+        assert groups[0]["cost"] == 100.0
+
+
+def _group(undetected: float, repair: float, low: float, high: float) -> DowntimeGroup:
+    figures = {"undetected_h": undetected, "repair_h": repair, "downtime_h": undetected + repair}
+    return DowntimeGroup(key="a", title=None, n=1, **figures, downtime_h_low=low, downtime_h_high=high, cost=None)
+
+
+def test_bars_are_on_one_scale_with_their_range() -> None:
+    """The largest downtime that any group may have had is the end; a range of nothing has no whisker."""
+    (_, first), (_, second) = split_bars([_group(1, 2, 2, 4), _group(0, 1, 1, 1)])
+    assert first.undetected is not None
+    assert first.repair is not None
+    assert first.whisker is not None
+    assert (first.undetected.width, first.repair.x, first.repair.width) == (25, 25, 50)
+    assert (first.whisker.x, first.whisker.width) == (50, 50)
+    assert (second.undetected, second.whisker) == (None, None)
+    assert split_bars([]) == []

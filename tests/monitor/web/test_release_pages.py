@@ -109,6 +109,9 @@ def test_certificates_are_one_click_away(site: Site) -> None:
     text = site.signed_in(WebRole.VIEWER).get("/releases/extract").text
     for number in (1, 2):
         assert f'<a href="/releases/extract/record#export-{number}">Certificate of extract{number}.csv</a>' in text
+    record = site.signed_in(WebRole.VIEWER).get("/releases/extract/record")
+    assert 'id="export-2">' in record.text
+    assert "sha256-" in record.headers["content-security-policy"]
 
 
 def test_a_release_without_exports_has_no_meter(site: Site) -> None:

@@ -115,6 +115,19 @@ def test_every_page_has_its_twins() -> None:
             assert (twin.access, twin.reply, twin.query) == (page.access, page.reply, page.query)
 
 
+def test_pages_of_an_empty_store_are_whole(site: Site) -> None:
+    """Nothing has run and nothing is wrong: every page that needs no number says so, in both languages."""
+    for language in ("en", "ja"):
+        client = site.signed_in()
+        client.headers["accept-language"] = language
+        for route in routes():
+            if route.method == "GET" and route.template is not None and "{id:int}" not in route.path:
+                path, _ = _request(site, route)
+                done = client.get(path)
+                assert done.status_code == (422 if path == "/sign-in/link" else 200), path
+                assert ">None<" not in done.text, path
+
+
 def test_no_two_routes_are_the_same() -> None:
     """Each method of a path is declared once."""
     places = [(route.method, route.path) for route in routes()]

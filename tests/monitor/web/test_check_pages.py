@@ -1,0 +1,105 @@
+"""The pages of checks: the band of what would have been usual, and what checks cost."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from checks import Check, load_catalog
+from monitor.config.selector import select
+from monitor.scan.run import run_checks
+from monitor.summaries.check_numbers import CheckNumber
+from monitor.web.pictures import HISTORY_HEIGHT, history_picture
+from monitor.web.views.check import CheckPage, CheckPoint
+from tests.monitor.web.site import Site
+
+AT = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def _volume(**words: float) -> Check:
+    parameters = {"id": "rows", "type": "volume", **words}
+    check: Check = load_catalog()["volume"].model_validate(parameters)
+    return check
+
+
+@pytest.mark.parametrize(
+    ("words", "usual"),
+    [
+        ({"min_ratio": 0.5, "max_ratio": 2}, (50.0, 200.0)),
+        ({"min_ratio": 0.5}, (50.0, None)),
+        ({"max_ratio": 2}, (None, 200.0)),
+        ({"min": 1}, (None, None)),
+    ],
+)
+def test_what_is_usual_is_the_baseline_times_the_ratios(
+    words: dict[str, float], usual: tuple[float | None, float | None]
+) -> None:
+    """A side without a ratio has no limit; without a baseline nothing is usual."""
+    check = _volume(**words)
+    number = CheckNumber.of(check)
+    assert number.usual(check, {"rows": 90, "baseline": 100}) == usual
+    assert number.usual(check, {"rows": 90}) == (None, None)
+
+
+def _point(hour: int, number: float, usual: tuple[float | None, float | None]) -> CheckPoint:
+    return CheckPoint(
+        at=AT.replace(hour=hour),
+        status="pass",
+        reason=None,
+        number=number,
+        baseline=None,
+        usual_low=usual[0],
+        usual_high=usual[1],
+        n=1,
+        failed=0,
+        unknown=0,
+    )
+
+
+def _bands(*points: CheckPoint) -> list[list[tuple[float, float]]]:
+    page = CheckPage(
+        as_of=AT.replace(hour=10),
+        since=AT,
+        check_id="t.rows",
+        table="t",
+        type="volume",
+        severity="error",
+        why=None,
+        runbook=None,
+        what="rows",
+        unit=None,
+        low=None,
+        high=None,
+        points=points,
+        incidents=(),
+    )
+    corners = [
+        [tuple(map(float, corner.split(","))) for corner in band.split()] for band in history_picture(page).bands
+    ]
+    return [[(x, y) for x, y in band] for band in corners]
+
+
+def test_the_band_lies_between_the_limits_and_is_broken_where_nothing_was_usual() -> None:
+    """Its upper side goes right, its lower side back; a side without a limit is the edge."""
+    first, second = _bands(
+        _point(1, 100, (50, 200)),
+        _point(2, 100, (50, 200)),
+        _point(3, 100, (None, None)),
+        _point(4, 100, (50, None)),
+        _point(5, 100, (None, 200)),
+    )
+    assert [x for x, _ in first] == [100, 200, 200, 100]
+    tops, bottoms = {y for _, y in first[:2]}, {y for _, y in first[2:]}
+    assert max(tops) < min(bottoms)
+    assert second[0][1] == 0.0
+    assert second[-2][1] == HISTORY_HEIGHT
+    assert _bands(_point(1, 100, (None, None))) == []
+
+
+def test_the_cost_of_a_check_names_seconds_and_rows(site: Site) -> None:
+    """Both of its last runs; a check that has not run has neither."""
+    run_checks(site.project, select(["orders"], site.project.config), store=site.store)
+    lines = {line["check_id"]: line for line in site.signed_in().get("/checks.json").json()["checks"]}
+    ran = lines["orders.not-null"]
+    assert ran["seconds"] > 0
+    assert ran["rows"] == 2
+    assert all(line["rows"] is None for name, line in lines.items() if not name.startswith("orders"))
