@@ -96,7 +96,22 @@ class Spans:
             return self
         return Spans(self.names, **{name: getattr(self, name)[rows] for name in _COLUMNS})
 
+    def joined(self, other: "Spans") -> "Spans":
+        """Return the rows of both, which have no incident in common; names keep their codes."""
+        names = {name: code for code, name in enumerate(dict.fromkeys((*self.names, *other.names)))}
+        codes = np.array([*(names[name] for name in other.names), -1], dtype=np.int64)  # -1, no name, stays -1
+        columns = {
+            name: np.concatenate(
+                [getattr(self, name), codes[getattr(other, name)] if name in _NAMED else getattr(other, name)]
+            )
+            for name in _COLUMNS
+        }
+        order = np.lexsort((columns["detected"], columns["occurred"], columns["incident"]))
+        return Spans(tuple(names), **{name: column[order] for name, column in columns.items()})
 
+
+_NAMED: Final = frozenset({"table", "check", "root_table"})
+"""Columns of codes into the names."""
 _COLUMNS: Final = tuple(field.name for field in fields(Spans))[1:]
 _RESOLUTIONS: Final = tuple(Resolution)
 

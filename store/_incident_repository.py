@@ -6,7 +6,8 @@ from typing import Final
 
 from sqlalchemy import func, literal_column, select, text
 
-from incidents import Change, Event, Incident, Opened, ReportedIncident, Spans, State, to_us
+from checks.classes.arrays import np
+from incidents import Change, Event, Incident, Opened, ReportedIncident, Spans, State, replay, to_us
 from store import _incidents
 from store._errors import StoreConflict
 from store._incident_pages import IncidentPlace, IncidentSlice, read_slice
@@ -112,6 +113,25 @@ class IncidentReader(Repository):
         They are kept in memory until an incident changes, for pages that are read again and again.
         """
         return shared_spans(self._connection, since_us)
+
+    def known_at(self, spans: Spans, moment: datetime) -> Spans:
+        """Return the episodes of the same incidents as they were recorded up to a moment: what was known then.
+
+        An incident that nobody had recorded yet is left out; one that was corrected, resolved or merged later is as it
+        was before. Costs a replay of each incident that has changed since.
+        """
+        ids = np.unique(spans.incident)
+        wanted = any_of(self._connection, ids.tolist(), "incident_number")
+        later = select(_EVENT.c.incident_id).where(_EVENT.c.incident_id.in_(wanted), _EVENT.c.recorded_at > moment)
+        changed = set(self._connection.scalars(later.distinct()))
+        if not changed:
+            return spans
+        histories = self.histories(sorted(changed))
+        known = ([event for event in events if event.recorded_at <= moment] for events in histories.values())
+        past = [replay(events) for events in known if events]
+        roots = self.get_many({incident.root for incident in past if incident.root is not None})
+        kept = spans.take(np.flatnonzero(~np.isin(spans.incident, sorted(changed))))
+        return kept.joined(Spans.of(past, roots=roots))
 
     def spans_of(self, tables: Iterable[str], since_us: int) -> Spans:
         """Return all episodes, in columns, of the incidents of some tables that were not over before a moment.

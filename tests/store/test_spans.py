@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from checks import Kind, Severity
-from incidents import OPEN_END, Assigned, Reopened, Resolution, Resolved, RootNamed, from_us, to_us
+from incidents import OPEN_END, Assigned, Corrected, Reopened, Resolution, Resolved, RootNamed, Spans, from_us, to_us
 from store import History, Store, _spans
 from tests.store.made import AT, HOUR, episode, opened
 
@@ -68,3 +68,31 @@ def test_many_episodes_come_in_batches(store: Store, monkeypatch: pytest.MonkeyP
     assert len(spans.incident) == 1050
     assert len(spans.names) == len(set(spans.names)) == 5 + 35
     assert np.array_equal(np.bincount(spans.table)[np.unique(spans.table)], [210] * 5)
+
+
+def _rows(spans: Spans) -> list[tuple[object, ...]]:
+    """Return the rows of episodes, with names for codes."""
+    name = np.array([*spans.names, None], dtype=object)
+    named = [name[column].tolist() for column in (spans.table, spans.check, spans.root_table)]
+    others = (spans.incident, spans.severity, spans.resolution, spans.occurred, spans.detected, spans.resolved)
+    return list(zip(*named, *(column.tolist() for column in others), strict=True))
+
+
+def test_episodes_are_as_they_were_known(store: Store) -> None:
+    """What was corrected or resolved later is as it was before, what was recorded later is left out."""
+    one, two, three = _fill(store)
+    later = AT + 20 * HOUR
+    with store.reading() as tx:
+        before = tx.incidents.spans(to_us(AT - 99 * HOUR), to_us(AT + 99 * HOUR))
+    with store.writing() as tx:
+        corrected = Corrected(0, occurred_at=AT - 5 * HOUR)
+        tx.incidents.append(tx.incidents.get(one), [corrected], recorded_at=later, actor="x")
+        tx.incidents.append(tx.incidents.get(two), [Resolved(later, Resolution.FIXED)], recorded_at=later, actor="x")
+        tx.incidents.open(opened("d", table="new.table"), recorded_at=later, actor="x")
+    with store.reading() as tx:
+        now = tx.incidents.spans(to_us(AT - 99 * HOUR), to_us(AT + 99 * HOUR))
+        assert _rows(now) != _rows(before)
+        assert _rows(tx.incidents.known_at(now, AT + HOUR)) == _rows(before)
+        assert _rows(tx.incidents.known_at(now, later)) == _rows(now)
+        assert _rows(tx.incidents.known_at(now, AT - HOUR)) == []
+    assert three in before.incident

@@ -261,7 +261,9 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
     zone = project.config.timezone
     edges = [to_us(midnight(day, zone)) for day in (*dates, dates[-1] + timedelta(days=1))]
     as_of = _as_of(query, zone, now)
-    survey = _Survey(project, tx, query, as_of, dates, edges, tx.incidents.shared_spans(edges[0]))
+    spans = tx.incidents.shared_spans(edges[0])
+    known = spans if query.as_of is None else tx.incidents.known_at(spans, as_of)
+    survey = _Survey(project, tx, query, as_of, dates, edges, known)
     whole = survey.measured(survey.spans)
     by_incident = query.by is SplitBy.INCIDENT
     labels, group = (

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from incidents import Corrected, Resolution
 from monitor.triage.create import ReportedIncident
 from monitor.triage.desk import IncidentDesk
 from monitor.web.pictures import split_bars
@@ -103,12 +104,33 @@ def test_a_moment_without_a_zone_is_one_of_the_project(site: Site, reported: int
     assert '<a href="/downtime?">' in page
 
 
+def test_the_page_shows_what_was_known_on_a_date(site: Site, reported: int) -> None:
+    """A correction, a resolution and an incident that were recorded later are not known yet; the rest is as it is."""
+    lasting = site.incident("lasting", table="refunds")
+    then = site.clock.now()
+    before = _page(site)
+    site.clock.advance(timedelta(hours=1))
+    desk = IncidentDesk(site.project, site.store, actor="test")
+    desk.correct(reported, Corrected(0, occurred_at=then - timedelta(hours=8)))
+    desk.resolve(lasting, Resolution.FALSE_POSITIVE)
+    desk.log(ReportedIncident("orders", "found later", then - timedelta(hours=2)))
+    now, known = _page(site), _page(site, f"?as_of={then:%Y-%m-%dT%H:%M:%S.%f}Z")
+    assert now["total"]["undetected_h"] == 2.0
+    assert known["total"] == before["total"]
+    assert known["groups"] == before["groups"]
+    assert known["total"]["n"] == 2
+
+
 def test_an_incident_is_shown_up_to_the_moment_that_is_asked_for(site: Site, reported: int) -> None:
-    """As of four hours ago its repair had lasted two hours, and nobody knew how long it would take."""
+    """Of one that lasts, what has passed until then."""
     del reported
-    moment = site.clock.now() - timedelta(hours=4)
-    total = _page(site, f"?as_of={moment:%Y-%m-%dT%H:%M:%S}Z")["total"]
-    assert (total["undetected_h"], total["repair_h"]) == pytest.approx((4.0, 2.0))
+    site.incident("lasting", table="refunds")
+    began = site.clock.now() - timedelta(hours=1)
+    site.clock.advance(timedelta(hours=5))
+    moment = began + timedelta(hours=3)
+    page = _page(site, f"?by=table&as_of={moment:%Y-%m-%dT%H:%M:%S.%f}Z")
+    lengths = {group["key"]: group["repair_h"] for group in page["groups"]}
+    assert lengths == {"orders": 4.0, "refunds": 3.0}
 
 
 class TestWithRates:
