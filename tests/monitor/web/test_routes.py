@@ -28,6 +28,14 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "hold": {"note": "the contract has ended"},
     "runs": {"tables": ["orders"]},
     "test": {"channel": "hook"},
+    "results": {
+        "schema": "tablewatch.results/1",
+        "origin": "other",
+        "run_id": "r1",
+        "started_at": "2026-11-19T00:00:00Z",
+        "ended_at": "2026-11-19T00:01:00Z",
+        "results": [{"check": "nothing", "status": "pass"}],
+    },
 }
 NAMES: Final = {"tables": "orders", "checks": "orders.not-null", "releases": "extract"}
 """What stands for the name in a path, by the kind of thing that the path begins with."""
