@@ -6,8 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from incidents import Corrected, Resolution
-from monitor.triage.create import ReportedIncident
+from incidents import Corrected, ReportedIncident, Resolution
 from monitor.triage.desk import IncidentDesk
 from monitor.web.pictures import split_bars
 from monitor.web.views.downtime import DowntimeGroup
