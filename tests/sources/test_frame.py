@@ -12,12 +12,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sources import QueryFailed, Source, SourceError, SourceSpec, dialect_of, open_source
 from sources.frame import arrow_data
 from sources.ibis_table import as_stream, name_of, sql_backend
+from tests.tiers import examples
 
 _ODD = {
     "category": pd.Categorical([1, 2, None]),
@@ -56,6 +57,7 @@ def test_columns_of_every_type_can_be_counted(kind: str) -> None:
     assert row == {"rows": 3, "values": int(frame["x"].notna().sum())}
 
 
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.floats(), st.none() | st.text()), max_size=5))
 def test_values_arrive_as_they_are(rows: list[tuple[int, float, str | None]]) -> None:
     """From pandas and from polars; a NaN of pandas is missing, one of polars is a value."""
