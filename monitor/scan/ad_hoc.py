@@ -24,6 +24,7 @@ from monitor.config.checks import propose_id
 from monitor.config.project import Project
 from monitor.config.python_values import node_of
 from monitor.scan.pass_result import PassResult
+from monitor.scan.results import Target
 from monitor.scan.run import Engine
 from monitor.scan.targets import targets_of
 from monitor.terminal.problem import Problem
@@ -60,8 +61,7 @@ def check_data(data: Any, checks: Iterable[Any], about: AdHocTable, *, fail_on: 
     project = Project(_loaded(_values(data, checks, about, name)), clock)
     spec = _spec(project.specs[_SOURCE], data, name, about)
     targets = [replace(target, source=spec) for target in targets_of(project, [name])]
-    if not any(target.subject.checks for target in targets):
-        raise ConfigError([Problem("check.no_checks", "no checks are given, so nothing was checked", "checks")])
+    _refuse_unrun(project, targets)
     results = Engine(clock).run(targets)
     return PassResult(
         project=name,
@@ -71,6 +71,21 @@ def check_data(data: Any, checks: Iterable[Any], about: AdHocTable, *, fail_on: 
         results=results,
         fail_on=fail_on,
     )
+
+
+def _refuse_unrun(project: Project, targets: Sequence[Target]) -> None:
+    """Refuse what the pass would leave out: no check at all, or one whose results come from another tool.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    run = {check.name for target in targets for _, check in target.subject.checks}
+    others = [check.name for table in project.config.tables for check in table.checks if check.name not in run]
+    if others:
+        message = f"check '{others[0]}' is of results of another tool, which are imported, not run"
+        raise ConfigError([Problem("check.external", message, "checks", hint="leave it to a configuration")])
+    if not run:
+        raise ConfigError([Problem("check.no_checks", "no checks are given, so nothing was checked", "checks")])
 
 
 def _loaded(values: Mapping[str, Any]) -> Loaded:

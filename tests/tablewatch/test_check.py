@@ -20,6 +20,7 @@ from monitor.scan.ad_hoc import AdHocTable, check_data
 from tests.tablewatch.frames import CHECKS, FORMS, ORDERS, STATUSES
 
 _UNIQUE = {"type": "unique", "columns": ["id"]}
+_EXTERNAL = {"type": "external", "origin": "dbt"}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -154,6 +155,7 @@ def test_options_of_files_and_of_the_verdict(tmp_path: Path) -> None:
         (lambda: tw.check(pd.DataFrame([[1, 2]], columns=["a", "A"]), [_UNIQUE]), "'a' and 'A' differ only in case"),
         (lambda: tw.check(pd.DataFrame([[1, 2]], columns=["a", "a"]), [_UNIQUE]), "two columns are called 'a'"),
         (lambda: tw.check(pa.table(ORDERS), []), "checks: no checks are given"),
+        (lambda: tw.check(pa.table(ORDERS), [_UNIQUE, _EXTERNAL]), "checks: check 'external' is of results of another"),
         (lambda: tw.check(pa.table(ORDERS), _UNIQUE), "checks: expected a list of checks, not a dict"),
         (lambda: tw.check(pa.table(ORDERS), [{"type": "uniq"}]), "checks[0].type: unknown check type 'uniq'\n"),
         (lambda: tw.check(pa.table(ORDERS), [_UNIQUE, 3]), "checks[1]: a check is a mapping with a 'type'"),
