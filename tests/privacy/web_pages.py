@@ -73,7 +73,7 @@ def _requests(names: dict[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]
 
 def _paths(names: dict[str, list[str]]) -> Iterator[str]:
     for route in routes():
-        if route.method != "GET" or route.path.startswith("/static"):
+        if route.method != "GET" or route.path.startswith(("/static", "/sign-in/oidc")):  # no provider is configured
             continue
         head, brace, rest = route.path.partition("{")
         if not brace:
