@@ -1,16 +1,21 @@
 """The table of routes: who may use what, twins and documentation, all derived from it."""
 
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, Final
 
 import jsonschema
 import pytest
 
+from monitor.config.selector import select
+from monitor.scan.run import run_checks
 from monitor.web.access import ALLOWED, Access
 from monitor.web.call import WebRoute
 from monitor.web.routes import routes
 from store import WebRole
+from tests.monitor.web.releases import compared
 from tests.monitor.web.site import Site, alert_channel
 
 BODIES: Final[dict[str, dict[str, Any]]] = {
@@ -39,6 +44,8 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
 }
 NAMES: Final = {"tables": "orders", "checks": "orders.not-null", "releases": "extract"}
 """What stands for the name in a path, by the kind of thing that the path begins with."""
+CANARY: Final = "canary-4711-in-a-cell"
+CANARY_AMOUNT: Final = 87_654_321.25
 ROLES: Final = (None, *WebRole)
 GUARDED: Final = [route for route in routes() if route.access is not Access.PUBLIC]
 
@@ -146,6 +153,29 @@ def test_everything_that_changes_something_asks_for_a_right() -> None:
     """Only signing in and out is open to everybody."""
     open_ones = {route.path for route in routes() if route.method != "GET" and route.access is Access.PUBLIC}
     assert open_ones == {"/sign-in", "/sign-in/link", "/sign-out"}
+
+
+def test_no_value_of_a_table_is_anywhere(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    """Checks read cells and fail on them, a release is approved: no page, JSON, stream, error or log has a cell."""
+    caplog.set_level(0)
+    with closing(sqlite3.connect(site.project.loaded.path.parent / "shop.sqlite")) as shop, shop:
+        shop.execute(f"UPDATE orders SET customer = '{CANARY}', amount = {CANARY_AMOUNT}")
+        shop.execute(f"INSERT INTO orders SELECT id, NULL, {CANARY_AMOUNT}, loaded_at FROM orders")
+    run_checks(site.project, select(["orders"], site.project.config), store=site.store)
+    compared(site)
+    client, asked = site.signed_in(), 0
+    assert client.get("/incidents.json").json()["incidents"], "a check has failed on these cells"
+    for route in GUARDED:
+        path, body = _request(site, route)
+        how = {"json": body} if route.is_api else {"data": body}
+        for words in ({}, {"params": {"odd": "x"}}):
+            done = client.request(route.method, path, **(how if route.body is not None else {}), **words)
+            asked += 1
+            for cell in (CANARY, str(CANARY_AMOUNT), f"{CANARY_AMOUNT:,}"):
+                assert cell not in done.text, (route.method, path)
+    assert asked == 2 * len(GUARDED)
+    assert CANARY not in caplog.text
+    assert str(CANARY_AMOUNT) not in caplog.text
 
 
 class TestOpenApi:

@@ -29,7 +29,7 @@ CHECKS: Final = (
     "response_headers_conformance",
     "response_schema_conformance",
 )
-EXAMPLES: Final = 12
+EXAMPLES: Final = 6
 """Requests to an address in each phase of random ones, at most."""
 
 
