@@ -1,7 +1,10 @@
 """Check a table without a configuration."""
 
+import atexit
+import os
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tablewatch._errors import InvalidInput
@@ -9,6 +12,7 @@ from tablewatch._report import Report, report_of
 
 if TYPE_CHECKING:
     from checks import Severity
+    from monitor.workers import WorkerCalls
 
 
 def check(
@@ -54,10 +58,29 @@ def check(
         table={} if loaded_at is None else {"loaded_at": loaded_at},
     )
     try:
-        result = check_data(data, checks, about, fail_on=severity)
+        result = check_data(data, checks, about, fail_on=severity, caller=shared_caller())
     except ConfigError as error:
         raise InvalidInput(error.problems) from None
     return report_of(result, Redactor())
+
+
+@cache
+def shared_caller() -> "WorkerCalls":
+    """Return who calls Great Expectations for this process: its worker is kept until the process ends."""
+    from checks.gx.caller import PRELOAD
+    from monitor.workers import WorkerCalls
+
+    calls = WorkerCalls(PRELOAD)
+    atexit.register(_close, calls, os.getpid())
+    return calls
+
+
+def _close(calls: "WorkerCalls", owner: int) -> None:
+    if os.getpid() == owner:  # a forked child leaves the worker to its parent
+        calls.close()
+
+
+os.register_at_fork(after_in_child=shared_caller.cache_clear)  # a forked child has its own
 
 
 def severity_of(word: str) -> "Severity":

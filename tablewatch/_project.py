@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tablewatch._check import severity_of
+from tablewatch._check import severity_of, shared_caller
 from tablewatch._errors import InvalidInput, NotAvailable
 from tablewatch._report import Report, report_of
 
@@ -68,7 +68,7 @@ class TablewatchProject:
         with self._explained():
             selection = select(selectors, self._project.config)
             with self._project.open_store() if record else nullcontext() as store:
-                result = run_checks(self._project, selection, store=store, fail_on=severity)
+                result = run_checks(self._project, selection, store=store, fail_on=severity, caller=shared_caller())
         return report_of(result, self._project.loaded.redactor)
 
     def incidents(self, *states: str, tables: tuple[str, ...] = (), limit: int = 50) -> list[dict[str, Any]]:

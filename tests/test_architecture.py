@@ -69,6 +69,27 @@ def test_docstrings_begin_with_programmers_verbs() -> None:
     ] == []
 
 
+_PROCESS_MODULES = frozenset({"_posixsubprocess", "multiprocessing", "pty", "subprocess"})
+_PROCESS_CALLS = re.compile(
+    r"os\.(fork(pty)?|posix_spawnp?|spawn[lv]p?e?|popen|system)|asyncio\.create_subprocess_\w+|.*\.ProcessPoolExecutor"
+)
+
+
+def _starts_processes(tree: ast.Module) -> bool:
+    names = [*_imported(tree), *(ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute))]
+    return any(name.split(".")[0] in _PROCESS_MODULES or _PROCESS_CALLS.fullmatch(name) for name in names)
+
+
+def test_processes_are_started_by_the_pool() -> None:
+    """One package supervises processes; beside it only the daemon starts one, that of the web application."""
+    starting = {path.relative_to(HOUSE).as_posix() for path, tree in MODULES.items() if _starts_processes(tree)}
+    assert starting == {
+        "monitor/daemon/web_process.py",
+        "monitor/workers/forkserver.py",
+        "monitor/workers/spawner.py",
+    }
+
+
 TWICE = frozenset({"Source"})
 """An open source, and the section of the configuration that describes it (docs/architecture.md)."""
 

@@ -4,9 +4,11 @@ import builtins
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 from checks._contract import UnknownReason
+from checks._message import Message
 
 _REASONS: Final[Mapping[UnknownReason, frozenset[str]]] = {
     UnknownReason.TIMEOUT: frozenset({"QueryCanceled", "LockNotAvailable"}),
@@ -42,6 +44,12 @@ def raised_classes(exception_info: Mapping[str, Any]) -> tuple[str, ...]:
         return ()
     results = [kind for entry in raised for kind in _classes_in(str(entry.get("exception_traceback") or ""))]
     return tuple(dict.fromkeys(name for kind in results for name in lineage(kind))) or ("Exception",)
+
+
+def no_answer(deadline: timedelta) -> Message:
+    """Describe that Great Expectations did not answer in time."""
+    text = "no answer from Great Expectations within {deadline:duration} (query_timeout of the source)"
+    return Message(text, {"deadline": deadline.total_seconds()})
 
 
 def lineage(kind: type[BaseException]) -> tuple[str, ...]:

@@ -1,20 +1,19 @@
 """Find expectations by name, make them, and say what is wrong with how they are declared.
 
-Runs in the worker; each function is handed `gx`, the library, by its door (`checks.gx.worker_door`).
+Runs where Great Expectations is called; each function is handed `gx`, the library, by its door
+(`checks.gx.worker_door`).
 """
 
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from checks._errors import Misconfigured
 from checks._message import Message
 from checks._names import did_you_mean
 from checks.gx.arguments import snake_case
-
-OURS: Final = "checks.gx.custom"
-"""The module of our own expectations."""
+from checks.gx.caller import OURS
 
 
 def no_provider(name: str, route: str) -> Message:

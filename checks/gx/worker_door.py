@@ -1,9 +1,9 @@
-"""The door to Great Expectations: the only module through which the product uses it, in a process of its own.
+"""The door to Great Expectations: the only module through which the product uses it, by a `Caller` in a process apart.
 
 Great Expectations declares and judges, through its public API: an ephemeral context, a data source, `batch.validate`.
 On SQLite and PostgreSQL its SQL engine works inside the database, by a read-only URL; elsewhere it gets a pandas frame
 of the columns that matter, in memory. What comes back is a verdict and counts: its results, messages and tracebacks
-hold values of the table and never leave the worker.
+hold values of the table and never leave that process.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from checks._contract import Check, Frame, Misconfigured, UnknownReason
 from checks._message import Message
 from checks.expectation import Expectation
 from checks.gx.arguments import runnable, snake_case
-from checks.gx.errors import raised_classes, reason_of
-from checks.gx.registry import OURS, make, no_provider, problem
-from checks.gx.worker import Raised, Worker
+from checks.gx.caller import OURS, Caller, Raised
+from checks.gx.errors import no_answer, raised_classes, reason_of
+from checks.gx.registry import make, no_provider, problem
 from sources import Source
 from sources.expressions import ops
 
+_IMPORT_WITHIN: Final = timedelta(minutes=3)
+"""It takes 3 s of one quiet core, and does not count against the deadline of the first question."""
 _VALIDATE_WITHIN: Final = timedelta(minutes=1)
 _COUNTS: Final = {"result_format": "BASIC", "partial_unexpected_count": 0}
 
@@ -43,9 +45,10 @@ class GxRequest:
     relation: str
     frame: Frame
     """What to hand over where Great Expectations has no SQL engine of ours; `max_rows` 0 hands over names and types."""
+    check_id: str | None = None
 
     @classmethod
-    def of(cls, check: Check, source: Source, *, relation: str, frame: Frame) -> Self:
+    def of(cls, check: Check, source: Source, *, relation: str, frame: Frame, check_id: str | None = None) -> Self:
         """Return the request of a check of type `expectation`.
 
         Raises:
@@ -53,7 +56,7 @@ class GxRequest:
         """
         if not isinstance(check, Expectation):
             raise TypeError(f"only checks of type expectation use a data frame, not {type(check).__name__}")
-        return cls(check.expectation, check.kwargs, source, relation, frame)
+        return cls(check.expectation, check.kwargs, source, relation, frame, check_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +75,14 @@ class _SqlTable:
     schema: str | None
 
 
-# --- asking, in the process of whoever asks ---------------------------------------------------------------------------
+# --- asking -----------------------------------------------------------------------------------------------------------
 
 
-def evaluate(request: GxRequest, *, deadline: timedelta) -> Mapping[str, Any]:
+def evaluate(request: GxRequest, caller: Caller, *, deadline: timedelta) -> Mapping[str, Any]:
     """Return the verdict of an expectation: `{met, violations, elements}`, or `{reason, message}` where there is none.
 
-    `violations` and `elements` are None where the expectation counts nothing. The first call of a process takes
-    seconds: the worker imports Great Expectations, outside the deadline.
+    `violations` and `elements` are None where the expectation counts nothing. The first call may take seconds, outside
+    the deadline: Great Expectations is imported.
 
     Raises:
         SourceError: the table cannot be read, on the frame route.
@@ -87,61 +90,74 @@ def evaluate(request: GxRequest, *, deadline: timedelta) -> Mapping[str, Any]:
     url = request.source.sqlalchemy_url()
     if url is not None:
         table = next(iter(request.source.table(request.relation).op().find(ops.DatabaseTable)))
-        return _ask(request, _SqlTable(url, table.name, table.namespace.database), deadline)
+        return _ask(request, caller, _SqlTable(url, table.name, table.namespace.database), deadline)
     frame = request.source.frame(request.relation, request.frame.columns, request.frame.max_rows)
     if request.frame.max_rows == 0:
         frame = frame.head(0)
     if len(frame) > request.frame.max_rows:
         text = "more than {rows:count} rows, the maximum this source passes to Great Expectations (expectation_rows)"
         return _no_verdict(UnknownReason.MISCONFIGURED, Message(text, {"rows": request.frame.max_rows}))
-    return _ask(request, frame, deadline)
+    return _ask(request, caller, frame, deadline)
 
 
-def validate(declared: Sequence[DeclaredExpectation], *, within: timedelta | None = None) -> Sequence[str | None]:
+def validate(
+    declared: Sequence[DeclaredExpectation], caller: Caller, *, within: timedelta | None = None
+) -> Sequence[str | None]:
     """Format, for each expectation, what is wrong with it before any table is read; None where nothing is.
 
     Wrong are: an unknown name, arguments that do not fit it, no implementation for its route. `within`: the most time
-    for all of them, beside the start of the worker; by default a minute for each.
+    for all of them, beside the import of Great Expectations; by default a minute for each.
 
     Raises:
         ChildProcessError, TimeoutError: Great Expectations could not be asked.
     """
+    _import(caller)
     if within is None:
-        return [_problem_of(current_declared, _VALIDATE_WITHIN) for current_declared in declared]
+        return [_problem_of(current_declared, caller, _VALIDATE_WITHIN) for current_declared in declared]
     answers: list[str | None] = []
     for current_declared in declared:
         began = monotonic()
-        answers.append(_problem_of(current_declared, within))
-        if answers[1:]:  # the first call starts the worker
-            within -= timedelta(seconds=monotonic() - began)
+        answers.append(_problem_of(current_declared, caller, within))
+        within -= timedelta(seconds=monotonic() - began)
         if within <= timedelta():
             raise TimeoutError("it takes too long for this many")
     return answers
 
 
-def _problem_of(declared: DeclaredExpectation, within: timedelta) -> str | None:
+def _import(caller: Caller, check_id: str | None = None) -> None:
+    """Have Great Expectations imported, if it is not yet.
+
+    Raises:
+        ChildProcessError: it cannot be.
+    """
+    try:
+        imported = caller.call(_prepare, deadline=_IMPORT_WITHIN, check_id=check_id)
+    except TimeoutError:
+        text = f"Great Expectations was not imported within {_IMPORT_WITHIN.seconds} s"
+        raise ChildProcessError(text) from None
+    if isinstance(imported, Raised):
+        raise ChildProcessError(f"Great Expectations cannot be imported ({imported.classes[0]})")
+
+
+def _problem_of(declared: DeclaredExpectation, caller: Caller, within: timedelta) -> str | None:
     try:
         kwargs = runnable(declared.kwargs)
     except Misconfigured as error:
         return str(error)
-    answer = _WORKER.call(_problem, declared.expectation, kwargs, declared.route, deadline=within)
+    answer = caller.call(_problem, declared.expectation, kwargs, declared.route, deadline=within)
     if isinstance(answer, Raised):
         return f"Great Expectations could not create {declared.expectation} ({answer.classes[0]})"
     return None if answer is None else str(answer)
 
 
-def close() -> None:
-    """End the worker of this process, if it has one."""
-    _WORKER.close()
-
-
-def _ask(request: GxRequest, table: _SqlTable | pd.DataFrame, deadline: timedelta) -> Mapping[str, Any]:
+def _ask(request: GxRequest, caller: Caller, table: _SqlTable | pd.DataFrame, deadline: timedelta) -> Mapping[str, Any]:
+    check_id = request.check_id
     try:
         kwargs = runnable(request.kwargs, dialect=request.source.dialect)
-        answer = _WORKER.call(_evaluate, request.expectation, kwargs, table, deadline=deadline)
+        _import(caller, check_id)
+        answer = caller.call(_evaluate, request.expectation, kwargs, table, deadline=deadline, check_id=check_id)
     except TimeoutError:
-        text = "no answer from Great Expectations within {deadline:duration} (query_timeout of the source)"
-        return _no_verdict(UnknownReason.TIMEOUT, Message(text, {"deadline": deadline.total_seconds()}))
+        return _no_verdict(UnknownReason.TIMEOUT, no_answer(deadline))
     except Misconfigured as error:
         return _no_verdict(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
     except ChildProcessError as error:
@@ -167,7 +183,7 @@ def _no_verdict(reason: UnknownReason, message: Message) -> Mapping[str, Any]:
     return {"reason": reason, "message": message}
 
 
-# --- answering, in the worker -----------------------------------------------------------------------------------------
+# --- answering, in the process that the caller chooses ----------------------------------------------------------------
 
 
 class _CaughtByGxError(Exception):
@@ -185,9 +201,6 @@ def _library() -> Any:
 def _prepare() -> None:
     _context()
     importlib.import_module(OURS)
-
-
-_WORKER: Final = Worker(_prepare)
 
 
 @cache

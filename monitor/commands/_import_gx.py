@@ -124,13 +124,15 @@ def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> Non
     asked = [check for check in imported.checks if check["type"] == "expectation"]
     if not asked:
         return
+    from checks.gx.caller import PRELOAD
     from checks.gx.suite import Note
     from checks.gx.worker_door import DeclaredExpectation, validate
+    from monitor.workers import WorkerCalls
 
+    declared = [DeclaredExpectation(check["expectation"], check["kwargs"]) for check in asked]
     try:
-        answers = validate(
-            [DeclaredExpectation(check["expectation"], check["kwargs"]) for check in asked], within=_ASK_WITHIN
-        )
+        with WorkerCalls(PRELOAD) as caller:
+            answers = validate(declared, caller, within=_ASK_WITHIN)
     except (ChildProcessError, TimeoutError) as error:
         invocation.note(f"note: the expectations could not be validated with Great Expectations: {error}")
         return

@@ -53,9 +53,11 @@ def check(
     from contextlib import nullcontext
 
     from checks import Severity
+    from checks.gx.caller import PRELOAD
     from monitor.config.project import Project
     from monitor.config.selector import select
     from monitor.scan.run import run_checks
+    from monitor.workers import WorkerCalls
 
     invocation: Invocation = ctx.obj
     with annotated_problems(invocation):
@@ -67,8 +69,15 @@ def check(
         if page is not None:
             page.check()
         store_or_none = nullcontext() if no_store else project.open_store()
-    with store_or_none as store, progress("checking", len(selection)) as advance:
-        report = run_checks(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
+    with store_or_none as store, WorkerCalls(PRELOAD) as caller, progress("checking", len(selection)) as advance:
+        report = run_checks(
+            project,
+            selection,
+            store=store,
+            fail_on=Severity(fail_on),
+            caller=caller,
+            on_table=lambda _: advance(),
+        )
     if page is not None and written is not None:
         page.write(_document(report, written, project, invocation), invocation)
     if invocation.format in {CheckFormat.JUNIT, CheckFormat.GITHUB}:

@@ -68,7 +68,7 @@ def _end_with(parent: int) -> None:
     """
     import os
 
-    from checks.gx.parent_death import die_with_parent
+    from monitor.workers.process_control import die_with_parent
 
     if parent != os.getppid():
         raise Stop(ExitCode.USAGE, Problem("usage", "--beside is for 'tablewatch run --serve' alone"))

@@ -7,7 +7,7 @@ store, so a crash at any moment costs nothing but time.
 
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Final
 
 from checks import Status
+from checks.gx.caller import PRELOAD
 from monitor.config.project import Project
 from monitor.daemon.background_jobs import BackgroundJobs, PeriodicJob
 from monitor.daemon.config_reload import ConfigWatch, Reloader, check_ids
@@ -27,7 +28,7 @@ from monitor.daemon.observer import Observer
 from monitor.daemon.presence import DaemonPresence
 from monitor.daemon.web_process import WebProcess
 from monitor.daemon.work_loop import Me, Work
-from monitor.workers import Pool
+from monitor.workers import ENGINES, Pool
 from store import DaemonLock, Store, StoreBusy, StoreError, StoreUnavailable
 
 STOP_WITHIN: Final = timedelta(seconds=9)
@@ -79,7 +80,7 @@ class DaemonProcess:
             clock,
             lambda happened: self._speaker.tell_operators(self.project, happened),
         )
-        self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock)
+        self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock, preload=_preload(project))
         me = Me(self._presence.id, store.is_file, clock.now() if once else None)
         self._work = Work(store, self._pool, project, me=me, listener=self._observer)
         self._configured = Reloader(
@@ -269,3 +270,9 @@ class DaemonProcess:
         self._store.prune(
             keep_measurements=storage.keep_measurements, keep_incidents=storage.keep_incidents, now=self._clock.now()
         )
+
+
+def _preload(project: Project) -> Sequence[str]:
+    """Name what workers need; of an expectation that is added later, each imports Great Expectations itself."""
+    types = {check.type for table in project.config.tables for check in table.checks}
+    return (*ENGINES, *PRELOAD) if "expectation" in types else ENGINES

@@ -38,14 +38,17 @@ def expectations_exist(loaded: Loaded) -> Iterator[Problem]:
     ]
     if not places:
         return
+    from checks.gx.caller import PRELOAD
     from checks.gx.worker_door import DeclaredExpectation, validate
+    from monitor.workers import WorkerCalls
 
     declared = [
         DeclaredExpectation(check.expectation, check.kwargs, "sql" if _has_sql_engine(source) else "frame")
         for _, check, source in places
     ]
     try:
-        answers = validate(declared)
+        with WorkerCalls(PRELOAD) as caller:
+            answers = validate(declared, caller)
     except (ChildProcessError, TimeoutError) as error:
         yield Problem(NOT_CHECKED, f"the expectations could not be validated with Great Expectations: {error}")
         return

@@ -1,6 +1,6 @@
 """Try every way to treat a release on its own table, side by side, and say which one loses least.
 
-Each way is tried in a process of its own, on the same copy of the columns that may leave. Nothing is given out, nothing
+Each way is tried in a worker process, on the same copy of the columns that may leave. Nothing is given out, nothing
 is charged to a budget: of noisy answers the error is known without asking.
 
 What is compared is the protected table itself, with outputs that somebody may have: from an exact difference of two
@@ -20,6 +20,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from checks import Json
+from checks.gx.caller import Raised
 from monitor.clock import SystemClock
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.output_sanitizing import read_columns
@@ -28,7 +29,7 @@ from monitor.releases.reproduce import command_for
 from monitor.releases.treatment.verify import WrittenFile
 from monitor.terminal.problem import Stop
 from monitor.terminal.temp_folders import draft_folder
-from monitor.workers.side_by_side import ProcessCrashed, run_in_processes
+from monitor.workers import CallFailed, call_each
 from remedies.differential_privacy.mechanism import random_order
 from store import StoredComparison
 
@@ -54,6 +55,18 @@ _STORED: Final = (
     "seconds",
 )
 """What the store keeps of each way."""
+_PRELOAD: Final = (
+    "monitor.releases.compare",
+    "monitor.releases.treat",
+    "monitor.releases.treatment.analysis",
+    "numba",
+    "remedies.code",
+    "remedies.generalise",
+    "remedies.microaggregate",
+    "remedies.randomise",
+    "remedies.suppress",
+)
+"""What trying a remedy needs: imported once, in the process that those who try are forked from."""
 MOST_ROWS: Final = 2_000_000
 """A larger table is compared by a sample of so many rows, if nobody asks for more."""
 
@@ -187,19 +200,22 @@ def compare(
         tables = _tables(plans)
         workers = max(1, min(os.cpu_count() or 1, len(tables)))
         pieces = [(case.alone(), plan, folder) for plan in tables]
-        with closing(run_in_processes(_try, pieces, workers=workers)) as ended:
-            for place, remedy_trial in ended:
+        with closing(call_each(_try, pieces, workers=workers, preload=_PRELOAD)) as ended:
+            for place, answer in ended:
                 plan = tables[place]
-                crashed = (
-                    RemedyTrial(plan.name, plan.kind.value, CRASHED, remedy_trial.said)
-                    if isinstance(remedy_trial, ProcessCrashed)
-                    else remedy_trial
-                )
-                remedy_trials[plan.name] = crashed
+                remedy_trials[plan.name] = answer if isinstance(answer, RemedyTrial) else _crashed(plan, answer)
                 done()
     tried = [remedy_trials[plan.name] for plan in plans]
     recommended = _recommended(tried, sampled=rows > most)  # by exact figures
     return ReleaseComparison(min(rows, most), rows, [remedy_trial.coarse() for remedy_trial in tried], *recommended)
+
+
+def _crashed(plan: TreatmentPlan, answer: CallFailed | Raised) -> RemedyTrial:
+    if isinstance(answer, CallFailed):
+        why = f"its process ended without an answer ({answer.cause}); the machine may have run out of memory"
+    else:
+        why = f"internal error ({answer.classes[0]}); please report it"
+    return RemedyTrial(plan.name, plan.kind.value, CRASHED, why)
 
 
 def _few_digits(figure: Any) -> Any:

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from checks import CheckParameters, Severity
+from checks.gx.caller import Caller
 from monitor.clock import SystemClock
 from monitor.config import ConfigError, Loaded, load_tree
 from monitor.config.checks import propose_id
@@ -49,8 +50,15 @@ class AdHocTable:
     table: Mapping[str, Any] = field(default_factory=dict)
 
 
-def check_data(data: Any, checks: Iterable[Any], about: AdHocTable, *, fail_on: Severity = Severity.INFO) -> PassResult:
-    """Run checks on a table once; nothing is stored.
+def check_data(
+    data: Any,
+    checks: Iterable[Any],
+    about: AdHocTable,
+    *,
+    fail_on: Severity = Severity.INFO,
+    caller: Caller | None = None,
+) -> PassResult:
+    """Run checks on a table once; nothing is stored. `caller` calls Great Expectations.
 
     Raises:
         ConfigError: the data is no table, or the checks or their parameters are wrong.
@@ -62,7 +70,7 @@ def check_data(data: Any, checks: Iterable[Any], about: AdHocTable, *, fail_on: 
     spec = _spec(project.specs[_SOURCE], data, name, about)
     targets = [replace(target, source=spec) for target in targets_of(project, [name])]
     _refuse_unrun(project, targets)
-    results = Engine(clock).run(targets)
+    results = Engine(clock, caller=caller).run(targets)
     return PassResult(
         project=name,
         run_id=secrets.token_hex(12),

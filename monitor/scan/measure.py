@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from checks import Check, Measurement, Misconfigured, Outcome, UnknownReason
 from checks.classes.counts import CountRequest
+from checks.gx.caller import Caller
 from checks.gx.worker_door import GxRequest, evaluate
 from monitor.scan.incremental.counter import IncrementalCounter
 from monitor.scan.planner import PlannedQuery, Relatives, TablePlan, plan, plan_again
@@ -27,13 +28,19 @@ _MOST_LOOKS = 8
 
 
 def measure(
-    plan: TablePlan, source: Source, now: datetime, literals: TimeLiterals, keeper: CountState | None = None
+    plan: TablePlan,
+    source: Source,
+    now: datetime,
+    literals: TimeLiterals,
+    *,
+    keeper: CountState | None = None,
+    caller: Caller | None = None,
 ) -> Sequence[CheckMeasurement]:
     """Measure every check of a table at a time. Errors of the source become `unknown` outcomes, never exceptions.
 
-    `keeper`: what is known of counts that are kept; None where nothing is kept.
+    `keeper`: what is known of counts that are kept; None where nothing is kept. `caller`: calls Great Expectations.
     """
-    return _Run(plan, source, now, literals, keeper).measure()
+    return _Run(plan, source, now, literals, keeper, caller).measure()
 
 
 @dataclass
@@ -43,6 +50,7 @@ class _Run:
     now: datetime
     literals: TimeLiterals
     keeper: CountState | None = None
+    caller: Caller | None = None
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     tables: dict[str, dict[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     frames: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -198,8 +206,11 @@ class _Run:
             return
         frame = self.plan.frames[check_id]
         check = dict(self.plan.subject.checks)[check_id]
-        request = GxRequest.of(check, self.source, relation=self.plan.subject.relation, frame=frame)
-        result = self._attempt([check_id], lambda: evaluate(request, deadline=self.source.query_timeout))
+        if self.caller is None:
+            raise RuntimeError("whoever looks at tables with expectations passes a caller")
+        request = GxRequest.of(check, self.source, relation=self.plan.subject.relation, frame=frame, check_id=check_id)
+        ask = partial(evaluate, request, self.caller, deadline=self.source.query_timeout)
+        result = self._attempt([check_id], ask)
         if result is not None:
             self.frames[check_id] = result
 

@@ -129,26 +129,37 @@ def unanswered(target: Target, outcome: Outcome) -> Outcome | None:
 
 
 T = TypeVar("T")
+E = TypeVar("E")
 
 _NOTHING: tuple[type[BaseException], ...] = ()
 
 
 def run_guarded(job: Callable[[], T], *, passes_on: tuple[type[BaseException], ...] = _NOTHING) -> T | Outcome:
-    """Do a job; give its result, or the outcome that says why there is none.
+    """Do a job; return its result, or the outcome that says why there is none.
 
     An error of a source is what the source said; any other is a bug, told by its class only, since its text may hold
     data. `passes_on` are errors that are none of the job's: Ctrl-C, where the job runs in the main thread.
     """
+    return run_explained(job, _explained, passes_on=passes_on)
+
+
+def run_explained(
+    job: Callable[[], T],
+    explain: Callable[[BaseException], E],
+    *,
+    passes_on: tuple[type[BaseException], ...] = _NOTHING,
+) -> T | E:
+    """Do a job; return its result, or what is made of the error that it ended in."""
     try:
         return job()
     except passes_on:
         raise
-    except SourceError as error:
-        return not_evaluated(error)
     except BaseException as error:  # noqa: BLE001 - the job boundary: a bug, a panic or an exit stops one job only
-        return internal_error(type(error).__name__)
+        return explain(error)
 
 
-def internal_error(over: str) -> Outcome:
-    """Return the outcome of a job that met a bug of ours, or of a library: over what, in our words."""
-    return unknown(UnknownReason.BUG, Message("internal error ({error}); please report it", {"error": over}))
+def _explained(error: BaseException) -> Outcome:
+    if isinstance(error, SourceError):
+        return not_evaluated(error)
+    text = "internal error ({error}); please report it"
+    return unknown(UnknownReason.BUG, Message(text, {"error": type(error).__name__}))

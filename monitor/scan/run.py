@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from checks import Severity
+from checks.gx.caller import Caller
 from incidents import Policy
 from monitor.clock import Clock
 from monitor.config.project import Project
@@ -37,6 +38,8 @@ class Engine:
     plans: dict[str, tuple[Subject, TablePlan]] = field(default_factory=dict)
     key: KeyProvider | None = None
     """Gives the key of signatures; without one, or without a store, no counts are kept."""
+    caller: Caller | None = None
+    """Calls Great Expectations; needed where there are expectations."""
 
     def run(self, targets: Sequence[Target], on_table: Callable[[str], None] = lambda _: None) -> Sequence[CheckResult]:
         """Make one pass over tables; return what every check came to, in the order of the targets.
@@ -53,7 +56,7 @@ class Engine:
         if self.store is not None and self.key is not None:
             targets = with_count_states(targets, store=self.store, key=self.key)
         # 2. Plan each table, unless its plan is kept, and measure it in its engine: a thread for each source.
-        for batch in scan_sources(targets, clock=self.clock, plans=self.plans):
+        for batch in scan_sources(targets, clock=self.clock, plans=self.plans, caller=self.caller):
             results = None
             # 3. Judge, decide on incidents and record, many tables in one transaction.
             if self.store is not None and failure is None:
@@ -79,16 +82,17 @@ def run_checks(
     *,
     store: Store | None,
     fail_on: Severity = Severity.INFO,
+    caller: Caller | None = None,
     on_table: Callable[[str], None] = lambda _: None,
 ) -> PassResult:
-    """Run the selected checks once; without a store nothing is remembered."""
+    """Run the selected checks once; without a store nothing is remembered. `caller` calls Great Expectations."""
     clock = project.clock
     started_at, started = clock.now(), clock.monotonic()
     if store is not None:
         retire(project, store)
     problem: str | None
     try:
-        results = Engine(clock, store, project.policy, key=project.signature_key).run(
+        results = Engine(clock, store, project.policy, key=project.signature_key, caller=caller).run(
             targets_of(project, selection.tables), on_table
         )
     except ResultsNotStored as error:

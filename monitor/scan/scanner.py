@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from datetime import datetime
 
 from checks import Json, Outcome, UnknownReason
+from checks.gx.caller import Caller
 from monitor.clock import Clock
 from monitor.scan.measure import measure
 from monitor.scan.planner import TablePlan, plan
@@ -29,13 +30,18 @@ Plans = MutableMapping[str, tuple[Subject, TablePlan]]
 
 
 def scan_source(
-    targets: Sequence[Target], *, clock: Clock, plans: Plans, on_begin: Callable[[Target], None] = lambda _: None
+    targets: Sequence[Target],
+    *,
+    clock: Clock,
+    plans: Plans,
+    caller: Caller | None = None,
+    on_begin: Callable[[Target], None] = lambda _: None,
 ) -> Generator[TableResult, None, None]:
     """Look at tables that all live in one source, in their order; what could not be evaluated is `unknown`.
 
-    `on_begin` hears of each table before it is looked at, of the first before its source is opened. When the whole
-    source cannot be reached, what remains is unknown without being begun. Close the iterator to stop early: the source
-    is closed with it.
+    `caller` calls Great Expectations. `on_begin` hears of each table before it is looked at, of the first before its
+    source is opened. When the whole source cannot be reached, what remains is unknown without being begun. Close the
+    iterator to stop early: the source is closed with it.
     """
     remaining = deque(targets)
     if not remaining:
@@ -45,7 +51,7 @@ def scan_source(
         source = run_guarded(lambda: _open(targets[0], closing))
         ended = source if isinstance(source, Outcome) else None
         if not isinstance(source, Outcome):
-            looker = _SourceScanner(source, clock, plans)
+            looker = _SourceScanner(source, clock, plans, caller)
             while remaining:
                 looked = looker.look_at(remaining[0])
                 if isinstance(looked, Outcome):
@@ -69,8 +75,8 @@ def _open(target: Target, closing: ExitStack) -> Source:
 
 
 class _SourceScanner:
-    def __init__(self, source: Source, clock: Clock, plans: Plans) -> None:
-        self._source, self._clock, self._plans = source, clock, plans
+    def __init__(self, source: Source, clock: Clock, plans: Plans, caller: Caller | None) -> None:
+        self._source, self._clock, self._plans, self._caller = source, clock, plans, caller
         self._literals = TimeLiterals(source)
 
     def look_at(self, target: Target) -> TableResult | Outcome:
@@ -96,12 +102,12 @@ class _SourceScanner:
         subject, keeper = target.subject, target.keeper
         known = self._plans.get(subject.name)
         if known is not None and known[0] == subject:
-            measured = measure(known[1], self._source, now, self._literals, keeper)
+            measured = measure(known[1], self._source, now, self._literals, keeper=keeper, caller=self._caller)
             if not any(_is_misconfigured(item) for item in measured):
                 return measured
         fresh = plan(subject, self._source)  # also when the table no longer fits the plan that was kept
         self._plans[subject.name] = (subject, fresh)
-        return measure(fresh, self._source, now, self._literals, keeper)
+        return measure(fresh, self._source, now, self._literals, keeper=keeper, caller=self._caller)
 
 
 def _put(question: PrivateQuestion, source: Source) -> Mapping[str, Json] | Outcome:

@@ -6,30 +6,40 @@ is given up (Ctrl-C, a store that fails) does not wait for the sources: nobody w
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from threading import Event, Thread
+from typing import TypeAlias
 
+from checks.gx.caller import Caller
 from monitor.clock import Clock
 from monitor.scan.results import TableResult, Target, timed_out, unscanned
 from monitor.scan.scanner import Plans, scan_source
 from sources import reporting_stuck
 
+_Scan: TypeAlias = Callable[..., Generator[TableResult, None, None]]
 _MOST_TABLES = 50
 _LONGEST_WAIT_S = 0.5
 _MOST_STUCK = 3
 """Threads of a source that are left alone with a statement; each takes a core until the process ends."""
 
 
-def scan_sources(targets: Sequence[Target], *, clock: Clock, plans: Plans) -> Iterator[Sequence[TableResult]]:
-    """Yield batches of tables that were measured; close the iterator to give the rest up."""
+def scan_sources(
+    targets: Sequence[Target], *, clock: Clock, plans: Plans, caller: Caller | None = None
+) -> Iterator[Sequence[TableResult]]:
+    """Yield batches of tables that were measured; close the iterator to give the rest up.
+
+    `caller`, which the threads share, calls Great Expectations for expectations.
+    """
+    scan = partial(scan_source, clock=clock, plans=plans, caller=caller)
     by_source: dict[str, list[Target]] = {}
     for target in targets:
         by_source.setdefault(target.source.name, []).append(target)
     inbox = _Inbox(len(by_source))
     for group in by_source.values():
-        _SourceRun(group, inbox, clock=clock, plans=plans).start()
+        _SourceRun(group, inbox, scan, clock).start()
     try:
         yield from inbox.batches()
     finally:
@@ -40,9 +50,9 @@ class _SourceRun:
     """A thread that looks at tables of one source, until one of its statements cannot be stopped."""
 
     def __init__(
-        self, targets: Sequence[Target], inbox: "_Inbox", *, clock: Clock, plans: Plans, stuck_before: int = 0
+        self, targets: Sequence[Target], inbox: "_Inbox", scan: _Scan, clock: Clock, *, stuck_before: int = 0
     ) -> None:
-        self._targets, self._inbox, self._clock, self._plans = targets, inbox, clock, plans
+        self._targets, self._inbox, self._scan, self._clock = targets, inbox, scan, clock
         self._stuck_before = stuck_before
         self._begun = 0
         self._abandoned = False
@@ -52,7 +62,7 @@ class _SourceRun:
         Thread(target=self._run, name=f"source {self._targets[0].source.name}", daemon=True).start()
 
     def _run(self) -> None:
-        results = scan_source(self._targets, clock=self._clock, plans=self._plans, on_begin=self._begin)
+        results = self._scan(self._targets, on_begin=self._begin)
         try:
             with reporting_stuck(self._abandon), closing(results):
                 for table_result in results:
@@ -77,7 +87,7 @@ class _SourceRun:
             self._inbox.put(unscanned(target, timed_out(limit), self._clock.now()))
         if answered < len(self._targets):
             rest = self._targets[answered:]
-            _SourceRun(rest, self._inbox, clock=self._clock, plans=self._plans, stuck_before=stuck_now).start()
+            _SourceRun(rest, self._inbox, self._scan, self._clock, stuck_before=stuck_now).start()
         else:
             self._inbox.close()
 

@@ -3,12 +3,44 @@
     daemon ── Pool ──┬── Spawner ── control socket ── forkserver ──fork──┬── worker
                      └───────────── a socket each ───────────────────────┘
 
-In: jobs. Out: events (`Began`, `TableScanned`, `Ended`, `Died`, `Overdue`). Read `job`, `pool`, `task`, then `worker`
-(the other side), `messages` (the wire format) and `spawner`, `forkserver`. Importing this package is cheap: engines are
-loaded in the forkserver, once, and shared with the workers it forks.
+In: jobs (tables to look at) and calls (functions). Out: events (`Began`, `TableScanned`, `Ended`, `Died`, `Overdue`,
+`Returned`, `CallFailed`). Read `job`, `pool`, `task`, then `worker` (the other side), `messages` (the wire format) and
+`spawner`, `forkserver`. `calls` is for commands: it waits for the answer of Great Expectations, or compares remedies
+side by side. Importing this package is cheap: engines are loaded in the forkserver, once, and shared with the workers
+it forks.
 """
 
-from monitor.workers.job import Began, Died, Ended, Event, Job, Overdue, TableScanned
-from monitor.workers.pool import Pool, PoolState
+from monitor.workers.calls import WorkerCalls, call_each
+from monitor.workers.job import (
+    Began,
+    CallFailed,
+    Died,
+    Ended,
+    Event,
+    FunctionCall,
+    Job,
+    Overdue,
+    Returned,
+    TableScanned,
+)
+from monitor.workers.pool import Pool, PoolState, Wear
+from monitor.workers.spawner import ENGINES
 
-__all__ = ["Began", "Died", "Ended", "Event", "Job", "Overdue", "Pool", "PoolState", "TableScanned"]
+__all__ = [
+    "ENGINES",
+    "Began",
+    "CallFailed",
+    "Died",
+    "Ended",
+    "Event",
+    "FunctionCall",
+    "Job",
+    "Overdue",
+    "Pool",
+    "PoolState",
+    "Returned",
+    "TableScanned",
+    "Wear",
+    "WorkerCalls",
+    "call_each",
+]

@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import count
 from typing import Final
 
-from monitor.workers.task import Task
+from monitor.workers.task import CallTask, Task
 
 _CONCURRENCY: Final = 2
 
@@ -30,7 +30,7 @@ class AdmissionQueue:
     proven: set[str]
     _stopped: set[str] = field(default_factory=set)
     """Sources whose last job had to be stopped."""
-    _waiting: dict[str, deque[tuple[int, Task]]] = field(default_factory=dict)
+    _waiting: dict[str, deque[tuple[int, Task | CallTask]]] = field(default_factory=dict)
     _later: "count[int]" = field(default_factory=count)
     _sooner: "count[int]" = field(default_factory=lambda: count(-1, -1))
 
@@ -42,15 +42,15 @@ class AdmissionQueue:
         self.concurrency = dict(concurrency)
         self.proven |= set(proven)
 
-    def put(self, task: Task) -> None:
+    def put(self, task: Task | CallTask) -> None:
         """Let a job wait behind all others."""
         self._waiting.setdefault(task.job.source, deque()).append((next(self._later), task))
 
-    def put_first(self, task: Task) -> None:
+    def put_first(self, task: Task | CallTask) -> None:
         """Let a job that was begun wait before all others."""
         self._waiting.setdefault(task.job.source, deque()).appendleft((next(self._sooner), task))
 
-    def take(self, task: Task) -> None:
+    def take(self, task: Task | CallTask) -> None:
         """Let a job that may be started leave the line."""
         tasks = self._waiting[task.job.source]
         tasks.popleft()
@@ -73,7 +73,7 @@ class AdmissionQueue:
         """Note that a job of a source had to be stopped."""
         self._stopped.add(source)
 
-    def startable(self, load: Load) -> Sequence[Task]:
+    def startable(self, load: Load) -> Sequence[Task | CallTask]:
         """Return the jobs that may be started now, the oldest first. Of each source they are the first that wait."""
         running, results = load.running.copy(), []
         heads = [(tasks[0][0], source, 0) for source, tasks in self._waiting.items()]

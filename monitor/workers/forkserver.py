@@ -19,34 +19,25 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
 from checks import load_catalog
-from checks.gx.parent_death import adopt_orphans, die_with_parent, outlive_parent
-from monitor.workers.process_control import kill_session
+from monitor.workers.process_control import adopt_orphans, die_with_parent, kill_session, outlive_parent
 
 _LONGEST_NAP_S: Final = 1.0
-_PRELOAD: Final = (
-    "monitor.workers.worker",
-    "ibis.backends.duckdb",
-    "ibis.backends.sqlite",
-    "sources.duckdb_file",
-    "sources.files",
-    "sources.sqlite",
-)
-_PRELOAD_EXTRA: Final = ("ibis.backends.postgres", "sources.postgresql")
 _OURS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def main(descriptor: int, daemon: int, folder: str) -> NoReturn:
+def main(descriptor: int, daemon: int, folder: str, *preload: str) -> NoReturn:
     """Serve a control socket until the daemon ends."""
     die_with_parent(daemon)  # there is nobody to clean up after yet, and importing takes seconds
     signal.pthread_sigmask(signal.SIG_SETMASK, [])  # a daemon that waits for signals has blocked them
     for number in _OURS:
         signal.signal(number, signal.SIG_IGN)  # the daemon decides what ends
-    _preload()
+    _preload(preload)
     own = Path(folder)
     _sweep(own.parent, own.name.rpartition("-")[0])
     own.mkdir(mode=0o700)
@@ -83,11 +74,10 @@ def _hold(folder: Path) -> int:
     return descriptor
 
 
-def _preload() -> None:
-    for name in _PRELOAD:
-        importlib.import_module(name)
-    for name in _PRELOAD_EXTRA:
-        with suppress(ImportError):
+def _preload(names: Sequence[str]) -> None:
+    importlib.import_module("monitor.workers.worker")
+    for name in names:
+        with suppress(ImportError):  # of an extra that is not installed; a worker that needs it says so
             importlib.import_module(name)
     dict(load_catalog())  # imports the file of each check
     importlib.import_module("duckdb").close()  # importing it opens a database, with a thread
@@ -219,4 +209,4 @@ def _take_place(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

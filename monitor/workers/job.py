@@ -1,8 +1,9 @@
 """What is asked of the workers, and what is heard of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from monitor.scan.results import TableResult, Target
 
@@ -32,6 +33,21 @@ class Job:
     def source(self) -> str:
         """Name the source."""
         return self.targets[0].source.name
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A function to call in a worker, once. It, its arguments and its answer travel as pickles.
+
+    `id` as in a job. `deadline` is the most time for it, the start of its worker not included.
+    """
+
+    id: int
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    deadline: timedelta = timedelta.max
+
+    source: ClassVar = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +94,8 @@ class Overdue:
     """A table took longer than the deadline and was stopped.
 
     Without a `check_id` the job is over; `looked` says `unknown(timeout)` for each check of the table, and what comes
-    after it is the caller's to submit again. With one, only that check is given up, and the job goes on.
+    after it is the caller's to submit again. With one, that check took too long; only it is given up, and the job goes
+    on.
     """
 
     job: int
@@ -87,4 +104,21 @@ class Overdue:
     looked: TableResult | None = None
 
 
-Event: TypeAlias = Began | TableScanned | Ended | Died | Overdue
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A call came to its end: the pickle of what the function returned, or of a `Raised`."""
+
+    job: int
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailed:
+    """A call has no answer: its worker ended, or was ended at the deadline. `cause` says how, in our words."""
+
+    job: int
+    cause: str
+    overdue: bool = False
+
+
+Event: TypeAlias = Began | TableScanned | Ended | Died | Overdue | Returned | CallFailed

@@ -7,7 +7,7 @@ stopped, in the middle of a frame leaves a piece that nobody reads.
 
 import pickle
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -79,7 +79,35 @@ class Stuck:
     limit: timedelta
 
 
-Word: TypeAlias = Begun | TableProgress | Done | Stuck
+@dataclass(frozen=True, slots=True)
+class CallBegun:
+    """Great Expectations is called for a check, and must answer within a limit."""
+
+    check_id: str | None
+    limit: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """That call came to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """What a worker is to call, where it is no job."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswer:
+    """The pickle of what came of it."""
+
+    answer: bytes
+
+
+Word: TypeAlias = Begun | TableProgress | Done | Stuck | CallBegun | CallEnded | CallAnswer
 
 
 def packed_job(targets: tuple[Target, ...], kept: tuple[bytes | None, ...]) -> bytes:

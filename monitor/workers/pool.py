@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from math import inf
 from socket import socketpair
 from types import TracebackType
 from typing import Final, Self
@@ -19,11 +20,23 @@ from checks import Outcome, UnknownReason
 from monitor.clock import Clock, SystemClock
 from monitor.scan.results import run_guarded
 from monitor.workers.admission_queue import SILENCE, AdmissionQueue, Load
-from monitor.workers.job import Event, Job
-from monitor.workers.messages import Begun, Done, Stuck, TableProgress, Unportable, Word, packed_job, unpack
+from monitor.workers.job import Event, FunctionCall, Job
+from monitor.workers.messages import (
+    Begun,
+    CallAnswer,
+    CallBegun,
+    CallEnded,
+    Done,
+    Stuck,
+    TableProgress,
+    Unportable,
+    Word,
+    unpack,
+)
 from monitor.workers.plan_cache import KeptPlans
 from monitor.workers.process_control import allowed_memory, memory_of
-from monitor.workers.task import Task
+from monitor.workers.spawner import ENGINES
+from monitor.workers.task import CallTask, Task
 from monitor.workers.worker_processes import WorkerProcesses
 from monitor.workers.worker_state import Phase, WorkerState
 
@@ -49,6 +62,17 @@ class PoolState:
     trouble: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Wear:
+    """A worker is worn after so many tables or calls, or when it has grown by so many bytes."""
+
+    runs: int = 500
+    memory: int = 1024**3
+
+
+_WEAR: Final = Wear()
+
+
 class Pool:
     """Workers for jobs. Use it as a context manager, or close it: no process survives it."""
 
@@ -59,8 +83,8 @@ class Pool:
         clock: Clock,
         concurrency: Mapping[str, int] | None = None,
         proven: Collection[str] = (),
-        recycle_after: int = 500,
-        most_memory: int = 1024**3,
+        wear: Wear = _WEAR,
+        preload: Sequence[str] = ENGINES,
     ) -> None:
         """Start the process that forks the workers; workers are made when there is something to do.
 
@@ -69,12 +93,11 @@ class Pool:
             clock: tells the time of what is found; how long things take is measured, whatever it says.
             concurrency: most jobs at the same time by source; 2 for those not named.
             proven: the sources that are known to answer.
-            recycle_after: tables after which a worker is replaced.
-            most_memory: bytes that a worker may grow by before it is replaced.
+            wear: when a worker is replaced.
+            preload: modules to import once, for all workers.
         """
         self._clock = clock
-        self._recycle_after = recycle_after
-        self._most_memory = most_memory
+        self._wear = wear
         self._allowed = allowed_memory()
         self._weigh_at = 0.0
         self._line = AdmissionQueue(size, dict(concurrency or {}), set(proven))
@@ -86,7 +109,7 @@ class Pool:
         self._bell, self._ring = socketpair()
         for end in (self._bell, self._ring):
             end.setblocking(False)  # noqa: FBT003 - the socket's own word
-        self._crew = WorkerProcesses(lambda: self._time, self._bell)
+        self._crew = WorkerProcesses(lambda: self._time, self._bell, preload)
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -101,9 +124,9 @@ class Pool:
         """Take over other limits of the sources; those in `proven` are known to answer."""
         self._line.limit(concurrency, proven)
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: Job | FunctionCall) -> None:
         """Take a job; it waits where it cannot be started yet. All that comes of it is told by `events`."""
-        self._line.put(Task(job))
+        self._line.put(CallTask(job) if isinstance(job, FunctionCall) else Task(job))
 
     def can_take(self, source: str) -> bool:
         """Check whether a job of a source, submitted now, would be started at once."""
@@ -188,7 +211,7 @@ class Pool:
         for member in self._crew.members.values():
             if member.task is not None:
                 alarms.append(self._weigh_at)
-                alarms.append(member.step_began + member.task.job.deadline.total_seconds())
+                alarms.append(_overdue_at(member.task))
                 silent_at = member.heard + SILENCE.total_seconds()
                 if len(self._line) and silent_at >= self._time:
                     alarms.append(silent_at)
@@ -222,25 +245,33 @@ class Pool:
         task = member.task
         if task is None:  # it was stopped meanwhile: what it still says comes too late
             return
-        match told:
-            case Outcome():
-                raise ValueError("the response of the worker cannot be read")
-            case Begun():
-                member.step_began = self._time
+        match told, task:
+            case Begun(), Task():
+                task.step_began = task.step_began if task.resumes else self._time
                 self._heard.append(task.began())
-            case TableProgress():
-                member.step_began = self._time
+            case TableProgress(), Task():
+                task.step_began = self._time
                 member.runs += 1
                 self._crew.worked()
                 self._heard.extend(self._take(task, told))
-            case Stuck(limit):
+            case CallBegun(), Task():
+                task.call, task.call_ends = told, self._time + told.limit.total_seconds()
+            case CallEnded(), Task():
+                task.call, task.call_ends = None, inf
+            case CallAnswer(answer), CallTask():
+                member.runs += 1
+                self._crew.worked()
+                self._heard.extend(task.returned(answer))
+            case Stuck(limit), _:
                 self._end_overdue(member, task, limit)
-            case Done(grown):
-                member.worn = member.runs >= self._recycle_after or grown > self._most_memory
+            case Done(grown), _:
+                member.worn = member.runs >= self._wear.runs or grown > self._wear.memory
                 member.task = member.source = None
                 member.phase = Phase.IDLE
                 if not task.is_over:
                     self._line.put_first(task)
+            case _:
+                raise ValueError("the response of the worker cannot be read")
 
     def _take(self, task: Task, table_progress: TableProgress) -> Sequence[Event]:
         target = task.job.targets[task.table]
@@ -262,7 +293,7 @@ class Pool:
         else:
             self._blame(task, cause)
 
-    def _blame(self, task: Task, cause: str) -> None:
+    def _blame(self, task: Task | CallTask, cause: str) -> None:
         if not task.is_over:
             self._heard.extend(task.died(cause, self._clock.now()))
             self._go_on(task)
@@ -275,16 +306,17 @@ class Pool:
         if task is not None and self._is_overdue(member):
             self._end_overdue(member, task)
 
-    def _end_overdue(self, member: WorkerState, task: Task, query_timeout: timedelta | None = None) -> None:
+    def _end_overdue(self, member: WorkerState, task: Task | CallTask, statement: timedelta | None = None) -> None:
         member.task = None
         self._line.stopped(task.job.source)
         self._crew.stop(member)
         if not task.is_over:
-            self._heard.extend(task.overdue(self._clock.now(), query_timeout))
+            in_call = self._time >= task.call_ends and self._time < _table_overdue_at(task)
+            self._heard.extend(task.overdue(self._clock.now(), statement, in_call=in_call))
             self._go_on(task)
 
     def _is_overdue(self, member: WorkerState) -> bool:
-        return member.task is not None and self._time >= member.step_began + member.task.job.deadline.total_seconds()
+        return member.task is not None and self._time >= _overdue_at(member.task)
 
     def _end_the_greedy(self) -> None:
         """Kill the workers that hold more than they may, before the system has to, which chooses whom it likes."""
@@ -300,8 +332,8 @@ class Pool:
             if task is not None:
                 self._blame(task, f"it took more than {self._allowed / 1e9:.1f} GB of memory")
 
-    def _go_on(self, task: Task) -> None:
-        """Let a job that goes check by check go on with the next one; any other is over."""
+    def _go_on(self, task: Task | CallTask) -> None:
+        """Let a job that gave up one check go on with the next one; any other is over."""
         if task.goes_on:
             self._line.put_first(task)
 
@@ -315,23 +347,21 @@ class Pool:
         for task in self._line.startable(self._load()):
             if idle:
                 self._line.take(task)
-                self._assign(_fittest(idle, task), idle, task)
+                self._assign(min(idle, key=lambda member: member.worn), idle, task)
             elif starting:
                 starting -= 1
             elif not self._crew.hire():
                 return
 
-    def _assign(self, member: WorkerState, idle: list[WorkerState], task: Task) -> None:
-        targets = task.step()
-        kept = tuple(self._plans.get(target.subject) if task.keeps_plans else None for target in targets)
-        payload = run_guarded(partial(packed_job, targets, kept))
+    def _assign(self, member: WorkerState, idle: list[WorkerState], task: Task | CallTask) -> None:
+        payload = run_guarded(partial(task.request, self._plans))
         if isinstance(payload, Outcome):
             self._blame(task, "it cannot be sent to a worker process")
             return
         idle.remove(member)
         member.task, member.source, member.phase = task, task.job.source, Phase.BUSY
-        member.step_began = member.heard = self._time
-        member.has_expectations |= task.asks_great_expectations
+        task.step_began = task.step_began if task.resumes else self._time
+        member.heard = inf if task.may_be_silent else self._time
         self._crew.send(member, payload)
 
     def _refresh(self) -> None:
@@ -349,6 +379,9 @@ class Pool:
             self._crew.retire((worn or idle)[0])
 
 
-def _fittest(idle: Sequence[WorkerState], task: Task) -> WorkerState:
-    """Return the worker that has a process of Great Expectations where one is needed, one without elsewhere."""
-    return min(idle, key=lambda member: (member.worn, member.has_expectations != task.asks_great_expectations))
+def _overdue_at(task: Task | CallTask) -> float:
+    return min(_table_overdue_at(task), task.call_ends)
+
+
+def _table_overdue_at(task: Task | CallTask) -> float:
+    return task.step_began + task.job.deadline.total_seconds()

@@ -1,5 +1,6 @@
-"""How much memory a worker holds, and how much it may: one that takes all there is takes everybody along."""
+"""What the system knows of processes (Linux): who ends with whom, how they are killed, how much memory they hold."""
 
+import ctypes
 import os
 import re
 import signal
@@ -11,8 +12,33 @@ from typing import Final
 
 _SHARE: Final = (3, 4)
 """So much of the memory there is one worker may hold: beyond that the machine swaps, or ends whom it likes."""
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _TOTAL: Final = re.compile(r"^MemTotal:\s+(\d+) kB", re.MULTILINE)
 _CGROUP: Final = re.compile(r"^0::/(.*)$", re.MULTILINE)
+
+
+def die_with_parent(parent: int) -> None:
+    """Let the kernel kill this process when the thread that made it ends; `parent` is the parent's process id.
+
+    A parent that has ended already ends this process at once.
+    """
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def outlive_parent() -> None:
+    """Take that back."""
+    _prctl(_PR_SET_PDEATHSIG, 0)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of processes below this one whose own parent ends, in place of the machine's first process."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
 def memory_of(process: int) -> int:

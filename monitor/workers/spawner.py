@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +19,14 @@ from typing import ClassVar, Final, TypeAlias
 
 from monitor.workers.messages import WorkerChannel
 
-ALONE: Final = {
+_ENVIRONMENT: Final = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "GX_ANALYTICS_ENABLED": "false",
+    "TQDM_DISABLE": "1",
 }
-"""The environment in which importing libraries starts no threads, which a fork does not copy."""
+"""In it importing libraries starts no threads, which a fork does not copy, and Great Expectations tells nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,28 @@ class WorkerEnded:
 News: TypeAlias = Ready | WorkerStarted | WorkerNotStarted | WorkerEnded
 
 
+ENGINES: Final = (
+    "monitor.scan.scanner",
+    "ibis.backends.duckdb",
+    "ibis.backends.postgres",
+    "ibis.backends.sqlite",
+    "sources.duckdb_file",
+    "sources.files",
+    "sources.postgresql",
+    "sources.sqlite",
+)
+"""What workers need that look at tables."""
+
+
 class Spawner:
     """One forkserver, from its start to its end."""
 
     program: ClassVar = "monitor.workers.forkserver"
 
-    def __init__(self) -> None:
+    def __init__(self, preload: Sequence[str] = ENGINES) -> None:
         """Start it; it is ready to fork some seconds later, and takes orders at once.
+
+        `preload`: modules that it imports, where they are installed, for all workers.
 
         Raises:
             OSError: there is no process, memory or descriptor for it.
@@ -79,8 +97,8 @@ class Spawner:
         command = [sys.executable, "-P", "-W", "ignore", "-m", self.program]
         try:
             self._process = Popen(  # noqa: S603 - our own interpreter and our own words
-                [*command, str(theirs.fileno()), str(os.getpid()), self._folder],
-                env={**os.environ, **ALONE, "PYTHONPATH": found_here},
+                [*command, str(theirs.fileno()), str(os.getpid()), self._folder, *preload],
+                env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": found_here},
                 pass_fds=[theirs.fileno()],
                 stdin=DEVNULL,
                 stdout=DEVNULL,

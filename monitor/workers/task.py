@@ -1,18 +1,34 @@
 """The course of a job: what is sent to a worker at a time, what came back, and what a lost worker means for it.
 
 A job goes to one worker as a whole. One that goes check by check is sent in steps of a single check; the answers are
-put together when a table is complete.
+put together when a table is complete. A check that ended its worker, and is known, is left out when the table is sent
+again.
 """
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from math import inf
+from typing import ClassVar, Final
 
-from checks import Message, Outcome, UnknownReason, unknown
+from checks import Check, Message, Outcome, UnknownReason, unknown
+from checks.gx.errors import no_answer
 from monitor.scan.results import CheckMeasurement, TableResult, Target, timed_out, unscanned
-from monitor.workers.job import Began, Died, Ended, Event, Job, Overdue, TableScanned
-from monitor.workers.messages import TableProgress
+from monitor.workers.job import (
+    Began,
+    CallFailed,
+    Died,
+    Ended,
+    Event,
+    FunctionCall,
+    Job,
+    Overdue,
+    Returned,
+    TableScanned,
+)
+from monitor.workers.messages import CallBegun, CallRequest, TableProgress, packed_job
+from monitor.workers.plan_cache import KeptPlans
 
 _MOST_TRIES: Final = 3
 """How often a job is given to a worker when the worker ends for a reason that is not the job's."""
@@ -20,26 +36,33 @@ _MOST_TRIES: Final = 3
 
 @dataclass
 class Task:
-    """A job under way."""
+    """A job under way. Times are seconds of the pool's own clock."""
 
     job: Job
     tries: int = 1
     table: int = 0
     """The table in hand, or the next one: its place in the job."""
-    _check: int = 0
+    step_began: float = 0.0
+    """When a worker was given the table, or the check, in hand, or began it."""
+    call: CallBegun | None = None
+    """The call of Great Expectations that the worker is at."""
+    call_ends: float = inf
+    goes_on: bool = False
+    """The last check that was given up is not the last of the job."""
+    may_be_silent: ClassVar = False
     _parts: list[TableResult] = field(default_factory=list)
+    _left: tuple[tuple[str, Check], ...] = ()
+    """The checks of the table in hand that have no result yet."""
     _started: int = 0
     """Where in the job the worker's step begins."""
 
-    def step(self) -> tuple[Target, ...]:
-        """Return what the next worker is to look at."""
-        self._started = self.table
-        if not self.job.alone:
-            return self.job.targets[self.table :]
-        target = self.job.targets[self.table]
-        if not target.subject.checks:
-            return (target,)
-        return (replace(target, subject=replace(target.subject, checks=(target.subject.checks[self._check],))),)
+    def __post_init__(self) -> None:
+        self._left = self.job.targets[0].subject.checks
+
+    @property
+    def resumes(self) -> bool:
+        """Check whether a table is sent again without a check that was given up: its deadline goes on."""
+        return bool(self._parts) and not self.job.alone
 
     @property
     def is_over(self) -> bool:
@@ -49,23 +72,28 @@ class Task:
     @property
     def keeps_plans(self) -> bool:
         """Check whether the plans are those of whole tables."""
-        return not self.job.alone
-
-    @property
-    def goes_on(self) -> bool:
-        """Check whether it goes on after a check that was given up."""
-        return self.job.alone and not self.is_over and bool(self.job.targets[self.table].subject.checks)
-
-    @property
-    def asks_great_expectations(self) -> bool:
-        """Check whether a process of Great Expectations is needed."""
-        return any(check.type == "expectation" for target in self.job.targets for _, check in target.subject.checks)
+        return not self.job.alone and not self._parts
 
     @property
     def in_hand(self) -> tuple[str, str | None]:
         """Name the table that is looked at or comes next, and the check where that is known."""
-        subject = self.job.targets[self.table].subject
-        return subject.name, subject.checks[self._check][0] if self.job.alone and subject.checks else None
+        check_id = self._left[0][0] if self.job.alone and self._left else None
+        return self.job.targets[self.table].subject.name, check_id
+
+    def step(self) -> tuple[Target, ...]:
+        """Return what the next worker is to look at."""
+        self._started = self.table
+        self.call, self.call_ends = None, inf
+        target, *after = self.job.targets[self.table :]
+        sent = self._sent
+        if len(sent) < len(target.subject.checks):
+            target = replace(target, subject=replace(target.subject, checks=sent))
+        return (target,) if self.job.alone else (target, *after)
+
+    def request(self, plans: KeptPlans) -> bytes:
+        """Return the next step as a worker takes it, with the plans that were made for its tables."""
+        targets = self.step()
+        return packed_job(targets, tuple(plans.get(item.subject) if self.keeps_plans else None for item in targets))
 
     def began(self) -> Event:
         """Return what was begun."""
@@ -79,12 +107,11 @@ class Task:
         """
         if self.is_over or table_progress.place + self._started != self.table:
             raise ValueError("a worker answered another request")
-        target = self.job.targets[self.table]
-        checks = target.subject.checks[self._check :][:1] if self.job.alone else target.subject.checks
         measured = [
             CheckMeasurement(check_id, check, answer.answer, answer.duration_s, answer.earlier)
-            for (check_id, check), answer in zip(checks, table_progress.answers, strict=True)
+            for (check_id, check), answer in zip(self._sent, table_progress.answers, strict=True)
         ]
+        target = self.job.targets[self.table]
         return self._take(
             TableResult(target, table_progress.started_at, table_progress.ended_at, measured, table_progress.told)
         )
@@ -92,48 +119,102 @@ class Task:
     def died(self, cause: str, now: datetime) -> Sequence[Event]:
         """Return that the worker ended, and blame the check if it is known."""
         table, check_id = self.in_hand
+        if self.call is not None:
+            check_id = self.call.check_id
         event = Died(self.job.id, table, check_id, cause)
         text = "the worker process ended while running the check ({cause})"
         outcome = unknown(UnknownReason.BUG, Message(text, {"cause": cause}))
-        return [event] if check_id is None else [event, *self._give_up(outcome, now)]
+        return [event, *self._give_up(check_id, outcome, now)]
 
-    def overdue(self, now: datetime, query_timeout: timedelta | None = None) -> Sequence[Event]:
-        """Return what a deadline that passed leads to: the job's, or that of a statement that cannot be stopped."""
+    def overdue(self, now: datetime, statement: timedelta | None = None, *, in_call: bool = False) -> Sequence[Event]:
+        """Return what a deadline that passed leads to: that of the table, a statement, or a call."""
         table, check_id = self.in_hand
-        if query_timeout is None:
+        if in_call and self.call is not None:
+            check_id = self.call.check_id
+            outcome = unknown(UnknownReason.TIMEOUT, no_answer(self.call.limit))
+        elif statement is not None:
+            outcome = timed_out(statement)
+        else:
             text = (
                 "no answer within {deadline:duration}, so its worker process was terminated; see run_timeout of "
                 "the source"
             )
             outcome = unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": self.job.deadline.total_seconds()}))
-        else:
-            outcome = timed_out(query_timeout)
         if check_id is None:
             looked = unscanned(self.job.targets[self.table], outcome, now)
-            return [Overdue(self.job.id, table, None, looked)]
-        return [Overdue(self.job.id, table, check_id), *self._give_up(outcome, now)]
+            return [Overdue(self.job.id, table, None, looked), *self._give_up(None, outcome, now)]
+        return [Overdue(self.job.id, table, check_id), *self._give_up(check_id, outcome, now)]
 
     def again(self) -> bool:
         """Count another try; say whether there may be one."""
         self.tries += 1
         return self.tries <= _MOST_TRIES
 
-    def _give_up(self, outcome: Outcome, now: datetime) -> Sequence[Event]:
+    @property
+    def _sent(self) -> tuple[tuple[str, Check], ...]:
+        return self._left[:1] if self.job.alone else self._left
+
+    def _give_up(self, check_id: str | None, outcome: Outcome, now: datetime) -> Sequence[Event]:
+        """Take an outcome for a check; without one, the job is over and its tables are the caller's again."""
+        self.goes_on = False
+        if check_id is None:
+            return []
         target = self.job.targets[self.table]
-        check_id, check = target.subject.checks[self._check]
-        return self._take(TableResult(target, now, now, [CheckMeasurement(check_id, check, outcome)]))
+        check = dict(self._left)[check_id]
+        events = self._take(TableResult(target, now, now, [CheckMeasurement(check_id, check, outcome)]))
+        self.goes_on = not self.is_over
+        return events
 
     def _take(self, looked: TableResult) -> Sequence[Event]:
         self._parts.append(looked)
-        self._check += 1
-        if self.job.alone and self._check < len(looked.target.subject.checks):
+        results = {item.check_id: item for part in self._parts for item in part.measured}
+        self._left = tuple(pair for pair in self._left if pair[0] not in results)
+        if self._left:
             return []
-        whole = replace(
-            looked,
-            started_at=self._parts[0].started_at,
-            measured=[check_measurement for part in self._parts for check_measurement in part.measured],
-        )
-        self._parts, self._check = [], 0
+        started_at = min(part.started_at for part in self._parts)
+        measured = [results[check_id] for check_id, _ in looked.target.subject.checks]
+        self._parts = []
         self.table += 1
+        if not self.is_over:
+            self._left = self.job.targets[self.table].subject.checks
         over = [Ended(self.job.id)] if self.is_over else []
-        return [TableScanned(self.job.id, whole), *over]
+        return [TableScanned(self.job.id, replace(looked, started_at=started_at, measured=measured)), *over]
+
+
+@dataclass
+class CallTask:
+    """A call under way."""
+
+    job: FunctionCall
+    is_over: bool = False
+    step_began: float = 0.0
+    call_ends: ClassVar = inf
+    goes_on: ClassVar = False
+    resumes: ClassVar = False
+    may_be_silent: ClassVar = True
+
+    def request(self, plans: KeptPlans) -> bytes:
+        """Return the call as a worker takes it."""
+        del plans
+        return pickle.dumps(CallRequest(self.job.function, self.job.arguments), protocol=5)
+
+    def returned(self, answer: bytes) -> Sequence[Event]:
+        """Take the answer."""
+        self.is_over = True
+        return [Returned(self.job.id, answer)]
+
+    def died(self, cause: str, now: datetime) -> Sequence[Event]:
+        """Return that the worker ended."""
+        del now
+        self.is_over = True
+        return [CallFailed(self.job.id, cause)]
+
+    def overdue(self, now: datetime, statement: timedelta | None = None, *, in_call: bool = False) -> Sequence[Event]:
+        """Return that the deadline passed."""
+        del now, statement, in_call
+        self.is_over = True
+        return [CallFailed(self.job.id, "it was terminated at its deadline", overdue=True)]
+
+    def again(self) -> bool:
+        """Return that it is called once, whatever ended its worker."""
+        return False

@@ -1,22 +1,28 @@
-"""A worker: takes jobs from a socket, looks at their tables, and tells what it found as plain values."""
+"""A worker: takes jobs from a socket, looks at their tables, and tells what it found as plain values. Or calls."""
 
 import os
 import pickle
 import zlib
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
 from socket import socket
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from checks import Message, Outcome, UnknownReason, unknown
+from checks.gx.caller import Raised
 from monitor.clock import SystemClock
-from monitor.scan.planner import TablePlan
-from monitor.scan.results import Subject, Target, run_guarded
-from monitor.scan.scanner import Plans, scan_source
+from monitor.scan.results import Subject, Target, run_explained, run_guarded
 from monitor.workers.messages import (
     MOST_BYTES,
     Begun,
+    CallAnswer,
+    CallBegun,
+    CallEnded,
+    CallRequest,
     Done,
     Stuck,
     TableAnswer,
@@ -28,6 +34,10 @@ from monitor.workers.messages import (
 )
 from monitor.workers.process_control import memory_of
 from sources import reporting_stuck
+
+if TYPE_CHECKING:
+    from monitor.scan.planner import TablePlan
+    from monitor.scan.scanner import Plans
 
 _SENDING: Final = Lock()
 """A statement that is stuck is reported by another thread."""
@@ -43,16 +53,54 @@ def serve(pipe: socket) -> None:
     before = memory_of(os.getpid())
     with reporting_stuck(lambda limit: _tell(pipe, Stuck(limit))):
         while (frame := read_frame(pipe)) is not None:
-            targets, kept = pickle.loads(frame)  # noqa: S301 - from our own daemon
-            _work(pipe, targets, _unpack_plans(targets, kept))
+            request = pickle.loads(frame)  # noqa: S301 - from our own daemon
+            del frame
+            if isinstance(request, CallRequest):
+                _send(pipe, run_explained(partial(_answer, request), _raised))
+            else:
+                targets, kept = request
+                _work(pipe, targets, _unpack_plans(targets, kept))
+            del request
             _tell(pipe, Done(memory_of(os.getpid()) - before))
 
 
-def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
+def _answer(request: CallRequest) -> bytes:
+    return pack(CallAnswer(pickle.dumps(request.function(*request.arguments), protocol=5)))
+
+
+def _raised(error: BaseException) -> bytes:
+    return pack(CallAnswer(pickle.dumps(Raised.of(error))))
+
+
+@dataclass(frozen=True, slots=True)
+class _CallsHere:
+    """Calls Great Expectations in this process; the pool, which knows when that began, ends it at its deadline."""
+
+    pipe: socket
+
+    def call(
+        self, function: Callable[..., Any], *arguments: Any, deadline: timedelta, check_id: str | None = None
+    ) -> Any:
+        """Return what the function returns, or `Raised`."""
+        _tell(self.pipe, CallBegun(check_id, deadline))
+        answer = run_explained(lambda: function(*arguments), Raised.of)
+        _tell(self.pipe, CallEnded())
+        return answer
+
+
+def _work(pipe: socket, targets: tuple[Target, ...], plans: "Plans") -> None:
+    from monitor.scan.scanner import scan_source  # calls need no engine
+
     sent = dict(plans)
     begun = iter(range(len(targets)))
     with closing(
-        scan_source(targets, clock=SystemClock(), plans=plans, on_begin=lambda _: _tell(pipe, Begun(next(begun))))
+        scan_source(
+            targets,
+            clock=SystemClock(),
+            plans=plans,
+            caller=_CallsHere(pipe),
+            on_begin=lambda _: _tell(pipe, Begun(next(begun))),
+        )
     ) as result:
         for place, looked in enumerate(result):
             name = looked.target.subject.name
@@ -65,8 +113,12 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
 
 
 def _tell(pipe: socket, word: Word) -> None:
+    _send(pipe, pack(word))
+
+
+def _send(pipe: socket, packed: bytes) -> None:
     with _SENDING:
-        pipe.sendall(framed(pack(word)))
+        pipe.sendall(framed(packed))
 
 
 def _tell_seen(pipe: socket, table_progress: TableProgress) -> None:
@@ -78,8 +130,7 @@ def _tell_seen(pipe: socket, table_progress: TableProgress) -> None:
                 table_progress, plan=None, answers=tuple(_portable(answer, most) for answer in table_progress.answers)
             )
         )
-    with _SENDING:
-        pipe.sendall(framed(packed))
+    _send(pipe, packed)
 
 
 def _portable(answer: TableAnswer, most: int) -> TableAnswer:
@@ -87,13 +138,13 @@ def _portable(answer: TableAnswer, most: int) -> TableAnswer:
     return TableAnswer(_UNPORTABLE, answer.duration_s, None) if unfit else answer
 
 
-def _plan_news(sent: tuple[Subject, TablePlan] | None, now: tuple[Subject, TablePlan] | None) -> bytes | None:
+def _plan_news(sent: "tuple[Subject, TablePlan] | None", now: "tuple[Subject, TablePlan] | None") -> bytes | None:
     if now is sent:
         return None
     return b"" if now is None else zlib.compress(pickle.dumps(replace(now[1], subject=_NOBODY), protocol=5), 1)
 
 
-def _unpack_plans(targets: tuple[Target, ...], kept: tuple[bytes | None, ...]) -> Plans:
+def _unpack_plans(targets: tuple[Target, ...], kept: tuple[bytes | None, ...]) -> "Plans":
     plans: Plans = {}
     for target, packed in zip(targets, kept, strict=True):
         if packed is not None:

@@ -24,14 +24,15 @@ _LISTEN: Final = selectors.EVENT_READ
 class WorkerProcesses:
     """All workers. `time` is the pool's own clock, in seconds."""
 
-    def __init__(self, time: Callable[[], float], bell: socket) -> None:
-        """Start the forkserver; what comes through `bell` ends a wait."""
+    def __init__(self, time: Callable[[], float], bell: socket, preload: Sequence[str]) -> None:
+        """Start the forkserver, which imports `preload`; what comes through `bell` ends a wait."""
         self.members: dict[int, WorkerState] = {}
         self.trouble: str | None = None
         """Why no worker can be made at present, in our words."""
         self.rang = False
         self._time = time
         self._bell = bell
+        self._preload = preload
         self._selector = selectors.DefaultSelector()
         self._selector.register(bell, _LISTEN)
         self._spawner: Spawner | None = None
@@ -158,7 +159,7 @@ class WorkerProcesses:
 
     def _start(self) -> Spawner | None:
         try:
-            self._spawner = Spawner()
+            self._spawner = Spawner(self._preload)
         except OSError as error:
             self._failed(f"the process that forks the workers cannot be started ({type(error).__name__})")
             return None

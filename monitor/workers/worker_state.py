@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from monitor.workers.messages import WorkerChannel
-from monitor.workers.task import Task
+from monitor.workers.task import CallTask, Task
 
 
 class Phase(Enum):
@@ -25,11 +25,9 @@ class WorkerState:
     channel: WorkerChannel
     phase: Phase = Phase.STARTING
     pid: int | None = None
-    task: Task | None = None
+    task: Task | CallTask | None = None
     source: str | None = None
     """The source of the job it holds, also while it is being ended for that job."""
-    step_began: float = 0.0
-    """When it was given its table, or began it."""
     heard: float = 0.0
     kill_at: float | None = None
     runs: int = 0
@@ -41,8 +39,6 @@ class WorkerState:
     """Its end is the pool's wish and nobody's fault."""
     listens_for: int = 0
     """The selector's events that are waited for."""
-    has_expectations: bool = False
-    """It has a process of Great Expectations."""
 
     @property
     def holds_job(self) -> bool:

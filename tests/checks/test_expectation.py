@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,10 +17,12 @@ from pydantic import ValidationError
 from checks import Context, Frame, Measurement, Misconfigured, Status, UnknownReason
 from checks._judge import judge
 from checks.expectation import Expectation
-from checks.gx.worker_door import DeclaredExpectation, GxRequest, close, evaluate, validate
+from checks.gx.caller import PRELOAD
+from checks.gx.worker_door import DeclaredExpectation, GxRequest, evaluate, validate
 from checks.not_null import NotNull
+from monitor.workers import WorkerCalls
 from sources import SourceSpec, open_source
-from tests.checks.gx.tables import NOW, Tables, no_clock, sqlite_tables
+from tests.checks.gx.tables import CALLER, NOW, Tables, no_clock, sqlite_tables
 
 _ROWS = """
 create table "Mixed T" (id integer, email text, "select" integer, "it's" real);
@@ -191,7 +194,7 @@ def test_a_table_beyond_the_cap_is_misconfigured(frames):
     for cap, met in ((4, True), (3, None)):
         wants = asked.wants(Context(relation, "duckdb", no_clock, frame_rows=cap))
         found = evaluate(
-            GxRequest.of(asked, frames, relation="Mixed T", frame=wants.frame), deadline=frames.query_timeout
+            GxRequest.of(asked, frames, relation="Mixed T", frame=wants.frame), CALLER, deadline=frames.query_timeout
         )
         assert found.get("met") is met
     assert found["reason"] is UnknownReason.MISCONFIGURED
@@ -215,14 +218,18 @@ class TestCustom:
 
     @pytest.fixture(autouse=True, scope="class")
     @classmethod
-    def _worker_that_finds_it(cls, tmp_path_factory):
+    def _own_modules(cls, tmp_path_factory):
         folder = tmp_path_factory.mktemp("own")
         (folder / "own_expectations.py").write_text(_CUSTOM, encoding="utf-8")
         with pytest.MonkeyPatch.context() as patch:
             patch.syspath_prepend(folder)
-            close()  # the path is read when the worker starts
-            yield
-        close()
+            with WorkerCalls(PRELOAD) as cls.caller:  # the path is read when its process starts
+                yield
+
+    @pytest.fixture
+    def source(self, source):
+        """Yield the tables, asked by the process that finds the module."""
+        return replace(source, caller=self.caller)
 
     def test_custom(self, source):
         """A class of the user's own module is an expectation like any other."""
@@ -270,6 +277,7 @@ def test_an_unreachable_server_is_unreachable():
         GxRequest.of(
             asked, tables, relation="t", frame=asked.wants(Context(tables.table("t"), "postgres", no_clock)).frame
         ),
+        CALLER,
         deadline=timedelta(seconds=60),
     )
     assert found["reason"] is UnknownReason.UNREACHABLE
@@ -285,7 +293,7 @@ def test_a_statement_that_the_server_ends_is_a_timeout(postgres_url):
         tables = Tables("server", "postgres", ibis.postgres.from_connection(connection), impatient)
         asked = check("ExpectColumnValuesToMatchRegex", **_EMAIL)
         request = GxRequest.of(asked, tables, relation="slow", frame=Frame(("email",), 10))
-        found = evaluate(request, deadline=timedelta(seconds=60))
+        found = evaluate(request, CALLER, deadline=timedelta(seconds=60))
         connection.execute("DROP VIEW slow")
     assert found["reason"] is UnknownReason.TIMEOUT
     assert "QueryCanceled" in str(found["message"])
@@ -309,7 +317,9 @@ def test_files_hand_over_columns_of_every_type(tmp_path):
     with open_source(SourceSpec("files", tmp_path, files="*.parquet")) as source:
         found = {
             name: evaluate(
-                GxRequest.of(one, source, relation="all", frame=Frame((name,), 10)), deadline=source.query_timeout
+                GxRequest.of(one, source, relation="all", frame=Frame((name,), 10)),
+                CALLER,
+                deadline=source.query_timeout,
             )
             for name, one in asked.items()
         }
@@ -353,7 +363,7 @@ def test_files_hand_over_columns_of_every_type(tmp_path):
 )
 def test_validate(declared, said):
     """What is wrong with an expectation is told before any table is read, also that its route has no implementation."""
-    (problem,) = validate([declared])
+    (problem,) = validate([declared], CALLER)
     assert problem is None if said is None else said in problem
 
 

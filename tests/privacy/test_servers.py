@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from checks.gx.caller import PRELOAD
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines
@@ -15,6 +16,7 @@ from monitor.scan.pass_result import PassResult
 from monitor.scan.recorder import record_results
 from monitor.scan.scanner import scan_source
 from monitor.scan.targets import targets_of
+from monitor.workers import WorkerCalls
 from store import open_store
 from tests.privacy.cases import CASES
 from tests.privacy.place import LAST_WEEK, NOW, Place
@@ -185,9 +187,9 @@ def test_spark_lets_nothing_out(spark, capfd):
     targets = targets_of(project, ["spark.people"])
     with open_store(loaded.config.storage.url) as store:
         # in this thread: a session is known to the thread that made it
-        results = record_results(
-            list(scan_source(targets, clock=project.clock, plans={})), store=store, policy=project.policy
-        )
+        with WorkerCalls(PRELOAD) as caller:
+            scanned = list(scan_source(targets, clock=project.clock, plans={}, caller=caller))
+        results = record_results(scanned, store=store, policy=project.policy)
     report = PassResult("canaries", "1", project.clock.now(), 1.0, results)
     spark.seen["report"] = json.dumps(pass_as_json(report)).encode() + "\n".join(map(str, pass_lines(report))).encode()
     spark.seen["streams"] = "".join(capfd.readouterr()).encode()

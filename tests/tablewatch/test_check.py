@@ -17,6 +17,7 @@ import pytest
 
 import tablewatch as tw
 from monitor.scan.ad_hoc import AdHocTable, check_data
+from tablewatch._check import shared_caller
 from tests.tablewatch.frames import CHECKS, FORMS, ORDERS, STATUSES
 
 _UNIQUE = {"type": "unique", "columns": ["id"]}
@@ -197,3 +198,17 @@ def test_a_table_that_does_not_fit_is_unknown_not_passed() -> None:
     assert "did you mean 'email'?" in report.unknown[0].message
     report = tw.check(pd.DataFrame({"id": []}), [_UNIQUE])
     assert [result.reason for result in report.unknown] == ["no-data"]
+
+
+def test_an_expectation_is_evaluated_in_a_process_that_is_kept() -> None:
+    """Great Expectations gets the columns of the frame that matter; the next call finds its process warm."""
+    frame = pd.DataFrame({"id": [1, 2, None], "note": ["a", "b", "c"]})
+    nulls = {"type": "expectation", "expectation": "ExpectColumnValuesToNotBeNull", "kwargs": {"column": "id"}}
+    try:
+        reports = [tw.check(frame, [nulls]) for _ in range(2)]
+        assert [report.results[0].status for report in reports] == ["fail", "fail"]
+        assert "one of 3 rows fails" in reports[0].results[0].message
+        assert shared_caller()._pool is not None
+    finally:
+        shared_caller().close()
+        shared_caller.cache_clear()

@@ -27,6 +27,7 @@ from monitor.clock import SimulatedClock
 from monitor.scan.results import Subject, Target
 from monitor.scan.run import Engine
 from sources import SourceSpec, open_source
+from tests.checks.gx.tables import CALLER
 
 Cell: TypeAlias = int | float | str | None
 Row: TypeAlias = tuple[Cell, Cell, Cell, Cell]
@@ -201,7 +202,7 @@ def both(place: Place, table: str, checks: Sequence[Check]) -> Sequence[Pair]:
         for part, (kind, kwargs) in enumerate(twins_of(check, Zones()).expectations):
             asked[f"{number}.{part}"] = Expectation(expectation=kind, kwargs=kwargs)
     subject = Subject(table, table, tuple(asked.items()))
-    results = Engine(SimulatedClock(NOW)).run([Target(subject, place.spec)])
+    results = Engine(SimulatedClock(NOW), caller=CALLER).run([Target(subject, place.spec)])
     outcomes = {result.check_id: result.outcome for result in results}
     return [
         Pair(check, outcomes[f"{number}"], [found for name, found in outcomes.items() if name.startswith(f"{number}.")])
@@ -320,7 +321,7 @@ def test_defect_empty(place):
     check = Expectation(expectation="ExpectColumnValuesToNotBeNull", kwargs={"column": "id"})
     with open_source(place.spec) as source:
         request = GxRequest.of(check, source, relation="t", frame=Frame(("id",), 1))
-        assert evaluate(request, deadline=source.query_timeout)["met"] is True
+        assert evaluate(request, CALLER, deadline=source.query_timeout)["met"] is True
     (pair,) = both(place, "t", [make({"type": "not_null", "columns": ["id"]})])
     assert pair.outcome.reason is UnknownReason.NO_DATA
     assert pair.status is Status.UNKNOWN  # by our rule for empty tables, which holds for expectations too

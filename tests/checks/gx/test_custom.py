@@ -14,7 +14,7 @@ from checks.expectation import Expectation
 from checks.gx.errors import lineage, reason_of
 from checks.gx.measure import dialect_of
 from checks.gx.worker_door import DeclaredExpectation, validate
-from tests.checks.gx.tables import Tables, sqlite_tables
+from tests.checks.gx.tables import CALLER, Tables, sqlite_tables
 
 NOW = "2026-11-20T10:00:00+00:00"
 _ROWS = """
@@ -178,7 +178,7 @@ def test_a_column_that_is_not_there(tables):
 @pytest.mark.parametrize("route", ["sql", "frame"])
 def test_validates_arguments_about_groups(name, kwargs, said, route):
     """Limits are those of the checks, and told as they tell them."""
-    (problem,) = validate([DeclaredExpectation(name, kwargs, route)])
+    (problem,) = validate([DeclaredExpectation(name, kwargs, route)], CALLER)
     assert problem is None if said is None else said in problem
 
 
@@ -202,5 +202,5 @@ def test_a_batch_of_another_database_is_misconfigured():
 @pytest.mark.parametrize("route", ["sql", "frame"])
 def test_validates_its_arguments(kwargs, said, route):
     """Arguments are those of the check, and told as the check tells them, when the expectation is made."""
-    (problem,) = validate([DeclaredExpectation("expect_table_to_be_fresh", kwargs, route)])
+    (problem,) = validate([DeclaredExpectation("expect_table_to_be_fresh", kwargs, route)], CALLER)
     assert problem is None if said is None else said in problem

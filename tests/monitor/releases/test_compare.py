@@ -1,6 +1,7 @@
 """Remedies side by side, on the release's own table: nothing leaves, nothing is charged, each row can be had again."""
 
 import json
+import os
 import shlex
 import tempfile
 from collections import Counter
@@ -94,13 +95,31 @@ def test_a_remedy_that_is_killed_is_one_row(desk: Desk, monkeypatch: pytest.Monk
     monkeypatch.setattr(compare_module, "_try", _dies_of_suppress)
     found = _named(_compared(desk))
     assert (found["as-it-is"].status, found["suppress"].status) == ("not-tried", "crashed")
-    assert "ended without an answer" in str(found["suppress"].why)
+    assert "ended without an answer (exit status 3)" in str(found["suppress"].why)
+
+
+def test_a_remedy_that_raises_is_one_row(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it raised is told by its class: its text may hold data."""
+    desk.write(remedies=[{"remedy": "suppress"}])
+    monkeypatch.setattr(compare_module, "_try", _raises_at_suppress)
+    found = _named(_compared(desk))
+    assert (found["suppress"].status, found["suppress"].why) == (
+        "crashed",
+        "internal error (KeyError); please report it",
+    )
+
+
+def _raises_at_suppress(case: object, plan: Any, folder: Path) -> RemedyTrial:
+    del case, folder
+    if plan.name == "suppress":
+        raise KeyError("a value")
+    return RemedyTrial(plan.name, "table", "not-tried")
 
 
 def _dies_of_suppress(case: object, plan: Any, folder: Path) -> RemedyTrial:
     del case, folder
     if plan.name == "suppress":
-        raise SystemExit(3)
+        os._exit(3)
     return RemedyTrial(plan.name, "table", "not-tried")
 
 
@@ -115,7 +134,7 @@ def test_the_copy_is_gone_whatever_happens(desk: Desk, monkeypatch: pytest.Monke
         seen.append(folder.parent.stat().st_mode & 0o777)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compare_module, "run_in_processes", presses)
+    monkeypatch.setattr(compare_module, "call_each", presses)
     with pytest.raises(KeyboardInterrupt):
         _compared(desk)
     assert (seen, list(desk.folder.glob(".tablewatch-*"))) == ([0o700], [])

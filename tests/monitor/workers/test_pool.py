@@ -16,7 +16,7 @@ import pytest
 from checks import Measurement, Status
 from checks._judge import judge
 from monitor.clock import SystemClock
-from monitor.workers import Began, Ended, Overdue, Pool, TableScanned
+from monitor.workers import Began, Ended, Overdue, Pool, TableScanned, Wear
 from monitor.workers.spawner import Spawner
 from sources import SourceSpec
 from tests.monitor.workers.conftest import (
@@ -207,8 +207,8 @@ def test_an_overdue_table_leaves_the_rest_to_the_caller(ear, shop):
 @pytest.mark.parametrize("reason", ["runs", "memory"])
 def test_a_worn_worker_is_replaced(make_pool, shop, tmp_path, reason):
     """After so many tables, or when it has grown, a worker is replaced; no job notices."""
-    given = {"recycle_after": 2} if reason == "runs" else {"most_memory": 32 * 1024 * 1024}
-    ear, seen = make_pool(size=1, **given), []
+    wear = Wear(runs=2) if reason == "runs" else Wear(memory=32 * 1024 * 1024)
+    ear, seen = make_pool(size=1, wear=wear), []
     for number in range(6):
         place = tmp_path / f"pid{number}"
         greedy = Deadly(how="grow") if reason == "memory" else Deadly(how="nothing")
@@ -304,10 +304,10 @@ def test_a_forkserver_that_cannot_be_started_is_trouble_that_passes(make_pool, s
     """The daemon lives without workers until there can be some."""
     failures = [OSError(errno.EAGAIN, "no more processes"), OSError(errno.EMFILE, "no more files")]
 
-    def start():
+    def start(preload):
         if failures:
             raise failures.pop()
-        return Spawner()
+        return Spawner(preload)
 
     monkeypatch.setattr("monitor.workers.worker_processes.Spawner", start)
     ear = make_pool()
@@ -377,7 +377,7 @@ def test_checks_are_compared_by_what_they_are(ear, shop):
 def test_what_is_used_is_given_back(make_pool, shop):
     """However many workers come and go, descriptors stay as many, and no process waits to be waited for."""
     before = len(list(Path("/proc/self/fd").iterdir()))
-    ear = make_pool(size=2, recycle_after=1)
+    ear = make_pool(size=2, wear=Wear(runs=1))
     for _ in range(10):
         ear.run(job(target(shop, "a")), job(target(shop, "b", (("x", Deadly(how="nothing")),))))
         while ear.pool.state.busy or any(member.worn for member in _members(ear.pool)):

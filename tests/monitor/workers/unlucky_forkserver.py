@@ -19,4 +19,4 @@ def _unlucky() -> int:
 
 if __name__ == "__main__":
     os.fork = _unlucky
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
