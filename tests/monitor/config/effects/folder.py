@@ -27,7 +27,7 @@ FILES: Final = {
     "1;05/04/2026 10:00:00;05/04/2026;'a;''b'\n2;06/04/2026 11:00:00;06/04/2026;n/a\n",
     "results.json": '{"origin": "other", "run_id": "1", '
     '"started_at": "2026-11-23T08:00Z", "ended_at": "2026-11-23T08:00Z", '
-    '"results": [{"check": "totals", "status": "pass"}]}',
+    '"results": [{"check": "sums", "status": "pass"}]}',
     "incidents.csv": "table,title,occurred,detected,resolved\n"
     "orders,A,2026-11-17T00:00Z,2026-11-17T04:00Z,2026-11-17T13:00Z\n"
     "refunds,B,2026-11-20T00:00Z,2026-11-20T04:00Z,2026-11-21T13:00Z\n",

@@ -117,7 +117,8 @@ def _tables() -> Iterator[Effect]:
 
 def _external() -> Iterator[Effect]:
     """Yield the keys of checks that another tool evaluates: what was imported, three hours later."""
-    base = nested(BASE, "tables", 0, checks=[{"type": "external", "origin": "other", "id": "totals"}])
+    check = {"type": "external", "origin": "other", "id": "totals", "reference": "sums"}
+    base = nested(BASE, "tables", 0, checks=[check])
     later = command(("import", "results", "results.json"), ("status", "--format", "json"), after=timedelta(hours=3))
     for key, first, second in (("origin", "other", "dbt"), ("reference", ABSENT, "sums"), ("every", "1d", "1h")):
         yield Effect(f"External.{key}", base, (first, second), later, ("tables", 0, "checks", 0, key))
