@@ -119,18 +119,19 @@ def check_lines(proposed: TableSuggestions, *, show_values: bool) -> Iterator[st
     active = [proposal for proposal in proposed.proposals if _is_written(proposal, show_values=show_values)]
     others = [proposal for proposal in proposed.proposals if proposal not in active and proposal.check is not None]
     for proposal in active:
-        yield f"- {in_flow(_with_id(proposal, active))}"
+        yield f"- {in_flow(with_id(proposal, active))}"
     for proposal in others:
-        yield f"# {_note(proposal)}"
+        yield f"# {note_of(proposal)}"
         if not proposal.holds_values or show_values:
-            yield f"# - {in_flow(_with_id(proposal, proposed.proposals))}"
+            yield f"# - {in_flow(with_id(proposal, proposed.proposals))}"
 
 
 def _is_written(proposal: Proposal, *, show_values: bool) -> bool:
     return proposal.active and proposal.check is not None and (show_values or not proposal.holds_values)
 
 
-def _note(proposal: Proposal) -> str:
+def note_of(proposal: Proposal) -> str:
+    """Return the comment that goes before a proposal that is not switched on: why, and what fails now."""
     what = (
         f"{proposal.kind} {', '.join(proposal.columns)}".strip() if proposal.holds_values else proposal.confidence.value
     )
@@ -138,7 +139,7 @@ def _note(proposal: Proposal) -> str:
     return comment(f"{what}: {failing}{proposal.why}")
 
 
-def _with_id(proposal: Proposal, among: Sequence[Proposal]) -> Mapping[str, Any]:
+def with_id(proposal: Proposal, among: Sequence[Proposal]) -> Mapping[str, Any]:
     """Return a check with an id where a table has several of its kind, since two checks cannot share a name."""
     check = proposal.check or {}
     if "id" in check or [(other.check or {}).get("type") for other in among].count(check["type"]) == 1:

@@ -254,3 +254,36 @@ def test_a_table_that_cannot_be_read_has_its_reason(here: Path, capsys: pytest.C
     problems = {table["table"]: table["problem"] for table in result["tables"]}
     assert (code, result["ok"], problems["good"]) == (3, False, None)
     assert "bad.csv" in problems["bad"]
+
+
+def test_proposals_are_written_behind_the_checks_that_are_there(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--write` keeps every line of the file, adds what is sure as checks, and a second run adds nothing."""
+    _shop(here / "shop.db", datetime.now(UTC), faults=True)
+    path = here / "tablewatch.yaml"
+    before = (
+        "version: 1\nproject: p   # ours\nsources:\n  shop: {url: 'sqlite:///shop.db'}\ntables:\n"
+        "  - name: raw_customers\n    source: shop\n    checks:\n      - {type: volume, min: 3}   # by hand\n"
+        "  - name: raw_payments\n    source: shop\n"
+    )
+    path.write_text(before, encoding="utf-8")
+    code, result = _command(capsys, "suggest", "raw_customers", "raw_payments", "--write")
+    after = path.read_text(encoding="utf-8")
+    assert code == 0
+    assert [item["problem"] for item in result["written"]] == [None, None]
+    assert all(line in after for line in before.splitlines())
+    assert "# - {type: primary_key, columns: [id], severity: critical}" in after
+    assert _command(capsys, "check")[0] == 0
+    assert _command(capsys, "suggest", "raw_customers", "raw_payments", "--write")[0] == 0
+    assert path.read_text(encoding="utf-8") == after
+
+
+def test_a_file_that_cannot_be_edited_is_left_alone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Checks in brackets are not rewritten: the command leaves with 2 and says the line."""
+    _shop(here / "shop.db", datetime.now(UTC), faults=False)
+    text = "version: 1\nproject: p\nsources:\n  shop: {url: 'sqlite:///shop.db'}\ntables:\n"
+    text += "  - {name: raw_orders, source: shop}\n"
+    (here / "tablewatch.yaml").write_text(text, encoding="utf-8")
+    code, result = _command(capsys, "suggest", "raw_orders", "--write")
+    assert (code, result["ok"]) == (2, False)
+    assert "line 6" in result["written"][0]["problem"]
+    assert (here / "tablewatch.yaml").read_text(encoding="utf-8") == text

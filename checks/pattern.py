@@ -1,0 +1,53 @@
+"""Texts are written as a pattern says."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, Literal
+
+from pydantic import Field
+
+from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
+from checks._message import Message
+from checks._violations import Share, judge_violations
+from checks.parameters.columns import ColumnName, say_type
+from checks.parameters.regex import MOST_LETTERS, Regex, portable
+from sources.expressions import ibis
+
+
+class Pattern(CheckParameters):
+    """Values of a column of texts match a regular expression; NULL is allowed."""
+
+    summary: ClassVar[str] = "Texts match a regular expression; NULL is allowed."
+    limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
+
+    type: Literal["pattern"] = "pattern"
+    column: ColumnName = Field(description="Column to check.")
+    pattern: Regex
+    max_ratio: Share = 0.0
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows, and those whose text is written otherwise."""
+        column = context.column(self.column)
+        kind = column.type()
+        if not kind.is_string() and not (context.dialect == "sqlite" and kind.is_unknown()):
+            raise Misconfigured(
+                f"column '{self.column}' is of type {say_type(kind)}; a pattern needs a column of texts"
+            )
+        text = column.cast("string")
+        matches = text.re_search(portable(self.pattern)) & ~text.contains("\n")  # `$` matches before a last line break
+        too_long = text.length() > MOST_LETTERS
+        strange = too_long.ifelse(ibis.literal(value=True), ~matches)  # the engine does not look into what is too long
+        return Wants({"rows": context.rows, "violations": context.count(strange), **context.first_bad_load(strange)})
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when more rows than allowed are written otherwise."""
+        text = "{column}: {bad:count} of {rows:count} rows do not match the pattern ({ratio:ratio})"
+        return judge_violations(
+            measurement,
+            bad=measurement.number("violations"),
+            max_ratio=self.max_ratio,
+            counted_as="violations",
+            say=Message(text, {"column": self.column}),
+        )
+
+
+CHECK: Final[type[Check]] = Pattern

@@ -1,0 +1,125 @@
+"""Append checks to a table of a configuration file, and change nothing else: not a comment, not a blank.
+
+PyYAML's nodes say where each value ends, so new lines are put after the last line of the table's `checks`. What is not
+written one check per line (brackets, an alias) is refused. The new text is read again before it replaces the file: it
+must hold what it held before, and the new checks behind those of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import yaml
+
+from monitor.config.yaml_nodes import Unreadable, plain_data, read_yaml
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INDENT: Final = 2
+
+
+class NotEditable(Exception):
+    """A file that is written in a way that cannot be added to; the text says what and where."""
+
+
+def append_checks(text: str, table: str, lines: Sequence[str], checks: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of a configuration file with lines added to the checks of a table.
+
+    `lines`: list items and comments without indentation. `checks`: what these items are once they are read.
+
+    Raises:
+        NotEditable: the table is not in this file, or its checks are not written one per line.
+    """
+    section = _table(text, table)
+    added = _insert(text, section, lines)
+    if not _holds(added, _with_checks(_data(text), table, checks)):
+        raise NotEditable(f"the checks of '{table}' cannot be added to by a program; add them by hand")
+    return added
+
+
+def _table(text: str, table: str) -> yaml.MappingNode:
+    root = yaml.compose(text, Loader=_Loader)
+    for section in _items(_value(root, "tables")):
+        name = _value(section, "name")
+        is_named = isinstance(name, yaml.ScalarNode) and name.value.replace("$$", "$") == table
+        if isinstance(section, yaml.MappingNode) and is_named:
+            return section
+    raise NotEditable(f"table '{table}' is not declared in this file by a name that can be read")
+
+
+def _insert(text: str, section: yaml.MappingNode, lines: Sequence[str]) -> str:
+    if section.flow_style:
+        raise NotEditable(f"line {_line(section)}: the table is written in braces; write one key per line")
+    key = next((key for key, _ in section.value if key.value == "checks"), None)
+    indent = section.value[0][0].start_mark.column
+    if key is None:
+        return _after(text, _last_line(section), [f"{' ' * indent}checks:", *_indented(lines, indent + _INDENT)])
+    checks = _value(section, "checks")
+    if checks is None or checks.start_mark.index < key.end_mark.index:
+        raise NotEditable(f"line {_line(key)}: the checks of the table are an alias; write them one per line")
+    if isinstance(checks, yaml.ScalarNode) and not checks.value:  # `checks:` and nothing else
+        return _after(text, key.end_mark.line, _indented(lines, indent + _INDENT))
+    if not isinstance(checks, yaml.SequenceNode) or (checks.flow_style and checks.value):
+        raise NotEditable(f"line {_line(checks)}: the checks of the table are written in brackets; write one per line")
+    if checks.flow_style:
+        start, end = checks.start_mark.index, checks.end_mark.index
+        text = text[:start].rstrip(" ") + text[end:]
+        return _after(text, checks.end_mark.line, _indented(lines, indent + _INDENT))
+    return _after(text, _last_line(checks), _indented(lines, checks.start_mark.column))
+
+
+def _after(text: str, line: int, lines: Sequence[str]) -> str:
+    """Return a text with lines after one of its lines, which counts from 0; line endings stay as they are."""
+    existing = text.splitlines(keepends=True)
+    ending = "\r\n" if existing and existing[0].endswith("\r\n") else "\n"
+    if not existing[line].endswith(("\n", "\r")):
+        existing[line] += ending
+    return "".join([*existing[: line + 1], *(f"{new}{ending}" for new in lines), *existing[line + 1 :]])
+
+
+def _indented(lines: Sequence[str], indent: int) -> Sequence[str]:
+    return [f"{' ' * indent}{line}" for line in lines]
+
+
+def _last_line(node: yaml.Node) -> int:
+    """Return the last line of a value. A block collection ends where the next thing begins, so its last leaf counts."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return max(map(_last_line, last)) if isinstance(last, tuple) else _last_line(last)
+    ends_before = isinstance(node, yaml.ScalarNode) and node.style in {"|", ">"} and node.end_mark.column == 0
+    return int(node.end_mark.line) - (1 if ends_before else 0)
+
+
+def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    return next((value for name, value in node.value if name.value == key), None)
+
+
+def _items(node: yaml.Node | None) -> Sequence[yaml.Node]:
+    return node.value if isinstance(node, yaml.SequenceNode) else ()
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _holds(text: str, data: Any) -> bool:
+    """Check whether a text is read as some data."""
+    try:
+        return bool(_data(text) == data)
+    except Unreadable:
+        return False
+
+
+def _data(text: str) -> Any:
+    tree, problems = read_yaml(text, "tablewatch.yaml")
+    return None if problems else plain_data(tree)
+
+
+def _with_checks(data: Any, table: str, checks: Sequence[Mapping[str, Any]]) -> Any:
+    for section in data["tables"] if data is not None else ():
+        if str(section.get("name")).replace("$$", "$") == table:
+            section["checks"] = [*(section.get("checks") or []), *checks]
+            return data
+    return None

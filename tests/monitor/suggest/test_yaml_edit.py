@@ -1,0 +1,67 @@
+"""Checks are appended to a configuration, and nothing else of it changes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.config.yaml_nodes import plain_data, read_yaml
+from monitor.suggest.yaml_edit import NotEditable, append_checks
+
+_NEW = ["- {type: volume, min: 1}", "# low: because", "# - {type: unique, columns: [a]}"]
+_CHECKS = [{"type": "volume", "min": 1}]
+_LAST = "# the end\n"
+_HEAD = "version: 1   # kept\ntables:\n"
+
+_LAYOUTS = {
+    "one per line": "  - name: orders\n    checks:\n      - {type: a}   # why\n\n      # a note\n",
+    "as mappings": "  - name: orders\n    checks:\n    - type: a\n      query: >\n        SELECT 1\n\n        FROM x\n",
+    "before other keys": "  - checks:\n      - {type: a}\n    name: orders\n    owner: me\n",
+    "brackets that are empty": "  - name: orders\n    checks: []   # none yet\n",
+    "none": "  - name: orders\n    # no checks\n    owner: me\n",
+    "a key without a value": "  - name: orders\n    checks:\n    owner: me\n",
+    "several lines": "  - name: orders\n    checks:\n      - type: a\n        columns: [x,\n          y]\n",
+}
+
+
+@pytest.mark.parametrize("layout", _LAYOUTS)
+@pytest.mark.parametrize("others", ["", "  - name: other\n    checks:\n      - {type: b}\n"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_nothing_else_changes(layout: str, others: str, ending: str) -> None:
+    """Whatever the layout, every line of the file is still there, in its order, and the checks come last."""
+    text = f"{_HEAD}{_LAYOUTS[layout]}{others}{_LAST}".replace("\n", ending)
+    added = append_checks(text, "orders", _NEW, _CHECKS)
+    removed = [line for line in added.split(ending) if line.strip() not in _NEW]
+    if layout not in {"brackets that are empty", "none"}:
+        assert ending.join(removed) == text
+    orders = next(table for table in plain_data(read_yaml(added, "x")[0])["tables"] if table["name"] == "orders")
+    assert orders["checks"][-1] == _CHECKS[0]
+    assert "# the end" in added
+    assert added.count(ending) == added.count("\n")
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "  - name: orders\n    checks: [{type: a}]\n",
+        "  - {name: orders, checks: []}\n",
+        "  - name: first\n    checks: &both\n      - {type: a}\n  - name: orders\n    checks: *both\n",
+        '  - name: "${TABLE}"\n    checks:\n      - {type: a}\n',
+        "  - name: orders\n    checks: &these\n      - {type: a}\n  - name: other\n    checks: *these\n",
+    ],
+)
+def test_what_cannot_be_added_to_is_refused(section: str) -> None:
+    """Brackets, braces, aliases and names that are filled in are refused, with the place."""
+    with pytest.raises(NotEditable, match=r"line \d+|by hand|by a name"):
+        append_checks(_HEAD + section, "orders", _NEW, _CHECKS)
+
+
+@given(
+    st.lists(st.sampled_from(["      - {type: a}", "      - type: b", "", "      # note", "  # far left"]), max_size=8),
+    st.booleans(),
+)
+def test_comments_between_checks_stay_where_they_are(lines: list[str], last: bool) -> None:
+    """For any mixture of checks, comments and empty lines the old text is what is left without the new lines."""
+    body = "\n".join(["      - {type: first}", *lines])
+    text = f"{_HEAD}  - name: orders\n    checks:\n{body}\n" + ("" if last else "  - name: other\n")
+    added = append_checks(text, "orders", _NEW, _CHECKS)
+    assert "\n".join(line for line in added.split("\n") if line.strip() not in _NEW) == text
