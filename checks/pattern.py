@@ -29,9 +29,7 @@ class Pattern(CheckParameters):
         column = context.column(self.column)
         kind = column.type()
         if not kind.is_string() and not (context.dialect == "sqlite" and kind.is_unknown()):
-            raise Misconfigured(
-                f"column '{self.column}' is of type {say_type(kind)}; a pattern needs a column of texts"
-            )
+            raise Misconfigured(f"column '{self.column}' is of type {say_type(kind)}; a pattern needs a text column")
         text = column.cast("string")
         matches = text.re_search(portable(self.pattern)) & ~text.contains("\n")  # `$` matches before a last line break
         too_long = text.length() > MOST_LETTERS

@@ -1,13 +1,13 @@
-"""Regular expressions that mean the same on every engine, and that no value can make slow.
+r"""Regular expressions that mean the same on every engine, and that no value can make slow.
 
-Engines differ in what `\\d`, `\\w` and `$` are, in look-around and in back references, and those that try every way to match
-(SQLite's through Python, PostgreSQL, Spark's through Java) can be kept busy by a pattern such as `(a+)+b`. So a part of
-the syntax is read here and written anew:
+Engines differ in what `\d`, `\w` and `$` are, in look-around and in back references, and those that try every way to
+match (SQLite's through Python, PostgreSQL, Spark's through Java) can be kept busy by a pattern such as `(a+)+b`. So a
+part of the syntax is read here and written anew:
 
     literals, `[...]` with ranges, `.`, groups, `|`, and the repetitions `?` `*` `+` `{n}` `{m,n}` `{m,}`
 
-What is repeated holds no repetition of variable length, and at most three repetitions have no upper limit: the work for a
-value of n letters is then bounded by n to the power of 3, and values are bounded too (`MOST_LETTERS`). The pattern always
+What is repeated holds no repetition of variable length, and at most three repetitions have no upper limit: the work for
+a value of n letters is then bounded by a power of n, and values are bounded too (`MOST_LETTERS`). The pattern always
 stands for the whole value; `^` and `$` around it are allowed and change nothing.
 """
 
@@ -135,7 +135,7 @@ class _Reader:
             return part
         if self._next() in {"*", "+", "?", "{"}:
             raise self.refusal("a repetition of a repetition")
-        if not part.fixed:
+        if not part.fixed and high != 1:
             raise self.refusal("a repetition of something whose length varies")
         if high is None:
             self._unbounded += 1

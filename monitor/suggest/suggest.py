@@ -20,6 +20,7 @@ from monitor.scan.scanner import scan_source
 from monitor.suggest.catalogue import arrival_column, is_arrival_name
 from monitor.suggest.freshness import freshness
 from monitor.suggest.keys import composite_keys, declared_key, single_keys
+from monitor.suggest.patterns import patterns
 from monitor.suggest.profile import TableStatistics, hours_of, profile_table
 from monitor.suggest.proposal import Confidence, CurrentOutcome, Proposal
 from monitor.suggest.references import TableKey, foreign_keys, key_columns
@@ -141,6 +142,7 @@ def _read(source: Source, table: SuggestionTarget, now: datetime) -> TableSugges
     proposals.append(schema(statistics, types_declared=source.types_declared))
     proposals += ranges(statistics)
     proposals += accepted_values(statistics)
+    proposals += patterns(statistics)
     return TableSuggestions(table.name, tuple(proposals), statistics)
 
 

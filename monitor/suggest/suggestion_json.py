@@ -7,7 +7,7 @@ from monitor.suggest.proposal import Proposal
 from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
 
 SCHEMA: Final = "tablewatch.suggest/1"
-_VALUES: Final = ("values", "min", "max", "pattern")
+_VALUES: Final = ("values", "min", "max")
 """Parameters of checks that may hold values of a table."""
 
 

@@ -13,6 +13,7 @@ _KEYS: Final[Mapping[str, str]] = {
     "delta_presence": "delta_max",
     "expectation": "violations",
     "foreign_key": "orphans",
+    "pattern": "violations",
     "freshness": "expected_age_s",
     "k_anonymity": "records_below_k",
     "l_diversity": "records_below_l",

@@ -29,6 +29,7 @@ OBSERVED = {
     "volume": {"rows", "baseline"},
     "foreign_key": {"rows", "orphans"},
     "accepted_values": {"rows", "violations"},
+    "pattern": {"rows", "violations"},
     "range": {"rows", "violations"},
     "sql": {"rows", "violations"},
     "expectation": {"rows", "violations"},

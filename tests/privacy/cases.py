@@ -109,6 +109,7 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"columns": ["id", "name"], "order": True},
         {},
     ],
+    "pattern": [{"column": "name", "pattern": "[a-z]+"}, {"column": "age", "pattern": "[0-9]"}],
     "accepted_values": [
         {"column": "name", "values": ["ann", "bob"]},
         {"column": "age", "values": [1, 2, 3]},

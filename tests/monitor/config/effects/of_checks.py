@@ -80,6 +80,14 @@ _TABLE: Final[Mapping[str, Mapping[str, Sequence[Any]]]] = {
         "warn": ({**_ALLOWED, "max_ratio": 0.5}, ABSENT, {"max_ratio": 0}),
         "on_empty": ({**_ALLOWED, "where": "id > 99"}, "unknown", "pass"),
     },
+    "pattern": {
+        "column": ({"pattern": "[xy]"}, "b", "q"),
+        "pattern": ({"column": "b"}, "[xy]", "x"),
+        "max_ratio": ({"column": "b", "pattern": "x"}, 0, 0.5),
+        "where": ({"column": "b", "pattern": "x"}, ABSENT, "id = 1"),
+        "warn": ({"column": "b", "pattern": "x", "max_ratio": 0.5}, ABSENT, {"max_ratio": 0}),
+        "on_empty": ({"column": "b", "pattern": "x", "where": "id > 99"}, "unknown", "pass"),
+    },
     "accepted_values": {
         "column": ({"values": ["x", "y"]}, "b", "q"),
         "values": ({"column": "b"}, ["x", "y"], ["x"]),
