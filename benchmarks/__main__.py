@@ -11,6 +11,8 @@ NAMES = (
     "workers",
     "due_at_once",
     "one_big_table",
+    "suggest",
+    "suggested_faults",
     "disclosure_risk",
     "incremental_risk",
     "microaggregation",

@@ -1,13 +1,14 @@
 """Propose patterns of codes, dates and the like from the shapes of texts: `AAA-99999` is `[A-Z]{3}-[0-9]{5}`.
 
-Shapes that differ only in how long their runs are, belong together: `A9` and `A99` are `[A-Z][0-9]{1,2}`. A pattern covers
-the groups of shapes that are frequent; what is left must be rare, and is then a fault that the pattern finds now. Prose
-and names have as many shapes as words, so that no few of them cover a column.
+Shapes that differ only in how long their runs are belong together: `A9` and `A99` are `[A-Z][0-9]{1,2}`. A pattern
+covers the groups of shapes that are frequent; what is left must be rare, and is then a fault that the pattern finds.
+A run of one usual length has that length; one of several may also be shorter, as numbers are, and a number may have
+fewer thousands. Prose and names have as many shapes as words, so that no few of them cover a column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -78,7 +79,8 @@ def pattern_of(column: ColumnStatistics) -> TextPattern | None:
     regular = [group for group in groups if group.rows >= _RARE * column.counted]
     if not 0 < len(regular) <= _MOST_GROUPS or not all(map(_is_code, regular)):
         return None
-    parts = [_pattern(group) for group in regular]
+    shorter = [group for group in groups if group not in regular and _is_shorter_number(group, regular)]
+    parts = [_pattern(group) for group in (*regular, *shorter)]
     matched = sum(part.rows for part in parts)
     faults = column.counted - matched
     if faults > _MOST_FAULTS * column.counted or any(part.length > _MOST_PARTS for part in parts):
@@ -113,6 +115,16 @@ def _is_code(group: ShapeGroup) -> bool:
     return len(lengths) == 1 and set(group.letters) & {"A", "a"} == {"A"} and len(group.letters) <= _MOST_PARTS
 
 
+def _is_shorter_number(group: ShapeGroup, regular: Sequence[ShapeGroup]) -> bool:
+    """Check whether a group is a regular one without its first thousands: `9.9` beside `9,9.9`."""
+    return any(
+        group.letters == regular_group.letters.replace(f"9{mark}9", "9", 1)
+        for regular_group in regular
+        for mark in ",. '"
+        if regular_group.letters.partition("9")[2].startswith(f"{mark}9")
+    )
+
+
 def _pattern(group: ShapeGroup) -> _GroupPattern:
     """Return the pattern of a group without the lengths of runs that are rare among regular ones."""
     text, fixed, ranges = "", True, []
@@ -121,7 +133,7 @@ def _pattern(group: ShapeGroup) -> _GroupPattern:
         for runs, rows in group.members:
             lengths[runs[at][1]] = lengths.get(runs[at][1], 0) + rows
         usual = sorted(length for length, rows in lengths.items() if rows >= _RARE * group.rows)
-        low, high = usual[0], usual[-1]
+        low, high = usual[0] if len(usual) == 1 else 1, usual[-1]
         loose = len(usual) > _MOST_SPREAD
         ranges.append((1, 10**9) if loose else (low, high))
         fixed = fixed and low == high

@@ -33,6 +33,8 @@ _NUMBER: Final = re.compile(r"[-+]?9+([.,]9+)?([eE][-+]?9+)?")
 _ALMOST_ALL: Final = 0.99
 _FEW_NULLS: Final = 0.001
 _MOST_ACCEPTED: Final = 50
+_MOST_SPELLINGS: Final = 300
+"""Values of a column that are compared with each other to find misspelt ones."""
 _TOUCHES_ZERO: Final = 0.01
 _NATURAL: Final[Mapping[str, tuple[int, int]]] = {
     "month": (1, 12),
@@ -150,7 +152,7 @@ def accepted_values(table: TableStatistics) -> Iterator[Proposal]:
         whole = column.family is ColumnFamily.WHOLE
         texts = [value.text for value in column.values if value.text not in faults]
         values: list[Any] = sorted(map(int, texts)) if whole else sorted(texts)
-        if len(values) < 2:
+        if not 2 <= len(values) <= _MOST_ACCEPTED:
             continue
         missing = missing_mass(column.counted, column.singletons - _singletons(column, faults)) or 0.0
         if missing >= MOST_MISSING:
@@ -174,7 +176,7 @@ def accepted_values(table: TableStatistics) -> Iterator[Proposal]:
 def _has_list(column: ColumnStatistics) -> bool:
     natural = words_of(column.name).rpartition("_")[2] in _NATURAL
     families = {ColumnFamily.TEXT, ColumnFamily.WHOLE}
-    few = 2 <= column.sampled_distinct <= _MOST_ACCEPTED and column.complete
+    few = 2 <= column.sampled_distinct <= _MOST_SPELLINGS and column.complete
     return (
         column.family in families
         and few

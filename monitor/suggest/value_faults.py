@@ -9,30 +9,36 @@ from typing import Final
 from monitor.suggest.profile import ValueCount
 
 _TIMES_RARER: Final = 50
-"""How much more frequent the right spelling is."""
+"""How much more frequent the right spelling is than one with another letter; `Meyer` and `Mayer` are two names."""
+_TIMES_RARER_STYLE: Final = 5
+"""The same where only letter case, white space or punctuation differ."""
 _SHORTEST: Final = 5
 """Letters from which on one letter may be wrong: `Oslo` and `Osla` may be two places."""
 _NO_LETTERS: Final = re.compile(r"[\W_]+")
 
 
 def misspelt(values: Sequence[ValueCount]) -> frozenset[str]:
-    """Return the values that look like another spelling of one that is at least 50 times as frequent.
+    """Return the values that look like another spelling of a more frequent one.
 
-    Other spellings differ in letter case, white space or punctuation, or, from five letters on, by one letter that was
-    left out, added, changed or swapped with the next. Digits are never taken for letters: `A1` and `A2` are two codes.
+    That is one which is 5 times as frequent and differs in letter case, white space or punctuation only, or one which
+    is 50 times as frequent and, from five letters on, differs by one letter that was left out, added, changed or
+    swapped with the next. Digits are never taken for letters: `A1` and `A2` are two codes.
     """
-    results = set()
-    for value in values:
-        frequent = [other.text for other in values if other.rows >= _TIMES_RARER * value.rows]
-        if any(_is_spelling(value.text, other) for other in frequent):
-            results.add(value.text)
-    return frozenset(results)
+    return frozenset(
+        value.text for value in values if any(_is_misspelling_of(value, other) for other in values if other != value)
+    )
 
 
-def _is_spelling(text: str, other: str) -> bool:
-    first, second = _plain(text), _plain(other)
+def _is_misspelling_of(value: ValueCount, other: ValueCount) -> bool:
+    if other.rows < _TIMES_RARER_STYLE * value.rows:
+        return False
+    first, second = _plain(value.text), _plain(other.text)
     if first == second:
         return bool(first)
+    return other.rows >= _TIMES_RARER * value.rows and _is_one_letter_off(first, second)
+
+
+def _is_one_letter_off(first: str, second: str) -> bool:
     if min(len(first), len(second)) < _SHORTEST or _digits(first) != _digits(second):
         return False
     return _one_slip(first, second)

@@ -287,3 +287,31 @@ def test_a_file_that_cannot_be_edited_is_left_alone(here: Path, capsys: pytest.C
     assert (code, result["ok"]) == (2, False)
     assert "line 6" in result["written"][0]["problem"]
     assert (here / "tablewatch.yaml").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("values", "pattern", "faults"),
+    [
+        ([f"AB-{at:05}" for at in range(4000)] + ["AB-123", "ab-00001"], "[A-Z]{2}-[0-9]{5}", 2),
+        ([f"{'ABC'[: 1 + at % 3]}-{at}" for at in range(4000)], "[A-Z]{1,3}-[0-9]{1,4}", 0),
+        ([f"{1000 + at * 7:,}.50" for at in range(4000)] + ["12.50", "1.234,50"], "[0-9]{1,2},[0-9]{3}[.][0-9]{2}|", 1),
+        ([f"{1 + at % 28:02}/{1 + at % 12:02}/2026" for at in range(4000)], "[0-9]{2}/[0-9]{2}/[0-9]{4}", 0),
+    ],
+)
+def test_patterns_follow_the_shapes_of_texts(tmp_path: Path, values: Sequence[str], pattern: str, faults: int) -> None:
+    """A code of one length has that length, a number may be shorter; what is rare and written otherwise is a fault."""
+    duckdb.sql("SELECT unnest($1) AS code", params=[list(values)]).write_parquet(str(tmp_path / "t.parquet"))
+    proposals = _of(_suggest(SourceSpec("files", tmp_path, files="*.parquet")), "t")
+    (proposal,) = [proposal for proposal in proposals if proposal.kind == "pattern"]
+    assert proposal.check is not None
+    assert proposal.check["pattern"].startswith(pattern)
+    assert proposal.fails_now is bool(faults)
+    assert proposal.now is not None
+    assert f"code: {faults} of" in proposal.now.message or not faults
+
+
+def test_words_have_no_pattern(tmp_path: Path) -> None:
+    """A column of words is written in as many ways as there are words."""
+    words = [f"{'abcdefgh'[: 1 + at % 8]}{'xyz'[: at % 4]}".capitalize() for at in range(4000)]
+    proposals = _of(_suggest(_csv(tmp_path, "t", [{"id": at, "word": word} for at, word in enumerate(words)])), "t")
+    assert [proposal for proposal in proposals if proposal.kind == "pattern"] == []
