@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.compare import HOLDS, REFUSED, ReleaseComparison, RemedyTrial
+from monitor.releases.decisions import ReleaseDecisions
 from store import ReleaseEvent, ReleaseEventKind, StoredComparison
 from tests.monitor.web.site import Site
 
@@ -63,8 +64,8 @@ def exported(site: Site, number: int, **changes: Any) -> None:
         **changes,
     }
     event = ReleaseEvent("extract", ReleaseEventKind.EXPORTED, "ann", "", body, site.clock.now())
-    with site.store.writing() as tx:
-        tx.release_events.add(event)
+    ledger = ReleaseDecisions(ReleaseColumns.of(site.project, "extract"), site.store).ledger
+    ledger.write(lambda tx: ledger.append(tx, event))
 
 
 def pair(exposed: int | None, left_over: int | None) -> dict[str, Any]:

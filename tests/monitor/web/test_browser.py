@@ -151,7 +151,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     )
     project = shop.project()
     with project.open_store() as store:
-        ledger = open_budget(store, tmp_path_factory.mktemp("anchor") / "anchor", shop.clock.now())
+        ledger = open_budget(store, shop.folder / "store.db.ledger", shop.clock.now())
         for number in range(6):
             charge(ledger, f"r{number}", "0.25", shop.clock.now())
             if number == 4:
@@ -215,6 +215,54 @@ def test_an_incident_is_logged_and_resolved_by_forms(reader: Reader, site: Site,
     assert site.actors(number) == ["mia (password)"] * 4
     with site.store.reading() as tx:
         assert tx.incidents.get(number).last.resolved_at == site.clock.now()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_every_other_verb_is_a_form(reader: Reader, site: Site, scripts: bool) -> None:
+    """Assign, snooze, correct, link the cause, resolve, reopen and merge: each leads to the incident as it is now."""
+    number, other = (site.incident(f"{name}, scripts {scripts}", table="refunds") for name in ("verbs", "other"))
+    with reader.opened(scripts=scripts) as window:
+        page = window.page
+
+        def act(name: str, **fields: str) -> None:
+            page.goto(f"/incidents/{number}")
+            form = page.locator("form.verb").filter(has=page.get_by_role("button", name=name, exact=True))
+            if not form.is_visible():
+                page.get_by_text("More actions").click()
+            for label, value in fields.items():
+                form.locator(f"[name={label}]").fill(value)
+            with page.expect_navigation():
+                form.get_by_role("button", name=name, exact=True).click()
+
+        act("Assign", assignee="bob")
+        act("Snooze", **{"for": "2h"})
+        act("Correct times", occurred="3h ago")
+        act("Link the cause", cause=str(other))
+        act("Resolve", cause="a late file")
+        act("Reopen")
+        act("Merge", into=str(other))
+        assert window.complaints == []
+    with site.store.reading() as tx:
+        kinds = [event.change.kind for event in tx.incidents.events(number)]
+    assert kinds == [
+        *("opened", "assigned", "snoozed", "corrected", "root-named", "resolved", "reopened", "merged"),
+    ]
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_release_is_approved_and_held_by_forms(reader: Reader, scripts: bool) -> None:
+    """From the comparison the recommended remedy is approved; the page of the release puts it on hold."""
+    with reader.opened(scripts=scripts) as window:
+        page = window.page
+        page.goto("/releases/extract/comparison")
+        page.get_by_label("Note").fill("ticket 4711")
+        page.get_by_role("button", name="Approve").click()
+        page.get_by_text("approved: suppress").first.wait_for()
+        hold = page.locator("form.verb").filter(has=page.get_by_role("button", name="Hold", exact=True))
+        hold.get_by_label("Note").fill("the contract has ended")
+        hold.get_by_role("button", name="Hold", exact=True).click()
+        page.get_by_text("put on hold").first.wait_for()
+        assert window.complaints == []
 
 
 def test_a_change_of_somebody_else_is_refused_and_nothing_is_lost(reader: Reader, site: Site) -> None:
