@@ -207,7 +207,7 @@ class _Run:
         frame = self.plan.frames[check_id]
         check = dict(self.plan.subject.checks)[check_id]
         if self.caller is None:
-            raise RuntimeError("whoever looks at tables with expectations passes a caller")
+            raise RuntimeError("checks of Great Expectations need a caller")
         request = GxRequest.of(check, self.source, relation=self.plan.subject.relation, frame=frame, check_id=check_id)
         ask = partial(evaluate, request, self.caller, deadline=self.source.query_timeout)
         result = self._attempt([check_id], ask)
