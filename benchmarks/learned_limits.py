@@ -197,7 +197,8 @@ RULES: Final[Mapping[str, Callable[[Taxi], list[int]]]] = {
     "windowed Gaussian, 28 days, same chance": _windowed_gaussian,
     "relative entropy, 7 days, 5 bins": _relative_entropy,
     "Elementary's formula, 14 days": lambda taxi: _elementary(taxi, step=1, days=14),
-    "Elementary's formula, 8 weeks of the weekday": lambda taxi: _elementary(taxi, step=7, days=8),
+    "Elementary's formula, 28 days": lambda taxi: _elementary(taxi, step=1, days=28),
+    "Elementary's formula, 14 weeks of the weekday": lambda taxi: _elementary(taxi, step=7, days=14),
 }
 
 

@@ -57,10 +57,11 @@ from store._retention import Pruned
 from store._signature_key import signature_key
 from store._store import Store
 from store._transaction import ReadTransaction, WriteTransaction
-from store._values import Counts, IncidentChange, IncidentFilter, Pace, Result, Run, Sample
+from store._values import BACKFILL, Counts, IncidentChange, IncidentFilter, Pace, Result, Run, Sample
 from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
 
 __all__ = [
+    "BACKFILL",
     "ApiToken",
     "Backup",
     "Changed",

@@ -15,7 +15,7 @@ from store._errors import StoreError
 from store._repository import Repository, any_of, given
 from store._rows import CheckStateRow, GapRow, MeasurementRow, RunRow
 from store._types import WHOLE
-from store._values import Pace, Result, Run, Sample
+from store._values import BACKFILL, Pace, Result, Run, Sample
 
 _RUN: Final = RunRow.__table__
 _MEASUREMENT: Final = MeasurementRow.__table__
@@ -71,6 +71,25 @@ class ResultReader(Repository):
     def paces(self, check_ids: Iterable[str], *, last: int) -> dict[str, Pace]:
         """Return how long the last runs of checks took, by check id; those that never ran are left out."""
         return _samples.paces(self._connection, check_ids, last=last)
+
+    def moments(
+        self, check_ids: Iterable[str], since: datetime, until: datetime
+    ) -> dict[str, list[tuple[datetime, bool]]]:
+        """Return when checks were measured in `[since, until)`, oldest first, and whether a backfill did."""
+        statement = (
+            select(_MEASUREMENT.c.check_id, _MEASUREMENT.c.measured_at, _RUN.c.id)
+            .join(_RUN, _RUN.c.number == _MEASUREMENT.c.run)
+            .where(
+                _MEASUREMENT.c.check_id.in_(any_of(self._connection, check_ids, "check_id")),
+                _MEASUREMENT.c.measured_at >= since,
+                _MEASUREMENT.c.measured_at < until,
+            )
+            .order_by(_MEASUREMENT.c.measured_at)
+        )
+        moments: dict[str, list[tuple[datetime, bool]]] = {}
+        for check_id, measured_at, run_id in self._connection.execute(statement):
+            moments.setdefault(check_id, []).append((measured_at, run_id.startswith(BACKFILL)))
+        return moments
 
     def gaps(self, since: datetime, until: datetime, check_ids: Iterable[str] | None = None) -> list[Gap]:
         """Return the unobserved times that touch `[since, until)`, unclipped, by check and start; all, or of some."""

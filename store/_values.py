@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from checks import Json, Kind, Message, Severity, Status, UnknownReason
 from incidents import State
 
+BACKFILL: Final = "backfill-"
+"""What the id of a run begins with that was made for a past time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One look at one table. `id` is unique for ever."""
+    """One look at one table. `id` is unique for ever; that of a backfilled one begins with `BACKFILL`."""
 
     id: str
     table: str

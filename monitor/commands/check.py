@@ -1,7 +1,7 @@
 """`tablewatch check`: run checks now."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from monitor.terminal.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from rich.console import Console
 
@@ -36,6 +37,9 @@ def check(
     ] = SeverityWord.INFO,
     only_failed: Annotated[bool, typer.Option("--only-failed", help="Hide passed checks.")] = False,
     show_rows: Annotated[int, typer.Option(min=0, help="Show up to N failing keys, on a terminal only.")] = 0,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="See tables as of a past time, by 'loaded_at'; store nothing.")
+    ] = None,
     no_store: Annotated[bool, typer.Option("--no-store", help="Dry run: store nothing, open no incident.")] = False,
     output_format: Annotated[
         CheckFormat | None,
@@ -56,7 +60,7 @@ def check(
     from checks.gx.caller import PRELOAD
     from monitor.config.project import Project
     from monitor.config.selector import select
-    from monitor.scan.run import run_checks
+    from monitor.scan.run import check_past, run_checks
     from monitor.workers import WorkerCalls
 
     invocation: Invocation = ctx.obj
@@ -68,16 +72,18 @@ def check(
         written = None if out_file is None else file_format(out_file)
         if page is not None:
             page.check()
+        past = None if as_of is None else _past(project, as_of, invocation)
         store_or_none = nullcontext() if no_store else project.open_store()
     with store_or_none as store, WorkerCalls(PRELOAD) as caller, progress("checking", len(selection)) as advance:
-        report = run_checks(
-            project,
-            selection,
-            store=store,
-            fail_on=Severity(fail_on),
-            caller=caller,
-            on_table=lambda _: advance(),
-        )
+        how: dict[str, Any] = {
+            "store": store,
+            "fail_on": Severity(fail_on),
+            "on_table": lambda _: advance(),
+        }
+        if past is None:
+            report = run_checks(project, selection, caller=caller, **how)
+        else:
+            report = check_past(project, selection, past, **how)
     if page is not None and written is not None:
         page.write(_document(report, written, project, invocation), invocation)
     if invocation.format in {CheckFormat.JUNIT, CheckFormat.GITHUB}:
@@ -134,6 +140,16 @@ def _show(
     invocation.emit(pass_as_json(report), draw)
     if report.problem is not None and not invocation.as_json:
         invocation.show([Problem("store", report.problem)])
+
+
+def _past(project: "Project", text: str, invocation: Invocation) -> "datetime | None":
+    from monitor.triage.time_parsing import TimeReader, TypedTimes
+
+    now = project.clock.now()
+    moment = TypedTimes(TimeReader(project.config.timezone, now), invocation.note).bound("--as-of", text)
+    if moment is not None and moment > now:
+        raise Stop(ExitCode.USAGE, Problem("check.as_of", "--as-of lies in the future; a past time is expected"))
+    return moment
 
 
 def _no_checks(tables: "Sequence[str]", *, external: bool) -> Problem:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
-from checks import Check, ClassQuestion, Context, Frame, Measurement, Misconfigured, Outcome, Wants
+from checks import Check, ClassQuestion, Context, Frame, Measurement, Misconfigured, Outcome, Wants, as_of
 from checks.classes.tables import ClassTables
 from checks.sql_text.statement import select_sql
 from checks.sql_text.where import predicate_sql
@@ -159,17 +160,24 @@ class TablePlan:
 
 
 def plan(subject: Subject, source: Source) -> TablePlan:
-    """Plan the checks of a table. Reads the catalogue only.
+    """Plan the checks of a table. Reads the catalogue only, and of a past time whether load times can be believed.
 
     Raises:
         TableNotFound: the watched table is not there. (A missing referenced table refuses the checks that refer to it.)
         SourceError: the catalogue cannot be read.
     """
     desk, refused = _Desk(subject, source), {}
+    if subject.is_past:
+        problem = desk.see_the_past()
+        if problem is not None:
+            return desk.plan(dict.fromkeys((check_id for check_id, _ in subject.checks), problem))
     for check_id, check in subject.checks:
         try:
             context = desk.context(check)
-            desk.take(check_id, check.wants(context), context)
+            wants = check.wants(context)
+            if subject.is_past:
+                as_of.refuse(wants, check.refers_to)
+            desk.take(check_id, wants, context)
         except (Misconfigured, TableNotFound) as error:
             refused[check_id] = misconfigured(error)
     return desk.plan(refused)
@@ -233,6 +241,23 @@ class _Desk:
 
     def compile(self, expression: ir.Expr) -> SqlTemplate:
         return self._holes.compile(expression)
+
+    def see_the_past(self) -> Outcome | None:
+        """Leave out of the table what was loaded after the time of the measurement; return why that cannot be done."""
+        context = self._bare_context()
+        try:
+            counts = self._source.fetch(self._source.compile(self._table.aggregate(**as_of.evidence(context))))
+            loaded = as_of.loaded_by(context, Measurement(datetime.min.replace(tzinfo=UTC), counts[0]))
+        except Misconfigured as error:
+            return misconfigured(error)
+        if isinstance(loaded, Outcome):
+            return loaded
+        self._table = self._table.filter(loaded)
+        return None
+
+    def _bare_context(self) -> Context:
+        subject, source = self._subject, self._source
+        return Context(self._table, source.dialect, self._holes.now, zones=subject.zones, loaded_at=subject.loaded_at)
 
     def offending_keys(self, check: Check, *, limit: int) -> SqlTemplate | None:
         keys = check.offending_keys(self.context(check))

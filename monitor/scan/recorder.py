@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -26,7 +26,7 @@ from incidents import (
 from monitor.config.project import Project
 from monitor.scan.incremental import judge_without_store, stage_counts
 from monitor.scan.results import CheckMeasurement, TableResult, run_guarded
-from store import IncidentFilter, Lease, Result, Run, Store, StoreError, WriteTransaction
+from store import BACKFILL, History, IncidentFilter, Lease, Result, Run, Store, StoreError, WriteTransaction
 
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
 
@@ -93,6 +93,66 @@ def record_external_results(
         known = tx.results.known_runs(run_id for run_id, _ in batch)
         new = [(run_id, table_result) for run_id, table_result in batch if run_id not in known]
         return _Recorder(tx, policy).make(new), len(known)
+
+
+def record_past(batch: Sequence[TableResult], *, store: Store, past: "PastIncidents | None") -> Sequence[CheckResult]:
+    """Judge tables as they were at past times, one after the other, and record what was found as backfilled.
+
+    What is known of checks between two runs stays as it is. Incidents are opened only for `past`.
+
+    Raises:
+        StoreError: nothing of the batch was remembered.
+    """
+    results: list[CheckResult] = []
+    with store.writing() as tx:
+        for looked in batch:
+            judged = list(_judge_table(looked, tx.results.earlier_many(_wanted_history([looked]))))
+            run = Run(f"{BACKFILL}{_new_id()}", looked.target.subject.name, looked.started_at, looked.ended_at)
+            tx.results.add_runs([run], [_fact(run, result) for result in judged])
+            if past is not None:
+                for result in judged:
+                    past.decide(tx, looked, result)
+            results += judged
+    return results
+
+
+@dataclass
+class PastIncidents:
+    """The incidents of a backfill: decided from one past time to the next, and announced to nobody.
+
+    A check that has run before has its incidents already: none are opened for it.
+    """
+
+    policy: Policy
+    now: datetime
+    opened: int = 0
+    _watches: dict[str, Watch] = field(default_factory=dict)
+    _incidents: dict[str, Incident] = field(default_factory=dict)
+
+    def decide(self, tx: WriteTransaction, looked: TableResult, result: CheckResult) -> None:
+        """Open, go on with or resolve the incident of a check."""
+        key = result.check_id
+        if key not in self._watches and (tx.results.watches([key]) or tx.incidents.latest([key])):
+            return
+        step = advance(
+            self._watches.get(key),
+            self._incidents.get(key),
+            result.outcome,
+            identity=_identity(result),
+            policy=self.policy,
+            run=RunTimes(looked.started_at, looked.ended_at),
+        )
+        self._watches[key] = step.watch
+        for change in step.changes:
+            if isinstance(change, Opened):
+                history = History([change], self.now, AGENT)
+                self._incidents[key] = tx.incidents.add_histories([history])[0]
+                self.opened += 1
+            else:
+                incident = self._incidents[key]
+                self._incidents[key] = tx.incidents.append(
+                    incident, [change], recorded_at=self.now, actor=AGENT, announce=False
+                )
 
 
 def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence[CheckResult]:
@@ -182,13 +242,7 @@ class _Recorder:
         return decided
 
     def _decide(self, looked: TableResult, result: CheckResult) -> CheckResult:
-        identity = Identity(
-            check_id=result.check_id,
-            table=result.table,
-            fingerprint=result.check_id,
-            kind=result.check.kind,
-            severity=result.check.severity,
-        )
+        identity = _identity(result)
         step = advance(
             self._watches.get(result.check_id),
             self._incidents.get(identity.fingerprint),
@@ -223,6 +277,16 @@ class _Recorder:
     def _gaps(self, looked: TableResult, result: CheckResult) -> Sequence[Gap]:
         watch, period = self._watches.get(result.check_id), result.check.results_every or looked.target.period
         return gaps_after(watch, table=result.table, until=looked.started_at, period=period)
+
+
+def _identity(result: CheckResult) -> Identity:
+    return Identity(
+        check_id=result.check_id,
+        table=result.table,
+        fingerprint=result.check_id,
+        kind=result.check.kind,
+        severity=result.check.severity,
+    )
 
 
 def _fact(run: Run, result: CheckResult) -> Result:

@@ -1,9 +1,9 @@
 """What came back from a look at a table. Importing this is cheap: who only judges needs no engine."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from checks import Check, ColumnClass, Earlier, Json, Measurement, Message, Outcome, UnknownReason, Zones, unknown
 from checks.classes.counts import KnownCounts
@@ -31,6 +31,8 @@ class Subject:
     """What columns say of persons, where the configuration says it."""
     family: int = 1
     """How many numbers of the table are judged by learned limits, which keep their promise together."""
+    is_past: bool = False
+    """Whether the table is seen as of the time of the measurement, by its load times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ class Target:
 
     `period` is the longest time between two scheduled runs, None without a schedule. `keeper` is for checks whose
     counts are kept; None where nothing is kept: then they count everything, and keep nothing. `question`: what is asked
-    about a protected table, which has no checks here then. `maintenance`: planned work, as `[start, end)`.
+    about a protected table, which has no checks here then. `maintenance`: planned work, as `[start, end)`. `as_of`: the
+    past time at which the table is to be seen; None for now.
     """
 
     subject: Subject
@@ -61,6 +64,11 @@ class Target:
     keeper: CountState | None = field(default=None, compare=False, repr=False)
     question: "PrivateQuestion | None" = field(default=None, compare=False, repr=False)
     maintenance: tuple[tuple[datetime, datetime], ...] = ()
+    as_of: datetime | None = None
+
+    def at(self, as_of: datetime) -> Self:
+        """Return the target as it is seen at a past time."""
+        return replace(self, subject=replace(self.subject, is_past=True), as_of=as_of)
 
 
 REASONS: Mapping[type[SourceError], UnknownReason] = {

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from checks import Severity
 from checks.gx.caller import Caller
@@ -40,6 +41,8 @@ class Engine:
     """Gives the key of signatures; without one, or without a store, no counts are kept."""
     caller: Caller | None = None
     """Calls Great Expectations; needed where there are expectations."""
+    is_dry: bool = False
+    """Whether the store is only read: earlier measurements are compared with, and nothing is recorded."""
 
     def run(self, targets: Sequence[Target], on_table: Callable[[str], None] = lambda _: None) -> Sequence[CheckResult]:
         """Make one pass over tables; return what every check came to, in the order of the targets.
@@ -59,7 +62,7 @@ class Engine:
         for batch in scan_sources(targets, clock=self.clock, plans=self.plans, caller=self.caller):
             results = None
             # 3. Judge, decide on incidents and record, many tables in one transaction.
-            if self.store is not None and failure is None:
+            if self.store is not None and failure is None and not self.is_dry:
                 try:
                     results = record_results(batch, store=self.store, policy=self.policy)
                 except StoreError as error:
@@ -107,6 +110,29 @@ def run_checks(
         results=results,
         fail_on=fail_on,
         problem=problem,
+    )
+
+
+def check_past(
+    project: Project,
+    selection: Selection,
+    as_of: datetime,
+    *,
+    store: Store | None,
+    fail_on: Severity = Severity.INFO,
+    on_table: Callable[[str], None] = lambda _: None,
+) -> PassResult:
+    """Run the selected checks on tables as they were at a past time; the store is only read."""
+    clock = project.clock
+    started_at, started = clock.now(), clock.monotonic()
+    targets = [target.at(as_of) for target in targets_of(project, selection.tables)]
+    return PassResult(
+        project=project.config.project,
+        run_id=secrets.token_hex(12),
+        started_at=started_at,
+        results=Engine(clock, store, project.policy, is_dry=True).run(targets, on_table),
+        duration_s=clock.monotonic() - started,
+        fail_on=fail_on,
     )
 
 

@@ -64,7 +64,7 @@ def scan_source(
     for target in remaining:
         if ended is not None:
             plans.pop(target.subject.name, None)
-            yield unscanned(target, ended, clock.now())
+            yield unscanned(target, ended, target.as_of or clock.now())
 
 
 def _open(target: Target, closing: ExitStack) -> Source:
@@ -83,14 +83,15 @@ class _SourceScanner:
         """Look at one table; give an outcome only where it holds for the whole source."""
         if target.question is not None:
             return self._ask(target, target.question)
-        started_at = self._clock.now()
+        started_at = target.as_of or self._clock.now()
         measured = run_guarded(lambda: self._measure(target, started_at))
+        ended_at = target.as_of or self._clock.now()
         if not isinstance(measured, Outcome):
-            return TableResult(target, started_at, self._clock.now(), measured)
+            return TableResult(target, started_at, ended_at, measured)
         if measured.reason is UnknownReason.UNREACHABLE:
             return measured
         self._plans.pop(target.subject.name, None)
-        return unscanned(target, measured, self._clock.now())
+        return unscanned(target, measured, ended_at)
 
     def _ask(self, target: Target, question: PrivateQuestion) -> TableResult:
         started_at = self._clock.now()

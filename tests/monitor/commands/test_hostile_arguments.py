@@ -45,6 +45,7 @@ VALID: dict[str, Sequence[str]] = {
     "answer mean": ["refunds", "id", "--dry-run"],
     "answer quantile": ["refunds", "id", "--dry-run"],
     "answer sum": ["refunds", "id", "--dry-run"],
+    "backfill": ["refunds", "--from", "3d"],
     "backup": ["copy.db", "--force"],
     "budget change": ["refunds", "--total", "3", "--reason", "x"],
     "budget create": ["refunds"],
