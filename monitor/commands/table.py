@@ -67,6 +67,7 @@ def show(
     from monitor.reporting.terminal_views.catalogue import draw_sheet
     from monitor.summaries.catalogue import losses_of, no_loss, sheet_as_json
     from monitor.summaries.health import states_of
+    from monitor.summaries.promises import promises_of
     from monitor.triage.create import unknown_table
     from monitor.triage.errors import explained
     from store import IncidentFilter
@@ -81,10 +82,12 @@ def show(
     with project.open_store() as store, explained(), store.reading() as tx:
         state = states_of(project, tx, [table])[0]
         results = tx.results.latest([table.check_id(check) for check in table.checks])
+        watches = tx.results.watches([table.check_id(check) for check in table.checks])
         incidents = tx.incidents.matching(IncidentFilter(tables=(name,)))
+    promises = promises_of(table, incidents, watches, now=now)
     losses = losses_of(project, Spans.of(incidents), now=now)
     loss = losses.get(name, no_loss(project, now=now))
     invocation.emit(
-        sheet_as_json(project, state, loss, results),
-        lambda console: draw_sheet(console, project, state, loss=loss, results=results),
+        sheet_as_json(project, state, loss, results, promises),
+        lambda console: draw_sheet(console, project, state, loss=loss, results=results, promises=promises),
     )

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final
 
 from checks import Status
@@ -12,6 +13,7 @@ from monitor.config import Config, Table
 from monitor.config.project import Project
 from monitor.summaries.health import TableHealth, TableState
 from monitor.summaries.incident import iso
+from monitor.summaries.promises import MeasuredPromise
 from store import Result
 
 RECENT: Final = timedelta(days=28)
@@ -136,7 +138,13 @@ def state_as_json(state: TableState, now: datetime) -> dict[str, Any]:
     }
 
 
-def sheet_as_json(project: Project, state: TableState, loss: Loss, results: Mapping[str, Result]) -> dict[str, Any]:
+def sheet_as_json(
+    project: Project,
+    state: TableState,
+    loss: Loss,
+    results: Mapping[str, Result],
+    promises: Mapping[str, MeasuredPromise] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Return the published shape `tablewatch.table/1`."""
     table, lineage = state.table, lineage_of(state.table, project.config)
     rate = project.pricing.per_hour(table.name, to_us(project.clock.now())) if project.priced else None
@@ -146,11 +154,14 @@ def sheet_as_json(project: Project, state: TableState, loss: Loss, results: Mapp
         "upstream_all": list(lineage.upstream_all),
         "downstream_all": list(lineage.downstream_all),
         "per_hour": project.currency.number(rate),
-        "check_results": [_check(table, check, results) for check in table.checks],
+        "check_results": [_check(table, check, results, promises) for check in table.checks],
     }
 
 
-def _check(table: Table, check: Any, results: Mapping[str, Result]) -> dict[str, Any]:
+def _check(
+    table: Table, check: Any, results: Mapping[str, Result], promises: Mapping[str, MeasuredPromise]
+) -> dict[str, Any]:
+    promise = promises.get(table.check_id(check))
     result = results.get(table.check_id(check))
     return {
         "check_id": table.check_id(check),
@@ -163,6 +174,7 @@ def _check(table: Table, check: Any, results: Mapping[str, Result]) -> dict[str,
         "reason": None if result is None or result.reason is None else result.reason.value,
         "message": None if result is None else str(result.message),
         "measured_at": None if result is None else iso(result.measured_at),
+        "promise": None if promise is None else promise.as_json(),
     }
 
 

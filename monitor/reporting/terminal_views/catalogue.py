@@ -11,6 +11,7 @@ from monitor.config.project import Project
 from monitor.reporting.terminal_views.incident import incident_headline
 from monitor.summaries.catalogue import Loss, TableLineage, lineage_of, worst_first
 from monitor.summaries.health import TableHealth, TableState
+from monitor.summaries.promises import MeasuredPromise
 from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
 from monitor.triage.create import tidy
@@ -36,7 +37,13 @@ def draw_list(console: "Console", project: Project, tables: Sequence[tuple[Table
 
 
 def draw_sheet(
-    console: "Console", project: Project, state: TableState, *, loss: Loss, results: Mapping[str, Result]
+    console: "Console",
+    project: Project,
+    state: TableState,
+    *,
+    loss: Loss,
+    results: Mapping[str, Result],
+    promises: Mapping[str, MeasuredPromise],
 ) -> None:
     """Print everything about one table."""
     console.print(Text(f"{state.table.name}  {state.health.value}", "bold"))
@@ -53,6 +60,8 @@ def draw_sheet(
         draw_table(console, ("~check", "severity", "found", "when", "~what"), _checks(project, state, results))
     else:
         console.print("no checks configured")
+    for promise in promises.values():
+        console.print(_line("false alarms", f"{promise.check_id}  {promise.sentence()}"))
     for not_evaluated in state.not_evaluated:
         console.print(
             _line("not evaluated", f"{not_evaluated.check_id}  {not_evaluated.reason}: {not_evaluated.message}")

@@ -1,0 +1,76 @@
+"""The promise of a learned limit is measured by how people answered its alarms."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from checks.volume import Volume
+from incidents import Incident, Resolution, State
+from monitor.summaries.promises import promise_of
+from store import open_store
+from tests.monitor.commands.terminal import NOW, Terminal
+
+LEARNED = Volume(id="today", limits={"learned": {"false_alarms": "1 per 90d"}})
+DAY = timedelta(days=1)
+
+
+def measured(incidents, *, days=180, check=LEARNED):
+    """Return the promise of a check that was watched for so many days."""
+    return promise_of(check, "orders.today", incidents, since=NOW - days * DAY, now=NOW)
+
+
+@pytest.fixture
+def alarm(terminal: Terminal) -> Incident:
+    """Return an incident of the check that a passing run closed."""
+    terminal.sql("INSERT INTO orders VALUES (9, NULL)")
+    terminal("check")
+    shown = terminal.json("incident", "show", "1")
+    assert shown["check_id"] == "orders.not-null"
+    with open_store(f"sqlite:///{terminal.folder}/store.db") as store, store.reading() as tx:
+        incident = tx.incidents.get(1)
+    return replace(incident, check_id="orders.today", state=State.RESOLVED, resolution=Resolution.FIXED)
+
+
+def test_alarms_are_counted_by_their_answer(alarm: Incident) -> None:
+    """False alarms count for what was seen; what nobody answered may have been false; others are said beside it."""
+    false = replace(alarm, resolution=Resolution.FALSE_POSITIVE)
+    real = replace(alarm, cause="a broken load")
+    expected = replace(alarm, resolution=Resolution.EXPECTED)
+    lasting = replace(alarm, state=State.OPEN, resolution=None)
+    others = [replace(alarm, check_id="orders.rows"), replace(alarm, resolution=Resolution.DUPLICATE)]
+    promise = measured([false, false, real, expected, alarm, lasting, *others])
+    assert (promise.false, promise.real, promise.expected, promise.unanswered) == (2, 1, 1, 2)
+    assert (promise.seen, promise.seen_at_most) == (1.0, 2.0)
+    assert promise.sentence() == (
+        "promised 1 per 90d, seen 1, at most 2: 6 alarms in 180 d (2 false, 1 real, 1 expected, 2 unanswered)"
+    )
+
+
+def test_nothing_is_claimed_before_the_time_of_the_promise() -> None:
+    """A rate of false alarms a quarter is not told after a week."""
+    promise = measured([], days=7)
+    assert (promise.seen, promise.seen_at_most) == (None, None)
+    assert promise.sentence().startswith("promised 1 per 90d, watched for 7 d only: 0 alarms")
+
+
+def test_a_limit_by_hand_promises_nothing() -> None:
+    """Only learned limits with a promise are measured."""
+    assert measured([], check=Volume(min=1)) is None
+    assert measured([], check=Volume(deviation={"sigma": 3})) is None
+    assert promise_of(LEARNED, "orders.today", [], since=None, now=NOW) is None
+
+
+def test_a_table_shows_its_promises(terminal: Terminal) -> None:
+    """`table show` and its JSON say what was promised and what was seen."""
+    old = "      - {type: not_null, columns: [customer]}\n"
+    new = "      - {id: today, type: volume, limits: {learned: {false_alarms: 1 per 90d}}}\n"
+    terminal.configure(**{old: new})
+    terminal("check", "orders")
+    checks = {one["check_id"]: one["promise"] for one in terminal.json("table", "show", "orders")["check_results"]}
+    assert checks["orders.primary-key"] is None
+    assert checks["orders.today"]["promised"] == "1 per 90d"
+    with terminal.at(NOW + 100 * DAY):
+        assert "promised 1 per 90d, seen 0: 0 alarms in 100 d" in " ".join(
+            terminal("table", "show", "orders").out.split()
+        )
