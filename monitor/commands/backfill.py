@@ -24,7 +24,7 @@ def backfill(
 ) -> None:
     """Evaluate checks as of past times, so that learned limits have a history at once. Nobody is notified.
 
-    A table is seen as of a past time by its `loaded_at`: rows that arrived later are left out. That is right if rows
+    A table is seen as of a past time by its `loaded_at`: rows that arrived later do not count. That is right if rows
     are not changed or removed after they are loaded. What cannot be evaluated as of a past time is unknown.
 
     Example: tablewatch backfill sales.orders --from 90d --every 1d
