@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from monitor.terminal.output import count
 from monitor.triage.ticket_columns import RefusedRow, RowReader, Ticket
 from monitor.triage.ticket_file import UTF_8, records
 from monitor.triage.ticket_mapping import TicketMapping, unreadable
@@ -70,7 +71,7 @@ class TicketReader:
     def _tickets(self, rows: Sequence[tuple[int, list[str]]], width: int, places: Mapping[str, int]) -> list[Ticket]:
         whole = [(line, values) for line, values in rows if len(values) == width]
         bad = [
-            RefusedRow(line, f"has {len(values)} values, expected {width}")
+            RefusedRow(line, f"has {count(len(values), 'value')}, expected {width}")
             for line, values in rows
             if len(values) != width
         ]

@@ -391,7 +391,7 @@ def test_rows_across_batches_are_told_apart(terminal: Terminal) -> None:
     value = terminal.json("import", "incidents", "tickets.csv", "--partial")
     assert [(item["line"], item["reason"]) for item in value["refused"]] == [
         (1502, "duplicates line 9"),
-        (1503, "has 1 values, expected 5"),
+        (1503, "has 1 value, expected 5"),
     ]
     assert (value["rows"], value["imported"], value["last_id"]) == (1502, 1500, 1500)
 
