@@ -27,6 +27,15 @@ def two(name: str = "x") -> None:
     "Another command."
 app()
 """
+FLOOR = """
+import rich.console, rich.table, sqlmodel, typer, yaml
+app = typer.Typer()
+@app.command()
+def one(name: str = "x") -> None:
+    rich.console.Console().print(name)
+app()
+"""
+"""What the packages cost that every command of the store needs, with an option that is read and a line printed."""
 COMMANDS = (
     "--help",
     "status",
@@ -56,9 +65,16 @@ def main() -> None:
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         _run([sys.executable, "-m", "monitor", "demo", "--dir", str(folder / "demo")], folder, environment)
         (folder / "bare.py").write_text(BARE, encoding="utf-8")
+        (folder / "floor.py").write_text(FLOOR, encoding="utf-8")
         programs = {
             "a bare Typer application, `--help`": [sys.executable, str(folder / "bare.py"), "--help"],
             "`python -c 'import sqlmodel'`": [sys.executable, "-c", "import sqlmodel"],
+            "SQLModel, Typer, YAML and Rich, nothing of ours": [
+                sys.executable,
+                str(folder / "floor.py"),
+                "--name",
+                "y",
+            ],
             "`pip --version`": [sys.executable, "-m", "pip", "--version"],
             **({} if given.dbt is None else {"`dbt --version`": [given.dbt, "--version"]}),
             **{f"`tablewatch {words}`": [sys.executable, "-m", "monitor", *words.split()] for words in COMMANDS},

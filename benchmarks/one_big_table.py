@@ -13,8 +13,8 @@ from benchmarks._measure import Cost, measure, median, peak_mb, table
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
+from monitor.scan.results import targets_of
 from monitor.scan.run import Engine
-from monitor.scan.targets import targets_of
 
 ROWS = 10_000_000
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)

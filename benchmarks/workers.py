@@ -13,9 +13,8 @@ from monitor.clock import SystemClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.scan.recorder import judge_only
-from monitor.scan.results import Target
+from monitor.scan.results import Target, targets_of
 from monitor.scan.run import Engine
-from monitor.scan.targets import targets_of
 from monitor.workers import Ended, Job, Pool, TableScanned, Wear
 
 CYCLES, IN_A_JOB, WORKERS = 9, 20, 4

@@ -1,7 +1,6 @@
 """Look: one file of this room is one check."""
 
 from checks._catalog import load_catalog
-from checks._clocks import first_change, latest_local_time, moment_of_local_time
 from checks._contract import (
     Check,
     CheckError,
@@ -26,9 +25,10 @@ from checks._contract import (
     Zones,
     unknown,
 )
+from checks._instants import first_change, latest_local_time, moment_of_local_time
 from checks._judge import judge
-from checks._message import Message, MessageFormatter, PlainEnglish, nearest_ratio, say_duration
-from checks._names import did_you_mean
+from checks._outcome import Message, MessageFormatter, PlainEnglish, nearest_ratio, say_duration
+from sources import did_you_mean
 
 __all__ = [
     "Check",

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any, Final
 
 from checks._contract import Context, Json, Outcome, UnknownReason, unknown
-from checks._literals import is_imprecise, is_nan, unsafe_from
-from checks._message import Message
-from checks.parameters.columns import fit, number_types
+from checks._literals import is_imprecise, unsafe_from
+from checks._outcome import Message
+from checks.parameters.columns import fit, is_nan, number_types
 from checks.parameters.numbers import digits_of, exact
 from sources.expressions import ibis, ir
 

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 from pydantic import Field
 
 from checks._contract import Earlier, Past
-from checks._message import Message
+from checks._outcome import Message
 from checks.parameters.numbers import exact
 
 Weeks: TypeAlias = Annotated[

@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from checks._errors import CheckError, Misconfigured
 from checks._measurement import ClassQuestion, ColumnClass, Earlier, Frame, Measurement, Past, Wants, Zones
-from checks._names import did_you_mean
 from checks._outcome import (
     Json,
     Kind,
@@ -30,6 +29,7 @@ from checks._outcome import (
     UnknownReason,
     unknown,
 )
+from sources import did_you_mean
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -69,7 +69,7 @@ class Context:
     that says when a row arrived. `references` holds the tables named by `refers_to`. `classified` says of
     which class columns are, where the configuration says it. `now(shift, zone)` is the time of
     the measurement plus `shift`: with a zone, as the latest naive wall clock which that zone has shown (see
-    `checks._clocks`); without, as UTC. `frame_rows` is the most rows that the source hands over as a frame
+    `checks._instants`); without, as UTC. `frame_rows` is the most rows that the source hands over as a frame
     (`expectation_rows`).
     """
 

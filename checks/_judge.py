@@ -1,10 +1,74 @@
-"""Judge one measurement the same way for every check: the empty table first, then the limits, then the softer ones."""
+"""Judge measurements alike in every check: the empty table, limits, softer limits, shares of bad rows, since when."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, Final, TypeAlias
+from zoneinfo import ZoneInfo
 
-from checks._contract import Check, Measurement, Outcome, Past, Status, UnknownReason, unknown
-from checks._message import Message
+from annotated_types import Ge, Le
+from pydantic import Field
+
+from checks._contract import (
+    Check,
+    Context,
+    Json,
+    Measurement,
+    Occurrence,
+    OccurrenceMethod,
+    Outcome,
+    Past,
+    Status,
+    UnknownReason,
+    unknown,
+)
+from checks._outcome import Message
+from checks.parameters.columns import is_null, without_null
+from checks.parameters.numbers import decimal
+from sources.expressions import ir
+
+
+def from_bad_rows(measurement: Measurement, *more: object) -> Occurrence | None:
+    """Return the earliest load time among the bad rows, if the table says when its rows arrive.
+
+    `more` are load times beside the aggregate `first_bad_load`. A naive load time without a declared zone names no
+    moment: None, and the last passing run then stands.
+    """
+    if measurement.loaded_at is None:
+        return None
+    zone = measurement.zones.of(measurement.loaded_at)
+    moments = [as_utc(seen, zone) for seen in (measurement.values.get("first_bad_load"), *more)]
+    current_moments = [moment for moment in moments if moment is not None]
+    return Occurrence(min(current_moments), OccurrenceMethod.BAD_ROWS) if current_moments else None
+
+
+def as_utc(value: object, zone: str | None) -> datetime | None:
+    """Return an aware time in UTC. `zone` is where a naive value was written; None refuses naive values.
+
+    Takes datetimes, dates (their midnight) and ISO text, as drivers return them; anything else gives None.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - its zone follows
+    if not isinstance(value, datetime):
+        return None
+    if value.tzinfo is None:
+        if zone is None:
+            return None
+        value = value.replace(tzinfo=ZoneInfo(zone))
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:  # a sentinel such as 0001-01-01 or 9999-12-31 in a zone east or west of UTC
+        return None
 
 
 def judge(check: Check, measurement: Measurement, history: Sequence[Past] = ()) -> Outcome:
@@ -25,3 +89,89 @@ def without_rows(check: Check) -> Outcome:
     if check.on_empty == "unknown":
         return unknown(UnknownReason.NO_DATA, message, {"rows": 0})
     return Outcome(Status.PASS if check.on_empty == "pass" else Status.FAIL, message, {"rows": 0})
+
+
+Share: TypeAlias = Annotated[float, Ge(0), Le(1), Field(description="Maximum share of failing rows, 0 to 1.")]
+
+_FINE: Final = Message("no row violates the rule")
+_UNCERTAIN: Final = Message(
+    "{found:count} values cannot be compared exactly with the limit: SQLite stores them as REAL with 15 digits",
+    one="{found:count} value cannot be compared exactly with the limit: SQLite stores it as REAL with 15 digits",
+    counted="found",
+)
+
+
+def judge_violations(
+    measurement: Measurement,
+    *,
+    bad: int,
+    max_ratio: float,
+    counted_as: str,
+    say: Message,
+    since: object = None,
+) -> Outcome:
+    """Fail when more than a share of the rows is bad; unknown when values of which nobody can tell decide it.
+
+    `counted_as` is the key of the count in `observed`. `say` is the sentence for failing; it gets the values `rows`,
+    `bad` and `ratio` beside its own. `since` is a load time of a bad row that did not come as `first_bad_load`.
+    """
+    rows = measurement.number("rows")
+    ratio, allowed = Fraction(bad, rows or 1), decimal(max_ratio)
+    observed: Mapping[str, Json] = {"rows": rows, counted_as: bad}
+    expected: Mapping[str, Json] = {"max_ratio": max_ratio}
+    uncertain = measurement.number("uncertain") if "uncertain" in measurement.values else 0
+    if ratio <= allowed < Fraction(bad + uncertain, rows or 1):
+        return unknown(UnknownReason.MISCONFIGURED, _UNCERTAIN.given(found=uncertain), observed)
+    if ratio <= allowed:
+        return Outcome(Status.PASS, _FINE, observed, expected)
+    message = replace(say, values={**say.values, "rows": rows, "bad": bad, "ratio": float(ratio)})
+    return Outcome(Status.FAIL, message, observed, expected, occurrence=from_bad_rows(measurement, since))
+
+
+def any_null(context: Context, columns: Iterable[str]) -> ir.BooleanColumn:
+    """Return the predicate "some column of the key is NULL"."""
+    return reduce(or_, (is_null(context.column(name), context.dialect) for name in columns))
+
+
+def repeated_keys(context: Context, columns: Iterable[str], *, complete: bool) -> ir.Table:
+    """Count the keys that occur more than once and the rows they cover: one row.
+
+    `complete` leaves out keys with a NULL in them; else NULL is a value like any other. Columns of the answer:
+    `duplicate_keys`, `duplicate_rows` (NULL if there are none) and, for a table with `loaded_at`, `first_bad_load`: for
+    each repeated key the latest load time (the data went bad when the repeated row arrived), of those the earliest.
+    """
+    rows = context.filtered
+    keys = {f"key{number}": rows[context.column(name).get_name()] for number, name in enumerate(columns)}
+    loads = {} if context.loaded_at is None else {"loaded": rows[context.column(context.loaded_at).get_name()]}
+    narrow = rows.select(**keys, **loads)
+    if complete:
+        narrow = without_null(narrow, keys, context.dialect)
+    latest = {"loaded": narrow["loaded"].max()} if loads else {}
+    groups = narrow.group_by(list(keys)).aggregate(copies=narrow.count(), **latest)
+    repeated = groups.filter(groups["copies"] > 1)
+    first = {"first_bad_load": repeated["loaded"].min()} if loads else {}
+    return repeated.aggregate(duplicate_keys=repeated.count(), duplicate_rows=repeated["copies"].sum(), **first)
+
+
+def offending_keys(context: Context, columns: Iterable[str], *, nulls_offend: bool, nulls_equal: bool) -> ir.Table:
+    """Return the keys that occur more than once, and those with a NULL where that is wrong, with `copies`; most first.
+
+    A column of the key that is itself named `copies` pushes the number to `copies_`.
+    """
+    names = list(columns)
+    copies = next(label for label in ("copies" + "_" * more for more in range(len(names) + 1)) if label not in names)
+    rows = context.filtered
+    groups = rows.group_by([rows[name] for name in names]).aggregate(**{copies: rows.count()})
+    incomplete = reduce(or_, (is_null(groups[name], context.dialect) for name in names))
+    repeated = groups[copies] > 1
+    if not nulls_equal:
+        repeated &= ~incomplete
+    bad = repeated | incomplete if nulls_offend else repeated
+    return groups.filter(bad).order_by(groups[copies].desc(), *names)
+
+
+def counted(measurement: Measurement, query: str = "duplicates") -> Mapping[str, Any]:
+    """Return the one row of `repeated_keys`, with 0 where there are none."""
+    row = measurement.tables[query][0]
+    whole = {name: int(row[name] or 0) for name in ("duplicate_keys", "duplicate_rows")}
+    return {**whole, "first_bad_load": row.get("first_bad_load")}

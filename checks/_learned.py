@@ -14,7 +14,7 @@ from pydantic import WithJsonSchema as JsonSchema
 
 from checks._baseline import Weeks
 from checks._contract import CheckParameters, Earlier, Json, Measurement, Outcome, Past, UnknownReason, unknown
-from checks._message import Message
+from checks._outcome import Message
 from checks.parameters.numbers import exact
 from checks.parameters.scalars import Duration, parse_duration, say
 

@@ -100,21 +100,6 @@ def _check_hugeint(what: str, kind: dt.DataType, dialect: str) -> None:
         raise Misconfigured(f"{what} has more than {_MOST_DIGITS} digits, which DuckDB cannot compare with")
 
 
-def is_nan(column: ir.Column, dialect: str) -> ir.BooleanValue | None:
-    """Return which values are NaN; None where there can be none.
-
-    SQLite has no NaN, and of the others only PostgreSQL has decimals that are none.
-    """
-    kind = column.type()
-    if dialect == "sqlite":
-        return None
-    if kind.is_floating():
-        return column.isnan()
-    if kind.is_decimal() and dialect == "postgres":
-        return column == ibis.literal("NaN").cast(dt.decimal)
-    return None
-
-
 def uncertain(column: ir.Column, limits: Sequence[object], dialect: str) -> ir.BooleanValue | None:
     """Return which values cannot be told from one of some limits; None where all can be.
 

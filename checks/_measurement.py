@@ -10,11 +10,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from checks._outcome import Status
-from checks.classes.counts import CountRequest, KeptAnswer
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+    from checks.classes.counts import CountRequest, KeptAnswer
     from checks.classes.tables import ClassTables
 
 

@@ -1,14 +1,150 @@
-"""The verdict of a check: what it found, how much it matters, and since when."""
+"""The verdict of a check: what it found, how much it matters, since when, in sentences that any language can render.
+
+A message is its English text with named places and the numbers and names that go into them. Rendering looks the text up
+in a catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{age:duration}` 2 h 12 min · `{at:time}` ·
+`{part:ratio}` 2.5% · `{sum:number}` 1,234.5 · `{x}` as it is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
 from enum import StrEnum
-from typing import TypeAlias
+from fractions import Fraction
+from string import Formatter
+from typing import Any, Final, Protocol, TypeAlias
 
-from checks._message import Message
+from checks.parameters.numbers import grouped
+
+
+class MessageFormatter(Protocol):
+    """Renders texts in one language: texts, numbers, times."""
+
+    def text(self, text: str) -> str:
+        """Return the translation of a text."""
+
+    def plural(self, name: str, many: str, number: int) -> str:
+        """Return the translation of the form that fits a number."""
+
+    def format(self, value: Any, kind: str) -> str:
+        """Return a value of a kind (`count`, `number`, `duration` in seconds, `time`, `ratio`) as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A sentence: its English text and its values; if it counts something, the singular form and which value counts."""
+
+    text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    one: str | None = None
+    counted: str | None = None
+
+    def given(self, **values: Any) -> Message:
+        """Return the same sentence with these values."""
+        return replace(self, values=values)
+
+    def __str__(self) -> str:
+        """Format it in English."""
+        return self.render(PlainEnglish())
+
+    def render(self, voice: MessageFormatter) -> str:
+        """Format it in the voice's language."""
+        if self.one is not None and self.counted is not None:
+            text = voice.plural(self.one, self.text, int(self.values[self.counted]))
+        else:
+            text = voice.text(self.text)
+        return _fill(text, self.values, voice)
+
+
+def _fill(text: str, values: Mapping[str, Any], voice: MessageFormatter) -> str:
+    parts = []
+    for literal, name, kind, _ in Formatter().parse(text):
+        parts.append(literal)
+        if name is not None:
+            parts.append(_say(values[name], kind or "", voice))
+    return "".join(parts)
+
+
+def _say(value: Any, kind: str, voice: MessageFormatter) -> str:
+    if isinstance(value, str) and kind == "number":  # with more digits than JSON's numbers have
+        number = grouped(value)
+        return value if number is None else voice.format(number, kind)
+    if isinstance(value, str) and kind != "time":
+        return value
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(_say(item, kind, voice) for item in value)
+    return voice.format(value, kind)
+
+
+class PlainEnglish:
+    """English without a locale database: for the terminal, logs and tests."""
+
+    def text(self, text: str) -> str:
+        """Return the text itself."""
+        return text
+
+    def plural(self, name: str, many: str, number: int) -> str:
+        """Return the singular for exactly one."""
+        return name if number == 1 else many
+
+    def format(self, value: Any, kind: str) -> str:
+        """Format a value by its kind."""
+        match kind:
+            case "count":
+                return f"{int(value):,}"
+            case "duration":
+                return say_duration(value)
+            case "ratio":
+                sign, shown = nearest_ratio(value)
+                return f"{sign}{float(shown):.1%}" if abs(shown) < _SMALL else f"{sign}{float(shown):.0%}"
+            case "number":
+                return _grouped(value)
+            case "time" if isinstance(value, datetime):
+                return value.isoformat(timespec="seconds")
+            case _:
+                return str(value)
+
+
+def _grouped(value: Any) -> str:
+    """Write whole numbers and decimals with all their digits, others with six."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,f}" if isinstance(value, Decimal) else f"{float(value):,.6g}"
+
+
+def nearest_ratio(value: Any) -> tuple[str, Any]:
+    """Return how a share is said: the sign `<`, `>` or none, and what is shown after it.
+
+    Rounding never makes nothing or all of a share that is neither: `<0.1%`, `>99%`; 0% and 100% are exact.
+    """
+    if 0 < value <= _LEAST / 2:
+        return "<", _LEAST
+    if 1 - _STEP / 2 <= value < 1:
+        return ">", 1 - _STEP
+    if 1 < value <= 1 + _STEP / 2:
+        return ">", Fraction(1)
+    return "", value
+
+
+_SMALL: Final = Fraction(1, 10)
+"""Shares below this are said with one decimal."""
+_LEAST, _STEP = Fraction(1, 1000), Fraction(1, 100)
+"""What the last digit of a small and of a large share is worth."""
+
+
+def say_duration(value: timedelta | float) -> str:
+    """Return a length of time (seconds or a timedelta) in its two largest units: `2 h 12 min`, `5 d 3 h`, `41 s`."""
+    seconds = round(value.total_seconds() if isinstance(value, timedelta) else value)
+    sign, seconds = ("-" if seconds < 0 else ""), abs(seconds)
+    parts = []
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return sign + (" ".join(parts[:2]) or "0 s")
+
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 

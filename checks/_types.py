@@ -9,7 +9,7 @@ from typing import Annotated, Final, TypeAlias
 
 from pydantic import AfterValidator, Field
 
-from checks._names import did_you_mean
+from sources import did_you_mean
 from sources.expressions import dt, ibis
 
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(

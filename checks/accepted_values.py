@@ -7,9 +7,9 @@ from annotated_types import MinLen
 from pydantic import Field
 
 from checks._contract import Check, CheckParameters, Context, Measurement, Outcome, Past, Wants
+from checks._judge import Share, judge_violations
 from checks._literals import Scalar, comparable, literals_for, uncertain
-from checks._message import Message
-from checks._violations import Share, judge_violations
+from checks._outcome import Message
 from checks.parameters.columns import ColumnName, is_null
 
 

@@ -20,7 +20,7 @@ from checks._contract import (
     Status,
     Wants,
 )
-from checks._message import Message
+from checks._outcome import Message
 
 _ALL: Final = Message("every column is classified")
 _UNCLASSIFIED: Final = Message(

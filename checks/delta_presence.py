@@ -21,7 +21,7 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._message import Message
+from checks._outcome import Message
 from checks.classes.population import NO_POPULATION, Population, PopulationColumns, PopulationName
 from checks.classes.tables import quasi_identifiers_of
 from checks.parameters.columns import QuasiIdentifiers

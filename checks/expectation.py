@@ -20,7 +20,7 @@ from checks._contract import (
     unknown,
 )
 from checks._judge import without_rows
-from checks._message import Message
+from checks._outcome import Message
 from checks.gx.arguments import (
     NAMES_ONLY,
     QUERY_ARGUMENT,

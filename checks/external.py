@@ -22,7 +22,7 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._message import Message
+from checks._outcome import Message
 from checks.parameters.scalars import PositiveDuration
 
 _PASSED: Final = Message("{check}: passed, reported by {origin}")

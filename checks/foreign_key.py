@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
-from checks._message import Message
-from checks._names import did_you_mean
-from checks._violations import Share, judge_violations
+from checks._judge import Share, judge_violations
+from checks._outcome import Message
 from checks.parameters.columns import ColumnName, ColumnNames, say_type, without_null
+from sources import did_you_mean
 from sources.expressions import dt, ir
 
 

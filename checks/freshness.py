@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from checks._clocks import Calendar
 from checks._contract import (
     Check,
     Context,
@@ -23,9 +22,9 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._instants import moment_of, reading_of, zoned_column
+from checks._instants import Calendar, moment_of, reading_of, zoned_column
 from checks._learned import LearnsLimits, number_in
-from checks._message import Message
+from checks._outcome import Message
 from checks.parameters.columns import ColumnName
 from checks.parameters.scalars import Clock, Duration, PositiveDuration, Weekdays, Zone
 

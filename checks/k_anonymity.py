@@ -24,7 +24,7 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._message import Message
+from checks._outcome import Message
 from checks.classes.incremental import SIZES, SizesParameters
 from checks.classes.population import NO_POPULATION, Population, PopulationColumns, PopulationName
 from checks.classes.readings import (
@@ -39,9 +39,8 @@ from checks.classes.readings import (
 )
 from checks.classes.tables import ClassTables, quasi_identifiers_of
 from checks.parameters.columns import QuasiIdentifiers
-from checks.risk.class_risks import KAnonymity
 from checks.risk.presence import JournalistRisk
-from checks.risk.sizes import ClassSizes
+from checks.risk.sizes import ClassSizes, KAnonymity
 from checks.risk.spelling import merged_spellings
 from sources.expressions import ir
 

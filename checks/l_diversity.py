@@ -20,9 +20,8 @@ from checks._contract import (
     Status,
     Wants,
 )
-from checks._message import Message
-from checks.classes.diversity import DiversityLimit, Variant, diversity_of, entropy_l
-from checks.classes.sensitive import broken_in, sensitive_of, worst_of
+from checks._outcome import Message
+from checks.classes.sensitive import DiversityLimit, Variant, broken_in, diversity_of, entropy_l, sensitive_of, worst_of
 from checks.classes.tables import quasi_identifiers_of
 from checks.parameters.columns import QuasiIdentifiers, SensitiveColumns
 from checks.risk.l_measures import ratio_of

@@ -24,7 +24,7 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._message import Message
+from checks._outcome import Message
 from checks.classes.linkage import complete, linked_persons, linked_records
 from checks.classes.shared_columns import SharedColumn, Tolerance, shared_column, unreadable
 from checks.parameters.columns import ColumnName, ColumnNames

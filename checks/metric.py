@@ -27,11 +27,10 @@ from checks._contract import (
 from checks._instants import reading_of, zoned_column
 from checks._judge import without_rows
 from checks._learned import LearnedVerdict, LearnsLimits, number_in, rounded
-from checks._limits import in_order
 from checks._literals import Scalar, comparable, literals_for, uncertain
-from checks._message import Message
+from checks._outcome import Message
 from checks.parameters.columns import ColumnName
-from checks.parameters.numbers import Number, decimal, plain, spoken
+from checks.parameters.numbers import Number, decimal, in_order, plain, spoken
 from checks.parameters.scalars import PositiveDuration, Zone
 from sources.expressions import ibis
 

@@ -12,11 +12,10 @@ from annotated_types import Ge, Le
 from pydantic import Field
 
 from checks._contract import Check, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._judge import from_bad_rows
 from checks._learned import LearnsLimits, rounded
-from checks._literals import is_nan
-from checks._message import Message
-from checks._occurrence import from_bad_rows
-from checks.parameters.columns import ColumnNames, is_null
+from checks._outcome import Message
+from checks.parameters.columns import ColumnNames, is_nan, is_null
 from checks.parameters.numbers import decimal
 
 _SHOWN: Final = 8

@@ -6,8 +6,8 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
-from checks._message import Message
-from checks._violations import Share, judge_violations
+from checks._judge import Share, judge_violations
+from checks._outcome import Message
 from checks.parameters.columns import ColumnName, say_type
 from checks.parameters.regex import MOST_LETTERS, Regex, portable
 from sources.expressions import ibis

@@ -8,9 +8,8 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
-from checks._message import Message
-from checks._occurrence import from_bad_rows
-from checks._violations import any_null, counted, offending_keys, repeated_keys
+from checks._judge import any_null, counted, from_bad_rows, offending_keys, repeated_keys
+from checks._outcome import Message
 from checks.parameters.columns import ColumnNames
 from sources.expressions import ir
 

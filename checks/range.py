@@ -13,11 +13,11 @@ from pydantic import Field, model_validator
 from checks._aggregates import holds_no_number
 from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
 from checks._instants import placed, reading_of, time_column
-from checks._limits import Limit, in_order, is_time
-from checks._literals import Comparison, compared, is_nan, uncertain
-from checks._message import Message
-from checks._violations import Share, judge_violations
-from checks.parameters.columns import ColumnName, fit, number_types
+from checks._judge import Share, judge_violations
+from checks._literals import Comparison, compared, uncertain
+from checks._outcome import Message
+from checks.parameters.columns import ColumnName, fit, is_nan, number_types
+from checks.parameters.numbers import Limit, in_order, is_time
 from sources.expressions import ibis, ir
 
 

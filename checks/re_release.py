@@ -21,7 +21,7 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._message import Message
+from checks._outcome import Message
 from checks.classes.counts import PersonRequest
 from checks.classes.releases import NAME, PERSONS, SIZE
 from checks.classes.tables import quasi_identifiers_of

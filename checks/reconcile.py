@@ -19,7 +19,7 @@ from checks._contract import (
     Status,
     Wants,
 )
-from checks._message import Message
+from checks._outcome import Message
 from checks.parameters.columns import ColumnName
 from checks.parameters.numbers import Number, decimal, plain, spoken
 

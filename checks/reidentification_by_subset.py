@@ -24,7 +24,7 @@ from checks._contract import (
     Status,
     Wants,
 )
-from checks._message import Message
+from checks._outcome import Message
 from checks.classes.tables import SIZE, ClassTables, quasi_identifiers_of
 from checks.parameters.columns import QuasiIdentifiers
 from checks.risk.subsets import Separation, level_of, refuse_too_many

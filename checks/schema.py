@@ -21,7 +21,7 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._message import Message
+from checks._outcome import Message
 from checks._types import TypeName, is_of_type
 from checks.parameters.columns import ColumnName, ColumnNames
 

@@ -17,7 +17,7 @@ from checks._contract import (
     Status,
     Wants,
 )
-from checks._message import Message
+from checks._outcome import Message
 from checks.parameters.numbers import Count, plain
 
 

@@ -27,8 +27,7 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._message import Message
-from checks._names import did_you_mean
+from checks._outcome import Message
 from checks.classes.closeness import (
     Distances,
     Values,
@@ -45,6 +44,7 @@ from checks.classes.sensitive import broken_in, sensitive_of, worst_of
 from checks.classes.tables import quasi_identifiers_of
 from checks.parameters.columns import ColumnName, QuasiIdentifiers, SensitiveColumns, common_kind, fit, number_types
 from checks.risk.hierarchy import Hierarchy
+from sources import did_you_mean
 from sources.expressions import dt
 
 _CLOSE: Final = Message("in every equivalence class the distribution of {columns} is within {t:number} of the table's")

@@ -24,10 +24,9 @@ from checks._contract import (
 from checks._instants import reading_of, zoned_column
 from checks._judge import without_rows
 from checks._learned import LearnedVerdict, LearnsLimits, number_in, rounded
-from checks._limits import in_order
-from checks._message import Message
+from checks._outcome import Message
 from checks.parameters.columns import ColumnName
-from checks.parameters.numbers import Count, decimal, plain
+from checks.parameters.numbers import Count, decimal, in_order, plain
 from checks.parameters.scalars import PositiveDuration, Zone
 
 _FINE: Final = Message("{rows:count} rows", one="{rows:count} row", counted="rows")

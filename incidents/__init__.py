@@ -168,28 +168,85 @@ __all__ = [
     "unobserved",
 ]
 
-_HOMES: Final = (
-    "_model",
-    "events",
-    "lifecycle",
-    "reported",
-    "coverage",
-    "estimate",
-    "spans",
-    "_measure",
-    "downtime",
-    "daily",
-    "cost",
-    "what_if",
-)
-"""Where the names live, in the order in which they are searched."""
+_HOMES: Final = {
+    "_measure": ("MaintenanceSpans", "TimeMeasure"),
+    "_model": (
+        "AGENT",
+        "Acknowledged",
+        "Assigned",
+        "BrokenHistory",
+        "Change",
+        "Commented",
+        "Corrected",
+        "Episode",
+        "Escalated",
+        "Event",
+        "Flapped",
+        "FoundBy",
+        "ImpossibleOrder",
+        "Incident",
+        "IncidentError",
+        "Merged",
+        "NotAllowed",
+        "NotForced",
+        "Onset",
+        "Opened",
+        "Policy",
+        "Reopened",
+        "Resolution",
+        "Resolved",
+        "RootNamed",
+        "RunTimes",
+        "Snoozed",
+        "State",
+        "TicketSaid",
+        "Watch",
+    ),
+    "cost": (
+        "BusinessCalendar",
+        "DowntimeCost",
+        "Pricing",
+        "RateCard",
+        "StaffRole",
+        "money",
+        "price",
+        "price_by",
+        "role_rate",
+    ),
+    "coverage": ("NOT_RUN", "Gap", "Unobserved", "gaps_after", "overdue_after", "unobserved"),
+    "daily": ("DailyParts", "parts_between"),
+    "downtime": (
+        "MAINTENANCE",
+        "Downtime",
+        "Durations",
+        "ExcludedCount",
+        "Lever",
+        "OpenIncident",
+        "Part",
+        "Shares",
+        "Statistics",
+        "changes",
+        "detection_and_resolution_times",
+        "durations",
+        "episode_durations",
+        "hours",
+        "lever",
+        "measure",
+        "measure_by",
+        "uncovered",
+    ),
+    "estimate": ("Estimate", "ExpectedIncidents"),
+    "events": ("apply", "decode", "encode", "replay"),
+    "lifecycle": ("Identity", "LifecycleStep", "Reason", "advance"),
+    "reported": ("ReportedIncident",),
+    "spans": ("OPEN_END", "Spans", "Window", "from_us", "to_us"),
+    "what_if": ("WhatIf", "changed_spans"),
+}
 
 
 def __getattr__(name: str) -> Any:
     """Return one of the public names from its home."""
-    if name in __all__:
-        for home in _HOMES:
-            names = vars(import_module(f"{__name__}.{home}"))
-            if name in names:
-                return names[name]
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{home}"), name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -12,8 +12,7 @@ from incidents._columns import order_by, totals
 from incidents._measure import Bools
 from incidents._model import Resolution
 from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
-from incidents.known_episodes import Ruler, by_table
-from incidents.per_incident import PerIncident
+from incidents.known_episodes import PerIncident, Ruler, by_table
 from incidents.spans import Ints, Spans
 
 MAINTENANCE: Final = "maintenance"

@@ -21,8 +21,7 @@ from incidents._model import Incident
 from incidents._per_group import MAINTENANCE, per_group, table_time
 from incidents._rates import Lever, lever_of
 from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
-from incidents.known_episodes import Ruler, first_rows, is_downtime, known_episodes
-from incidents.per_incident import per_incident
+from incidents.known_episodes import Ruler, first_rows, is_downtime, known_episodes, per_incident
 from incidents.spans import HOUR_US, OPEN_END, Ints, Spans, Window
 
 __all__ = [

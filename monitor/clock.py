@@ -65,6 +65,11 @@ class SimulatedClock:
         return moment
 
 
+def iso(moment: datetime | None) -> str | None:
+    """Return a moment as JSON has it."""
+    return None if moment is None else moment.isoformat()
+
+
 def _in_utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("a timestamp needs a time zone")

@@ -121,7 +121,7 @@ class Generalise(Recodes):
         Raises:
             Misfit: as `faults`, or there is a fault: all of them are named.
         """
-        from remedies.generalisation.plain_values import with_plain
+        from remedies.generalisation.levels import with_plain
 
         wrong = [f"column '{name}': {fault.message}" for name, fault in self.faults(table)]
         if wrong:

@@ -14,8 +14,7 @@ from ibis.backends.sql import SQLBackend
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
-from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows
-from sources._select import refuse_other_words
+from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
 from sources.postgres_columns import table_of
 
 _CATALOGUE: Final = """

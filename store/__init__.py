@@ -10,55 +10,59 @@ A transaction has a repository for each concept: `tx.results`, `tx.incidents`, `
 `StoredCounts` span transactions.
 """
 
-from store._account_rows import WebRole
-from store._accounts import ApiToken, Grant, LoginLink, SignInMethod, WebSession, WebUser
-from store._backup import Backup, backup
-from store._class_repository import Staged
-from store._counting import StoredCounts
-from store._engines import store_file
-from store._errors import (
-    LedgerBroken,
-    NotRecorded,
-    RowRefused,
-    StoreBusy,
-    StoreConflict,
-    StoreCorrupt,
-    StoreError,
-    StoreForeign,
-    StoreHeld,
-    StoreNewer,
-    StoreUnavailable,
-)
-from store._failpoint import FailPoint, reached
-from store._incident_pages import IncidentPlace, IncidentSlice
-from store._incidents import History
-from store._ledger import StoredLedger
-from store._ledger_anchor import anchor_file
-from store._ledger_repository import DatedCharge, Tries
-from store._lock import DaemonLock, daemon_lock, lock_holder
-from store._notices import (
-    Changed,
-    Delivery,
-    DeliveryState,
-    Disabled,
-    Lasting,
-    LastNotification,
-    MessageSubject,
-    Scope,
-    Silence,
-    Transition,
-)
-from store._open import open_store
-from store._rebuild import Discrepancy
-from store._release_ledger import ReleaseLedger, RememberedPersons
-from store._releases import ReleaseEvent, ReleaseEventKind, StoredComparison
-from store._restore import Restored, restore
-from store._retention import Pruned
-from store._signature_key import signature_key
-from store._store import Store
-from store._transaction import ReadTransaction, WriteTransaction
-from store._values import BACKFILL, Counts, IncidentChange, IncidentFilter, Pace, Result, Run, Sample
-from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from store._account_rows import WebRole
+    from store._accounts import ApiToken, Grant, LoginLink, SignInMethod, WebSession, WebUser
+    from store._backup import Backup, backup
+    from store._class_repository import Staged
+    from store._counting import StoredCounts
+    from store._engines import store_file
+    from store._errors import (
+        LedgerBroken,
+        NotRecorded,
+        RowRefused,
+        StoreBusy,
+        StoreConflict,
+        StoreCorrupt,
+        StoreError,
+        StoreForeign,
+        StoreHeld,
+        StoreNewer,
+        StoreUnavailable,
+    )
+    from store._failpoint import FailPoint, reached
+    from store._incident_pages import IncidentPlace, IncidentSlice
+    from store._incidents import History
+    from store._ledger import StoredLedger
+    from store._ledger_anchor import anchor_file
+    from store._ledger_repository import DatedCharge, Tries
+    from store._lock import DaemonLock, daemon_lock, lock_holder
+    from store._notices import (
+        Changed,
+        Delivery,
+        DeliveryState,
+        Disabled,
+        Lasting,
+        LastNotification,
+        MessageSubject,
+        Scope,
+        Silence,
+        Transition,
+    )
+    from store._open import open_store
+    from store._rebuild import Discrepancy
+    from store._release_events import ReleaseEvent, ReleaseEventKind, StoredComparison
+    from store._release_ledger import ReleaseLedger, RememberedPersons
+    from store._restore import Restored, restore
+    from store._retention import Pruned
+    from store._signature_key import signature_key
+    from store._store import Store
+    from store._transaction import ReadTransaction, WriteTransaction
+    from store._values import BACKFILL, Counts, IncidentChange, IncidentFilter, Pace, Result, Run, Sample
+    from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
 
 __all__ = [
     "BACKFILL",
@@ -138,3 +142,73 @@ __all__ = [
     "signature_key",
     "store_file",
 ]
+
+_HOMES: Final = {
+    "_account_rows": ("WebRole",),
+    "_accounts": ("ApiToken", "Grant", "LoginLink", "SignInMethod", "WebSession", "WebUser"),
+    "_backup": ("Backup", "backup"),
+    "_class_repository": ("Staged",),
+    "_counting": ("StoredCounts",),
+    "_engines": ("store_file",),
+    "_errors": (
+        "LedgerBroken",
+        "NotRecorded",
+        "RowRefused",
+        "StoreBusy",
+        "StoreConflict",
+        "StoreCorrupt",
+        "StoreError",
+        "StoreForeign",
+        "StoreHeld",
+        "StoreNewer",
+        "StoreUnavailable",
+    ),
+    "_failpoint": ("FailPoint", "reached"),
+    "_incident_pages": ("IncidentPlace", "IncidentSlice"),
+    "_incidents": ("History",),
+    "_ledger": ("StoredLedger",),
+    "_ledger_anchor": ("anchor_file",),
+    "_ledger_repository": ("DatedCharge", "Tries"),
+    "_lock": ("DaemonLock", "daemon_lock", "lock_holder"),
+    "_notices": (
+        "Changed",
+        "Delivery",
+        "DeliveryState",
+        "Disabled",
+        "Lasting",
+        "LastNotification",
+        "MessageSubject",
+        "Scope",
+        "Silence",
+        "Transition",
+    ),
+    "_open": ("open_store",),
+    "_rebuild": ("Discrepancy",),
+    "_release_ledger": ("ReleaseLedger", "RememberedPersons"),
+    "_release_events": ("ReleaseEvent", "ReleaseEventKind", "StoredComparison"),
+    "_restore": ("Restored", "restore"),
+    "_retention": ("Pruned",),
+    "_signature_key": ("signature_key",),
+    "_store": ("Store",),
+    "_transaction": ("ReadTransaction", "WriteTransaction"),
+    "_values": ("BACKFILL", "Counts", "IncidentChange", "IncidentFilter", "Pace", "Result", "Run", "Sample"),
+    "_work": (
+        "DaemonRecord",
+        "Lease",
+        "Quarantine",
+        "Scheduled",
+        "Skip",
+        "SkipReason",
+        "Slot",
+        "SlotDecision",
+        "SlotState",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return one of the public names from its home; a command loads no more of the store than it uses."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""What is on disk of class counts and of earlier releases. Signatures only: no value of a watched table.
+"""What is on disk of class counts. Signatures only: no value of a watched table.
 
 A state is one whole set of counts of a subject; at most one per subject is current, others are being made or have been
 left. Counts lie packed, many to a row: all signatures, ascending, then their counts. A row holds what was before the
@@ -16,16 +16,30 @@ A draft holds once the state's `version` has come to it, unless it is among the 
 
 from datetime import datetime
 
-from sqlalchemy import Column, UniqueConstraint
+from sqlalchemy import Column
 from sqlmodel import Field
 
 from checks.classes.counts import Mode
-from store._columns import STRICT, Row, blob, flag, flags, key, line, one_of, only_where, time, whole, word
-from store._types import WHOLE, Whole
+from store._columns import (
+    STRICT,
+    WHOLE,
+    Row,
+    Whole,
+    blob,
+    flag,
+    flags,
+    key,
+    line,
+    one_of,
+    only_where,
+    time,
+    whole,
+    word,
+)
 
 
-def _of(name: str = "state") -> Column[int]:
-    return Column(name, WHOLE, primary_key=True, autoincrement=False)
+def _of() -> Column[int]:
+    return Column("state", WHOLE, primary_key=True, autoincrement=False)
 
 
 class ClassStateRow(Row, table=True):
@@ -90,44 +104,3 @@ class ClassCountRow(Row, table=True):
     held: bytes = blob()
     pending: bytes = blob()
     draft: int = whole()
-
-
-class ReleaseRow(Row, table=True):
-    """A table as it was given away once. `is_whole` once all its rows are written."""
-
-    __tablename__ = "release"
-    __table_args__ = (UniqueConstraint("subject", "name"), *flags("is_whole"), STRICT)
-
-    id: int = key()
-    subject: str = line()
-    name: str = line()
-    released_at: datetime = time("released_us", "released_at")
-    rows: int = whole()
-    unnamed: int = whole()
-    digest: bytes = blob()
-    is_whole: bool = flag()
-    values_kept: int | None = whole(optional=True)
-    """How many sensitive values of its classes are remembered; None where none were, by an earlier version."""
-
-
-class ReleasedRowRow(Row, table=True):
-    """Which class a person was in."""
-
-    __tablename__ = "released_row"
-    __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)
-
-    release: int = Field(default=None, sa_column=_of("release"))
-    person: bytes = blob(key=True)
-    class_signature: bytes = blob(key=True)
-
-
-class ReleasedValueRow(Row, table=True):
-    """That a class has a value in a sensitive column (`attribute`); all three are signatures."""
-
-    __tablename__ = "released_value"
-    __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)
-
-    release: int = Field(default=None, sa_column=_of("release"))
-    attribute: bytes = blob(key=True)
-    class_signature: bytes = blob(key=True)
-    value: bytes = blob(key=True)

@@ -26,9 +26,9 @@ from sqlalchemy import (
 
 from incidents import Incident, State
 from store import _incidents
-from store._repository import any_of
+from store._columns import WHOLE, UtcTime
 from store._rows import IncidentRow
-from store._types import WHOLE, UtcTime
+from store._transaction import any_of
 from store._values import IncidentFilter
 
 PASSED_OVER: Final = 50_000

@@ -37,10 +37,9 @@ from store._errors import LedgerBroken, NotRecorded, StoreConflict
 from store._failpoint import FailPoint, reached
 from store._json import from_text, to_text
 from store._ledger_anchor import Anchor, AnchorFile
-from store._ledger_audit import audit, disagreement
+from store._ledger_audit import audit, carry_over, described, disagreement, resumed_already
 from store._ledger_chain import ChainedEntry, EntryKind, LedgerFact
 from store._ledger_repository import LedgerReader, StoredBudget, Tries
-from store._ledger_resume import carry_over, described, resumed_already
 from store._request_claims import RequestClaim
 from store._store import Store
 from store._transaction import WriteTransaction

@@ -10,9 +10,8 @@ from sqlmodel import Field
 
 from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.sensitivity import Adjacency
-from store._columns import STRICT, Row, blob, line, one_of, only_where, time, whole, word
+from store._columns import STRICT, WHOLE, Row, blob, line, one_of, only_where, time, whole, word
 from store._ledger_chain import EntryKind
-from store._types import WHOLE
 
 
 class BudgetRow(Row, table=True):

@@ -8,9 +8,8 @@ from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, UniqueConstra
 from sqlmodel import Field
 
 from checks import Severity
-from store._columns import STRICT, Row, json, key, line, one_of, only_where, time, whole, word
+from store._columns import STRICT, WHOLE, Row, json, key, line, one_of, only_where, time, whole, word
 from store._notices import Changed, DeliveryState, MessageSubject, Scope
-from store._types import WHOLE
 
 
 def _incident(*, primary: bool = False) -> Any:

@@ -7,12 +7,11 @@ from typing import Any, Final
 from sqlalchemy import Select, func, literal, literal_column, select, tuple_, update
 
 from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reopened, Resolved, State, from_us
-from store._columns import columns_of
+from store._columns import WHOLE, UtcTime, columns_of
 from store._notice_rows import ToldRow, TransitionRow
 from store._notices import Changed, Lasting, LastNotification, Transition
-from store._repository import Repository, any_of
 from store._rows import IncidentRow
-from store._types import WHOLE, UtcTime
+from store._transaction import Repository, any_of
 
 _AT_ONCE: Final = from_us(0)
 _TRANSITION: Final = TransitionRow.__table__

@@ -18,7 +18,7 @@ from remedies.differential_privacy.ledger import Audit, Flaw
 from store._json import from_text, to_text
 from store._ledger import StoredLedger
 from store._ledger_chain import EntryKind, LedgerFact
-from store._releases import ReleaseEvent, ReleaseEventKind
+from store._release_events import ReleaseEvent, ReleaseEventKind
 from store._transaction import ReadTransaction, WriteTransaction
 
 _Result = TypeVar("_Result")

@@ -1,121 +1,61 @@
-"""Earlier releases of tables: whom they held and in which class, as signatures; and what was decided about them."""
+"""Earlier releases of tables: whom they held and in which class, as signatures. No value of a watched table."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import Index, delete, insert, literal_column, select, update
+from sqlalchemy import Column, UniqueConstraint, delete, insert, literal_column, select, update
+from sqlmodel import Field
 
-from checks import Json
 from checks.classes.counts import CLASS_VALUE, SIGNATURE, KnownRelease, PersonPairs
-from store._class_rows import ReleasedRowRow, ReleasedValueRow, ReleaseRow
-from store._columns import STRICT, Row, columns_of, key, line, one_of, time, word
+from store._columns import STRICT, WHOLE, Row, blob, flag, flags, key, line, time, whole
 from store._errors import StoreConflict
-from store._json import from_text, to_text
-from store._repository import Repository
+from store._transaction import Repository
 
 
-class ReleaseEventKind(StrEnum):
-    """What happened to a release: somebody approved it, somebody or something held it, a file was given out."""
-
-    APPROVED = "approved"
-    HELD = "held"
-    EXPORTED = "exported"
+def _release() -> Column[int]:
+    return Column("release", WHOLE, primary_key=True, autoincrement=False)
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseEvent:
-    """A fact about a release. `body`: what it is about, as plain data; no value of the table is in it."""
+class ReleaseRow(Row, table=True):
+    """A table as it was given away once. `is_whole` once all its rows are written."""
 
-    release: str
-    kind: ReleaseEventKind
-    actor: str
-    note: str
-    body: Mapping[str, Json]
-    recorded_at: datetime
-    id: int = 0
-
-
-class ReleaseEventRow(Row, table=True):
-    """A fact about a release. Append-only: triggers refuse to change or remove it."""
-
-    __tablename__ = "release_event"
-    __table_args__ = (Index(None, "release", "id"), one_of("kind", ReleaseEventKind), STRICT)
+    __tablename__ = "release"
+    __table_args__ = (UniqueConstraint("subject", "name"), *flags("is_whole"), STRICT)
 
     id: int = key()
-    release: str = line()
-    kind: ReleaseEventKind = word(ReleaseEventKind)
-    actor: str = line()
-    note: str = line()
-    body: str = line()
-    recorded_at: datetime = time("recorded_us", "recorded_at")
+    subject: str = line()
+    name: str = line()
+    released_at: datetime = time("released_us", "released_at")
+    rows: int = whole()
+    unnamed: int = whole()
+    digest: bytes = blob()
+    is_whole: bool = flag()
+    values_kept: int | None = whole(optional=True)
+    """How many sensitive values of its classes are remembered; None where none were, by an earlier version."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredComparison:
-    """How the remedies of a release compared last. `digest`: of the release as it was configured then.
+class ReleasedRowRow(Row, table=True):
+    """Which class a person was in."""
 
-    `body`: rounded figures as plain data; no value of the table is in it.
-    """
+    __tablename__ = "released_row"
+    __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)
 
-    release: str
-    digest: str
-    body: Mapping[str, Json]
-    compared_at: datetime
+    release: int = Field(default=None, sa_column=_release())
+    person: bytes = blob(key=True)
+    class_signature: bytes = blob(key=True)
 
 
-class ReleaseComparisonRow(Row, table=True):
-    """The last comparison of the remedies of a release."""
+class ReleasedValueRow(Row, table=True):
+    """That a class has a value in a sensitive column (`attribute`); all three are signatures."""
 
-    __tablename__ = "release_comparison"
-    __table_args__ = (STRICT,)
+    __tablename__ = "released_value"
+    __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)
 
-    release: str = line(key=True)
-    digest: str = line()
-    body: str = line()
-    compared_at: datetime = time("compared_us", "compared_at")
-
-
-_EVENT: Final = ReleaseEventRow.__table__
-_COMPARISON: Final = ReleaseComparisonRow.__table__
-
-
-class ReleaseEventReader(Repository):
-    """What can be asked about decisions and exports."""
-
-    def matching(self, release: str | None = None, kind: ReleaseEventKind | None = None) -> Sequence[ReleaseEvent]:
-        """Return the facts about a release, or about all, the oldest first."""
-        values = select(*columns_of(ReleaseEventRow)).order_by(_EVENT.c.id)
-        if release is not None:
-            values = values.where(_EVENT.c.release == release)
-        if kind is not None:
-            values = values.where(_EVENT.c.kind == kind)
-        rows = self._connection.execute(values).mappings()
-        return [ReleaseEvent(**{**row, "body": from_text(row["body"])}) for row in rows]
-
-    def comparison(self, release: str) -> StoredComparison | None:
-        """Return how the remedies of a release compared last; None if nobody has compared them."""
-        asked = select(*columns_of(ReleaseComparisonRow)).where(_COMPARISON.c.release == release)
-        row = self._connection.execute(asked).mappings().first()
-        return None if row is None else StoredComparison(**{**row, "body": from_text(row["body"])})
-
-
-class ReleaseEventWriter(ReleaseEventReader):
-    """What can be written of decisions and exports."""
-
-    def add(self, event: ReleaseEvent) -> int:
-        """Write a fact, and give its number."""
-        row: dict[str, object] = {"release": event.release, "kind": event.kind, "recorded_at": event.recorded_at}
-        row |= {"actor": event.actor, "note": event.note, "body": to_text(event.body)}
-        return int(self._connection.scalars(insert(_EVENT).values(row).returning(_EVENT.c.id)).one())
-
-    def put_comparison(self, comparison: StoredComparison) -> None:
-        """Write how the remedies of a release compare, in place of what was known before."""
-        self._connection.execute(delete(_COMPARISON).where(_COMPARISON.c.release == comparison.release))
-        row = {"release": comparison.release, "digest": comparison.digest, "body": to_text(comparison.body)}
-        self._connection.execute(insert(_COMPARISON).values(row | {"compared_at": comparison.compared_at}))
+    release: int = Field(default=None, sa_column=_release())
+    attribute: bytes = blob(key=True)
+    class_signature: bytes = blob(key=True)
+    value: bytes = blob(key=True)
 
 
 _RELEASE: Final = ReleaseRow.__table__

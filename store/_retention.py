@@ -23,12 +23,13 @@ from sqlalchemy import (
     union,
 )
 
-from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow, ReleasedRowRow, ReleaseRow
+from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._measurements import accepted, measured_checks, newest
 from store._notice_rows import DeliveryRow, SilenceRow, ToldRow, TransitionRow
 from store._notices import DeliveryState
-from store._repository import any_of
+from store._releases import ReleasedRowRow, ReleaseRow
 from store._rows import EpisodeRow, GapRow, IncidentEventRow, IncidentRow, MeasurementRow, RunRow
+from store._transaction import any_of
 from store._work_rows import SkipRow, SlotRow
 
 _CLASS_BATCH: Final = 10_000

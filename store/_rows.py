@@ -12,8 +12,7 @@ from sqlmodel import Field
 
 from checks import Kind, OccurrenceMethod, Severity, Status, UnknownReason
 from incidents import FoundBy, Resolution, State
-from store._columns import STRICT, Row, flag, flags, json, key, line, one_of, only_where, time, whole, word
-from store._types import WHOLE
+from store._columns import STRICT, WHOLE, Row, flag, flags, json, key, line, one_of, only_where, time, whole, word
 
 
 class RunRow(Row, table=True):

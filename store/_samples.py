@@ -8,11 +8,10 @@ from sqlalchemy import Connection, Select, case, func, select, type_coerce
 
 from checks import Status
 from incidents import from_us, to_us
-from store._columns import columns_of
+from store._columns import WHOLE, columns_of
 from store._measurements import result_of
-from store._repository import given
 from store._rows import MeasurementRow, RunRow
-from store._types import WHOLE
+from store._transaction import given
 from store._values import Pace, Result, Sample
 
 _M: Final = MeasurementRow.__table__.c

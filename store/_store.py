@@ -1,12 +1,14 @@
 """The store itself: one transaction at a time, many readers."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from sqlalchemy import Connection, Engine, Transaction
 
@@ -22,11 +24,13 @@ from store._engines import (
 from store._errors import StoreBusy, StoreError, StoreForeign, in_our_words
 from store._files import is_at
 from store._leader import Leader
-from store._rebuild import Discrepancy, compare_with_events
-from store._request_claims import RequestClaim, claim_request
-from store._retention import Pruned
 from store._schema import revision_of
 from store._transaction import ReadTransaction, WriteTransaction
+
+if TYPE_CHECKING:
+    from store._rebuild import Discrepancy
+    from store._request_claims import RequestClaim
+    from store._retention import Pruned
 
 _NEARLY_FULL: Final = 64 * 2**20
 """Bytes that are free on the disk of the store below which its log is kept short."""
@@ -164,6 +168,8 @@ class Store:
         Incidents go with their events when they are resolved and nothing happened to them for `keep_incidents`, and no
         incident that stays names them.
         """
+        from store._retention import Pruned
+
         total = Pruned()
         while True:
             with self.writing() as tx:
@@ -174,6 +180,8 @@ class Store:
 
     def rebuild_check(self) -> Sequence[Discrepancy]:
         """Fold every incident's events and name those whose stored form says something else; empty when all agree."""
+        from store._rebuild import compare_with_events
+
         with in_our_words(self.name), self._connect(self._reader) as connection, connection.begin():
             return compare_with_events(connection)
 
@@ -224,6 +232,8 @@ class Store:
         Raises:
             StoreUnavailable: the lock cannot be made, or the server cannot be reached.
         """
+        from store._request_claims import claim_request
+
         self._in_its_process()
         return claim_request(self._address, request_id, patience=patience)
 

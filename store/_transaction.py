@@ -1,23 +1,19 @@
 """One transaction of the store: repositories that share its connection."""
 
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Final
+from importlib import import_module
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Table, delete, func, insert, select
+from sqlalchemy import Connection, Select, Subquery, Table, bindparam, delete, func, insert, select, text
 
 from incidents import State
-from store._accounts import AccountReader, AccountWriter
-from store._class_repository import ClassCountReader, ClassCountWriter
-from store._daemons import DaemonReader, DaemonWriter
-from store._deliveries import DeliveryReader, DeliveryWriter
-from store._incident_repository import IncidentReader, IncidentWriter
-from store._ledger_repository import LedgerReader, LedgerWriter
-from store._outbox import OutboxReader, OutboxWriter
-from store._releases import ReleaseEventReader, ReleaseEventWriter, ReleaseReader, ReleaseWriter
-from store._repository import Repository
-from store._result_repository import ResultReader, ResultWriter
-from store._retention import Pruned, prune
+from store._columns import WHOLE, Line
 from store._rows import (
     CheckStateRow,
     EpisodeRow,
@@ -28,81 +24,137 @@ from store._rows import (
     ProjectRow,
     RunRow,
 )
-from store._schedule import ScheduleReader, ScheduleWriter
-from store._silences import SilenceReader, SilenceWriter
-from store._slots import SlotReader, SlotWriter
 from store._values import Counts
 
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
+
+    from store._accounts import AccountReader, AccountWriter
+    from store._class_repository import ClassCountReader, ClassCountWriter
+    from store._daemons import DaemonReader, DaemonWriter
+    from store._deliveries import DeliveryReader, DeliveryWriter
+    from store._incident_repository import IncidentReader, IncidentWriter
+    from store._ledger_repository import LedgerReader, LedgerWriter
+    from store._outbox import OutboxReader, OutboxWriter
+    from store._release_events import ReleaseEventReader, ReleaseEventWriter
+    from store._releases import ReleaseReader, ReleaseWriter
+    from store._result_repository import ResultReader, ResultWriter
+    from store._retention import Pruned
+    from store._schedule import ScheduleReader, ScheduleWriter
+    from store._silences import SilenceReader, SilenceWriter
+    from store._slots import SlotReader, SlotWriter
+
+_FEW: Final = 200
+
+
+def given(connection: Connection, rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> Subquery:
+    """Return rows as a table to join. Columns named `..._us` or `..._number` hold whole numbers, others text."""
+    sqlite = connection.dialect.name == "sqlite"
+    wanted = ", ".join(_column(index, name, sqlite=sqlite) for index, name in enumerate(columns))
+    source = "json_each(:given)" if sqlite else "json_array_elements(CAST(:given AS json))"
+    statement = text(f"SELECT {wanted} FROM {source}")  # noqa: S608 - names written in this room only
+    plain = json.dumps([list(row) for row in rows])
+    types = {name: WHOLE if _is_whole(name) else Line() for name in columns}
+    return statement.bindparams(bindparam("given", plain, unique=True)).columns(**types).subquery()
+
+
+def any_of(connection: Connection, values: Iterable[Any], column: str) -> Select[Any] | Sequence[Any]:
+    """Return values as the right side of an IN: as they are when they are few, else through one parameter."""
+    few = list(values)
+    return few if len(few) <= _FEW else select(given(connection, ((value,) for value in few), [column]))
+
+
+def _is_whole(name: str) -> bool:
+    return name.endswith(("_us", "_number"))
+
+
+def _column(index: int, name: str, *, sqlite: bool) -> str:
+    if sqlite:
+        return f"json_extract(value, '$[{index}]') AS {name}"
+    return f"CAST(value->>{index} AS bigint) AS {name}" if _is_whole(name) else f"value->>{index} AS {name}"
+
+
+class Repository:
+    """Statements about one concept, on one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @property
+    def _on_sqlite(self) -> bool:
+        return self._connection.dialect.name == "sqlite"
+
+    def _insert(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            self._connection.execute(insert(table), rows)
+
+    def _upsert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
+        """Begin an INSERT that may say what to do about a row that is there already."""
+        dialect: Any = import_module(f"sqlalchemy.dialects.{self._connection.dialect.name}")
+        upsert: sqlite.Insert | postgresql.Insert = dialect.insert(table)
+        return upsert
+
+
 _PROJECT: Final = ProjectRow.__table__
+
+
+_MAPPING: Final = RLock()
+"""One thread at a time maps rows: SQLAlchemy's catalogue of tables is one for all."""
+
+
+def _repository(place: str) -> Any:
+    """Return a property that is a repository; its rows are mapped when a transaction first asks for it."""
+
+    def make(self: Repository) -> Any:
+        module, _, name = place.partition(".")
+        with _MAPPING:
+            repository = getattr(import_module(f"store.{module}"), name)
+        return repository(self._connection)
+
+    return cached_property(make)
 
 
 class ReadTransaction(Repository):
     """One state of the store, unmoved by what others write meanwhile. Repositories return core values, never rows."""
 
-    @cached_property
-    def results(self) -> ResultReader:
-        """Return the repository of runs, results, the state of checks, unobserved time."""
-        return ResultReader(self._connection)
+    results: ResultReader = _repository("_result_repository.ResultReader")
+    """Runs, results, the state of checks, unobserved time."""
 
-    @cached_property
-    def incidents(self) -> IncidentReader:
-        """Return the repository of incidents with episodes and events."""
-        return IncidentReader(self._connection)
+    incidents: IncidentReader = _repository("_incident_repository.IncidentReader")
+    """Incidents with episodes and events."""
 
-    @cached_property
-    def schedule(self) -> ScheduleReader:
-        """Return the repository of when tables are due, and the clock."""
-        return ScheduleReader(self._connection)
+    schedule: ScheduleReader = _repository("_schedule.ScheduleReader")
+    """When tables are due, and the clock."""
 
-    @cached_property
-    def slots(self) -> SlotReader:
-        """Return the repository of which daemon runs which slot, under which lease."""
-        return SlotReader(self._connection)
+    slots: SlotReader = _repository("_slots.SlotReader")
+    """Which daemon runs which slot, under which lease."""
 
-    @cached_property
-    def daemons(self) -> DaemonReader:
-        """Return the repository of daemons and quarantined checks."""
-        return DaemonReader(self._connection)
+    daemons: DaemonReader = _repository("_daemons.DaemonReader")
+    """Daemons and quarantined checks."""
 
-    @cached_property
-    def outbox(self) -> OutboxReader:
-        """Return the repository of changes of incidents that wait for a decision, and what channels were told."""
-        return OutboxReader(self._connection)
+    outbox: OutboxReader = _repository("_outbox.OutboxReader")
+    """Changes of incidents that wait for a decision, and what channels were told."""
 
-    @cached_property
-    def deliveries(self) -> DeliveryReader:
-        """Return the repository of messages and how far they are."""
-        return DeliveryReader(self._connection)
+    deliveries: DeliveryReader = _repository("_deliveries.DeliveryReader")
+    """Messages and how far they are."""
 
-    @cached_property
-    def silences(self) -> SilenceReader:
-        """Return the repository of silences and disabled channels."""
-        return SilenceReader(self._connection)
+    silences: SilenceReader = _repository("_silences.SilenceReader")
+    """Silences and disabled channels."""
 
-    @cached_property
-    def classes(self) -> ClassCountReader:
-        """Return the repository of class counts that are carried from run to run."""
-        return ClassCountReader(self._connection)
+    classes: ClassCountReader = _repository("_class_repository.ClassCountReader")
+    """Class counts that are carried from run to run."""
 
-    @cached_property
-    def releases(self) -> ReleaseReader:
-        """Return the repository of earlier releases, as signatures of persons and classes."""
-        return ReleaseReader(self._connection)
+    releases: ReleaseReader = _repository("_releases.ReleaseReader")
+    """Earlier releases, as signatures of persons and classes."""
 
-    @cached_property
-    def release_events(self) -> ReleaseEventReader:
-        """Return the repository of decisions about releases, and exports."""
-        return ReleaseEventReader(self._connection)
+    release_events: ReleaseEventReader = _repository("_release_events.ReleaseEventReader")
+    """Decisions about releases, and exports."""
 
-    @cached_property
-    def ledger(self) -> LedgerReader:
-        """Return the repository of privacy budgets and the chained entries of the ledger."""
-        return LedgerReader(self._connection)
+    ledger: LedgerReader = _repository("_ledger_repository.LedgerReader")
+    """Privacy budgets and the chained entries of the ledger."""
 
-    @cached_property
-    def accounts(self) -> AccountReader:
-        """Return the repository of who may use the web application."""
-        return AccountReader(self._connection)
+    accounts: AccountReader = _repository("_accounts.AccountReader")
+    """Who may use the web application."""
 
     def project(self) -> str | None:
         """Return the name of the project whose store this is, None before it was said."""
@@ -130,70 +182,19 @@ class ReadTransaction(Repository):
 class WriteTransaction(ReadTransaction):
     """The one transaction that writes; its repositories read too, and see what was written before in it."""
 
-    @cached_property
-    def results(self) -> ResultWriter:
-        """Return the repository of runs, results, the state of checks, unobserved time."""
-        return ResultWriter(self._connection)
-
-    @cached_property
-    def incidents(self) -> IncidentWriter:
-        """Return the repository of incidents with episodes and events."""
-        return IncidentWriter(self._connection)
-
-    @cached_property
-    def schedule(self) -> ScheduleWriter:
-        """Return the repository of when tables are due, and the clock."""
-        return ScheduleWriter(self._connection)
-
-    @cached_property
-    def slots(self) -> SlotWriter:
-        """Return the repository of which daemon runs which slot, under which lease."""
-        return SlotWriter(self._connection)
-
-    @cached_property
-    def daemons(self) -> DaemonWriter:
-        """Return the repository of daemons and quarantined checks."""
-        return DaemonWriter(self._connection)
-
-    @cached_property
-    def outbox(self) -> OutboxWriter:
-        """Return the repository of changes of incidents that wait for a decision, and what channels were told."""
-        return OutboxWriter(self._connection)
-
-    @cached_property
-    def deliveries(self) -> DeliveryWriter:
-        """Return the repository of messages and how far they are."""
-        return DeliveryWriter(self._connection)
-
-    @cached_property
-    def silences(self) -> SilenceWriter:
-        """Return the repository of silences and disabled channels."""
-        return SilenceWriter(self._connection)
-
-    @cached_property
-    def classes(self) -> ClassCountWriter:
-        """Return the repository of class counts that are carried from run to run."""
-        return ClassCountWriter(self._connection)
-
-    @cached_property
-    def releases(self) -> ReleaseWriter:
-        """Return the repository of earlier releases, as signatures of persons and classes."""
-        return ReleaseWriter(self._connection)
-
-    @cached_property
-    def release_events(self) -> ReleaseEventWriter:
-        """Return the repository of decisions about releases, and exports."""
-        return ReleaseEventWriter(self._connection)
-
-    @cached_property
-    def ledger(self) -> LedgerWriter:
-        """Return the repository of privacy budgets and the chained entries of the ledger."""
-        return LedgerWriter(self._connection)
-
-    @cached_property
-    def accounts(self) -> AccountWriter:
-        """Return the repository of who may use the web application."""
-        return AccountWriter(self._connection)
+    results: ResultWriter = _repository("_result_repository.ResultWriter")
+    incidents: IncidentWriter = _repository("_incident_repository.IncidentWriter")
+    schedule: ScheduleWriter = _repository("_schedule.ScheduleWriter")
+    slots: SlotWriter = _repository("_slots.SlotWriter")
+    daemons: DaemonWriter = _repository("_daemons.DaemonWriter")
+    outbox: OutboxWriter = _repository("_outbox.OutboxWriter")
+    deliveries: DeliveryWriter = _repository("_deliveries.DeliveryWriter")
+    silences: SilenceWriter = _repository("_silences.SilenceWriter")
+    classes: ClassCountWriter = _repository("_class_repository.ClassCountWriter")
+    releases: ReleaseWriter = _repository("_releases.ReleaseWriter")
+    release_events: ReleaseEventWriter = _repository("_release_events.ReleaseEventWriter")
+    ledger: LedgerWriter = _repository("_ledger_repository.LedgerWriter")
+    accounts: AccountWriter = _repository("_accounts.AccountWriter")
 
     def name_project(self, name: str) -> None:
         """Report whose store this is, in place of what was said before."""
@@ -202,5 +203,7 @@ class WriteTransaction(ReadTransaction):
 
     def prune(self, *, keep_measurements: timedelta, keep_incidents: timedelta, now: datetime) -> Pruned:
         """Forget a batch of what is older than it has to be kept; see `Store.prune`."""
+        from store._retention import prune
+
         measured, incidents = now - keep_measurements, now - keep_incidents
         return prune(self._connection, measured_before=measured, incidents_before=incidents, now=now)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tablewatch._errors import ChecksFailed
 
 if TYPE_CHECKING:
-    from monitor.scan.pass_result import PassResult
+    from monitor.scan.recorder import PassResult
     from monitor.terminal.redaction import Redactor
 
 

@@ -3,8 +3,12 @@
 import ast
 import importlib
 import re
+import sqlite3
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 HOUSE = Path(__file__).parents[1]
@@ -114,3 +118,30 @@ def test_packages_export_what_they_name() -> None:
                 f"{package.__name__}.{name}" for name in getattr(package, "__all__", ()) if not hasattr(package, name)
             ]
     assert missing == []
+
+
+MOST_FILES = 68
+"""The files that a reader goes through who follows a check from the command to the store; make it smaller."""
+_SMALL = """\
+version: 1
+project: small
+sources: {shop: {url: "sqlite:///shop.sqlite"}}
+tables:
+  - name: orders
+    source: shop
+    checks: [{type: primary_key, columns: [id]}, {type: not_null, columns: [customer]}]
+"""
+
+
+def test_a_check_runs_in_few_files(tmp_path: Path) -> None:
+    """Whoever follows `check` of one table, from the command to the store, reads few files (benchmarks.files_run)."""
+    (tmp_path / "tablewatch.yaml").write_text(_SMALL, encoding="utf-8")
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
+        connection.executescript("CREATE TABLE orders (id INTEGER, customer TEXT); INSERT INTO orders VALUES (1, 'a');")
+    command = [sys.executable, "-m", "benchmarks.files_run", "--command", "check orders"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={"PYTHONPATH": str(HOUSE)}, capture_output=True, text=True, check=True
+    )
+    files = [line.split()[0] for line in done.stderr.splitlines() if ".py " in line]
+    assert "monitor/scan/run.py" in files
+    assert len(files) <= MOST_FILES, "\n".join(files)

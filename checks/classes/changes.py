@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from checks._contract import Context, Misconfigured
-from checks._names import did_you_mean
 from checks.parameters.columns import say_type
+from sources import did_you_mean
 from sources.expressions import ibis, ir
 
 ROWS: Final = "rows"

@@ -14,10 +14,10 @@ from annotated_types import MinLen
 from pydantic import Field
 
 from checks._contract import Context, Misconfigured
-from checks._message import Message
-from checks._names import did_you_mean
+from checks._outcome import Message
 from checks.classes.tables import SIZE, ClassTables
 from checks.parameters.columns import ColumnName, common_kind
+from sources import did_you_mean
 from sources.expressions import dt, ibis, ir
 
 NO_POPULATION: Final = Message(

@@ -1,12 +1,20 @@
-"""What checks of sensitive columns share: which columns are meant, and what breaks a limit within their classes."""
+"""What checks of sensitive columns share: which columns are meant, and what breaks a limit within their classes.
+
+Ask, inside the engine, how diverse the sensitive values of the equivalence classes are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 from checks._contract import ColumnClass, Context, Misconfigured
-from checks.classes.tables import SIZE
+from checks.classes.tables import COPIES, SIZE, ClassTables
+from checks.risk.l_measures import entropy_floor, ratio_of
 from sources.expressions import ir
 
 
@@ -45,3 +53,98 @@ def broken_in(row: Mapping[str, Any], name: str) -> tuple[int, int]:
 def worst_of(columns: Mapping[str, Mapping[str, Any]], figure: str) -> str:
     """Return the sensitive column of which a figure is the largest."""
     return max(columns, key=lambda name: float(columns[name][figure]))
+
+
+class Variant(StrEnum):
+    """What counts as diverse."""
+
+    DISTINCT = "distinct"
+    ENTROPY = "entropy"
+    RECURSIVE = "recursive"
+
+
+@dataclass(frozen=True, slots=True)
+class DiversityLimit:
+    """A diversity that each class must have; `c` is that of recursive diversity."""
+
+    variant: Variant
+    wanted: float
+    c: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Return a name that no other limit of a check has."""
+        return f"{self.wanted!r}/{self.c!r}"
+
+    @property
+    def depth(self) -> str:
+        """Name the column that holds, for each class, the largest recursive l under this c."""
+        return f"recursive:{self.c!r}"
+
+    def is_broken(self, classes: ir.Table) -> ir.BooleanValue:
+        """Return of each class whether it has less."""
+        if self.variant is Variant.ENTROPY:
+            return classes["entropy"] < entropy_floor(self.wanted)
+        return classes["distinct" if self.variant is Variant.DISTINCT else self.depth] < self.wanted
+
+
+def diversity_of(sensitive: str, limits: Sequence[DiversityLimit]) -> Callable[[ClassTables], ir.Table]:
+    """Answer how diverse a sensitive column is, in one row.
+
+    `rows`, `classes`; the smallest of all classes: `distinct` values, `entropy` (nats), and for each c in the limits
+    `recursive:C`, the largest l of (c, l)-diversity; for each limit what `bad_classes` counts. All but the counts of
+    classes and rows are NULL of a table without rows.
+    """
+
+    def answer(tables: ClassTables) -> ir.Table:
+        classes = _classes(tables, sensitive, limits)
+        depths = {limit.depth for limit in limits if limit.c is not None}
+        return classes.aggregate(
+            rows=classes[SIZE].sum().cast("int64"),
+            classes=classes.count(),
+            **{name: classes[name].min() for name in ("distinct", "entropy", *sorted(depths))},
+            **bad_classes(classes, {limit.name: limit.is_broken(classes) for limit in limits}),
+        )
+
+    return answer
+
+
+def entropy_l(entropy: float | None) -> float | None:
+    """Return the l of an entropy in nats, so that equally frequent values count as many as there are."""
+    return None if entropy is None else math.exp(entropy)
+
+
+def _classes(tables: ClassTables, sensitive: str, limits: Sequence[DiversityLimit]) -> ir.Table:
+    """Return a row for each class: `size`, `distinct`, `entropy`, and the depth for each c."""
+    ratios = {limit.depth: ratio_of(limit.c) for limit in limits if limit.c is not None}
+    pairs = tables.pairs(sensitive)
+    if ratios:
+        pairs = _with_depths(pairs, tables.keys, ratios)
+    copies = pairs[COPIES].cast("float64")
+    classes = pairs.group_by(list(tables.keys)).aggregate(
+        distinct=pairs.count(),
+        size=pairs[COPIES].sum().cast("int64"),
+        logs=(copies * copies.ln()).sum(),
+        **{name: pairs[name].sum().cast("int64") for name in ratios},
+    )
+    size = classes[SIZE].cast("float64")
+    entropy = (classes["distinct"] == 1).ifelse(0.0, size.ln() - classes["logs"] / size)
+    return classes.mutate(entropy=entropy)
+
+
+def _with_depths(pairs: ir.Table, keys: Sequence[str], ratios: dict[str, Fraction]) -> ir.Table:
+    """Compute for each pair, from the rarest, whether r_1 < c (r_l + ... + r_m) where it is the l-th most frequent.
+
+    If it holds of one it holds of all that are more frequent, so that their number is the largest l.
+    """
+    copies = pairs[COPIES]
+    ranked = pairs.mutate(
+        most=copies.max().over(group_by=list(keys)),
+        tail=copies.sum().over(group_by=list(keys), order_by=copies, rows=(None, 0)).cast("int64"),
+    )
+    return ranked.mutate(
+        **{
+            name: (ranked["most"] * ratio.denominator < ranked["tail"] * ratio.numerator).ifelse(1, 0)
+            for name, ratio in ratios.items()
+        }
+    )

@@ -20,7 +20,7 @@ from pydantic import WithJsonSchema as JsonSchema
 from checks._aggregates import holds_no_number
 from checks._contract import Context, Misconfigured, Outcome, UnknownReason, unknown
 from checks._literals import comparable
-from checks._message import Message
+from checks._outcome import Message
 from checks.parameters.columns import number_types, say_type
 from checks.parameters.scalars import parse_duration, say
 from checks.risk.shared_columns import FAR, MICROSECOND, SLACK

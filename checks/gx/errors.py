@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from checks._contract import UnknownReason
-from checks._message import Message
+from checks._outcome import Message
 
 _REASONS: Final[Mapping[UnknownReason, frozenset[str]]] = {
     UnknownReason.TIMEOUT: frozenset({"QueryCanceled", "LockNotAvailable"}),

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from checks._clocks import latest_local_time
 from checks._contract import Check, Context, Measurement, Misconfigured, Wants
+from checks._instants import latest_local_time
 from checks.classes.tables import ClassTables
 from sources.expressions import ibis, ir
 

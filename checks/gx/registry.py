@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checks._errors import Misconfigured
-from checks._message import Message
-from checks._names import did_you_mean
+from checks._outcome import Message
 from checks.gx.arguments import snake_case
 from checks.gx.caller import OURS
+from sources import did_you_mean
 
 
 def no_provider(name: str, route: str) -> Message:

@@ -15,11 +15,10 @@ from checks import accepted_values, expectation, freshness, metric, not_null, pr
 from checks import range as value_range
 from checks._contract import Check, CheckError, CheckParameters, ColumnClass, Zones
 from checks._learned import LearnsLimits
-from checks._limits import is_time
 from checks.gx.arguments import QUERY_ARGUMENT, snake_case
 from checks.k_anonymity import KAnonymityCheck
 from checks.l_diversity import LDiversityCheck
-from checks.parameters.numbers import plain
+from checks.parameters.numbers import is_time, plain
 from checks.t_closeness import TClosenessCheck
 
 Twin: TypeAlias = tuple[str, dict[str, Any]]

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, Self
 import pandas as pd
 
 from checks._contract import Check, Frame, Misconfigured, UnknownReason
-from checks._message import Message
+from checks._outcome import Message
 from checks.expectation import Expectation
 from checks.gx.arguments import runnable, snake_case
 from checks.gx.caller import OURS, Caller, Raised

@@ -11,8 +11,8 @@ from annotated_types import MinLen
 from pydantic import AfterValidator, Field
 
 from checks._contract import Context, Misconfigured
-from checks._names import did_you_mean
-from sources.expressions import dt, ir
+from sources import did_you_mean
+from sources.expressions import dt, ibis, ir
 
 
 def _named_once(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -99,4 +99,19 @@ def common_type(own: dt.DataType, theirs: dt.DataType) -> dt.DataType | None:
         return first
     if all(kind.is_numeric() and not kind.is_boolean() for kind in kinds):
         return dt.float64
+    return None
+
+
+def is_nan(column: ir.Column, dialect: str) -> ir.BooleanValue | None:
+    """Return which values are NaN; None where there can be none.
+
+    SQLite has no NaN, and of the others only PostgreSQL has decimals that are none.
+    """
+    kind = column.type()
+    if dialect == "sqlite":
+        return None
+    if kind.is_floating():
+        return column.isnan()
+    if kind.is_decimal() and dialect == "postgres":
+        return column == ibis.literal("NaN").cast(dt.decimal)
     return None

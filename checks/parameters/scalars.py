@@ -17,7 +17,7 @@ from pydantic import WithJsonSchema as JsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from checks._names import did_you_mean
+from sources import did_you_mean
 
 # --- durations ------------------------------------------------------------------------------------------------------
 

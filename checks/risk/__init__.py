@@ -4,14 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from checks.risk.class_risks import KAnonymity, k_anonymity
     from checks.risk.composition import Composition, intersect
     from checks.risk.hierarchy import Hierarchy
     from checks.risk.l_measures import ColumnDiversity, LDiversity, l_diversity
     from checks.risk.population import PopulationEstimate, PopulationModel, PopulationUniqueness, population_uniqueness
     from checks.risk.presence import JournalistRisk, PresenceBounds, delta_presence, journalist_risk
     from checks.risk.record_linkage import Linkage, linkage
-    from checks.risk.sizes import ClassSizes, class_sizes
+    from checks.risk.sizes import ClassSizes, KAnonymity, class_sizes, k_anonymity
     from checks.risk.subsets import Separation, separations
     from checks.risk.t_distances import ColumnCloseness, TCloseness, t_closeness
 
@@ -51,7 +50,7 @@ _PLACES: Final = {
     "PopulationEstimate": "population",
     "Hierarchy": "hierarchy",
     "JournalistRisk": "presence",
-    "KAnonymity": "class_risks",
+    "KAnonymity": "sizes",
     "LDiversity": "l_measures",
     "Linkage": "record_linkage",
     "PopulationModel": "population",
@@ -63,7 +62,7 @@ _PLACES: Final = {
     "delta_presence": "presence",
     "intersect": "composition",
     "journalist_risk": "presence",
-    "k_anonymity": "class_risks",
+    "k_anonymity": "sizes",
     "l_diversity": "l_measures",
     "linkage": "record_linkage",
     "population_uniqueness": "population",

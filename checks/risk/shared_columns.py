@@ -69,7 +69,7 @@ def column_of(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     Raises:
         KeyError: the frame has no such column; the nearest one is suggested.
     """
-    from checks._names import did_you_mean
+    from sources import did_you_mean
 
     if name not in frame.columns:
         raise KeyError(f"column '{name}' not found{did_you_mean(name, [str(item) for item in frame.columns])}")

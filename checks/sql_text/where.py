@@ -6,8 +6,8 @@ from typing import Final
 from sqlglot import exp
 
 from checks._errors import Misconfigured
-from checks._names import did_you_mean
 from checks.sql_text.grammar import EXPRESSION, PURE_NAMES, read, write
+from sources import did_you_mean
 
 _WHAT: Final = "where"
 

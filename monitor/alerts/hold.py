@@ -9,23 +9,56 @@ severe, both are about quality, and somebody was told of the other or is about t
 a circle, the incident that was detected first is the root: whatever is silent has, somewhere upstream, an incident that
 is not. After the root was repaired, downstream tables get the time of their own next runs to pass, before they are told
 about.
+
+Determine until when quiet hours hold an alert back, by the wall clock of their zone.
+
+`days` are those on which a quiet stretch begins; one that ends before it starts ends on the next day. A time that the
+clocks show twice is quiet both times, one that they skip never was. Stretches that touch are one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from checks import Kind
-from incidents import Incident, Resolution, State
+from checks import Kind, Severity
+from incidents import BusinessCalendar, Incident, Resolution, State, from_us, to_us
 from monitor.alerts.audience import NOBODY, Audience
 from monitor.alerts.route import channels_for
-from monitor.config import Config
+from monitor.config import Config, QuietHours
 
 if TYPE_CHECKING:
     from store import Silence
+
+_AHEAD: Final = timedelta(days=8)
+"""Further than any stretch reaches: not all days of a week are quiet."""
+
+
+def held_until(quiet: QuietHours, severity: Severity, now: datetime, *, zone: str) -> datetime | None:
+    """Return when the quiet hours end that hold an alert of a severity back; None if nothing holds it.
+
+    `zone` is the project's, for quiet hours without one of their own. What is at least as severe as one of
+    `let_through` is let through.
+    """
+    return None if lets_through(quiet, severity) else quiet_until(quiet, now, zone=zone)
+
+
+def lets_through(quiet: QuietHours, severity: Severity) -> bool:
+    """Check whether alerts of a severity pass quiet hours."""
+    return any(severity.rank >= loud.rank for loud in quiet.let_through)
+
+
+def quiet_until(quiet: QuietHours, now: datetime, *, zone: str) -> datetime | None:
+    """Return when the stretch of quiet hours ends that a moment lies in, in UTC; None if it lies in none."""
+    hours = BusinessCalendar(frozenset(quiet.days), quiet.start, quiet.end, Decimal(0), quiet.timezone or zone)
+    stretches = hours.between(to_us(now), to_us(now + _AHEAD))
+    if stretches.starts.size == 0 or int(stretches.starts[0]) > to_us(now):
+        return None
+    return from_us(int(stretches.ends[0]))
+
 
 LONGEST_SETTLING: Final = timedelta(days=1)
 """The most time a downstream table gets to pass after its root was repaired."""

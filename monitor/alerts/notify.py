@@ -14,10 +14,9 @@ from datetime import datetime
 from typing import Final
 
 from checks import Outcome, PlainEnglish
-from monitor.alerts.backfill import backfill
 from monitor.alerts.batch import HOUR, Batch, BatchItem, batches, rate_limit, ready
 from monitor.alerts.decide import FLAPPING_NOTICE, NotificationReason, believed, remembered
-from monitor.alerts.decision_record import DecisionAction, as_decision
+from monitor.alerts.decision_record import DecisionAction, as_decision, backfill
 from monitor.alerts.hold import Hold, HoldReason
 from monitor.alerts.incident_notification import LOOK_AGAIN, IncidentNotification
 from monitor.alerts.inhibition import circumstances_of

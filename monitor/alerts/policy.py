@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from incidents import Incident
 from monitor.alerts.decide import NotificationDecision, NotificationReason, decide
 from monitor.alerts.decision_record import DecisionAction, DecisionRecord
-from monitor.alerts.hold import Circumstances, Hold, HoldReason
-from monitor.alerts.quiet_hours import lets_through, quiet_until
+from monitor.alerts.hold import Circumstances, Hold, HoldReason, lets_through, quiet_until
 from monitor.alerts.route import RoutedChannel
 from monitor.config import Config
 

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from monitor.config import Budget
 from monitor.config.project import Project
 from monitor.scan.private_question import PrivateQuestion
-from monitor.scan.targets import targets_of
+from monitor.scan.results import targets_of
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies.differential_privacy.answers import Declared, Statistic, Terms
 from remedies.differential_privacy.ledger import LedgerBudget

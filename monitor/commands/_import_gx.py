@@ -54,7 +54,7 @@ def import_gx(
 
 
 def _read(path: Path) -> Any:
-    from monitor.terminal.input_file import read_text
+    from monitor.terminal.input_bounds import read_text
 
     try:
         return json.loads(

@@ -103,7 +103,7 @@ def import_incidents(
     Example: tablewatch import incidents tickets.csv --map Dataset=table --map Opened=detected --map Key=id --dry-run
     """
     from monitor.config.project import Project
-    from monitor.terminal.input_file import check_regular
+    from monitor.terminal.input_bounds import check_regular
     from monitor.triage.errors import explained
     from monitor.triage.ticket_columns import RowReader
     from monitor.triage.ticket_import import TicketImport, TicketsRefused

@@ -126,7 +126,7 @@ def _read_run(file: Path) -> "ExternalRun":
     from pydantic import ValidationError
 
     from monitor.integrations.results import ExternalRun
-    from monitor.terminal.input_file import read_text
+    from monitor.terminal.input_bounds import read_text
 
     try:
         return ExternalRun.model_validate_json(read_text(file))

@@ -48,7 +48,7 @@ def route(
     Example: tablewatch alert route --table sales.orders --severity error
     """
     from checks import Kind, Severity, did_you_mean
-    from monitor.alerts.quiet_hours import held_until
+    from monitor.alerts.hold import held_until
     from monitor.alerts.route import channels_for
     from monitor.config.project import Project
     from monitor.triage.create import unknown_table

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from monitor.config.project import Project
     from monitor.config.selector import Selection
-    from monitor.scan.pass_result import PassResult
+    from monitor.scan.recorder import PassResult
 
 app = typer.Typer(rich_help_panel="Watch")
 

@@ -49,8 +49,9 @@ def list_(
 
     Example: tablewatch incident list --state open --state acknowledged --since 7d
     """
+    from monitor.clock import iso
     from monitor.config.project import Project
-    from monitor.summaries.incident import incident_as_json, incident_figures, iso
+    from monitor.summaries.incident import incident_as_json, incident_figures
     from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj

@@ -234,7 +234,7 @@ def _text(place: str) -> str:
     Raises:
         Stop: it cannot be read.
     """
-    from monitor.terminal.input_file import read_text
+    from monitor.terminal.input_bounds import read_text
     from monitor.terminal.problem import not_read
 
     try:

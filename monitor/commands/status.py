@@ -159,7 +159,7 @@ def _summary(
 
 
 def _as_json(state: "TableState", now: "datetime") -> dict[str, Any]:
-    from monitor.summaries.catalogue import state_as_json
+    from monitor.summaries.health import state_as_json
 
     table = state.table
     words = {"table": table.name, "domain": table.domain, "owner": state.owner, "tier": table.tier}
@@ -168,8 +168,7 @@ def _as_json(state: "TableState", now: "datetime") -> dict[str, Any]:
 
 def _draw(console: "Console", project: "Project", states: "Sequence[TableState]", now: "datetime") -> None:
     from checks import Status, say_duration
-    from monitor.summaries.catalogue import worst_first
-    from monitor.summaries.health import TableHealth
+    from monitor.summaries.health import TableHealth, worst_first
     from monitor.terminal.tables import draw_table
 
     counted = Counter(state.health for state in states)

@@ -15,7 +15,7 @@ from pathlib import Path
 from monitor.config._errors import ConfigError
 from monitor.config._substitute import Substitution
 from monitor.config.yaml_nodes import MAX_BYTES, Node, Unreadable, read_yaml
-from monitor.terminal.input_file import read_bytes
+from monitor.terminal.input_bounds import read_bytes
 from monitor.terminal.problem import Problem
 
 NAMES = ("tablewatch.yaml", "tablewatch.yml")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from monitor.config.answer_series import AnswerSeries
-from monitor.config.checks import BuiltChecks, child, entries, items, text
+from monitor.config.checks import BuiltChecks
 from monitor.config.messages import problem_at, suggest
-from monitor.config.yaml_nodes import Node
+from monitor.config.yaml_nodes import Node, child, entries, items, text
 from monitor.terminal.problem import Problem
 
 

@@ -2,20 +2,17 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Self, TypeAlias
+from typing import Annotated, Any, Self
 
 from annotated_types import Gt, Lt
 from pydantic import Field, model_validator
 
-from monitor.config.scalars import Schedule, Section
+from monitor.config.scalars import Schedule, Section, ShortName
 from remedies import Misfit
 from remedies.differential_privacy import Accounting, nano
 from remedies.differential_privacy.answers import AnyStatistic, Declared, Terms
 from remedies.differential_privacy.epsilon import WrittenLoss
 from remedies.differential_privacy.ledger import LedgerBudget
-
-StatisticName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]
-PeopleName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]
 
 
 class StandingStatistic(Section):
@@ -42,7 +39,7 @@ class Budget(Declared):
     delta: Annotated[Decimal, Gt(0), Lt(1)] | None = Field(
         None, description="With zcdp: delta, the probability that the shown epsilon does not hold."
     )
-    people: PeopleName | None = Field(
+    people: ShortName | None = Field(
         None,
         description="Name of the population of the table: tables with the same name contain the same people, and "
         "their joint privacy loss is shown. A name of your choice, never a value of the table.",
@@ -52,7 +49,7 @@ class Budget(Declared):
         description="Operating system users restricted to noisy answers: commands that read the table itself refuse "
         "them. A guard against mistakes, not access control.",
     )
-    statistics: dict[StatisticName, StandingStatistic] = Field(
+    statistics: dict[ShortName, StandingStatistic] = Field(
         {}, description="Queries that the daemon runs on schedule, by name."
     )
 

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from checks.parameters.numbers import as_json
 from monitor.config._errors import ConfigError
 from monitor.config._files import ConfigFiles, find
-from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hierarchies
 from monitor.config._references import (
     checks_of_nothing,
     foreign_sources,
@@ -21,21 +20,12 @@ from monitor.config._references import (
     repeated_tables,
     unknown_references,
 )
-from monitor.config._secrets import hide_secrets, secret_keys
-from monitor.config._substitute import UNFILLED, Substitution
+from monitor.config._substitute import UNFILLED, Substitution, hide_secrets, secret_keys
 from monitor.config.alerts_model import Match
-from monitor.config.checks import CheckBuilder, build_checks, child, entries, items, text
-from monitor.config.messages import find_node, limited_suggestions, word_errors
+from monitor.config.checks import CheckBuilder, Hierarchies, build_checks, build_hierarchies, with_hierarchies
+from monitor.config.messages import limited_suggestions, word_errors
 from monitor.config.model import Config
-from monitor.config.release_checks import (
-    conflicting_classes,
-    free_values,
-    taken_ids,
-    unasked_limits,
-    with_columns,
-    with_release_checks,
-)
-from monitor.config.yaml_nodes import Node, Place, plain_data
+from monitor.config.yaml_nodes import Node, Place, child, entries, find_node, items, plain_data, text
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.redaction import MASK, Redactor
@@ -148,18 +138,15 @@ def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitut
     config, errors = _validate(tree, workshop, hierarchies)
     problems += [*workshop.problems, *hierarchies.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
     problems += [*foreign_sources(tree, workshop.built), *checks_of_nothing(tree, workshop.built)]
-    if config is not None:
-        config = with_columns(config)
-        problems += [*taken_ids(tree, config), *unasked_limits(tree, config), *conflicting_classes(tree, config)]
+    notes: list[Problem] = []
+    if config is not None and config.releases:
+        from monitor.config.release_checks import with_releases  # few files have releases
+
+        config, errors, notes = with_releases(tree, config)
+        problems += errors
     if problems or config is None:
         raise _error(problems, files, redactor)
-    config = with_release_checks(config)
-    notes = [
-        *outside_references(tree, workshop.built),
-        *_unpriced_tiers(config),
-        *_unheard(config),
-        *free_values(config),
-    ]
+    notes = [*outside_references(tree, workshop.built), *_unpriced_tiers(config), *_unheard(config), *notes]
     read = tuple(Path(name) for name in files.texts)
     return Loaded(
         config=config,

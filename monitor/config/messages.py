@@ -12,7 +12,8 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from checks import did_you_mean
-from monitor.config.yaml_nodes import Node, Place
+from monitor.config.scalars import Deferred
+from monitor.config.yaml_nodes import Node, Place, find_node
 from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import MASK
 
@@ -59,20 +60,6 @@ _LEFT: ContextVar[list[int] | None] = ContextVar("suggestions", default=None)
 """How many names may still be compared, in the one item of a list."""
 _TAKES = ("a ", "an ", "at ", "one of ", "weekdays ", "exactly ")
 """How the messages of our own value types begin when they say what would be right."""
-
-
-def find_node(tree: Node, path: Sequence[str | int]) -> tuple[Node, list[str | int]]:
-    """Return the deepest node that a path leads to, and the steps that lead there."""
-    node, taken = tree, []
-    for step in path:
-        if isinstance(node.value, dict) and step in node.value:
-            node = node.value[str(step)]
-        elif isinstance(node.value, list) and isinstance(step, int) and step < len(node.value):
-            node = node.value[step]
-        else:
-            continue  # a step that pydantic took between the branches of a union
-        taken.append(step)
-    return node, taken
 
 
 def word_errors(errors: Iterable[ErrorDetails], tree: Node, model: type[BaseModel]) -> Iterator[Problem]:
@@ -155,7 +142,9 @@ def _without_none(annotation: Any) -> Any:
     """Return the X of `X | None` and of `Annotated[X, ...]`."""
     if get_origin(annotation) in {Union, UnionType}:
         return next((inner for inner in get_args(annotation) if inner is not type(None)), None)
-    return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
+    if (metadata := getattr(annotation, "__metadata__", None)) is not None:
+        return metadata[0].model if isinstance(metadata[0], Deferred) else get_args(annotation)[0]
+    return annotation
 
 
 def _word_value(errors: Sequence[ErrorDetails], node: Node, path: Sequence[str | int]) -> Problem:

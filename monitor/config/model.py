@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 from zoneinfo import ZoneInfo
 
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -17,10 +17,26 @@ from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from checks import Check, ColumnClass, moment_of_local_time
 from monitor.config.alerts_model import Alerts
-from monitor.config.budgets_model import Budget
-from monitor.config.release_model import Release, ReleaseName
-from monitor.config.scalars import Clock, Cron, Duration, PositiveDuration, Schedule, Section, Weekdays, Zone
+from monitor.config.scalars import (
+    Clock,
+    Cron,
+    Deferred,
+    Duration,
+    PositiveDuration,
+    Schedule,
+    Section,
+    ShortName,
+    Weekdays,
+    Zone,
+)
 from monitor.config.web_model import Web
+
+if TYPE_CHECKING:
+    from monitor.config.budgets_model import Budget
+    from monitor.config.release_model import Release
+else:
+    Budget = Annotated[Any, Deferred("monitor.config.budgets_model", "Budget")]
+    Release = Annotated[Any, Deferred("monitor.config.release_model", "Release")]
 
 
 class Storage(Section):
@@ -314,7 +330,7 @@ class Config(Section):
     cost: Cost = Cost()
     tables: tuple[Table, ...]
     maintenance: tuple[Maintenance, ...] = ()
-    releases: dict[ReleaseName, Release] = {}
+    releases: dict[ShortName, Release] = {}
     budgets: dict[str, Budget] = Field({}, description="Privacy budgets by table.")
     alerts: Alerts = Alerts()
     report: ReportPlans = ReportPlans()

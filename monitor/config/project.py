@@ -13,11 +13,12 @@ from monitor.terminal.output import Invocation
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from sources import CsvOptions, SourceSpec, is_same_table, table_identity
-from store import ReleaseLedger, Store, StoredLedger, StoreError, anchor_file, open_store, signature_key, store_file
+from store import StoreError, open_store, store_file
 
 if TYPE_CHECKING:
     from incidents import MaintenanceSpans, Pricing
     from monitor.config.prices import Currency
+    from store import ReleaseLedger, Store, StoredLedger
 
 _CONFIGURATION: Final = "a file of the configuration"
 
@@ -71,7 +72,7 @@ class Project:
 
         return maintenance_of(self.config, names)
 
-    def open_store(self, *, alone: bool = False, adopt: bool = False) -> Store:
+    def open_store(self, *, alone: bool = False, adopt: bool = False) -> "Store":
         """Open the store, making or upgrading it where needed.
 
         `alone`: no other daemon uses it meanwhile, so every page of it is checked first.
@@ -93,20 +94,28 @@ class Project:
         Raises:
             StoreError: there is none, and none can be made.
         """
+        from store import signature_key
+
         return signature_key(self.config.storage.url, self.config.storage.signature_key)
 
     @property
     def ledger_anchor(self) -> Path:
         """Return the file that vouches for the ledger of privacy budgets."""
+        from store import anchor_file
+
         place = self.config.storage.ledger_anchor
         return anchor_file(self.config.storage.url, None if place is None else Path(place))
 
-    def ledger(self, store: Store) -> StoredLedger:
+    def ledger(self, store: "Store") -> "StoredLedger":
         """Return the ledger of privacy budgets that is in a store."""
+        from store import StoredLedger
+
         return StoredLedger(store, self.ledger_anchor)
 
-    def release_ledger(self, store: Store) -> ReleaseLedger:
+    def release_ledger(self, store: "Store") -> "ReleaseLedger":
         """Return the chained facts about releases that are in a store."""
+        from store import ReleaseLedger
+
         return ReleaseLedger(self.ledger(store), self.signature_key)
 
     def reload(self) -> "Project":

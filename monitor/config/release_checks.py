@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checks import Check, ColumnClass, load_catalog
-from monitor.config.checks import child, entries
 from monitor.config.messages import problem_at
 from monitor.config.model import Config
 from monitor.config.release_model import Release
-from monitor.config.yaml_nodes import Node
+from monitor.config.yaml_nodes import Node, child, entries
 from monitor.terminal.problem import Problem
 
 _GROUPED: Final = (ColumnClass.QUASI_IDENTIFIER,)
@@ -21,7 +20,14 @@ _NEEDED: Final[Mapping[str, tuple[ColumnClass, ...]]] = {
 """By limit, what has to be classified for it to be judged."""
 
 
-def with_columns(config: Config) -> Config:
+def with_releases(tree: Node, config: Config) -> tuple[Config, list[Problem], list[Problem]]:
+    """Return a configuration with the checks of its releases, what is wrong with these, and what is to note."""
+    config = _with_columns(config)
+    problems = [*_taken_ids(tree, config), *_unasked_limits(tree, config), *_conflicting_classes(tree, config)]
+    return _with_release_checks(config), problems, list(_free_values(config))
+
+
+def _with_columns(config: Config) -> Config:
     """Return the configuration in which a release that classifies no column says what its table does.
 
     Whatever judges a release judges these: without them, none of its limits would be asked.
@@ -31,20 +37,18 @@ def with_columns(config: Config) -> Config:
         name: release if release.columns else release.model_copy(update={"columns": columns.get(release.table, {})})
         for name, release in config.releases.items()
     }
-    return config.model_copy(update={"releases": releases}) if releases else config
+    return config.model_copy(update={"releases": releases})
 
 
-def with_release_checks(config: Config) -> Config:
+def _with_release_checks(config: Config) -> Config:
     """Return the configuration with the checks of each release among those of its table."""
-    if not config.releases:
-        return config
     tables = [
         table.model_copy(update={"checks": (*table.checks, *_checks_on(config, table.name))}) for table in config.tables
     ]
     return config.model_copy(update={"tables": tuple(tables)})
 
 
-def taken_ids(tree: Node, config: Config) -> Iterator[Problem]:
+def _taken_ids(tree: Node, config: Config) -> Iterator[Problem]:
     """Find checks whose id a release needs for its own."""
     taken_in = {table.name: {check.name for check in table.checks} for table in config.tables}
     for name, node in entries(child(tree, "releases")).items():
@@ -58,7 +62,7 @@ def taken_ids(tree: Node, config: Config) -> Iterator[Problem]:
                 yield problem_at(node.place, "config.duplicate_check", message, "give one of them another name")
 
 
-def unasked_limits(tree: Node, config: Config) -> Iterator[Problem]:
+def _unasked_limits(tree: Node, config: Config) -> Iterator[Problem]:
     """Find limits of which nothing could ever be asked: the release would seem to keep them."""
     for name, node in entries(child(tree, "releases")).items():
         release, limits = config.releases[name], child(node, "limits")
@@ -107,7 +111,7 @@ def two_classes(releases: Mapping[str, Release]) -> Iterator[TwoClasses]:
                 yield TwoClasses(column, name, result, other, other_found)
 
 
-def conflicting_classes(tree: Node, config: Config) -> Iterator[Problem]:
+def _conflicting_classes(tree: Node, config: Config) -> Iterator[Problem]:
     """Find columns with two classifications: what one release protects, another one of the table would give out.
 
     Two names of one table count as one where source and name in the source are the same; what else is the same table,
@@ -138,7 +142,7 @@ FREE_VALUES: Final = (
 )
 
 
-def free_values(config: Config) -> Iterator[Problem]:
+def _free_values(config: Config) -> Iterator[Problem]:
     """Find releases whose sensitive values no limit protects."""
     for name, release in config.releases.items():
         if has_free_values(release):

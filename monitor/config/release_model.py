@@ -2,20 +2,18 @@
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+from typing import Annotated, Any, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MinLen
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
 from checks import ColumnClass, did_you_mean
 from checks.parameters.columns import ColumnName
-from monitor.config.scalars import PositiveDuration, Section
+from monitor.config.scalars import PositiveDuration, Section, ShortName
 from remedies.differential_privacy.epsilon import WrittenLoss
 
 RECIPES: Final = ("answers", "code", "generalise", "microaggregate", "randomise", "suppress")
 """What a release can be treated with: the remedies, and noisy answers in the place of records."""
-
-ReleaseName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]
 
 
 class Limits(Section):
@@ -66,7 +64,7 @@ class Recipe(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True, allow_inf_nan=False)
 
     remedy: str
-    id: ReleaseName | None = Field(None, description="Its name within the release; by default that of the remedy.")
+    id: ShortName | None = Field(None, description="Its name within the release; by default that of the remedy.")
     drop: Literal["rest"] | tuple[ColumnName, ...] = Field(
         (), description="Columns to drop; 'rest' is every column that the remedy does not treat."
     )

@@ -1,14 +1,15 @@
 """The JSON Schema of the configuration, generated from the models and the catalogue of checks, for editors."""
 
 from collections.abc import Mapping
-from typing import Any
+from types import GenericAlias
+from typing import Any, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 from pydantic.json_schema import models_json_schema
 
 from checks import load_catalog
 from monitor.config.model import Config
-from monitor.config.scalars import SchemaOfText
+from monitor.config.scalars import Deferred, SchemaOfText
 from monitor.terminal.redaction import json_text
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -23,7 +24,7 @@ def json_schema() -> dict[str, Any]:
     """Return the schema of `tablewatch.yaml`: every check and hierarchy is a branch, told apart by `type`."""
     from remedies.generalisation.spec import SPECS
 
-    models: dict[str, type[BaseModel]] = {"": Config}
+    models: dict[str, type[BaseModel]] = {"": _whole_config()}
     models |= {word: check for word, check in load_catalog().items() if issubclass(check, BaseModel)}
     references, schema = models_json_schema(
         [(model, "validation") for model in (*models.values(), *SPECS.values())],
@@ -45,6 +46,17 @@ def json_schema() -> dict[str, Any]:
     allowed: dict[str, Any] = _allow_substitution(whole)
     allowed["$defs"] = {name: allowed["$defs"][name] for name in sorted(allowed["$defs"])}
     return allowed
+
+
+def _whole_config() -> type[BaseModel]:
+    """Return the configuration with its deferred sections in their places."""
+    sections: dict[str, Any] = {}
+    for name, field in Config.model_fields.items():
+        key, value, *_ = (*get_args(field.annotation), None, None)
+        for metadata in getattr(value, "__metadata__", ()):
+            if isinstance(metadata, Deferred):
+                sections[name] = (GenericAlias(dict, (key, metadata.model)), field)
+    return create_model("Config", __base__=Config, __doc__=Config.__doc__, **sections)
 
 
 def schema_text() -> str:

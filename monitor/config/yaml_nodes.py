@@ -11,7 +11,7 @@ refused.
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -260,3 +260,38 @@ class _Reader:
 
 def _refusal(place: Place, code: str, message: str, hint: str | None = None) -> Unreadable:
     return Unreadable(Problem(code, message, place.file, place.line, place.column, hint))
+
+
+def child(node: Node | None, key: str) -> Node | None:
+    """Return the value of a key, if the node is a mapping that has it."""
+    return node.value.get(key) if node is not None and isinstance(node.value, dict) else None
+
+
+def items(node: Node | None) -> Sequence[Node]:
+    """Return the entries of a list; nothing if it is none."""
+    return node.value if node is not None and isinstance(node.value, list) else ()
+
+
+def entries(node: Node | None) -> Mapping[str, Node]:
+    """Return the entries of a mapping; nothing if it is none."""
+    return node.value if node is not None and isinstance(node.value, dict) else {}
+
+
+def text(node: Node | None, key: str) -> str | None:
+    """Return the text of a key, if there is one."""
+    current_node = child(node, key)
+    return current_node.value if current_node is not None and isinstance(current_node.value, str) else None
+
+
+def find_node(tree: Node, path: Sequence[str | int]) -> tuple[Node, list[str | int]]:
+    """Return the deepest node that a path leads to, and the steps that lead there."""
+    node, taken = tree, []
+    for step in path:
+        if isinstance(node.value, dict) and step in node.value:
+            node = node.value[str(step)]
+        elif isinstance(node.value, list) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+        else:
+            continue  # a step that pydantic took between the branches of a union
+        taken.append(step)
+    return node, taken

@@ -9,9 +9,8 @@ from monitor.config import ConfigError, Loaded, files_of, load
 from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
-from monitor.daemon.liveness import tell_systemd
 from monitor.daemon.observer import Observer
-from monitor.daemon.presence import DaemonPresence
+from monitor.daemon.presence import DaemonPresence, tell_systemd
 from monitor.daemon.work_loop import Work
 from monitor.scan.recorder import retire
 from monitor.terminal.output import count

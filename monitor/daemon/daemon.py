@@ -21,11 +21,10 @@ from monitor.config.project import Project
 from monitor.daemon.background_jobs import BackgroundJobs, PeriodicJob
 from monitor.daemon.config_reload import ConfigWatch, Reloader, check_ids
 from monitor.daemon.journal import LOG
-from monitor.daemon.liveness import ping, tell_systemd
 from monitor.daemon.metrics import serve
 from monitor.daemon.notifier import Notifier
 from monitor.daemon.observer import Observer
-from monitor.daemon.presence import DaemonPresence
+from monitor.daemon.presence import DaemonPresence, ping, tell_systemd
 from monitor.daemon.web_process import WebProcess
 from monitor.daemon.work_loop import Me, Work
 from monitor.workers import ENGINES, Pool

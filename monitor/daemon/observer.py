@@ -14,7 +14,7 @@ from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import Metrics
-from monitor.daemon.source_availability import SourceAvailability
+from monitor.daemon.quarantine import SourceAvailability
 from monitor.daemon.work_loop import Work
 from monitor.reporting.prometheus import StoreMetrics, project_metrics
 from monitor.scan.recorder import CheckResult

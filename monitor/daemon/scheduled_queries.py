@@ -25,8 +25,7 @@ from monitor.daemon.job_queue import Jobs
 from monitor.daemon.journal import LOG
 from monitor.daemon.leased_statistic import MOST_CHARGES, LeasedStatistic, Request, rests, spent
 from monitor.scan.private_question import PrivateQuestion
-from monitor.scan.results import Subject, Target, run_guarded
-from monitor.scan.targets import targets_of
+from monitor.scan.results import Subject, Target, run_guarded, targets_of
 from monitor.terminal.problem import Stop
 from remedies import Misfit
 from remedies.differential_privacy.epsilon import text_of

@@ -16,8 +16,8 @@ from monitor.clock import SimulatedClock
 from monitor.config.project import Project
 from monitor.demo import _plan as plan
 from monitor.demo._shop import Shop
+from monitor.scan.results import targets_of
 from monitor.scan.run import Engine
-from monitor.scan.targets import targets_of
 from store import Store
 
 PERSON = "finance"

@@ -6,12 +6,10 @@ Each deep check is a function from a loaded configuration to problems; add one t
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from monitor.config.checks import entries
 from monitor.config.load import Loaded
-from monitor.config.messages import find_node
 from monitor.config.model import Config, Source
 from monitor.config.project import Project
-from monitor.config.yaml_nodes import plain_data
+from monitor.config.yaml_nodes import entries, find_node, plain_data
 from monitor.terminal.problem import Problem
 from sources import dialect_of
 

@@ -30,7 +30,7 @@ from monitor.integrations.results import (
     outcome_of,
     record_readings,
 )
-from monitor.terminal.input_file import read_text
+from monitor.terminal.input_bounds import read_text
 from monitor.terminal.problem import Problem, not_read
 from store import Store
 

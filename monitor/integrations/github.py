@@ -13,8 +13,7 @@ from typing import Final
 
 from checks import Status
 from monitor.config.yaml_nodes import Place
-from monitor.scan.pass_result import PassResult
-from monitor.scan.recorder import CheckResult
+from monitor.scan.recorder import CheckResult, PassResult
 from monitor.terminal.output import count
 from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import visible

@@ -22,8 +22,7 @@ from typing import Any, Final
 from checks import Json
 from checks.gx.caller import Raised
 from monitor.clock import SystemClock
-from monitor.releases.columns import ReleaseColumns
-from monitor.releases.output_sanitizing import read_columns
+from monitor.releases.columns import ReleaseColumns, read_columns
 from monitor.releases.plan import AS_IT_IS, RemedyKind, RemedyNotUsable, TreatmentPlan
 from monitor.releases.reproduce import command_for
 from monitor.releases.treatment.verify import WrittenFile

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 from checks.classes.counts import PersonPairs
 from monitor.releases.certificate import ExportFindings, certificate
 from monitor.releases.charge import charge_randomised, check_epsilon, told_as_table
-from monitor.releases.columns import ReleaseColumns
+from monitor.releases.columns import ReleaseColumns, read_columns
 from monitor.releases.composition_risk import NOT_COMPARED, describe_exposure
 from monitor.releases.decisions import ReleaseDecisions
 from monitor.releases.gate import ExportPermission, check_export_allowed
-from monitor.releases.output_sanitizing import read_columns
 from monitor.releases.person_registry import pairs_of
 from monitor.releases.plan import RemedyKind, TreatmentPlan
 from monitor.releases.treat import Treated, Verification, treat, verify_release, write_treated

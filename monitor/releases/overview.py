@@ -17,12 +17,12 @@ from typing import Any, Final
 
 from checks import Check, Kind, Message, Status
 from incidents import Incident, Watch
+from monitor.clock import iso
 from monitor.config import Release, Table
 from monitor.config.project import Project
 from monitor.config.release_checks import release_checks
 from monitor.releases.state import ReleaseDecision, ReleaseStanding, digest_of, standing
 from monitor.summaries.health import TableState
-from monitor.summaries.incident import iso
 from store import ReadTransaction
 
 INCIDENT: Final = "incident"

@@ -21,8 +21,7 @@ from monitor.releases.composition_risk import (
 )
 from monitor.releases.decisions import ReleaseDecisions
 from monitor.releases.digests import TableDigest
-from monitor.releases.linkage import classes_of, farthest_from_input, pseudonyms_in
-from monitor.releases.person_level_k import linked_classes
+from monitor.releases.linkage import classes_of, farthest_from_input, linked_classes, pseudonyms_in
 from monitor.releases.plan import RemedyKind
 from monitor.releases.same_table import MARKS, SameTable
 from monitor.terminal.problem import ExitCode, Problem, Stop

@@ -9,8 +9,8 @@ from checks import Measurement, Outcome
 from checks.classes.counts import KnownRelease, PersonPairs
 from monitor.config.project import Project
 from monitor.scan.incremental import with_count_states
+from monitor.scan.results import targets_of
 from monitor.scan.scanner import scan_source
-from monitor.scan.targets import targets_of
 from store import RememberedPersons, Store, StoredCounts, WriteTransaction
 
 RE_RELEASE: Final = "re_release"

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from checks import ColumnClass, Json
 from monitor.clock import Clock
-from monitor.releases.columns import ReleaseColumns
+from monitor.releases.columns import ReleaseColumns, one_of_each, with_pseudonyms
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.disclosure.uniqueness import Uniqueness, find_uniqueness
 from monitor.releases.linkage import crowd_in, reference_of, too_alike
-from monitor.releases.output_sanitizing import one_of_each, with_pseudonyms
 from monitor.releases.plan import RemedyKind, TreatmentPlan
 from monitor.releases.treatment.output import write_frame
 from monitor.releases.treatment.table_reader import reading

@@ -24,10 +24,9 @@ from monitor.config import ConfigError, Loaded, load_tree
 from monitor.config.checks import propose_id
 from monitor.config.project import Project
 from monitor.config.python_values import node_of
-from monitor.scan.pass_result import PassResult
-from monitor.scan.results import Target
+from monitor.scan.recorder import PassResult
+from monitor.scan.results import Target, targets_of
 from monitor.scan.run import Engine
-from monitor.scan.targets import targets_of
 from monitor.terminal.problem import Problem
 from sources import SourceError, SourceSpec
 

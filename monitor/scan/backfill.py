@@ -8,10 +8,8 @@ from checks import Status
 from monitor.config.project import Project
 from monitor.config.selector import Selection
 from monitor.scan.recorder import PastIncidents, record_past
-from monitor.scan.results import Target
-from monitor.scan.scanner import Plans
-from monitor.scan.source_threads import scan_sources
-from monitor.scan.targets import targets_of
+from monitor.scan.results import Target, targets_of
+from monitor.scan.scanner import Plans, scan_sources
 from store import Store
 
 

@@ -1,6 +1,8 @@
-"""What came back from a look at a table. Importing this is cheap: who only judges needs no engine."""
+"""The targets of a pass, and what came back from a look at a table. Importing this is cheap: it needs no engine."""
 
-from collections.abc import Callable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -10,6 +12,8 @@ from checks.classes.counts import KnownCounts
 from sources import PermissionDenied, QueryFailed, SourceError, SourceSpec, TableNotFound, TimedOut, Unreachable
 
 if TYPE_CHECKING:
+    from monitor.config import Table
+    from monitor.config.project import Project
     from monitor.scan.private_question import PrivateQuestion
 
 
@@ -62,7 +66,7 @@ class Target:
     owner: str | None = None
     period: timedelta | None = None
     keeper: CountState | None = field(default=None, compare=False, repr=False)
-    question: "PrivateQuestion | None" = field(default=None, compare=False, repr=False)
+    question: PrivateQuestion | None = field(default=None, compare=False, repr=False)
     maintenance: tuple[tuple[datetime, datetime], ...] = ()
     as_of: datetime | None = None
 
@@ -171,3 +175,37 @@ def _explained(error: BaseException) -> Outcome:
         return not_evaluated(error)
     text = "internal error ({error}); please report it"
     return unknown(UnknownReason.BUG, Message(text, {"error": type(error).__name__}))
+
+
+def targets_of(project: Project, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
+    """Return targets in the configuration's order: tables by name, with all their checks or those named."""
+    wanted: Mapping[str, Collection[str] | None] = chosen if isinstance(chosen, Mapping) else dict.fromkeys(chosen)
+    return [_target(project, table, wanted[table.name]) for table in project.config.tables if table.name in wanted]
+
+
+def _target(project: Project, table: Table, only: Collection[str] | None) -> Target:
+    config = project.config
+    checks = [check for check in table.own_checks if only is None or check.name in only]
+    source = config.sources[table.source]
+    names = project.relations[table.source]
+    referred = [name for check in checks for name in check.refers_to if name in names]
+    subject = Subject(
+        name=table.name,
+        relation=table.table or table.name,
+        checks=tuple((table.check_id(check), check) for check in checks),
+        zones=Zones(source.timezone, table.timezones, calendar=config.timezone),
+        loaded_at=table.loaded_at,
+        relations={name: names[name] for name in referred},  # not of the whole source: it goes to the workers
+        frame_rows=source.expectation_rows,
+        classified=table.columns,
+        family=max(1, sum(check.learned_numbers for check in table.checks)),
+    )
+    return Target(
+        subject=subject,
+        source=project.specs[table.source],
+        owner=config.owner_of(table),
+        period=table.schedule.longest_period() if table.schedule is not None else None,
+        maintenance=tuple(
+            work.span(config.timezone) for work in config.maintenance if work.concerns(table.name, table.domain)
+        ),
+    )

@@ -12,12 +12,10 @@ from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.config.selector import Selection
 from monitor.scan.incremental import KeyProvider, with_count_states
-from monitor.scan.pass_result import PassResult
 from monitor.scan.planner import TablePlan
-from monitor.scan.recorder import CheckResult, judge_only, record_results, retire
-from monitor.scan.results import Subject, Target
-from monitor.scan.source_threads import scan_sources
-from monitor.scan.targets import targets_of
+from monitor.scan.recorder import CheckResult, PassResult, judge_only, record_results, retire
+from monitor.scan.results import Subject, Target, targets_of
+from monitor.scan.scanner import scan_sources
 from store import Store, StoreError
 
 

@@ -1,9 +1,17 @@
-"""Look at tables of one source: open it once, plan or take the kept plan, measure. Never raises."""
+"""Measure tables of several sources side by side: each opened once, with its kept plans, in a thread of its own.
+
+What was measured goes to the caller's thread in batches, many tables at once, but none waits long for the others. A
+thread whose statement cannot be stopped is left alone with it, and another measures the tables after it. A pass that
+is given up (Ctrl-C, a store that fails) does not wait for the sources: nobody wants what they still measure.
+"""
 
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
-from contextlib import ExitStack
-from datetime import datetime
+from collections.abc import Callable, Generator, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import ExitStack, closing
+from datetime import datetime, timedelta
+from functools import partial
+from threading import Event, Thread
+from typing import TypeAlias
 
 from checks import Json, Outcome, UnknownReason
 from checks.gx.caller import Caller
@@ -18,12 +26,13 @@ from monitor.scan.results import (
     Target,
     misconfigured,
     run_guarded,
+    timed_out,
     unanswered,
     unscanned,
 )
 from monitor.scan.sql_template import TimeLiterals
 from remedies import Misfit
-from sources import Source, open_source
+from sources import Source, open_source, reporting_stuck
 
 Plans = MutableMapping[str, tuple[Subject, TablePlan]]
 """The plans that were made, by table, with what they were made for."""
@@ -120,3 +129,120 @@ def _put(question: PrivateQuestion, source: Source) -> Mapping[str, Json] | Outc
 
 def _is_misconfigured(measured: CheckMeasurement) -> bool:
     return isinstance(measured.answer, Outcome) and measured.answer.reason is UnknownReason.MISCONFIGURED
+
+
+_Scan: TypeAlias = Callable[..., Generator[TableResult, None, None]]
+_MOST_TABLES = 50
+_LONGEST_WAIT_S = 0.5
+_MOST_STUCK = 3
+"""Threads of a source that are left alone with a statement; each takes a core until the process ends."""
+
+
+def scan_sources(
+    targets: Sequence[Target], *, clock: Clock, plans: Plans, caller: Caller | None = None
+) -> Iterator[Sequence[TableResult]]:
+    """Yield batches of tables that were measured; close the iterator to give the rest up.
+
+    `caller`, which the threads share, calls Great Expectations for expectations.
+    """
+    scan = partial(scan_source, clock=clock, plans=plans, caller=caller)
+    by_source: dict[str, list[Target]] = {}
+    for target in targets:
+        by_source.setdefault(target.source.name, []).append(target)
+    inbox = _Inbox(len(by_source))
+    for group in by_source.values():
+        _SourceRun(group, inbox, scan, clock).start()
+    try:
+        yield from inbox.batches()
+    finally:
+        inbox.give_up()
+
+
+class _SourceRun:
+    """A thread that looks at tables of one source, until one of its statements cannot be stopped."""
+
+    def __init__(
+        self, targets: Sequence[Target], inbox: "_Inbox", scan: _Scan, clock: Clock, *, stuck_before: int = 0
+    ) -> None:
+        self._targets, self._inbox, self._scan, self._clock = targets, inbox, scan, clock
+        self._stuck_before = stuck_before
+        self._begun = 0
+        self._abandoned = False
+
+    def start(self) -> None:
+        """Begin; no pool: its threads are waited for at the end of the process, however long a query takes."""
+        Thread(target=self._run, name=f"source {self._targets[0].source.name}", daemon=True).start()
+
+    def _run(self) -> None:
+        results = self._scan(self._targets, on_begin=self._begin)
+        try:
+            with reporting_stuck(self._abandon), closing(results):
+                for table_result in results:
+                    if self._abandoned:  # the statement came to an end after all, too late
+                        break
+                    self._inbox.put(table_result)
+                    if self._inbox.given_up:
+                        break
+        finally:
+            if not self._abandoned:
+                self._inbox.close()
+
+    def _begin(self, _: Target) -> None:
+        self._begun += 1
+
+    def _abandon(self, limit: timedelta) -> None:
+        """Answer for the table in hand and let another thread go on. Called while the statement is under way."""
+        self._abandoned = True
+        stuck_now = self._stuck_before + 1
+        answered = self._begun if stuck_now < _MOST_STUCK else len(self._targets)
+        for target in self._targets[self._begun - 1 : answered]:
+            self._inbox.put(unscanned(target, timed_out(limit), self._clock.now()))
+        if answered < len(self._targets):
+            rest = self._targets[answered:]
+            _SourceRun(rest, self._inbox, self._scan, self._clock, stuck_before=stuck_now).start()
+        else:
+            self._inbox.close()
+
+
+class _Inbox:
+    """What the threads of the sources found, until it is taken.
+
+    Python runs one thread at a time, and changing between them costs more than a small table: the reader wakes when
+    there is a batch, when a source is done, and every half second, and no thread begins a table while it is at work.
+    """
+
+    def __init__(self, sources: int) -> None:
+        self.given_up = False
+        self._results: deque[TableResult] = deque()
+        self._closed: list[None] = []
+        self._sources = sources
+        self._wake, self._idle = Event(), Event()
+        self._idle.set()
+
+    def put(self, table_result: TableResult) -> None:
+        self._results.append(table_result)
+        if len(self._results) >= _MOST_TABLES:
+            self._wake.set()
+        self._idle.wait()
+
+    def close(self) -> None:
+        """Report that one source is done."""
+        self._closed.append(None)
+        self._wake.set()
+
+    def batches(self) -> Iterator[Sequence[TableResult]]:
+        """Yield what arrives, until all sources are done."""
+        over = not self._sources
+        while not over:
+            self._wake.wait(_LONGEST_WAIT_S)
+            self._wake.clear()
+            over = len(self._closed) == self._sources  # before taking: whoever is done has put in all it has
+            self._idle.clear()
+            while self._results:
+                yield [self._results.popleft() for _ in range(min(_MOST_TABLES, len(self._results)))]
+            self._idle.set()
+
+    def give_up(self) -> None:
+        """Let every thread end after its table."""
+        self.given_up = True
+        self._idle.set()

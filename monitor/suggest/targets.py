@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from monitor.clock import Clock
 from monitor.config import Table
 from monitor.config.project import Project
-from monitor.scan.results import Subject, Target
-from monitor.scan.targets import targets_of
+from monitor.scan.results import Subject, Target, targets_of
 from monitor.suggest.catalogue import TableEntry, read_catalogue
 from monitor.suggest.references import TableKey
 from monitor.suggest.sources import SourceLocation

@@ -7,12 +7,11 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
-from checks import Status
 from incidents import Downtime, DowntimeCost, Spans, Window, hours, measure_by, price_by, to_us
+from monitor.clock import iso
 from monitor.config import Config, Table
 from monitor.config.project import Project
-from monitor.summaries.health import TableHealth, TableState
-from monitor.summaries.incident import iso
+from monitor.summaries.health import TableHealth, TableState, state_as_json
 from monitor.summaries.promises import MeasuredPromise
 from store import Result
 
@@ -119,25 +118,6 @@ def table_as_json(project: Project, state: TableState, loss: Loss) -> dict[str, 
     }
 
 
-def state_as_json(state: TableState, now: datetime) -> dict[str, Any]:
-    """Return how a table is."""
-    return {
-        "health": state.health.value,
-        "checks": {
-            **{status.value: state.results.get(status, 0) for status in Status},
-            "not_yet_checked": state.never_ran,
-            "total": state.results.total() + state.never_ran,
-        },
-        "last_run_at": iso(state.last_run_at),
-        "last_run_age_s": None if state.last_run_at is None else (now - state.last_run_at).total_seconds(),
-        "open_incidents": [incident.id for incident in state.incidents],
-        "not_evaluated": [
-            {"check_id": not_evaluated.check_id, "reason": not_evaluated.reason, "message": not_evaluated.message}
-            for not_evaluated in state.not_evaluated
-        ],
-    }
-
-
 def sheet_as_json(
     project: Project,
     state: TableState,
@@ -191,8 +171,3 @@ def _loss_as_json(project: Project, loss: Loss) -> dict[str, Any]:
         "to_date": part(loss.whole, loss.whole_cost),
         "currency": project.currency.code,
     }
-
-
-def worst_first(states: Sequence[TableState]) -> list[TableState]:
-    """Return tables in the order in which they need somebody."""
-    return sorted(states, key=lambda state: state.health.rank)

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from checks import Check, Kind, Status, say_duration
 from incidents import NOT_RUN, Incident, State, Watch, gaps_after
+from monitor.clock import iso
 from monitor.config import Config, Table
 from monitor.config.project import Project
 from store import IncidentFilter, ReadTransaction, Result
@@ -194,3 +195,27 @@ def worst_of(*, fails: bool, is_silent: bool, warns: bool, never_ran: bool) -> T
     if warns:
         return TableHealth.WARNING
     return TableHealth.NOT_YET_CHECKED if never_ran else TableHealth.HEALTHY
+
+
+def state_as_json(state: TableState, now: datetime) -> dict[str, Any]:
+    """Return how a table is."""
+    return {
+        "health": state.health.value,
+        "checks": {
+            **{status.value: state.results.get(status, 0) for status in Status},
+            "not_yet_checked": state.never_ran,
+            "total": state.results.total() + state.never_ran,
+        },
+        "last_run_at": iso(state.last_run_at),
+        "last_run_age_s": None if state.last_run_at is None else (now - state.last_run_at).total_seconds(),
+        "open_incidents": [incident.id for incident in state.incidents],
+        "not_evaluated": [
+            {"check_id": not_evaluated.check_id, "reason": not_evaluated.reason, "message": not_evaluated.message}
+            for not_evaluated in state.not_evaluated
+        ],
+    }
+
+
+def worst_first(states: Sequence[TableState]) -> list[TableState]:
+    """Return tables in the order in which they need somebody."""
+    return sorted(states, key=lambda state: state.health.rank)

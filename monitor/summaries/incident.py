@@ -26,6 +26,7 @@ from incidents import (
     to_us,
 )
 from incidents.verbs import available
+from monitor.clock import iso
 from monitor.config.project import Project
 from monitor.triage.create import tidy
 from monitor.triage.desk import IncidentDetail
@@ -166,11 +167,6 @@ def sheet_as_json(project: Project, sheet: IncidentDetail, as_of: datetime | Non
         "episodes": [episode_as_json(project, incident, figures, number) for number in range(len(incident.episodes))],
         "events": [_event(event) for event in sheet.events],
     }
-
-
-def iso(moment: datetime | None) -> str | None:
-    """Return a moment as JSON has it."""
-    return None if moment is None else moment.isoformat()
 
 
 def _onset(episode: Episode) -> dict[str, Any]:

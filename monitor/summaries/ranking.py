@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from checks.classes.arrays import np, npt
 from incidents import DowntimeCost, MaintenanceSpans, Spans, Window
-from incidents.known_episodes import Ruler, known_episodes
-from incidents.per_incident import PerIncident, per_incident
+from incidents.known_episodes import PerIncident, Ruler, known_episodes, per_incident
 from incidents.spans import Ints
 
 

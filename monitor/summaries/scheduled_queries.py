@@ -9,7 +9,6 @@ from typing import Any
 from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from remedies.differential_privacy.epsilon import text_of
-from remedies.differential_privacy.ledger import Standing
 from store import ReadTransaction, Slot, SlotState
 
 
@@ -73,7 +72,11 @@ def statistics_of(project: Project, tx: ReadTransaction) -> Sequence[StatisticSt
     """Return how each scheduled query of a configuration is, in its order. No table is looked at."""
     budgets = project.config.budgets
     all_of = AnswerSeries.configured(project.config)
-    due = {row.table: row.next_slot for row in tx.schedule.tables()} if all_of else {}
+    if not all_of:
+        return ()
+    from remedies.differential_privacy.ledger import Standing  # the mathematics is loaded where a query is scheduled
+
+    due = {row.table: row.next_slot for row in tx.schedule.tables()}
     results = []
     for name, series in all_of.items():
         declared = budgets[series.table]

@@ -12,10 +12,12 @@ _OWNER_ONLY: Final = 0o077
 def harden_process() -> None:
     """Make files for their owner only, whatever the umask was, and let a crash write no memory to disk.
 
+    Plugins of pydantic, which other packages bring, would be shown the configuration with its secrets: none is loaded.
     Processes that are started from here inherit both. Memory holds values of tables while they are measured; a limit of
     0 stops a core file, and an empty filter also what a program that catches cores would get (core(5)).
     """
     os.umask(_OWNER_ONLY)
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     with suppress(OSError):  # only Linux has it
         Path("/proc/self/coredump_filter").write_text("0", encoding="ascii")

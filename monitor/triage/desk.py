@@ -14,7 +14,6 @@ from incidents import (
     Corrected,
     Event,
     Incident,
-    NotAllowed,
     Opened,
     ReportedIncident,
     Resolution,
@@ -27,11 +26,8 @@ from incidents import (
 )
 from incidents.verbs import Ending
 from monitor.config.project import Project
+from monitor.triage.errors import IncidentChanged
 from store import History, IncidentFilter, NotRecorded, ReadTransaction, Store, WriteTransaction
-
-
-class IncidentChanged(NotAllowed):
-    """The incident is no longer what somebody decided on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,13 @@ from zoneinfo import ZoneInfo
 
 from incidents import ImpossibleOrder, NotAllowed, NotForced
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.triage.desk import IncidentChanged
 from store import NotRecorded, RowRefused, StoreConflict, StoreError
 
 _UTC: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?\+00:00")
+
+
+class IncidentChanged(NotAllowed):
+    """The incident is no longer what somebody decided on."""
 
 
 def in_zone(message: str, zone: str) -> str:

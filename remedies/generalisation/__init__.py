@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from checks.risk import Hierarchy
     from remedies.generalisation._bins import bins
-    from remedies.generalisation._coding import coding
     from remedies.generalisation._comparison import FigureChange, ResultChange, compare_results
     from remedies.generalisation._dates import DateLevel, dates
     from remedies.generalisation._fault import FaultKind, HierarchyFault
     from remedies.generalisation._faults import hierarchy_faults, row_faults
     from remedies.generalisation._files import read_hierarchy, write_hierarchy
-    from remedies.generalisation._flat import flat
-    from remedies.generalisation._intervals import breaks, intervals
+    from remedies.generalisation._intervals import breaks, coding, intervals
     from remedies.generalisation._masks import masks
     from remedies.generalisation._tree import tree
     from remedies.generalisation.by import By
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from remedies.generalisation.datafly_search import Datafly, datafly
     from remedies.generalisation.folder import hierarchies_in
     from remedies.generalisation.incognito_search import Generalisations, incognito
+    from remedies.generalisation.levels import flat
     from remedies.generalisation.mondrian_search import mondrian
     from remedies.generalisation.optimal_search import Optimum, optimal
     from remedies.generalisation.recoding import RecodedColumn, Recoding
@@ -83,7 +82,7 @@ _PLACES: Final = {
     "FaultKind": "_fault",
     "FigureChange": "_comparison",
     "Generalisations": "incognito_search",
-    "Hierarchy": "_levels",
+    "Hierarchy": "levels",
     "HierarchySpec": "spec",
     "LDiversityLimit": "criteria",
     "Optimum": "optimal_search",
@@ -94,11 +93,11 @@ _PLACES: Final = {
     "Utilities": "utility",
     "bins": "_bins",
     "breaks": "_intervals",
-    "coding": "_coding",
+    "coding": "_intervals",
     "compare_results": "_comparison",
     "datafly": "datafly_search",
     "dates": "_dates",
-    "flat": "_flat",
+    "flat": "levels",
     "hierarchies_in": "folder",
     "hierarchy_faults": "_faults",
     "hierarchy_spec": "spec",

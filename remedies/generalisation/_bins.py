@@ -10,11 +10,10 @@ from typing import TypeAlias
 from checks.classes.arrays import np
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
-from remedies.generalisation._cover import gaps_and_overlaps
 from remedies.generalisation._fault import FaultKind, HierarchyFault, refuse
 from remedies.generalisation._intervals import Pair
-from remedies.generalisation._levels import ROOT, with_root
-from remedies.generalisation.units import Ends, Number, Numbers, Scale, as_decimal
+from remedies.generalisation.levels import ROOT, with_root
+from remedies.generalisation.units import Ends, Number, Numbers, Scale, as_decimal, gaps_and_overlaps
 
 Listed: TypeAlias = "Sequence[Pair] | Mapping[str, Pair]"
 """The intervals of a level, each (from, to), `to` left out; None where one has no end. With names or without."""

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from checks.risk import Hierarchy
-from remedies.generalisation._cover import gaps_and_overlaps, holds
 from remedies.generalisation._fault import FaultKind, HierarchyFault
 from remedies.generalisation._files import Rows
 from remedies.generalisation._labels import Intervals, read_intervals
 from remedies.generalisation.spelling import distinct_texts
-from remedies.generalisation.units import Ends, number_in
+from remedies.generalisation.units import Ends, gaps_and_overlaps, holds, number_in
 
 Levels: TypeAlias = Sequence[Sequence[str]]
 

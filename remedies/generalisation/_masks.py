@@ -8,7 +8,7 @@ from typing import Literal
 
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
-from remedies.generalisation._levels import ROOT, leaves_of, with_root
+from remedies.generalisation.levels import ROOT, leaves_of, with_root
 
 
 def masks(

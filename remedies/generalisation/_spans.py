@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from remedies._errors import Misfit
 from remedies.generalisation._cutting import CutColumns
-from remedies.generalisation._levels import ROOT
 from remedies.generalisation.frequencies import ColumnFrequencies
+from remedies.generalisation.levels import ROOT
 from remedies.generalisation.recoding import EVERYTHING, INTERVAL, Labels, labels_of
 from remedies.generalisation.spelling import texts_of
 from remedies.generalisation.units import Numbers, Scale, number_in

@@ -16,7 +16,7 @@ from remedies.generalisation._spans import SpannedColumn, packed, spanned
 from remedies.generalisation.criteria import Breaks, Criterion, check_k
 from remedies.generalisation.frequencies import Frequencies, number_rows, read_counts
 from remedies.generalisation.incognito_search import sensitive_of
-from remedies.generalisation.plain_values import with_plain
+from remedies.generalisation.levels import with_plain
 from remedies.generalisation.recoding import RecodedColumn, Recoding
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""What remedies share that give cells other labels, by the frequency table of the columns' combinations."""
+"""What remedies share that give cells other labels, by the frequency table of the columns' combinations.
+
+Count what a recoding changed: cells that are read otherwise, and rows that are gone.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from checks import Json, did_you_mean
 from remedies._contract import Guarantee, Progress, Treatment, UtilityReport
 from remedies._errors import Misfit
 from remedies.generalisation.limits import Limited
+from remedies.generalisation.recoding import RecodedColumn, Recoding
+from remedies.generalisation.spelling import texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +26,55 @@ if TYPE_CHECKING:
     from checks.risk import Hierarchy
     from remedies.generalisation import HierarchyFault, Recoding
     from remedies.generalisation.frequencies import Frequencies
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Rows and cells that are no longer what they were. Cells of suppressed rows are in none of the counts by column.
+
+    `changed`: by column, cells that read otherwise than before, whatever their type; `blanked`: those of them that hold
+    nothing now; `filled`: those of them that held nothing.
+    """
+
+    rows: int
+    rows_changed: int
+    rows_suppressed: int
+    changed: Mapping[str, int]
+    blanked: Mapping[str, int]
+    filled: Mapping[str, int]
+
+
+def changes(recoding: Recoding) -> Changes:
+    """Count what a recoding changed, by its frequency table."""
+    counts = np.where(recoding.suppressed, 0, recoding.frequencies.counts)
+    changed, blanked, filled = {}, {}, {}
+    anywhere = np.zeros(len(counts), dtype=np.bool_)
+    for place, column in enumerate(recoding.columns):
+        name = column.domain.column
+        differs, gone, new = _of_column(column, recoding.frequencies.codes[:, place])
+        changed[name], blanked[name], filled[name] = (int(counts[cells].sum()) for cells in (differs, gone, new))
+        anywhere |= differs
+    return Changes(
+        rows=recoding.frequencies.rows,
+        rows_changed=int(counts[anywhere].sum()),
+        rows_suppressed=recoding.rows_suppressed,
+        changed=changed,
+        blanked=blanked,
+        filled=filled,
+    )
+
+
+def _of_column(column: RecodedColumn, leaves: npt.NDArray[np.int64]) -> tuple[Mask, Mask, Mask]:
+    """Return of each combination whether its cell reads otherwise, is blanked, is filled."""
+    if column.is_unchanged:
+        nothing = np.zeros(len(leaves), dtype=np.bool_)
+        return nothing, nothing, nothing
+    before = np.array(texts_of(list(column.domain.values)), dtype=object)[leaves]
+    after = np.array(texts_of(list(column.labels.texts)), dtype=object)[column.numbers]
+    was, still = before != None, after != None  # noqa: E711 - of each cell
+    return before != after, was & ~still, ~was & still
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +107,7 @@ class Recodes(Limited, ABC):
         Raises:
             Misfit: as `faults`, or there is a fault: all of them are named.
         """
-        from remedies.generalisation.plain_values import with_plain
+        from remedies.generalisation.levels import with_plain
 
         check_columns(self.columns, table)
         every = with_plain(table, {}, self.columns)
@@ -96,7 +153,7 @@ class Recodes(Limited, ABC):
     def bill(self, chosen: ChosenLevels, guarantee: Guarantee) -> UtilityReport:
         """Return what it cost. A column's information that is lost is its `loss`: of utilities, in per cent."""
         from remedies.generalisation import utilities
-        from remedies.generalisation.changes import changes
+        from remedies.generalisation.recoded import changes
 
         result = changes(chosen.recoding)
         return UtilityReport(

@@ -15,16 +15,23 @@ from checks import did_you_mean
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation._bins import bin_faults, bins
-from remedies.generalisation._coding import check_coding, coding
 from remedies.generalisation._dates import DateLevel, check_date_levels, dates
 from remedies.generalisation._fault import FaultKind, HierarchyFault, refuse
 from remedies.generalisation._faults import hierarchy_faults, row_faults
 from remedies.generalisation._files import read_rows
-from remedies.generalisation._flat import flat
-from remedies.generalisation._intervals import NO_PAIR, breaks, check_breaks, check_snap, check_widths, intervals
-from remedies.generalisation._levels import ROOT
+from remedies.generalisation._intervals import (
+    NO_PAIR,
+    breaks,
+    check_breaks,
+    check_coding,
+    check_snap,
+    check_widths,
+    coding,
+    intervals,
+)
 from remedies.generalisation._masks import check_masks, masks
 from remedies.generalisation._tree import tree, tree_faults
+from remedies.generalisation.levels import ROOT, flat
 
 _Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 _Pair: TypeAlias = tuple[_Number | None, _Number | None]

@@ -20,8 +20,8 @@ from remedies.generalisation._blanks import Blanks, Pattern
 from remedies.generalisation.criteria import Criterion, LDiversityLimit, check_k
 from remedies.generalisation.frequencies import Frequencies, number_rows, read_counts
 from remedies.generalisation.incognito_search import sensitive_of
+from remedies.generalisation.levels import with_plain
 from remedies.generalisation.limits_of_classes import broken_combinations
-from remedies.generalisation.plain_values import with_plain
 from remedies.generalisation.recoding import Mask, Recoding
 
 if TYPE_CHECKING:

@@ -2,10 +2,13 @@
 
 Where all are whole the unit is 1, and an interval is written by its first and last number: `25-29`. Elsewhere it is a
 tenth, a hundredth ..., and an interval is written with its bounds, the upper one left out, as ARX does: `[2.5, 5[`.
+
+Whether intervals cover a stretch of numbers once: what they leave out, and what they cover twice.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from checks.classes.arrays import np, npt
 from remedies._errors import Misfit
-from remedies.generalisation._levels import leaves_of
+from remedies.generalisation.levels import leaves_of
 from remedies.generalisation.spelling import text_of
 
 Number: TypeAlias = int | float | Decimal
@@ -115,3 +118,36 @@ def as_decimal(number: Number) -> Decimal:
     if result is None:
         raise Misfit(f"{number!r} is no finite number; expected one such as 5 or 2.5")
     return result
+
+
+_Reach: TypeAlias = tuple[float, float]
+
+
+def gaps_and_overlaps(intervals: Sequence[Ends]) -> tuple[tuple[Ends, ...], tuple[Ends, ...]]:
+    """Return the gaps between intervals, and where one begins before another has ended; both ascending."""
+    ordered = sorted(map(_reach, intervals))
+    gaps: list[Ends] = []
+    overlaps: list[Ends] = []
+    reached = ordered[0][1] if ordered else math.inf
+    for low, high in ordered[1:]:
+        if low > reached:
+            gaps.append(_ends(reached, low))
+        elif low < reached:
+            overlaps.append(_ends(low, min(high, reached)))
+        reached = max(reached, high)
+    return tuple(gaps), tuple(overlaps)
+
+
+def holds(interval: Ends, units: int | Decimal) -> bool:
+    """Check whether a number is in an interval."""
+    low, high = _reach(interval)
+    return low <= units < high
+
+
+def _reach(interval: Ends) -> _Reach:
+    low, high = interval
+    return (-math.inf if low is None else low, math.inf if high is None else high)
+
+
+def _ends(low: float, high: float) -> Ends:
+    return (None if low == -math.inf else int(low), None if high == math.inf else int(high))

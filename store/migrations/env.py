@@ -2,12 +2,12 @@
 
 from alembic import context
 
-from store._columns import Row
+from store._columns import map_all_rows
 from store._schema import REVISION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=Row.metadata,
+    target_metadata=map_all_rows(),
     version_table=REVISION_TABLE,
     render_as_batch=False,  # a rebuilt table loses its triggers and, with cascades, its children: see docs/store.md
     transaction_per_migration=False,

@@ -20,7 +20,7 @@ import ibis
 import ibis.expr.types as ir
 
 from checks import Check, ClassQuestion, ColumnClass, Context, Measurement, Outcome, Past, Status, Wants, Zones
-from checks._clocks import latest_local_time
+from checks._instants import latest_local_time
 from checks._judge import judge
 from checks.classes.counts import ClassCountRequest, PersonRequest
 from checks.classes.incremental import SIZES

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks._clocks import Calendar
+from checks._instants import Calendar
 from checks.parameters.scalars import Weekdays
 from monitor.config.scalars import Schedule
 

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks._clocks import latest_local_time, moment_of_local_time, read_local_time
+from checks._instants import latest_local_time, moment_of_local_time, read_local_time
 
 NEW_YORK = ZoneInfo("America/New_York")  # back at 2026-11-01 06:00 UTC, forward at 2026-03-08 07:00 UTC
 ZONES = [

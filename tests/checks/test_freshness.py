@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import Misconfigured, OccurrenceMethod, Status, UnknownReason, Zones
-from checks._clocks import latest_local_time, read_local_time
+from checks._instants import latest_local_time, read_local_time
 from checks.freshness import Freshness
 from tests.checks.ask import ENGINES, EXAMPLES, NOW, Question, Rows, ask, place
 from tests.tiers import examples

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from checks import Measurement, Occurrence, OccurrenceMethod, Zones
-from checks._occurrence import as_utc, from_bad_rows
+from checks._judge import as_utc, from_bad_rows
 from tests.checks.ask import NOW
 
 NAIVE = datetime(2026, 11, 20, 9, 0)  # noqa: DTZ001 - as a driver gives a naive column

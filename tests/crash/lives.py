@@ -28,8 +28,8 @@ from monitor.daemon.journal import keep_journal
 from monitor.daemon.observer import Observer
 from monitor.daemon.weekly_report import report_if_due
 from monitor.scan.recorder import CheckResult
+from monitor.scan.results import targets_of
 from monitor.scan.scanner import scan_source
-from monitor.scan.targets import targets_of
 from monitor.workers import Event
 from store import backup, daemon_lock, open_store, restore
 from tests.crash.acknowledging import acknowledge

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incidents._flapping import RESULTS, is_flapping, share_of_change
+from incidents.lifecycle import RESULTS, is_flapping, share_of_change
 
 results = st.text("PF", max_size=RESULTS)
 

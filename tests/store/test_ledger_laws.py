@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from store import StoredLedger, StoreError, _ledger, _ledger_anchor, _ledger_audit, _ledger_repository, _ledger_resume
+from store import StoredLedger, StoreError, _ledger, _ledger_anchor, _ledger_audit, _ledger_repository
 from store._ledger_anchor import AnchorFile
 from store._ledger_repository import LedgerWriter
 from tests.store.ledger_machine import Crash, Ledgers
@@ -81,13 +81,13 @@ _FAULTS = {
     "a charge that was overtaken and lost": [
         (*_STORED, "_advance", "tx.ledger.hash_of(mark.head.number) != mark.head.hash", "False")
     ],
-    "a resumption that forgets": [(_ledger_resume, _ledger_resume, "carry_over", _LOST, "0")],
+    "a resumption that forgets": [(_ledger_audit, _ledger_audit, "carry_over", _LOST, "0")],
     "a resumption that takes one way for the other": [
-        (_ledger_resume, _ledger_resume, "carry_over", _LOST, "spent - stored.spent")
+        (_ledger_audit, _ledger_audit, "carry_over", _LOST, "spent - stored.spent")
     ],
     "a resumption that forgets budgets": [
         (
-            *(_ledger_resume, _ledger_resume, "carry_over"),
+            *(_ledger_audit, _ledger_audit, "carry_over"),
             *("ledger.add_budget(budget, body=described(budget), actor=actor, now=now)", "None\n            continue"),
         )
     ],

@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 
 from incidents import Resolution, Resolved
 from store import Changed, Store, StoreError, _open, _schema, open_store
-from store._columns import Row
+from store._columns import map_all_rows
 from store._engines import address_of, migration_engine
 from store._schema import HEAD, OUR_TABLES, REVISION_TABLE
 from tests.store.later import LATER, NEXT, add_revision, make_store_with_rows
@@ -37,7 +37,7 @@ def test_the_head_is_the_newest_revision() -> None:
 
 def test_the_tables_are_ours() -> None:
     """The names that keep us out of other people's databases are those of all tables."""
-    assert set(Row.metadata.tables) == OUR_TABLES
+    assert set(map_all_rows().tables) == OUR_TABLES
 
 
 def test_migrations_make_what_the_code_describes(url: str) -> None:
@@ -48,7 +48,7 @@ def test_migrations_make_what_the_code_describes(url: str) -> None:
         with engine.connect() as connection:
             ours = {"include_name": lambda name, kind, _: kind != "table" or name in OUR_TABLES, "compare_type": True}
             context = MigrationContext.configure(connection, opts={"version_table": REVISION_TABLE, **ours})
-            assert compare_metadata(context, Row.metadata) == []
+            assert compare_metadata(context, map_all_rows()) == []
     finally:
         engine.dispose()
 
@@ -74,7 +74,7 @@ def test_migrated_tables_are_strict_and_named_like_those_of_the_code(tmp_path: P
     migrated, described = tmp_path / "migrated.db", tmp_path / "described.db"
     open_store(f"sqlite:///{migrated}").close()
     engine = create_engine(f"sqlite:///{described}")
-    Row.metadata.create_all(engine)
+    map_all_rows().create_all(engine)
     engine.dispose()
     assert _schema_of(migrated) == _schema_of(described)
     with closing(sqlite3.connect(migrated)) as connection:
@@ -84,7 +84,7 @@ def test_migrated_tables_are_strict_and_named_like_those_of_the_code(tmp_path: P
 
 def test_every_constraint_has_a_name() -> None:
     """SQLite forgets unnamed constraints when a table is rebuilt, so there are none."""
-    for table in Row.metadata.sorted_tables:
+    for table in map_all_rows().sorted_tables:
         assert all(constraint.name for constraint in table.constraints)
         assert all(index.name for index in table.indexes)
 

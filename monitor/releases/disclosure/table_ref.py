@@ -14,9 +14,8 @@ from monitor.clock import Clock
 from monitor.config import ConfigError, find
 from monitor.config.project import Project
 from monitor.scan.recorder import CheckResult, judge_only
-from monitor.scan.results import Subject, Target
+from monitor.scan.results import Subject, Target, targets_of
 from monitor.scan.scanner import scan_source
-from monitor.scan.targets import targets_of
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from sources import SourceSpec

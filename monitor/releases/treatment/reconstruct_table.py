@@ -12,7 +12,7 @@ import numpy as np
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.treatment.table_reader import count
 from monitor.releases.treatment.verify import count_name, is_csv
-from monitor.terminal.input_file import read_text
+from monitor.terminal.input_bounds import read_text
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.spreadsheet import restore_frame
 from remedies import Misfit

@@ -9,8 +9,8 @@ from checks import say_duration
 from incidents import Downtime, DowntimeCost, to_us
 from monitor.config.project import Project
 from monitor.reporting.terminal_views.incident import incident_headline
-from monitor.summaries.catalogue import Loss, TableLineage, lineage_of, worst_first
-from monitor.summaries.health import TableHealth, TableState
+from monitor.summaries.catalogue import Loss, TableLineage, lineage_of
+from monitor.summaries.health import TableHealth, TableState, worst_first
 from monitor.summaries.promises import MeasuredPromise
 from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table

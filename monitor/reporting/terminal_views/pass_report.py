@@ -6,8 +6,7 @@ from typing import Any
 from rich.text import Text
 
 from checks import Kind, Status, UnknownReason
-from monitor.scan.pass_result import OK, PassResult
-from monitor.scan.recorder import CheckResult
+from monitor.scan.recorder import OK, CheckResult, PassResult
 from monitor.terminal.output import count
 
 _INDENT = " " * 8

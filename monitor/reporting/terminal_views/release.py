@@ -8,6 +8,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
+from monitor.clock import iso
 from monitor.releases.compare import ANSWERS, HOLDS, LABEL, REFUSED, ReleaseComparison, RemedyTrial
 from monitor.releases.disclosure.assessment import RiskAssessment
 from monitor.releases.export import Exported
@@ -15,7 +16,6 @@ from monitor.releases.overview import ReleaseState, ReleaseWord
 from monitor.releases.record import export_as_json
 from monitor.releases.verify_file import FileVerification
 from monitor.reporting.terminal_views.risk import draw_assessment
-from monitor.summaries.incident import iso
 from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
 from store import ReleaseEvent

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from checks import PlainEnglish, Status
-from checks.risk.class_risks import STEPS
+from checks.risk.sizes import STEPS
 from monitor.releases.disclosure.assessment import RiskAssessment
 from monitor.scan.recorder import CheckResult
 from monitor.terminal.redaction import visible

@@ -7,8 +7,9 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Field
 
 from incidents import Incident
+from monitor.clock import iso
 from monitor.config.project import Project
-from monitor.summaries.incident import iso, sheet_as_json
+from monitor.summaries.incident import sheet_as_json
 from monitor.triage.desk import read_incident_detail
 from monitor.web.views.alert_log import AlertDecision, decisions_of
 from monitor.web.views.incidents import IncidentSummary

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alerts.attempts import JITTER, SCHEDULE, next_try
+from monitor.alerts.dispatch import JITTER, SCHEDULE, next_try
 from monitor.channels import LONGEST_WAIT
 from monitor.channels.standard_webhooks import read_retry_after
 

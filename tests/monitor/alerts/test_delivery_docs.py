@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from monitor.alerts.attempts import SCHEDULE
+from monitor.alerts.dispatch import SCHEDULE
 from monitor.channels import DeliveryFailed, DeliverySucceeded
 from monitor.channels.addresses import Network
 from monitor.channels.standard_webhooks import deliver

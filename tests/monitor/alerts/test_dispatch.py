@@ -10,8 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from monitor.alerts.attempts import SCHEDULE
-from monitor.alerts.dispatch import AT_ONCE, LEASE, LEFT_AFTER, LONGEST_REST, Dispatched, Dispatcher, dispatch, send
+from monitor.alerts.dispatch import (
+    AT_ONCE,
+    LEASE,
+    LEFT_AFTER,
+    LONGEST_REST,
+    SCHEDULE,
+    Dispatched,
+    Dispatcher,
+    dispatch,
+    send,
+)
 from monitor.channels import Attempt, DeliveryFailed, DeliverySucceeded
 from monitor.channels.addresses import Network
 from monitor.channels.standard_webhooks import body_of

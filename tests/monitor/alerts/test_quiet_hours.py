@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import Severity
-from monitor.alerts.quiet_hours import held_until, quiet_until
+from monitor.alerts.hold import held_until, quiet_until
 from monitor.config import QuietHours, Weekdays
 
 ZONES = (

@@ -36,6 +36,20 @@ _ENGINES = frozenset(
 _FIGURES = frozenset({"babel", "numpy"})
 """What lengths of time and amounts of money are computed and rounded with."""
 
+_NOT_THERE = frozenset(
+    {
+        "monitor.config.budgets_model",
+        "monitor.config.release_model",
+        "remedies.differential_privacy.ledger",
+        "store._account_rows",
+        "store._class_rows",
+        "store._ledger_rows",
+        "store._releases",
+        "store._retention",
+    }
+)
+"""What a project without releases and budgets has nothing of, and what reading the state of tables does not touch."""
+
 _RUN = """
 import json, sys
 from monitor.cli import run
@@ -102,3 +116,9 @@ def test_command_with_figures_imports_no_engine(words: str, shop: Path) -> None:
 def test_checking_a_configuration_imports_no_engine(shop: Path) -> None:
     """Without a release, whose tables are looked at, `config check` reads what is written and opens no source."""
     assert _modules("config check", shop) & (_ENGINES | _FIGURES) == set()
+
+
+@pytest.mark.parametrize("words", ["status", "alert log", "silence list", "incident list"])
+def test_command_imports_what_is_there(words: str, shop: Path) -> None:
+    """Sections that a file does not have are not imported, and no rows are mapped that a command does not read."""
+    assert _modules(words, shop) & _NOT_THERE == set()

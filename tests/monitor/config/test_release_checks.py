@@ -9,7 +9,7 @@ from checks import ColumnClass
 from monitor.config import ConfigError, load
 from monitor.config.project import Project
 from monitor.config.release_model import Limits
-from monitor.scan.targets import targets_of
+from monitor.scan.results import targets_of
 
 _TEXT = """
 version: 1

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from monitor.config._substitute import Substitution
-from monitor.config.messages import find_node
-from monitor.config.yaml_nodes import Node, plain_data, read_yaml
+from monitor.config.yaml_nodes import Node, find_node, plain_data, read_yaml
 
 NOTHING: Mapping[str, str] = {}
 

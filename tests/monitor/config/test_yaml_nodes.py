@@ -8,8 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.config.messages import find_node
-from monitor.config.yaml_nodes import MAX_DEPTH, Unreadable, plain_data, read_yaml, resolve
+from monitor.config.yaml_nodes import MAX_DEPTH, Unreadable, find_node, plain_data, read_yaml, resolve
 
 
 def _read(text: str) -> Any:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from checks import Message, Outcome, Status, UnknownReason, unknown
 from checks.primary_key import PrimaryKey
 from monitor.alerts.operational import Operation
-from monitor.daemon.source_availability import LONG, SourceAvailability
+from monitor.daemon.quarantine import LONG, SourceAvailability
 from monitor.scan.recorder import CheckResult
 from tests.monitor.shop import NOW
 

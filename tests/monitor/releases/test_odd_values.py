@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from monitor.releases.columns import ReleaseColumns
-from monitor.releases.output_sanitizing import read_columns
+from monitor.releases.columns import ReleaseColumns, read_columns
 from monitor.releases.plan import AS_IT_IS, find_plan, kinds_of
 from monitor.releases.treat import treat, verify_release, write_treated
 from monitor.terminal.problem import Stop

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from checks.classes.counts import KnownRelease as Earlier
 from checks.risk.composition import intersect_all_signed, intersect_signed, left_over_signed
-from monitor.releases.person_level_k import person_level_k
+from monitor.releases.linkage import person_level_k
 from monitor.releases.same_table import names_of
 from monitor.releases.state import ReleaseDecision
 from monitor.terminal.problem import Stop

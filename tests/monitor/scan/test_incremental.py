@@ -20,10 +20,9 @@ from checks.k_anonymity import KAnonymityCheck
 from monitor.clock import SimulatedClock
 from monitor.scan.incremental import stage_counts, with_count_states
 from monitor.scan.recorder import CheckResult, retire
-from monitor.scan.results import Subject, Target
+from monitor.scan.results import Subject, Target, targets_of
 from monitor.scan.run import Engine
 from monitor.scan.scanner import scan_source
-from monitor.scan.targets import targets_of
 from sources import SourceSpec
 from store import Store, StoreError, open_store
 from tests.monitor.shop import NOW, build_shop

@@ -14,8 +14,8 @@ from monitor.clock import SimulatedClock
 from monitor.config.selector import select
 from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines
 from monitor.scan.recorder import retire
+from monitor.scan.results import targets_of
 from monitor.scan.run import Engine, run_checks
-from monitor.scan.targets import targets_of
 from sources import open_source
 from sources._deadline import Deadline
 from store import IncidentFilter, Store, StoreError

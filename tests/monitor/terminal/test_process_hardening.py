@@ -29,3 +29,24 @@ def test_files_and_memory_stay_with_their_owner(tmp_path):
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
     assert modes == {"a folder": 0o700, "a file": 0o600, "of a child": 0o600}
     assert said == ["00000000", "0"]
+
+
+def test_no_plugin_sees_what_is_validated(tmp_path):
+    """A pydantic plugin that another package brings is shown no configuration: it is not loaded."""
+    distribution = tmp_path / "spy-1.dist-info"
+    distribution.mkdir()
+    (distribution / "METADATA").write_text("Metadata-Version: 2.1\nName: spy\nVersion: 1\n")
+    (distribution / "entry_points.txt").write_text("[pydantic]\nspy = spy:plugin\n")
+    (tmp_path / "spy.py").write_text("print('loaded')\nplugin = None\n")
+    validate = "import pydantic; pydantic.TypeAdapter(int).validate_python(1)"
+    harden = "from monitor.terminal.process_hardening import harden_process; harden_process(); "
+    root = Path(__file__).resolve().parents[3]
+
+    def said(script):
+        path = {"PYTHONPATH": f"{root}:{tmp_path}", "PYTHONWARNINGS": "ignore"}
+        return subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, env=path, capture_output=True, text=True, check=False
+        ).stdout.split()
+
+    assert said(validate) == ["loaded"]
+    assert said(harden + validate) == []

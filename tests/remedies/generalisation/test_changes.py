@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies.generalisation import Recoding, hierarchy_spec, text_of
-from remedies.generalisation.changes import changes
 from remedies.generalisation.frequencies import read_table
 from remedies.generalisation.level_names import level_name
+from remedies.generalisation.recoded import changes
 
 SPECS = {
     "a": hierarchy_spec({"type": "coding", "top": 5}),

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remedies.generalisation._cover import gaps_and_overlaps, holds
-from remedies.generalisation.units import Ends
+from remedies.generalisation.units import Ends, gaps_and_overlaps, holds
 
 _INTERVALS = st.lists(
     st.tuples(st.integers(-20, 20), st.integers(1, 10)).map(lambda pair: (pair[0], pair[0] + pair[1])),

@@ -11,7 +11,7 @@ from checks.risk import Hierarchy, t_closeness
 from remedies import Misfit
 from remedies.generalisation.distances import farthest
 from remedies.generalisation.frequencies import read_table
-from remedies.generalisation.plain_values import with_plain
+from remedies.generalisation.levels import with_plain
 
 ROWS = st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from([1, 2, 5, None])), min_size=1, max_size=30)
 

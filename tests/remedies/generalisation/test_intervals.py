@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from remedies import Misfit
 from remedies.generalisation import FaultKind, breaks, intervals
-from remedies.generalisation._cover import holds
 from remedies.generalisation._labels import read_intervals
-from remedies.generalisation.units import Number
+from remedies.generalisation.units import Number, holds
 from tests.remedies.generalisation.hierarchy_laws import assert_sound
 
 _VALUES = st.lists(

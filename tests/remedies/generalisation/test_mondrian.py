@@ -15,8 +15,8 @@ from checks.risk import Hierarchy, k_anonymity
 from remedies._errors import Misfit
 from remedies.generalisation import LDiversityLimit, TClosenessLimit, mondrian, utilities
 from remedies.generalisation.frequencies import read_table
+from remedies.generalisation.levels import plain
 from remedies.generalisation.mondrian_search import cut_apart
-from remedies.generalisation.plain_values import plain
 from tests.remedies.generalisation.lattices import cases, entropy_l
 from tests.remedies.generalisation.losses import EVERYTHING, classes_of, path_of, read
 from tests.tiers import examples

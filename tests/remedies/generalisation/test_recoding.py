@@ -10,7 +10,7 @@ from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation import Recoding
 from remedies.generalisation.frequencies import read_table
-from remedies.generalisation.plain_values import with_plain
+from remedies.generalisation.levels import with_plain
 from remedies.generalisation.recoding import EVERYTHING, Labels
 from tests.remedies.generalisation.lattices import cases, label_of
 from tests.remedies.generalisation.losses import classes_of, read

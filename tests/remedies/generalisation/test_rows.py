@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from remedies.generalisation import Recoding
 from remedies.generalisation.frequencies import read_counts, read_table
-from remedies.generalisation.plain_values import with_plain
+from remedies.generalisation.levels import with_plain
 from remedies.generalisation.rows import UNKNOWN, Rows
 
 ROWS = st.lists(

@@ -13,7 +13,7 @@ from checks.risk import k_anonymity
 from remedies._errors import Misfit
 from remedies.generalisation import LDiversityLimit, TClosenessLimit, suppress_cells, suppress_records
 from remedies.generalisation.frequencies import read_table
-from remedies.generalisation.plain_values import plain
+from remedies.generalisation.levels import plain
 from remedies.generalisation.suppression import MOST_PATTERNS, _patterns, blank_cells, without_broken
 from tests.remedies.generalisation.lattices import cases
 from tests.remedies.generalisation.losses import classes_of, read

@@ -14,8 +14,8 @@ from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.plan import kinds_of, plans_of
+from monitor.scan.results import targets_of
 from monitor.scan.run import run_checks
-from monitor.scan.targets import targets_of
 from sources import open_source
 from tests.monitor.config.effects.effect import ABSENT, Effect
 from tests.monitor.config.effects.folder import BASE, NOW, command, folder_of, nested, project_of

@@ -13,13 +13,12 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import StatementError
 
 from checks import Severity
-from store._columns import Row
+from store._columns import Blob, Flag, Json, Line, MoneyText, UtcTime, Whole, Word, map_all_rows
 from store._errors import RowRefused
 from store._json import from_text, to_text
-from store._types import Blob, Flag, Json, Line, MoneyText, UtcTime, Whole, Word
 from tests.store.made import AT
 
-TIMES = [column for table in Row.metadata.sorted_tables for column in table.c if isinstance(column.type, UtcTime)]
+TIMES = [column for table in map_all_rows().sorted_tables for column in table.c if isinstance(column.type, UtcTime)]
 DIALECT = sqlite.dialect()
 
 
@@ -36,7 +35,7 @@ def test_every_time_column_refuses_a_naive_time(column: Column[datetime]) -> Non
 def test_no_column_holds_a_time_in_another_way() -> None:
     """Every column whose name says microseconds is of one of our types, and no column is of a type that loses zones."""
     ours = (UtcTime, Line, Word, Json, Flag, Whole, Blob)
-    for table in Row.metadata.sorted_tables:
+    for table in map_all_rows().sorted_tables:
         for column in table.c:
             is_key = column.primary_key or column.foreign_keys
             assert is_key or isinstance(column.type, ours), f"{column} has another type"

@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from monitor.daemon.liveness import ping
+from monitor.daemon.presence import ping
 
 
 def test_a_failure_is_told_below_the_path_and_not_in_the_query():
