@@ -1,13 +1,13 @@
 """Build the weekly report: pure, from what is known to one value. The arithmetic is that of the `incidents` room."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Final
 
 from checks import Message
-from incidents import MAINTENANCE, Downtime, DowntimeCost, Incident, Resolution, Window, changes, lever, to_us
+from incidents import MAINTENANCE, Downtime, DowntimeCost, Incident, Resolution, Watch, Window, changes, lever, to_us
 from monitor.config import Config, Rates
 from monitor.config.project import Project
 from monitor.releases.record import states_now
@@ -32,8 +32,9 @@ from monitor.reporting.sentences import title_of
 from monitor.reporting.timeline import timeline
 from monitor.reporting.week import Week
 from monitor.summaries.coverage import lasting_gaps
+from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.ranking import Ranking, advise, rank
-from store import ReadTransaction, ReleaseEventKind
+from store import IncidentFilter, ReadTransaction, ReleaseEventKind
 
 TREND_WEEKS: Final = 12
 _MEDIAN_WEEKS: Final = 4
@@ -205,4 +206,15 @@ def gather(project: Project, tx: ReadTransaction, week: Week, now: datetime) -> 
         ),
         releases=states_now(project, tx),
         exports=tx.release_events.matching(kind=ReleaseEventKind.EXPORTED),
+        promises=_promises(config, tx, watches, now),
     )
+
+
+def _promises(
+    config: Config, tx: ReadTransaction, watches: Mapping[str, Watch], now: datetime
+) -> Sequence[MeasuredPromise]:
+    """Return how the promises of all learned limits were kept."""
+    tables = [table for table in config.tables if any(check.learned_numbers for check in table.checks)]
+    ids = tuple(table.check_id(check) for table in tables for check in table.checks if check.learned_numbers)
+    incidents = tx.incidents.matching(IncidentFilter(check_ids=ids)) if ids else []
+    return [promise for table in tables for promise in promises_of(table, incidents, watches, now=now).values()]

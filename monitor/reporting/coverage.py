@@ -51,6 +51,7 @@ def coverage_of(evidence: Evidence, week: Week) -> Coverage:
         blind_more=max(0, len(unseen) - _SHOWN),
         without_owner=tuple(table.name for table in config.tables if evidence.owners[table.name] is None),
         without_checks=tuple(table.name for table in config.tables if not table.checks),
+        promises=tuple(sorted(evidence.promises, key=lambda promise: (-promise.share, promise.check_id))[:_SHOWN]),
     )
 
 

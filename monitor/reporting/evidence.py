@@ -25,6 +25,7 @@ from incidents.spans import Ints
 from monitor.config import Config
 from monitor.releases.overview import ReleaseState
 from monitor.summaries.coverage import Observed, Watching, kept_since
+from monitor.summaries.promises import MeasuredPromise
 from store import ReleaseEvent
 
 
@@ -38,7 +39,7 @@ class Evidence:
     earlier weeks in which checks might have run and none could be evaluated. `pricing` is None where no rate is
     configured. `owners`: by table, the name to show. `watching`: since when tables are watched. `observed`: when
     anything was seen in the week. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest
-    first.
+    first. `promises`: how learned limits kept theirs, until the moment.
     """
 
     config: Config
@@ -53,6 +54,7 @@ class Evidence:
     blind_weeks: frozenset[date] = frozenset()
     releases: Sequence[ReleaseState] = ()
     exports: Sequence[ReleaseEvent] = ()
+    promises: Sequence[MeasuredPromise] = ()
     owners: Mapping[str, str | None] = field(init=False)
     watching: Watching = field(init=False)
     observed: Observed = field(init=False)

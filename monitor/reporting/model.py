@@ -14,6 +14,7 @@ from checks import Message, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
 from monitor.releases.overview import ReleaseWord
 from monitor.reporting.week import Week
+from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.ranking import Advice
 
 
@@ -88,7 +89,8 @@ class Coverage:
     `not_yet` those of which it comes later or never came.
     `results` counts what checks found in the week, `evaluated` those of them that are not unknown; both are None of a
     week whose measurements are past retention. `silent` counts the checks that never ran at all. `blind` holds the
-    tables with unobserved hours, most hours first; `blind_more` counts those left out.
+    tables with unobserved hours, most hours first; `blind_more` counts those left out. `promises`
+    are those of learned limits, the most broken first.
     """
 
     tables: int
@@ -106,6 +108,7 @@ class Coverage:
     blind_more: int
     without_owner: tuple[str, ...]
     without_checks: tuple[str, ...]
+    promises: tuple[MeasuredPromise, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

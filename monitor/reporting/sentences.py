@@ -46,7 +46,15 @@ def coverage_sentences(coverage: Coverage) -> tuple[Message, ...]:
         parts.append(Message("Tables without an owner: {names}.", {"names": some(coverage.without_owner)}))
     if coverage.without_checks:
         parts.append(Message("Tables without checks: {names}.", {"names": some(coverage.without_checks)}))
-    return tuple(parts)
+    return (*parts, *_promises(coverage))
+
+
+def _promises(coverage: Coverage) -> Iterator[Message]:
+    for promise in coverage.promises:
+        values = {"check": promise.check_id, "promised": promise.promised, "seen": promise.seen_at_most}
+        if promise.seen_at_most is not None:
+            values["seen"] = round(promise.seen_at_most, 2)
+            yield Message("False alarms of {check}: promised {promised}, seen at most {seen:number}.", values)
 
 
 def _since(coverage: Coverage) -> Iterator[Message]:

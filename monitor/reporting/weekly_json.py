@@ -140,6 +140,7 @@ def _coverage(coverage: Coverage, voice: MessageFormatter) -> dict[str, Any]:
         "unobserved_more": coverage.blind_more,
         "without_owner": list(coverage.without_owner),
         "without_checks": list(coverage.without_checks),
+        "promises": [{"check_id": promise.check_id, **promise.as_json()} for promise in coverage.promises],
     }
 
 

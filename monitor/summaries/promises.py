@@ -22,6 +22,7 @@ class MeasuredPromise:
 
     check_id: str
     promised: str
+    count: float
     per: timedelta
     watched: timedelta
     false: int
@@ -43,6 +44,11 @@ class MeasuredPromise:
     def seen_at_most(self) -> float | None:
         """Return the same if all that nobody answered were false."""
         return self._rate(self.false + self.unanswered)
+
+    @property
+    def share(self) -> float:
+        """Return the most false alarms that there may have been, as a share of those promised; 0 while unknown."""
+        return (self.seen_at_most or 0.0) / self.count
 
     def _rate(self, alarms: int) -> float | None:
         return alarms * (self.per / self.watched) if self.watched >= self.per else None
@@ -102,6 +108,7 @@ def promise_of(
     return MeasuredPromise(
         check_id=check_id,
         promised=str(alarms),
+        count=alarms.count,
         per=alarms.per,
         watched=now - since,
         false=answers.count(Resolution.FALSE_POSITIVE),

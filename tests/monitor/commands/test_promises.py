@@ -74,3 +74,16 @@ def test_a_table_shows_its_promises(terminal: Terminal) -> None:
         assert "promised 1 per 90d, seen 0: 0 alarms in 100 d" in " ".join(
             terminal("table", "show", "orders").out.split()
         )
+
+
+def test_the_weekly_report_shows_promises(terminal: Terminal) -> None:
+    """The report names the check, what was promised and what was seen at most; its JSON has the numbers."""
+    old = "      - {type: not_null, columns: [customer]}\n"
+    new = "      - {id: today, type: volume, limits: {learned: {false_alarms: 1 per 90d}}}\n"
+    terminal.configure(**{old: new})
+    terminal("check", "orders")
+    with terminal.at(NOW + 100 * DAY):
+        text = terminal("report", "weekly", "--format", "markdown").out
+        (promise,) = terminal("report", "weekly", "--format", "json").json["coverage"]["promises"]
+    assert "False alarms of orders.today: promised 1 per 90d, seen at most 0." in text
+    assert (promise["check_id"], promise["promised"], promise["seen"]) == ("orders.today", "1 per 90d", 0.0)
