@@ -17,7 +17,7 @@ class Pattern(CheckParameters):
     """Values of a column of texts match a regular expression; NULL is allowed."""
 
     summary: ClassVar[str] = "Texts match a regular expression; NULL is allowed."
-    limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
+    warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["pattern"] = "pattern"
     column: ColumnName = Field(description="Column to check.")
