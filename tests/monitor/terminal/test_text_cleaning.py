@@ -16,7 +16,7 @@ _RAW = ("\x1b", "\x07", "\x9b", "\u202e", "\u2066", "\x00", "\x7f", "\r")
 def _prometheus(name: str) -> str:
     from prometheus_client import CollectorRegistry, generate_latest
 
-    registry, metrics = CollectorRegistry(), Metrics("1", lambda: None)
+    registry, metrics = CollectorRegistry(), Metrics("1", lambda: ())
     metrics.begin([(name, f"{name}.unique", "pass", "")])
     registry.register(metrics)
     return generate_latest(registry).decode()

@@ -5,7 +5,6 @@ What is raised quotes what the code has in hand at that moment: rows, measuremen
 
 import os
 import signal
-import sys
 from typing import Any, NoReturn
 
 from tests.privacy.tokens import WORD
@@ -79,5 +78,4 @@ def _plant() -> None:
     report.pass_as_json = _crashing(report.pass_as_json)
 
 
-if not any("_gx_worker" in word for word in sys.orig_argv):  # Great Expectations' process runs nothing of this
-    _plant()
+_plant()
