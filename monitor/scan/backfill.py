@@ -42,8 +42,8 @@ def backfill(
 ) -> Backfilled:
     """Evaluate the selected checks at each of the times and record what was found as backfilled.
 
-    A check is not evaluated where it was measured already: at the same time by a backfill, or less than half of a step
-    away by a pass. So a second backfill of the same times changes nothing.
+    A check is not evaluated where it was measured already, less than half of a step away. So a second backfill changes
+    nothing, also where its times were typed as ages and lie some minutes later.
     """
     every = times[1] - times[0] if len(times) > 1 else timedelta(minutes=1)
     targets = targets_of(project, selection.tables)
@@ -79,12 +79,7 @@ def _missing(
             checks = tuple(
                 (check_id, check)
                 for check_id, check in target.subject.checks
-                if not any(_stands_for(moment, at, every) for moment in measured.get(check_id, ()))
+                if not any(abs(moment - at) < every / 2 for moment, _ in measured.get(check_id, ()))
             )
             if checks:
                 yield replace(target, subject=replace(target.subject, checks=checks)).at(at)
-
-
-def _stands_for(moment: tuple[datetime, bool], at: datetime, every: timedelta) -> bool:
-    measured_at, is_backfilled = moment
-    return measured_at == at if is_backfilled else abs(measured_at - at) < every / 2
