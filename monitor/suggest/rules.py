@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from checks import ColumnClass
+from checks.risk import Separation
+from monitor.releases.disclosure.column_suggestions import suggested
 from monitor.suggest.profile import ColumnFamily, ColumnStatistics, TableStatistics, ValueCount
 from monitor.suggest.proposal import (
     ENOUGH_ROWS,
@@ -35,6 +38,7 @@ _FEW_NULLS: Final = 0.001
 _MOST_ACCEPTED: Final = 50
 _MOST_SPELLINGS: Final = 300
 """Values of a column that are compared with each other to find misspelt ones."""
+_FEWEST_QUASI_IDENTIFIERS: Final = 2
 _TOUCHES_ZERO: Final = 0.01
 _NATURAL: Final[Mapping[str, tuple[int, int]]] = {
     "month": (1, 12),
@@ -214,6 +218,17 @@ def null_marks(tables: Sequence[TableStatistics]) -> Mapping[str, Proposal]:
         setting = {"csv": {"null_values": [mark]}}
         results[mark] = Proposal("null_values", tuple(dict.fromkeys(names)), why, confidence, setting=setting)
     return results
+
+
+def quasi_identifiers(table: TableStatistics) -> Iterator[Proposal]:
+    """Yield the classification of columns that are called as what people know of each other, from two of them on."""
+    unknown_values = Separation(uniques=0, distinction=None, separation=None)
+    kinds = {column.name: suggested(column.name, column.type, unknown_values) for column in table.columns}
+    names = [name for name, kind in kinds.items() if kind is ColumnClass.QUASI_IDENTIFIER]
+    if len(names) >= _FEWEST_QUASI_IDENTIFIERS:
+        setting = {"columns": dict.fromkeys(names, ColumnClass.QUASI_IDENTIFIER.value)}
+        why = "named as what people may know of a person; `tablewatch risk suggest` counts how well they distinguish"
+        yield Proposal("quasi_identifiers", tuple(names), why, Confidence.LOW, setting=setting)
 
 
 def _is_number_beside_marks(column: ColumnStatistics) -> bool:

@@ -96,6 +96,9 @@ def _table(place: SourceLocation, table: TableEntry, proposed: TableSuggestions,
         yield f"    table: {_scalar(table.name)}"
     yield "    # owner: data-team"
     yield "    # schedule: every 15m    # for the daemon: tablewatch run"
+    for proposal in proposed.proposals:
+        if proposal.setting is not None:
+            yield f"    # {in_flow(proposal.setting)[1:-1]}   # {comment(proposal.why)}"
     lines = list(check_lines(proposed, show_values=show_values)) or _unmeasured(table, proposed)
     active = any(not line.startswith("#") for line in lines)
     yield "    checks:" if active else "    checks: []   # remove [] when you add checks"

@@ -24,7 +24,7 @@ from monitor.suggest.patterns import patterns
 from monitor.suggest.profile import TableStatistics, hours_of, profile_table
 from monitor.suggest.proposal import Confidence, CurrentOutcome, Proposal
 from monitor.suggest.references import TableKey, foreign_keys, key_columns
-from monitor.suggest.rules import accepted_values, not_null, null_marks, ranges, schema, volume
+from monitor.suggest.rules import accepted_values, not_null, null_marks, quasi_identifiers, ranges, schema, volume
 from sources import Source, SourceError, SourceSpec, open_source
 
 
@@ -125,7 +125,8 @@ def _propose(source: Source, table: SuggestionTarget, now: datetime) -> TableSug
 
 
 def _read(source: Source, table: SuggestionTarget, now: datetime) -> TableSuggestions:
-    relation = table.target.subject.relation
+    subject = table.target.subject
+    relation = subject.relation
     columns = None if table.columns is None else list(table.columns)
     statistics = profile_table(source, relation, table.name, columns)
     if not statistics.rows:
@@ -143,6 +144,7 @@ def _read(source: Source, table: SuggestionTarget, now: datetime) -> TableSugges
     proposals += ranges(statistics)
     proposals += accepted_values(statistics)
     proposals += patterns(statistics)
+    proposals += [] if subject.classified else quasi_identifiers(statistics)
     return TableSuggestions(table.name, tuple(proposals), statistics)
 
 

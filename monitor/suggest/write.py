@@ -69,6 +69,8 @@ def _lines(
     lines, comments = [], []
     there = {line.strip() for line in text.splitlines()}
     for proposal in table.proposals:
+        if proposal.check is None:  # a setting of the table, which a person writes
+            continue
         check = _named_apart(with_id(proposal, table.proposals), names)
         hidden = proposal.holds_values and not show_values
         waits = not pending.isdisjoint(proposal.columns)

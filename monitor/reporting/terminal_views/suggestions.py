@@ -99,6 +99,8 @@ def _message(proposal: Mapping[str, Any]) -> str:
 
 def _what(proposal: Mapping[str, Any]) -> str:
     check = proposal["check"]
+    if check is None:
+        return f"{proposal['kind']} {', '.join(proposal['columns'])}"
     what = f"{check['type']} {', '.join(proposal['columns'])}".strip()
     details = [f"{key}: {_in_words(value)}" for key, value in check.items() if key not in _NAMED]
     if details and check["type"] != "schema":

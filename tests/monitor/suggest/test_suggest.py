@@ -310,6 +310,17 @@ def test_patterns_follow_the_shapes_of_texts(tmp_path: Path, values: Sequence[st
     assert f"code: {faults} of" in proposal.now.message or not faults
 
 
+def test_quasi_identifiers_are_left_to_a_person(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Columns that are named as what people know of each other are written as a comment of the table."""
+    _csv(here, "members", [{"id": at, "birth_year": 1950 + at % 50, "sex": "fm"[at % 2]} for at in range(100)])
+    assert run(["init"], Invocation()) == 0
+    text = (here / "tablewatch.yaml").read_text(encoding="utf-8")
+    assert "    # columns: {birth_year: quasi-identifier, sex: quasi-identifier}   # named as" in text
+    assert _command(capsys, "suggest", "members")[0] == 0
+    assert run(["suggest", "members"], Invocation()) == 0
+    assert "quasi_identifiers birth_year, sex" in capsys.readouterr().out
+
+
 def test_words_have_no_pattern(tmp_path: Path) -> None:
     """A column of words is written in as many ways as there are words."""
     words = [f"{'abcdefgh'[: 1 + at % 8]}{'xyz'[: at % 4]}".capitalize() for at in range(4000)]
