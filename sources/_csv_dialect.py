@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import duckdb
 
-from sources._kinds import CsvOptions
+from sources._spec import CsvOptions
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _LONGEST_LINE: Final = 1 << 24

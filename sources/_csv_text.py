@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 
-from sources._kinds import CsvOptions
+from sources._spec import CsvOptions
 
 _CHUNK: Final = 1 << 20
 _MARKS: Final = (

@@ -21,8 +21,8 @@ from sqlglot import exp
 
 from sources._columns import Columns, plain_columns
 from sources._contract import QueryFailed, TableNotFound, Unreachable
-from sources._kinds import SourceSpec
 from sources._names import did_you_mean
+from sources._spec import SourceSpec
 
 if TYPE_CHECKING:
     import pandas as pd

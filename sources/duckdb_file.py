@@ -16,7 +16,7 @@ from ibis.backends.sql import SQLBackend
 from sources._contract import PermissionDenied, Source, SourceError, Unreachable
 from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
-from sources._kinds import file_of
+from sources._spec import file_of
 
 _RETRY_S: Final = 0.1
 _MAGIC: Final = slice(8, 12)

@@ -39,9 +39,9 @@ from sources._csv_text import (
 )
 from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
-from sources._kinds import SourceSpec
 from sources._long_numbers import types_of_long_numbers
 from sources._names import did_you_mean
+from sources._spec import SourceSpec
 from sources._together import group_alike, read_together, schemas_of
 
 _FILE: Final = re.compile(r"^  file = (.+)$", re.MULTILINE)

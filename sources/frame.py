@@ -20,7 +20,7 @@ from ibis.backends.sql import SQLBackend
 from sources._contract import QueryFailed, Source, Unreachable
 from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
-from sources._kinds import SourceSpec
+from sources._spec import SourceSpec
 
 _BATCH: Final = 100_000
 _STREAM: Final = "tablewatch_stream"

@@ -29,7 +29,7 @@ from sqlglot import exp
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
 from sources._engine import FetchedRows, refuse_other_statements
-from sources._kinds import scheme_of
+from sources._spec import scheme_of
 from sources._unlisted import UnlistedSource
 
 _SETTINGS: Final = {

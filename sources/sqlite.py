@@ -20,7 +20,7 @@ from ibis.common.exceptions import IbisError
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
-from sources._kinds import SourceSpec, file_of
+from sources._spec import SourceSpec, file_of
 from sources.moments import register
 
 _STEPS_BETWEEN_LOOKS: Final = 50_000

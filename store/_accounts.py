@@ -11,7 +11,7 @@ from sqlalchemy import RowMapping, delete, insert, or_, select, update
 from store._account_rows import ApiTokenRow, LoginLinkRow, WebRole, WebSessionRow, WebUserRow
 from store._columns import columns_of
 from store._errors import NotRecorded, StoreConflict
-from store._transaction import Repository
+from store._repository import Repository
 
 _USER: Final = WebUserRow.__table__
 _SESSION: Final = WebSessionRow.__table__

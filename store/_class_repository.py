@@ -10,7 +10,7 @@ from sqlalchemy import Select, delete, insert, literal_column, select, update
 from checks.classes.counts import ClassChange, KnownCounts, Unfit
 from checks.classes.pairs import SignaturePairs
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
-from store._transaction import Repository, any_of
+from store._repository import Repository, any_of
 
 WHOLE_TABLE: Final = b""
 _STATE: Final = ClassStateRow.__table__

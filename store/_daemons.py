@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import delete, select
 
 from store._columns import columns_of
-from store._transaction import Repository, any_of
+from store._repository import Repository, any_of
 from store._work import DaemonRecord, Quarantine
 from store._work_rows import DaemonRow, QuarantineRow
 

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, s
 from store._errors import NotRecorded
 from store._notice_rows import DeliveryRow
 from store._notices import Delivery, DeliveryState, MessageSubject
-from store._transaction import Repository, any_of
+from store._repository import Repository, any_of
 
 _DELIVERY: Final = DeliveryRow.__table__
 _FIELDS: Final = tuple(field.name for field in fields(Delivery))

@@ -27,8 +27,8 @@ from sqlalchemy import (
 from incidents import Incident, State
 from store import _incidents
 from store._columns import WHOLE, UtcTime
+from store._repository import any_of
 from store._rows import IncidentRow
-from store._transaction import any_of
 from store._values import IncidentFilter
 
 PASSED_OVER: Final = 50_000

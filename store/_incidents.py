@@ -14,8 +14,8 @@ from store._errors import NotRecorded
 from store._json import from_text, to_text
 from store._notices import Changed
 from store._outbox import to_hear_of
+from store._repository import any_of
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
-from store._transaction import any_of
 from store._values import IncidentFilter
 
 _I: Final = IncidentRow.__table__.c

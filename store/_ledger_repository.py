@@ -13,7 +13,7 @@ from store._columns import columns_of
 from store._json import from_text
 from store._ledger_chain import START, ChainedEntry, EntryKind, Head, LedgerFact, follow
 from store._ledger_rows import BudgetRow, LedgerEntryRow
-from store._transaction import Repository
+from store._repository import Repository
 
 _BUDGET: Final = BudgetRow.__table__
 _ENTRY: Final = LedgerEntryRow.__table__

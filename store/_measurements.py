@@ -23,8 +23,8 @@ from sqlalchemy import (
 from checks import Earlier, Kind, Message, Past, Status, UnknownReason
 from incidents import Resolution, to_us
 from store._columns import WHOLE, columns_of
+from store._repository import any_of, given
 from store._rows import EpisodeRow, IncidentRow, MeasurementRow, RunRow
-from store._transaction import any_of, given
 from store._values import Result
 
 Wanted = Mapping[str, tuple[datetime, Earlier]]

@@ -10,8 +10,8 @@ from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reop
 from store._columns import WHOLE, UtcTime, columns_of
 from store._notice_rows import ToldRow, TransitionRow
 from store._notices import Changed, Lasting, LastNotification, Transition
+from store._repository import Repository, any_of
 from store._rows import IncidentRow
-from store._transaction import Repository, any_of
 
 _AT_ONCE: Final = from_us(0)
 _TRANSITION: Final = TransitionRow.__table__

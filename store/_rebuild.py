@@ -15,8 +15,8 @@ from store import _incidents
 from store._errors import StoreCorrupt
 from store._incidents import checksum_of
 from store._json import from_text
+from store._repository import any_of
 from store._rows import IncidentEventRow, IncidentRow
-from store._transaction import any_of
 
 _V: Final = IncidentEventRow.__table__
 _I: Final = IncidentRow.__table__

@@ -14,7 +14,7 @@ from sqlalchemy import Index, delete, insert, select
 from checks import Json
 from store._columns import STRICT, Row, columns_of, key, line, one_of, time, word
 from store._json import from_text, to_text
-from store._transaction import Repository
+from store._repository import Repository
 
 
 class ReleaseEventKind(StrEnum):

@@ -10,7 +10,7 @@ from sqlmodel import Field
 from checks.classes.counts import CLASS_VALUE, SIGNATURE, KnownRelease, PersonPairs
 from store._columns import STRICT, WHOLE, Row, blob, flag, flags, key, line, time, whole
 from store._errors import StoreConflict
-from store._transaction import Repository
+from store._repository import Repository
 
 
 def _release() -> Column[int]:

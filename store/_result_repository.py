@@ -12,8 +12,8 @@ from incidents import Gap, Watch
 from store import _measurements, _samples
 from store._columns import WHOLE, columns_of
 from store._errors import StoreError
+from store._repository import Repository, any_of, given
 from store._rows import CheckStateRow, GapRow, MeasurementRow, RunRow
-from store._transaction import Repository, any_of, given
 from store._values import BACKFILL, Pace, Result, Run, Sample
 
 _RUN: Final = RunRow.__table__

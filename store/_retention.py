@@ -28,8 +28,8 @@ from store._measurements import accepted, measured_checks, newest
 from store._notice_rows import DeliveryRow, SilenceRow, ToldRow, TransitionRow
 from store._notices import DeliveryState
 from store._releases import ReleasedRowRow, ReleaseRow
+from store._repository import any_of
 from store._rows import EpisodeRow, GapRow, IncidentEventRow, IncidentRow, MeasurementRow, RunRow
-from store._transaction import any_of
 from store._work_rows import SkipRow, SlotRow
 
 _CLASS_BATCH: Final = 10_000

@@ -10,8 +10,8 @@ from checks import Status
 from incidents import from_us, to_us
 from store._columns import WHOLE, columns_of
 from store._measurements import result_of
+from store._repository import given
 from store._rows import MeasurementRow, RunRow
-from store._transaction import given
 from store._values import Pace, Result, Sample
 
 _M: Final = MeasurementRow.__table__.c

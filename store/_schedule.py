@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import delete, exists, func, insert, literal_column, or_, select, text, update
 
 from store._columns import columns_of
-from store._transaction import Repository, any_of
+from store._repository import Repository, any_of
 from store._work import Scheduled, Skip
 from store._work_rows import ClockRow, ScheduleRow, SkipRow, SlotRow
 

@@ -10,7 +10,7 @@ from store._columns import columns_of
 from store._errors import NotRecorded, StoreError
 from store._notice_rows import DisabledChannelRow, SilenceRow
 from store._notices import Disabled, Scope, Silence
-from store._transaction import Repository
+from store._repository import Repository
 
 _SILENCE: Final = SilenceRow.__table__
 _DISABLED: Final = DisabledChannelRow.__table__

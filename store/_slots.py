@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Label, literal, literal_column, or_, selec
 from incidents import to_us
 from store._columns import UtcTime, Whole, columns_of
 from store._errors import StoreError
+from store._repository import Repository, any_of, given
 from store._schedule import IS_LOOKED_AT, IS_RUNNING, ScheduleWriter
-from store._transaction import Repository, any_of, given
 from store._work import Lease, Slot, SlotDecision, SlotState
 from store._work_rows import ScheduleRow, SlotRow
 

@@ -25,8 +25,8 @@ from incidents import OPEN_END, Resolution, Spans
 from incidents.spans import Ints
 from store._columns import WHOLE, Line
 from store._incidents import touching
+from store._repository import any_of
 from store._rows import EpisodeRow, IncidentRow
-from store._transaction import any_of
 
 _I: Final = IncidentRow.__table__
 _E: Final = EpisodeRow.__table__.c

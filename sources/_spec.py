@@ -1,0 +1,104 @@
+"""What a person declares about a source."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from sources._contract import Unreachable
+
+
+@dataclass(frozen=True, slots=True)
+class CsvOptions:
+    """How CSV files are written, where DuckDB's detection is not enough.
+
+    `types`: DuckDB's type by column name. `header`: whether the first line names the columns; None means that it does.
+    `null_values`: texts that stand for NULL, besides the empty one. `quoted_nulls`: whether they do in quotes too.
+    `encoding`: of files without a byte order mark, UTF-8 by default. `quote`, `escape`: of cells, `"` and a doubled
+    quote by default. `skip_lines`: lines before the header. `date_format`, `timestamp_format`: as for strptime; without
+    them only dates that begin with the year are dates.
+    """
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    delimiter: str | None = None
+    header: bool | None = None
+    null_values: tuple[str, ...] = ()
+    quoted_nulls: bool = True
+    encoding: str | None = None
+    quote: str | None = None
+    escape: str | None = None
+    skip_lines: int = 0
+    date_format: str | None = None
+    timestamp_format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """A source as declared: exactly one of `files`, `url`, `spark`, `external`.
+
+    `files` is a file or glob, `spark` a master or a Connect address; nothing is read from an `external` source.
+    `frames`, which no configuration declares, are tables of this process by name: all Arrow data, or all Ibis tables.
+    `base` is the folder that relative paths belong to. `table` reads a whole glob as one table of that name.
+    `blind`: how a table is read does not depend on what is in it: the cells of CSV are texts, in the dialect that is
+    declared or that the header shows; what folders such as `city=Oslo` say are texts too; and a column of SQLite
+    without a declared type has none.
+    `memory_limit` and `threads` bound DuckDB. Neither `url` nor `spark` is in the repr: they may hold a password.
+
+    Raises:
+        ValueError: none or several places are given, or `table` without `files`.
+    """
+
+    name: str
+    base: Path
+    files: str | None = None
+    url: str | None = field(default=None, repr=False)
+    spark: str | None = field(default=None, repr=False)
+    external: bool = False
+    frames: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    table: str | None = None
+    csv: CsvOptions = CsvOptions()
+    blind: bool = False
+    query_timeout: timedelta = timedelta(seconds=60)
+    connect_timeout: timedelta = timedelta(seconds=10)
+    lock_timeout: timedelta = timedelta(seconds=5)
+    memory_limit: str = "2GB"
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        places = (self.files, self.url, self.spark, self.frames)
+        if sum(place is not None for place in places) + self.external != 1:
+            raise ValueError(f"source '{self.name}' has exactly one of files, url, spark, external")
+        if self.table is not None and self.files is None:
+            raise ValueError(f"source '{self.name}': 'table' goes with 'files' only")
+
+
+def scheme_of(url: str) -> str:
+    """Return what stands before `://`, empty if nothing does; the rest may be anything and is not looked at."""
+    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url)
+    return match[1].lower() if match else ""
+
+
+def path_in_url(path: str) -> str:
+    """Return a path as it stands in a URL; letters that are not ASCII stay readable."""
+    return "".join(quote(letter) if letter.isascii() else letter for letter in path)
+
+
+def file_of(spec: SourceSpec) -> Path:
+    """Return the existing file of a `sqlite:///` or `duckdb:///` URL; a relative path belongs to the source's base.
+
+    Raises:
+        Unreachable: it names no file, or a missing one; it is never created.
+    """
+    parts = urlsplit(spec.url or "")
+    if parts.netloc or parts.query or parts.fragment or not parts.path.strip("/"):
+        marks = "a ? or # of its name as %3F or %23"
+        expected = f"{parts.scheme}:///FOLDER/FILE, without host and options, {marks}"
+        raise Unreachable(f"source '{spec.name}': its URL has no file path; expected {expected}")
+    path = spec.base / unquote(parts.path.removeprefix("/"))
+    if not path.is_file():
+        text = "is not a file" if path.exists() else "does not exist"
+        raise Unreachable(f"source '{spec.name}': '{path}' {text}; expected an existing database file")
+    return path.resolve()
