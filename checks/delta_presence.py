@@ -23,8 +23,7 @@ from checks._contract import (
 )
 from checks._outcome import Message
 from checks.classes.population import NO_POPULATION, Population, PopulationColumns, PopulationName
-from checks.classes.tables import quasi_identifiers_of
-from checks.parameters.columns import QuasiIdentifiers
+from checks.parameters.columns import QuasiIdentifiers, quasi_identifiers_of
 
 _EMPTY: Final = Message("{table} is empty")
 _TOLD: Final = Message(

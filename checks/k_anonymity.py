@@ -37,8 +37,8 @@ from checks.classes.readings import (
     sizes_without,
     values_of,
 )
-from checks.classes.tables import ClassTables, quasi_identifiers_of
-from checks.parameters.columns import QuasiIdentifiers
+from checks.classes.tables import ClassTables
+from checks.parameters.columns import QuasiIdentifiers, quasi_identifiers_of
 from checks.risk.presence import JournalistRisk
 from checks.risk.sizes import ClassSizes, KAnonymity
 from checks.risk.spelling import merged_spellings

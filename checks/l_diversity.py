@@ -22,8 +22,7 @@ from checks._contract import (
 )
 from checks._outcome import Message
 from checks.classes.sensitive import DiversityLimit, Variant, broken_in, diversity_of, entropy_l, sensitive_of, worst_of
-from checks.classes.tables import quasi_identifiers_of
-from checks.parameters.columns import QuasiIdentifiers, SensitiveColumns
+from checks.parameters.columns import QuasiIdentifiers, SensitiveColumns, quasi_identifiers_of
 from checks.risk.l_measures import ratio_of
 
 _DIVERSE: Final[Mapping[Variant, Message]] = {

@@ -24,8 +24,7 @@ from checks._contract import (
 from checks._outcome import Message
 from checks.classes.counts import PersonRequest
 from checks.classes.releases import NAME, PERSONS, SIZE
-from checks.classes.tables import quasi_identifiers_of
-from checks.parameters.columns import ColumnNames, QuasiIdentifiers
+from checks.parameters.columns import ColumnNames, QuasiIdentifiers, quasi_identifiers_of
 
 _HIDDEN: Final = Message(
     "with each of {releases:count} earlier releases, every person shares a group with at least {others:count} others"

@@ -25,8 +25,8 @@ from checks._contract import (
     Wants,
 )
 from checks._outcome import Message
-from checks.classes.tables import SIZE, ClassTables, quasi_identifiers_of
-from checks.parameters.columns import QuasiIdentifiers
+from checks.classes.tables import SIZE, ClassTables
+from checks.parameters.columns import QuasiIdentifiers, quasi_identifiers_of
 from checks.risk.subsets import Separation, level_of, refuse_too_many
 from sources.expressions import ir
 

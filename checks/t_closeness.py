@@ -41,8 +41,15 @@ from checks.classes.closeness import (
 )
 from checks.classes.ordered_closeness import not_in_order, orderly_far
 from checks.classes.sensitive import broken_in, sensitive_of, worst_of
-from checks.classes.tables import quasi_identifiers_of
-from checks.parameters.columns import ColumnName, QuasiIdentifiers, SensitiveColumns, common_kind, fit, number_types
+from checks.parameters.columns import (
+    ColumnName,
+    QuasiIdentifiers,
+    SensitiveColumns,
+    common_kind,
+    fit,
+    number_types,
+    quasi_identifiers_of,
+)
 from checks.risk.hierarchy import Hierarchy
 from sources import did_you_mean
 from sources.expressions import dt

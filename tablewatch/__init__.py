@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tablewatch._check import check
-from tablewatch._errors import ChecksFailed, InvalidInput, NotAvailable, TablewatchError
+from tablewatch._errors import InvalidInput, NotAvailable, TablewatchError
 from tablewatch._project import TablewatchProject, load
-from tablewatch._report import Report, ReportedCheck
+from tablewatch._report import ChecksFailed, Report, ReportedCheck
 
 if TYPE_CHECKING:
     from tablewatch import checks, differential_privacy, generalisation, microaggregation, risk

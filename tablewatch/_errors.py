@@ -3,7 +3,7 @@
 TablewatchError
 ├── InvalidInput     data, checks or a configuration that cannot be used; `problems` has all of them
 ├── NotAvailable     the store cannot be opened or read
-└── ChecksFailed     `Report.raise_for_failures`: a check failed or could not be evaluated
+└── ChecksFailed     beside `Report`, whose `raise_for_failures` raises it: a check failed or could not be evaluated
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from monitor.terminal.problem import Problem
-    from tablewatch._report import Report
 
 
 class TablewatchError(Exception):
@@ -38,19 +37,6 @@ class InvalidInput(_WithProblems, ValueError):
 
 class NotAvailable(_WithProblems):
     """The store cannot be opened or read."""
-
-
-class ChecksFailed(TablewatchError):
-    """A check failed or could not be evaluated; `report` has all results."""
-
-    def __init__(self, report: "Report") -> None:
-        text = f"{len(report.failed)} failed, {len(report.unknown)} could not be evaluated"
-        super().__init__(f"{text}\n{report.text(only_failed=True)}")
-        self.report = report
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Go to another process with the report, not with the text of it."""
-        return type(self), (self.report,)
 
 
 def _masked(problem: "Problem", redact: Callable[[str], str]) -> "Problem":

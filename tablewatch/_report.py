@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tablewatch._errors import ChecksFailed
+from tablewatch._errors import TablewatchError
 
 if TYPE_CHECKING:
     from monitor.scan.recorder import PassResult
@@ -111,3 +111,16 @@ def report_of(result: "PassResult", redact: "Redactor") -> Report:
     document = redact.value(pass_as_json(result))
     results: Sequence[Mapping[str, Any]] = document["results"]
     return Report(tuple(ReportedCheck(**item) for item in results), document, result, redact)
+
+
+class ChecksFailed(TablewatchError):
+    """A check failed or could not be evaluated; `report` has all results."""
+
+    def __init__(self, report: Report) -> None:
+        text = f"{len(report.failed)} failed, {len(report.unknown)} could not be evaluated"
+        super().__init__(f"{text}\n{report.text(only_failed=True)}")
+        self.report = report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process with the report, not with the text of it."""
+        return type(self), (self.report,)

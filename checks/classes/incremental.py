@@ -1,13 +1,14 @@
 """What a person writes to have class counts kept from run to run, and what a check of class sizes then wants."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from checks._contract import CheckParameters, Context, Json, Measurement, Wants
+from checks._contract import CheckParameters, ClassQuestion, Context, Json, Measurement, Wants
 from checks.classes.counts import ClassCountRequest, Keeping, Mode
-from checks.classes.tables import quasi_identifiers_of, sizes_question
+from checks.classes.tables import sizes_of
+from checks.parameters.columns import quasi_identifiers_of
 
 SIZES = "sizes"
 """Under this name the sizes of the classes come back, however they were counted."""
@@ -87,3 +88,12 @@ class SizesParameters(CheckParameters):
         why: Any = measurement.values.get("recount")
         counted = measurement.values.get("counted", "all")
         return {"counted": counted, "recounted_because": None if why is None else str(why)}
+
+
+def sizes_question(context: Context, quasi_identifiers: Sequence[str]) -> ClassQuestion:
+    """Ask how many classes there are of each size; of those the table is classified with, where none are named.
+
+    Raises:
+        Misconfigured: there is no quasi-identifier, or the table has no such column.
+    """
+    return ClassQuestion(quasi_identifiers_of(context, quasi_identifiers), sizes_of)

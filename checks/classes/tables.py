@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from checks._contract import ClassQuestion, ColumnClass, Context, Misconfigured
 from sources.expressions import ir
 
 SIZE = "size"
@@ -60,26 +59,3 @@ def sizes_of(tables: ClassTables) -> ir.Table:
     """Answer how many classes there are of each size: columns `size`, `classes`."""
     classes = tables.classes
     return classes.group_by(SIZE).aggregate(classes=classes.count())
-
-
-def sizes_question(context: Context, quasi_identifiers: Sequence[str]) -> ClassQuestion:
-    """Ask how many classes there are of each size; of those the table is classified with, where none are named.
-
-    Raises:
-        Misconfigured: there is no quasi-identifier, or the table has no such column.
-    """
-    return ClassQuestion(quasi_identifiers_of(context, quasi_identifiers), sizes_of)
-
-
-def quasi_identifiers_of(context: Context, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the quasi-identifiers that a check names, else those that the table's configuration classifies as such.
-
-    Raises:
-        Misconfigured: there is none, or the table has no such column.
-    """
-    classified = [name for name, word in context.classified.items() if word is ColumnClass.QUASI_IDENTIFIER]
-    if not names and not classified:
-        raise Misconfigured(
-            "no quasi-identifier: name them with 'quasi_identifiers', or classify the table's columns with 'columns'"
-        )
-    return tuple(context.column(name).get_name() for name in names or classified)

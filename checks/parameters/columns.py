@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Annotated, TypeAlias
@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 from annotated_types import MinLen
 from pydantic import AfterValidator, Field
 
-from checks._contract import Context, Misconfigured
+from checks._contract import ColumnClass, Context, Misconfigured
 from sources import did_you_mean
 from sources.expressions import dt, ibis, ir
 
@@ -115,3 +115,17 @@ def is_nan(column: ir.Column, dialect: str) -> ir.BooleanValue | None:
     if kind.is_decimal() and dialect == "postgres":
         return column == ibis.literal("NaN").cast(dt.decimal)
     return None
+
+
+def quasi_identifiers_of(context: Context, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the quasi-identifiers that a check names, else those that the table's configuration classifies as such.
+
+    Raises:
+        Misconfigured: there is none, or the table has no such column.
+    """
+    classified = [name for name, word in context.classified.items() if word is ColumnClass.QUASI_IDENTIFIER]
+    if not names and not classified:
+        raise Misconfigured(
+            "no quasi-identifier: name them with 'quasi_identifiers', or classify the table's columns with 'columns'"
+        )
+    return tuple(context.column(name).get_name() for name in names or classified)

@@ -23,7 +23,7 @@ from remedies import Misfit
 from remedies.differential_privacy import Oracle, choose_oracle, oracles
 from remedies.differential_privacy.domain import CategoryDomain
 from remedies.differential_privacy.epsilon import Loss
-from remedies.differential_privacy.mechanism import random_order
+from remedies.differential_privacy.random_bytes import random_order
 from remedies.generalisation import text_of
 
 if TYPE_CHECKING:

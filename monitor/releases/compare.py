@@ -29,7 +29,7 @@ from monitor.releases.treatment.verify import WrittenFile
 from monitor.terminal.problem import Stop
 from monitor.terminal.temp_folders import draft_folder
 from monitor.workers import CallFailed, call_each
-from remedies.differential_privacy.mechanism import random_order
+from remedies.differential_privacy.random_bytes import random_order
 from store import StoredComparison
 
 HOLDS: Final = "holds"

@@ -27,7 +27,7 @@ from remedies.differential_privacy._retention import (
 from remedies.differential_privacy.answers.domain import SteppedColumn
 from remedies.differential_privacy.domain import CategoryDomain, Codes
 from remedies.differential_privacy.epsilon import NANO, Loss, nano
-from remedies.differential_privacy.random_bytes import ONE, flags, many_below
+from remedies.differential_privacy.random_bytes import ONE, flags, many_below, random_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,16 +123,6 @@ def redrawn(codes: Codes, size: int, retention: Fraction) -> Codes:
     """Return codes (n,), each kept with a probability of whole 2**-64ths, else drawn from 0 to size - 1."""
     kept = flags(int(retention * ONE), len(codes))
     return np.where(kept, codes, many_below(size, len(codes)).astype(np.int64))
-
-
-def random_order(count: int) -> Codes:
-    """Return 0 to count - 1 in an order of which each is equally likely: that of random words, none of them equal."""
-    while True:
-        words = many_below(ONE, count)
-        order = np.argsort(words)
-        sorted_words = words[order]
-        if (sorted_words[1:] != sorted_words[:-1]).all():
-            return order
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -82,3 +82,13 @@ def flags(threshold: int, count: int) -> Flags:
 
 def _words(kind: np.dtype[np.unsignedinteger], count: int) -> NDArray[np.unsignedinteger]:
     return np.frombuffer(operating_system_bytes(count * kind.itemsize), dtype=kind).copy()
+
+
+def random_order(count: int) -> NDArray[np.int64]:
+    """Return 0 to count - 1 in an order of which each is equally likely: that of random words, none of them equal."""
+    while True:
+        words = many_below(ONE, count)
+        order = np.argsort(words)
+        sorted_words = words[order]
+        if (sorted_words[1:] != sorted_words[:-1]).all():
+            return order

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from remedies._errors import Misfit
+
+Rows: TypeAlias = Sequence[Sequence[str]]
+"""The lines of a hierarchy file, each the texts of its cells."""
 
 
 class FaultKind(StrEnum):

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from checks.risk import Hierarchy
-from remedies.generalisation._fault import FaultKind, HierarchyFault
-from remedies.generalisation._files import Rows
+from remedies.generalisation._fault import FaultKind, HierarchyFault, Rows
 from remedies.generalisation._labels import Intervals, read_intervals
 from remedies.generalisation.spelling import distinct_texts
 from remedies.generalisation.units import Ends, gaps_and_overlaps, holds, number_in

@@ -9,15 +9,12 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
-from remedies.generalisation._fault import refuse
-
-Rows: TypeAlias = Sequence[Sequence[str]]
+from remedies.generalisation._fault import Rows, refuse
 
 DELIMITER: Final = ";"
 _DELIMITERS: Final = (DELIMITER, ",", "\t", "|")

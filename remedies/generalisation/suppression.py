@@ -15,7 +15,7 @@ from checks import Json, did_you_mean
 from checks.risk.pairs import ClassPairs
 from remedies._contract import Progress
 from remedies._errors import Misfit, Refused
-from remedies.differential_privacy.mechanism import random_order
+from remedies.differential_privacy.random_bytes import random_order
 from remedies.generalisation._blanks import Blanks, Pattern
 from remedies.generalisation.criteria import Criterion, LDiversityLimit, check_k
 from remedies.generalisation.frequencies import Frequencies, number_rows, read_counts

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from remedies.differential_privacy.mechanism import random_order
-from remedies.differential_privacy.random_bytes import many_below
+from remedies.differential_privacy.random_bytes import many_below, random_order
 
 if TYPE_CHECKING:
     import pyarrow as pa

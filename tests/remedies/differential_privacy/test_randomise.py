@@ -21,8 +21,8 @@ from remedies.differential_privacy._reconstruct import reconstruct
 from remedies.differential_privacy._retention import epsilon_of, pk_of, retention
 from remedies.differential_privacy.answers import SteppedColumn
 from remedies.differential_privacy.domain import CategoryDomain
-from remedies.differential_privacy.mechanism import INDEX, Mechanism, random_order, randomise, redrawn
-from remedies.differential_privacy.random_bytes import ONE
+from remedies.differential_privacy.mechanism import INDEX, Mechanism, randomise, redrawn
+from remedies.differential_privacy.random_bytes import ONE, random_order
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM
 from tests.remedies.differential_privacy.movielens import COUNTS, ROWS, SIZES
 from tests.tiers import examples
