@@ -5,7 +5,6 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-import checks
 from checks._contract import Check, CheckError
 
 
@@ -21,7 +20,7 @@ class Catalog(Mapping[str, "type[Check]"]):
     """
 
     def __init__(self) -> None:
-        modules = pkgutil.iter_modules(checks.__path__)
+        modules = pkgutil.iter_modules(importlib.import_module(__package__).__path__)
         names = sorted(module.name for module in modules if not module.name.startswith("_") and not module.ispkg)
         self._checks: dict[str, type[Check] | None] = dict.fromkeys(names)
 

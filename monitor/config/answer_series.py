@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
-    from monitor.config import Config
+    from monitor.config.model import Config
 
 _SLOTS: Final = "statistic:"
 

@@ -153,7 +153,6 @@ class Recodes(Limited, ABC):
     def bill(self, chosen: ChosenLevels, guarantee: Guarantee) -> UtilityReport:
         """Return what it cost. A column's information that is lost is its `loss`: of utilities, in per cent."""
         from remedies.generalisation import utilities
-        from remedies.generalisation.recoded import changes
 
         result = changes(chosen.recoding)
         return UtilityReport(
