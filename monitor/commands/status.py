@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from monitor.summaries.daemons import Watchfulness
     from monitor.summaries.health import TableState
     from monitor.summaries.scheduled_queries import StatisticState
+    from store import ReadTransaction
 
 _ALL = 40
 """Up to so many tables, the healthy ones are listed too."""
@@ -36,7 +37,6 @@ def status(ctx: typer.Context) -> None:
     Example: tablewatch status
     """
     from monitor.config.project import Project
-    from monitor.releases.overview import releases_of
     from monitor.summaries.daemons import Watchfulness
     from monitor.summaries.health import states_of
     from monitor.summaries.scheduled_queries import statistics_of
@@ -51,7 +51,7 @@ def status(ctx: typer.Context) -> None:
         raise
     with project.open_store() as store, explained(), store.reading() as tx:
         states = states_of(project, tx, project.config.tables)
-        releases = releases_of(project, tx, states)
+        releases = _releases(project, tx, states) if project.config.releases else ()
         statistics = statistics_of(project, tx)
         watchfulness = Watchfulness.of(tx, project.clock.now(), lock_holder(project.config.storage.url))
     now = project.clock.now()
@@ -72,6 +72,12 @@ def status(ctx: typer.Context) -> None:
             console.print(line)
 
     invocation.emit(result, draw)
+
+
+def _releases(project: "Project", tx: "ReadTransaction", states: "Sequence[TableState]") -> "Sequence[ReleaseState]":
+    from monitor.releases.overview import releases_of
+
+    return releases_of(project, tx, states)
 
 
 def _without_configuration(invocation: Invocation, stop: Stop) -> None:

@@ -1,15 +1,19 @@
 """Turn the limits of a release into checks of its table, so that they are watched like anything else."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from checks import Check, ColumnClass, load_catalog
 from monitor.config.messages import problem_at
 from monitor.config.model import Config
-from monitor.config.release_model import Release
 from monitor.config.yaml_nodes import Node, child, entries
 from monitor.terminal.problem import Problem
+
+if TYPE_CHECKING:
+    from monitor.config.release_model import Release
 
 _GROUPED: Final = (ColumnClass.QUASI_IDENTIFIER,)
 _SPREAD: Final = (ColumnClass.QUASI_IDENTIFIER, ColumnClass.SENSITIVE)

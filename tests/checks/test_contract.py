@@ -95,8 +95,8 @@ def test_softened():
 @pytest.mark.parametrize(
     ("warn", "message"),
     [
-        ({}, "'warn' accepts limits only (max_ratio); seen: nothing"),
-        ({"columns": ["b"]}, "'warn' accepts limits only (max_ratio); seen: columns"),
+        ({}, "'warn' accepts limits only (deviation, limits, max_ratio); seen: nothing"),
+        ({"columns": ["b"]}, "'warn' accepts limits only (deviation, limits, max_ratio); seen: columns"),
         ({"max_ratio": 2}, "in 'warn', max_ratio: Input should be less than or equal to 1"),
     ],
 )

@@ -17,6 +17,7 @@ from monitor.summaries.catalogue import lineage_of, losses_of, no_loss, sheet_as
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.summaries.health import TableHealth, states_of
 from monitor.summaries.health_list import health_list
+from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.web.views.incidents import IncidentSummary, summaries_of
 from monitor.web.views.shapes import Name, Shape, as_hours, not_there
 from monitor.web.views.tables import CheckCounts
@@ -70,6 +71,23 @@ class LineagePart(Shape):
     downstream: tuple[LineageTable, ...]
 
 
+class PromiseLine(Shape):
+    """How many false alarms a learned limit promised, and the alarms that there were, by how people answered them.
+
+    `seen`: false alarms in the time of the promise, `seen_at_most` with unanswered ones; null before it was watched.
+    """
+
+    promised: str
+    watched_days: float
+    alarms: int
+    false: int
+    real: int
+    expected: int
+    unanswered: int
+    seen: float | None
+    seen_at_most: float | None
+
+
 class CheckLine(Shape):
     """A check with what it found last: `status`, or `not-yet-checked`; `number` stands for it, between its limits."""
 
@@ -87,6 +105,7 @@ class CheckLine(Shape):
     low: float | None
     high: float | None
     unit: str | None
+    promise: PromiseLine | None
 
 
 class SilentLine(Shape):
@@ -163,7 +182,7 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
     loss = losses_of(project, spans, now=now).get(table.name) or no_loss(project, now=now)
     newest = tx.incidents.page(IncidentFilter(tables=(table.name,)), size=_RECENT).incidents
     results = tx.results.latest(table.check_id(check) for check in table.checks)
-    sheet = sheet_as_json(project, state, loss, results)
+    sheet = sheet_as_json(project, state, loss, results, _promises(tx, table, now))
     numbers = {table.check_id(check): _number(check, results.get(table.check_id(check))) for check in table.checks}
     scheduled = tx.schedule.get(table.name)
     return TablePage.model_validate(
@@ -208,6 +227,14 @@ def _number(check: Check, result: Result | None) -> Mapping[str, Any]:
         "high": number.high,
         "unit": number.unit,
     }
+
+
+def _promises(tx: ReadTransaction, table: Table, now: datetime) -> Mapping[str, MeasuredPromise]:
+    """Return how the promises of a table's learned limits were kept, by check id."""
+    ids = tuple(table.check_id(check) for check in table.checks if check.learned_numbers)
+    if not ids:
+        return {}
+    return promises_of(table, tx.incidents.matching(IncidentFilter(check_ids=ids)), tx.results.watches(ids), now=now)
 
 
 def day_edges(project: Project, now: datetime, days: int) -> tuple[Sequence[date], Sequence[int]]:

@@ -114,7 +114,7 @@ _CHECK = "      - {type: not_null, columns: [id]}\n"
             "columns: [id]",
             "columns: [id], warn: {severity: info}",
             "value",
-            "'warn' accepts limits only (max_ratio); seen: severity",
+            "'warn' accepts limits only (deviation, limits, max_ratio); seen: severity",
             None,
         ),
     ],

@@ -181,12 +181,12 @@ def test_what_can_be_forced_says_how(site: Site) -> None:
     client.post(f"/incidents/{other}/resolve", data={"resolution": "fixed"})
     page = client.post(f"/incidents/{one}/merge", data={"into": str(other)})
     assert page.status_code == 409
-    assert "tick the box of the form" in page.text
+    assert "tick the box that begins with" in page.text
     assert "--force" not in page.text
     assert f'href="/incidents/{one}"' in page.text
     done = client.post(f"/api/v1/incidents/{one}/merge", json={"into": other}).json()
     assert (done["incident"], done["errors"][0]["hint"]) == (
         one,
-        "tick the box of the form; programs send 'force': true",
+        "tick the box that begins with 'even if'; programs send 'force': true",
     )
     assert client.post(f"/incidents/{one}/merge", data={"into": str(other), "force": "true"}).status_code == 303
