@@ -1,5 +1,6 @@
 """Find measurements: the newest of each check, and those that a check wants to compare itself with."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -58,6 +59,20 @@ def latest_results(connection: Connection, check_ids: Iterable[str] | None) -> d
         .where(_M.id.in_(select(newest(subquery)).select_from(subquery)))
     )
     return {row.check_id: result_of(row) for row in connection.execute(statement)}
+
+
+def results_of_runs(connection: Connection, numbers: Iterable[int]) -> dict[int, list[Result]]:
+    """Return the measurements of some runs, by the number of the run."""
+    run, results = RunRow.__table__, defaultdict(list)
+    statement = (
+        select(*columns_of(MeasurementRow), run.c.id.label("run_id"))
+        .join(run, run.c.number == _M.run)
+        .where(_M.run.in_(any_of(connection, numbers, "run_number")))
+        .order_by(_M.id)
+    )
+    for row in connection.execute(statement):
+        results[row.run].append(result_of(row))
+    return dict(results)
 
 
 def measured_checks() -> Subquery:

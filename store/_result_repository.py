@@ -98,6 +98,20 @@ class ResultReader(Repository):
         rows = self._connection.execute(statement.order_by(_GAP.c.check_id, _GAP.c.started_at))
         return [Gap(row.check_id, row.table_name, row.started_at, row.ended_at, row.reason) for row in rows]
 
+    def runs_between(self, since: datetime, until: datetime, *, most: int) -> list[tuple[Run, list[Result]]]:
+        """Return the runs that ended in `[since, until)`, at most so many of the newest, oldest first, with results."""
+        runs = (
+            select(*columns_of(RunRow))
+            .where(_RUN.c.ended_at >= since, _RUN.c.ended_at < until)
+            .order_by(_RUN.c.ended_at.desc(), _RUN.c.number.desc())
+            .limit(most)
+        )
+        rows = list(reversed(self._connection.execute(runs).all()))
+        results = _measurements.results_of_runs(self._connection, [row.number for row in rows])
+        return [
+            (Run(row.id, row.table_name, row.started_at, row.ended_at), results.get(row.number, [])) for row in rows
+        ]
+
     def known_runs(self, run_ids: Iterable[str]) -> set[str]:
         """Return which of some runs are remembered, by their ids."""
         statement = select(_RUN.c.id).where(_RUN.c.id.in_(any_of(self._connection, run_ids, "id")))

@@ -7,9 +7,10 @@ from urllib.parse import quote
 import typer
 
 from monitor.commands._output_pages import Force
+from monitor.terminal.console import print_plain
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.redaction import json_text
+from monitor.terminal.redaction import json_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from checks.gx.suite import ExportedSuite
     from monitor.config import Config, Loaded, Table
     from monitor.terminal.output_file import ProtectedFiles
+
+_MOST_RUNS = 10_000
 
 app = typer.Typer(help="Export to other tools.", no_args_is_help=True, rich_help_panel="Set up")
 
@@ -73,6 +76,55 @@ def gx(
         "left_out": left_out,
     }
     invocation.emit(result, lambda console: console.print("\n".join(f"wrote {path}" for path in files)))
+
+
+@app.command()
+def openlineage(
+    ctx: typer.Context,
+    since: Annotated[str, typer.Option(metavar="TIME", help="Runs that ended since then: a time, or 7d.")] = "1d",
+    out: Annotated[Path | None, typer.Option(help="Output file; by default standard output.")] = None,
+    force: Force = False,
+) -> None:
+    """Write stored runs as OpenLineage events, one a line: each check with its result, no value of a table.
+
+    The same run has the same id in each export, so that a consumer takes it once.
+
+    Example: tablewatch export openlineage --since 1h --out events.jsonl
+    """
+    import json
+
+    from monitor.config.project import Project
+    from monitor.integrations.openlineage import run_event
+    from monitor.terminal.output_file import write_text
+    from monitor.triage.errors import explained
+    from monitor.triage.time_parsing import TimeReader, TypedTimes
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    now = project.clock.now()
+    begin = TypedTimes(TimeReader(project.config.timezone, now), invocation.note).bound("--since", since) or now
+    with project.open_store() as store, explained(), store.reading() as tx:
+        runs = tx.results.runs_between(begin, now, most=_MOST_RUNS)
+    if len(runs) == _MOST_RUNS:
+        invocation.note(f"note: only the newest {_MOST_RUNS:,} runs are written; choose a later --since")
+    events = [invocation.redactor.value(run_event(project, run, results)) for run, results in runs]
+    text = "".join(f"{json.dumps(event, ensure_ascii=False)}\n" for event in map(_visible, events))
+    if out is not None:
+        write_text(out, text, protected=project.protected_files, force=force)
+        result = {"schema": "tablewatch.written/1", "ok": True, "files": [str(out)], "left_out": []}
+        invocation.emit(result, lambda console: console.print(f"wrote {out}"))
+        return
+    result = {"schema": "tablewatch.openlineage/1", "ok": True, "events": events}
+    invocation.emit(result, lambda console: print_plain(console, text.removesuffix("\n")))
+
+
+def _visible(value: Any) -> Any:
+    """Return plain data whose texts show control characters as escapes."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {key: _visible(inner) for key, inner in value.items()}
+    return [_visible(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":

@@ -7,6 +7,7 @@ import typer
 
 from monitor.commands._import_gx import import_gx
 from monitor.commands._import_incidents import import_incidents
+from monitor.commands._import_openlineage import import_openlineage
 from monitor.commands._import_results import import_dbt, import_results
 
 app = typer.Typer(help="Import from other tools.", no_args_is_help=True, rich_help_panel="Set up")
@@ -20,4 +21,5 @@ def _group() -> None:
 app.command("dbt")(import_dbt)
 app.command("gx")(import_gx)
 app.command("incidents")(import_incidents)
+app.command("openlineage")(import_openlineage)
 app.command("results")(import_results)

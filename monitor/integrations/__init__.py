@@ -2,6 +2,7 @@
 
     dbt artifacts ──> dbt ──┐
     JSON of any tool ───────┴─> results ──> scan.recorder ──> store      (checks of `type: external`)
+    events of OpenLineage ──> openlineage ──> `upstream`; stored runs ──> openlineage ──> events
     dbt manifest ──> dbt_project ──> YAML of tables, owners, lineage and checks
     results of a pass ──> junit, github       problems of a configuration ──> sarif, github
 

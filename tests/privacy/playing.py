@@ -165,6 +165,8 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("import-incidents", ["import", "incidents", "torn/tickets.csv"]),
         ("import-dbt", ["import", "dbt", "torn/run_results.json"]),
         ("import-results", ["import", "results", "torn/results.json"]),
+        ("import-openlineage", ["import", "openlineage", "torn/results.json"]),
+        ("export-openlineage", ["export", "openlineage", "--since", "30d"]),
         ("mcp", ["mcp"]),
         ("silence", ["silence", "add", "--table", "csv.tidy", "--for", "1h", "--reason", "planned"]),
         ("silences", ["silence", "list"]),
