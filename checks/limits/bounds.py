@@ -21,6 +21,8 @@ _NORMAL: Final = 1e9
 _DEGREES: Final = np.array([2.0, 3.0, 4.0, 6.0, 10.0, 30.0, _NORMAL])
 """Degrees of freedom that are tried: from tails so heavy that there is no variance to a normal distribution."""
 _STEPS: Final = 25
+_EQUAL: Final = 1e-9
+"""Below this share of the mean deviation, a median deviation is rounding: most residuals are equal."""
 _TO_SIGMA: Final = 1.4826
 """The standard deviation of a normal distribution, in median absolute deviations."""
 
@@ -106,7 +108,8 @@ def sigma_bounds(residuals: Floats, sigma: float, floor: float = 0.0) -> Bounds:
 def robust_scale(residuals: Floats) -> float:
     """Return the median absolute deviation as a standard deviation; the mean one where most residuals are equal."""
     away = np.abs(residuals - np.median(residuals))
-    return float(np.median(away)) * _TO_SIGMA or float(np.mean(away)) * sqrt(pi / 2)
+    middle, mean = float(np.median(away)), float(np.mean(away))
+    return middle * _TO_SIGMA if middle > mean * _EQUAL else mean * sqrt(pi / 2)
 
 
 METHODS: Final[Mapping[Method, Callable[[Floats, float, float], Bounds | None]]] = {

@@ -167,7 +167,12 @@ def lattice(
     suppress: Suppress = "0",
     by: By = None,
     every: Annotated[
-        bool, typer.Option("--all", help="List all levels that meet the limits, not only minimal ones.")
+        bool,
+        typer.Option(
+            "--all",
+            help="List all levels that meet the limits, not only minimal ones.",
+            envvar="TABLEWATCH_REMEDY_LATTICE_ALL",
+        ),
     ] = False,
     top: Annotated[int, typer.Option(min=1, help="Number of combinations listed; JSON has all.")] = 20,
     budget: Budget = None,

@@ -221,7 +221,12 @@ def code(
         typer.Option(metavar="A=20,...", help="Bottom code: all numbers of column A below this one are merged."),
     ] = None,
     form: Annotated[
-        str, typer.Option("--as", help="number: the bound, so that the column stays numeric; label: the text >=80.")
+        str,
+        typer.Option(
+            "--as",
+            help="number: the bound, so that the column stays numeric; label: the text >=80.",
+            envvar="TABLEWATCH_REMEDY_CODE_AS",
+        ),
     ] = "number",
     drop: Drop = None,
     drop_identifiers: DropIdentifiers = False,

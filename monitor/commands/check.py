@@ -43,10 +43,19 @@ def check(
     no_store: Annotated[bool, typer.Option("--no-store", help="Dry run: store nothing, open no incident.")] = False,
     output_format: Annotated[
         CheckFormat | None,
-        typer.Option("--format", help="Output format.", callback=remember_format, show_default="human"),
+        typer.Option(
+            "--format",
+            help="Output format.",
+            callback=remember_format,
+            show_default="human",
+            envvar="TABLEWATCH_CHECK_FORMAT",
+        ),
     ] = None,
     out_file: Annotated[
-        Path | None, typer.Option("--out", help="Also write the results to this file: .xml (JUnit) or .json.")
+        Path | None,
+        typer.Option(
+            "--out", help="Also write the results to this file: .xml (JUnit) or .json.", envvar="TABLEWATCH_CHECK_OUT"
+        ),
     ] = None,
     force: Force = False,
 ) -> None:

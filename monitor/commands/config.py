@@ -32,7 +32,13 @@ def check(
     ctx: typer.Context,
     _: Annotated[
         ConfigFormat | None,
-        typer.Option("--format", help="Output format.", callback=remember_format, show_default="human"),
+        typer.Option(
+            "--format",
+            help="Output format.",
+            callback=remember_format,
+            show_default="human",
+            envvar="TABLEWATCH_CONFIG_CHECK_FORMAT",
+        ),
     ] = None,
 ) -> None:
     """List all errors of the configuration, with file, line and column.

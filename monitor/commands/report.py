@@ -59,6 +59,7 @@ def weekly(
         ReportFormat | None,
         typer.Option(
             "--format",
+            envvar="TABLEWATCH_REPORT_WEEKLY_FORMAT",
             help="Output format.",
             callback=remember_format,
             show_default="by the extension of --out, else html",

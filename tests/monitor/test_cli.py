@@ -5,13 +5,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import monitor
-from monitor.cli import _PANELS, run
+from monitor.cli import _PANELS, build_command, run
 from monitor.commands import command_files, load_command, sum_up_command
 from monitor.terminal.output import Invocation
 
@@ -289,3 +290,19 @@ def test_a_store_that_is_locked_in_the_middle_is_no_bug(tmp_path: Path) -> None:
     assert "error: tablewatch.db is locked by another process; try again (SQLITE_BUSY)" in done.stderr
     assert list(tmp_path.glob("tablewatch-crash-*.txt")) == []
     assert _json(_crash("locked", "--format", "json", cwd=tmp_path))["errors"][0]["code"] == "store"
+
+
+def _options(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every option of a command and of those below it, with the words that lead to it."""
+    yield from ((path, option) for option in command.params if option.param_type_name == "option")
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _options(inner, (*path, name))
+
+
+@pytest.mark.parametrize("name", sorted(command_files()))
+def test_each_option_has_its_environment_twin(name: str) -> None:
+    """TABLEWATCH_<COMMAND>_<OPTION>, also where the code calls the option otherwise than people do."""
+    for path, option in _options(build_command(name), (name,)):
+        word = max(option.opts, key=len).lstrip("-").replace("-", "_")
+        twin = "_".join(("tablewatch", *path, word)).replace("-", "_").upper()
+        assert twin == option.envvar or word in {option.name, "help"}, twin

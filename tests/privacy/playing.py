@@ -122,6 +122,7 @@ def _reading() -> list[tuple[str, list[str]]]:
     shown += [("risk-population", ["risk", "sqlite.people", "-q", "name,email", "--k", "2", *people])]
     shown += [("risk-suggest", ["risk", "suggest", "sqlite.people"])]
     shown += [("risk-strange", ["risk", "sqlite.people", "-q", "nowhere"])]
+    shown += [("backfill", ["backfill", "sqlite.people", "--from", "3d", "--every", "1d"])]
     shown += [("suggest", ["suggest", "csv.people", "sqlite.people", "duckdb.tidy"])]
     shown += [("config", ["config", "show"]), ("config-whole", ["config", "show", "--defaults"])]
     shown += [("config-check", ["config", "check"])]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -23,6 +23,7 @@ def test_a_smaller_chance_is_a_wider_limit(bounds_of, residuals, tail):
 
 @pytest.mark.parametrize("bounds_of", BOUNDS)
 @given(residuals=RESIDUALS, factor=st.floats(0.001, 1000))
+@example(residuals=np.array([0.0] * 5 + [1.0] * 4 + [2.463558642247401e-185]), factor=2.0)
 def test_units_do_not_matter(bounds_of, residuals, factor):
     """A number in other units has the same limit in those units."""
     if np.std(residuals) < 1e-3:

@@ -73,8 +73,9 @@ FILL_CONTRASTS = """
 
 NAMELESS = """
 () => [...document.querySelectorAll('[role=img], [role=region], section')].filter(element => {
-  const label = document.getElementById(element.getAttribute('aria-labelledby'));
-  return !(element.getAttribute('aria-label') || label?.textContent.trim());
+  const ids = (element.getAttribute('aria-labelledby') || '').split(' ').filter(id => id);
+  const labels = ids.map(id => document.getElementById(id)?.textContent.trim());
+  return !(element.getAttribute('aria-label') || (labels.length && labels.every(label => label)));
 }).map(element => element.outerHTML)
 """
 
