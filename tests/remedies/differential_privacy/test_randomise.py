@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from remedies import Misfit
 from remedies.differential_privacy import mechanism as _randomise
+from remedies.differential_privacy import random_bytes
 from remedies.differential_privacy._reconstruct import reconstruct
 from remedies.differential_privacy._retention import epsilon_of, pk_of, retention
 from remedies.differential_privacy.answers import SteppedColumn
@@ -176,7 +177,7 @@ def test_each_order_is_as_likely() -> None:
 def test_order_is_drawn_anew_if_two_words_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or rows that came first would be likelier to come first."""
     words = iter([np.array([7, 7, 1], dtype=np.uint64), np.array([5, 9, 1], dtype=np.uint64)])
-    monkeypatch.setattr(_randomise, "many_below", lambda *_: next(words))
+    monkeypatch.setattr(random_bytes, "many_below", lambda *_: next(words))
     assert random_order(3).tolist() == [2, 0, 1]
 
 
