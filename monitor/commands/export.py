@@ -10,7 +10,7 @@ from monitor.commands._output_pages import Force
 from monitor.terminal.console import print_plain
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.redaction import json_text, visible
+from monitor.terminal.redaction import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,8 +91,6 @@ def openlineage(
 
     Example: tablewatch export openlineage --since 1h --out events.jsonl
     """
-    import json
-
     from monitor.config.project import Project
     from monitor.integrations.openlineage import run_event
     from monitor.terminal.output_file import write_text
@@ -108,7 +106,7 @@ def openlineage(
     if len(runs) == _MOST_RUNS:
         invocation.note(f"note: only the newest {_MOST_RUNS:,} runs are written; choose a later --since")
     events = [invocation.redactor.value(run_event(project, run, results)) for run, results in runs]
-    text = "".join(f"{json.dumps(event, ensure_ascii=False)}\n" for event in map(_visible, events))
+    text = "".join(f"{json_text(event, indent=None)}\n" for event in events)
     if out is not None:
         write_text(out, text, protected=project.protected_files, force=force)
         result = {"schema": "tablewatch.written/1", "ok": True, "files": [str(out)], "left_out": []}
@@ -116,15 +114,6 @@ def openlineage(
         return
     result = {"schema": "tablewatch.openlineage/1", "ok": True, "events": events}
     invocation.emit(result, lambda console: print_plain(console, text.removesuffix("\n")))
-
-
-def _visible(value: Any) -> Any:
-    """Return plain data whose texts show control characters as escapes."""
-    if isinstance(value, str):
-        return visible(value)
-    if isinstance(value, dict):
-        return {key: _visible(inner) for key, inner in value.items()}
-    return [_visible(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":

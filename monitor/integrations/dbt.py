@@ -1,6 +1,6 @@
 """Artifacts of dbt: results of tests and of freshness become results of checks with `origin: dbt`.
 
-Read are `run_results.json` (v4 to v6; https://docs.getdbt.com/reference/artifacts/run-results-json), `sources.json`
+Read are `run_results.json` (v6; https://docs.getdbt.com/reference/artifacts/run-results-json), `sources.json`
 (v3; .../sources-json) and `freshness.json` (v0; .../freshness-json), a dozen keys of each, and nothing else of them:
 versions differ in what surrounds these. A check is found by its `reference`, the `unique_id` of the test or source.
 
@@ -39,7 +39,7 @@ FRESHNESS_FILES: Final = ("sources.json", "freshness.json")
 _TEST: Final = "test."
 _EVALUATING: Final = ("test", "build")
 _SELECTING: Final = ("select", "exclude", "selector", "resource_types", "exclude_resource_types")
-_WORDS: Final = {"pass": "pass", "warn": "warn", "fail": "fail", "error": "error", "skipped": "skipped"}
+_WORDS: Final = frozenset({"pass", "warn", "fail", "error", "skipped"})
 _FRESHNESS_WORDS: Final = {"pass": "pass", "warn": "warn", "error": "fail", "runtime error": "error"}
 
 
@@ -134,11 +134,6 @@ class DbtImport:
     """What became of a folder of artifacts: each file that was read, with its results."""
 
     runs: Mapping[str, ImportedRun] = field(default_factory=dict)
-
-    @property
-    def results_taken(self) -> int:
-        """Count the results that belong to configured checks and were new."""
-        return sum(len(run.results) for run in self.runs.values())
 
 
 def read_artifacts(target: Path, *, partial: bool = False) -> Sequence[Artifact]:
@@ -273,7 +268,7 @@ def _read_entry(entry: Any, *, is_freshness: bool) -> _TestEntry | _FreshnessEnt
 def _reading(check: External, entry: _TestEntry | _FreshnessEntry, metadata: _Metadata) -> Reading:
     start, end = entry.times(metadata)
     if isinstance(entry, _TestEntry):
-        outcome = outcome_of(check, _WORDS[entry.status], ExternalNumbers(entry.failures))
+        outcome = outcome_of(check, entry.status, ExternalNumbers(entry.failures))
     else:
         outcome = outcome_of(check, _FRESHNESS_WORDS[entry.status], entry.numbers)
         start = entry.snapshotted_at or start

@@ -5,10 +5,10 @@ for counters only. Downtime is a gauge of the last 28 days: a corrected incident
 not become. Labels are words and names, never values.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from fractions import Fraction
 from typing import Final
 
 from prometheus_client.core import GaugeHistogramMetricFamily, GaugeMetricFamily, Metric
@@ -90,11 +90,11 @@ def _downtime(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[
     yield _histogram("tablewatch_time_to_resolution_seconds", about.format("resolution", "resolved"), ttr)
 
 
-def _histogram(name: str, about: str, microseconds: Iterable[int]) -> Metric:
-    times = [Fraction(time, 1_000_000) for time in microseconds]
-    buckets = [(str(float(bound)), float(sum(time <= bound for time in times))) for bound in BUCKETS_S]
+def _histogram(name: str, about: str, microseconds: Sequence[int]) -> Metric:
+    times = sorted(microseconds)
+    buckets = [(str(float(bound)), float(bisect_right(times, bound * 1_000_000))) for bound in BUCKETS_S]
     family = GaugeHistogramMetricFamily(name, about)
-    family.add_metric([], [*buckets, ("+Inf", float(len(times)))], float(sum(times, Fraction(0))))
+    family.add_metric([], [*buckets, ("+Inf", float(len(times)))], sum(times) / 1_000_000)
     return family
 
 

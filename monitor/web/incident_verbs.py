@@ -203,7 +203,16 @@ def open_incident(call: Call) -> tuple[Incident, bool]:
         raise WebError(422, stranger)
     check_may_act(call, body.table)
     desk = IncidentDesk(call.project, call.store, actor=call.someone().actor)
-    times = _times(call, desk)
+    with explained(call.project.config.timezone):
+        return log_reported(desk, _times(call, desk), body)
+
+
+def log_reported(desk: IncidentDesk, times: TypedTimes, body: OpenBody) -> tuple[Incident, bool]:
+    """Log an incident that somebody reports; return it, and whether it is new.
+
+    Raises:
+        Stop: the title is empty, or the times cannot be.
+    """
     reported = ReportedIncident(
         table=body.table,
         title=_tidy("title", body.title),
@@ -212,8 +221,7 @@ def open_incident(call: Call) -> tuple[Incident, bool]:
         severity=body.severity,
         found_by=FoundBy.PERSON,
     )
-    with explained(call.project.config.timezone):
-        return desk.log(reported)
+    return desk.log(reported)
 
 
 def check_may_act(call: Call, table: str) -> None:

@@ -100,7 +100,9 @@ def test_changes_are_recorded_under_the_name_and_the_way(site: Site) -> None:
         ("downtime", {"rows": True}),
         ("open_incident", {"table": "nowhere", "title": "x"}),
         ("open_incident", {"table": "orders", "title": "x", "detected": "some day"}),
+        ("open_incident", {"table": "orders", "title": " "}),
         ("comment_on_incident", {"id": 99, "text": "x"}),
+        ("comment_on_incident", {"id": 1, "text": " \n"}),
         ("drop_table", {}),
     ],
 )
