@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.commands._import_results import note_not_taken
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_SHOWN = 20
 
 
 def import_openlineage(
@@ -31,10 +30,7 @@ def import_openlineage(
         lineage = read_lineage(project, file)
     except UnreadableEvents as error:
         raise Stop(ExitCode.USAGE, error.problem) from None
-    for item in lineage.not_taken[:_SHOWN]:
-        invocation.note(f"not taken: {item.name}: {item.reason}")
-    if len(lineage.not_taken) > _SHOWN:
-        invocation.note(f"not taken: {len(lineage.not_taken) - _SHOWN:,} more; --format json lists all")
+    note_not_taken(invocation, lineage.not_taken)
     invocation.note(
         f"{count(len(lineage.upstream), 'table')} with lineage, {len(lineage.new)} of them with tables that are new"
     )

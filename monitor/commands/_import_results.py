@@ -9,12 +9,12 @@ from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop, not_read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
     from monitor.config.project import Project
-    from monitor.integrations.results import ExternalRun, ImportedRun
+    from monitor.integrations.results import ExternalRun, ImportedRun, NotTaken
 
 _SHOWN = 20
 _WITHOUT_CONFIGURATION = ("config.not_found", "config.empty")  # `> tablewatch.yaml` makes an empty file first
@@ -159,14 +159,21 @@ def _report(invocation: Invocation, project: "Project", runs: "Mapping[str, Impo
             console.print(_sum_up(name, run))
 
     for run in runs.values():
-        for item in run.not_taken[:_SHOWN]:
-            invocation.note(f"not taken: {item.name}: {item.reason}")
-        if len(run.not_taken) > _SHOWN:
-            invocation.note(f"not taken: {len(run.not_taken) - _SHOWN:,} more; --format json lists all")
+        note_not_taken(invocation, run.not_taken)
     if not any(run.results or run.already_imported for run in runs.values()):
         message = "no result belongs to a configured check, so nothing was imported"
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("results.nothing", message, hint=hint))
     invocation.emit(result, draw)
+
+
+def note_not_taken(invocation: Invocation, items: "Sequence[NotTaken]") -> None:
+    """Note what of another tool's file is not used, and why; of many, the first. JSON has all of it."""
+    if invocation.as_json:
+        return
+    for item in items[:_SHOWN]:
+        invocation.note(f"not taken: {item.name}: {item.reason}")
+    if len(items) > _SHOWN:
+        invocation.note(f"not taken: {len(items) - _SHOWN:,} more; --format json lists all")
 
 
 def _run_as_json(name: str, run: "ImportedRun", result_as_json: Any) -> dict[str, Any]:
