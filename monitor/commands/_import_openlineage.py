@@ -52,6 +52,6 @@ def import_openlineage(
         for name, tables in lineage.new.items():
             both = [*(current.upstream if (current := project.config.table(name)) else ()), *tables]
             text = yaml.safe_dump({"upstream": both}, default_flow_style=None, allow_unicode=True, width=10**6)
-            print_plain(console, f"# table {name}\n{text.strip()}")
+            print_plain(console, f"# table {name}\n{text.strip()}\n")
 
     invocation.emit(result, draw)

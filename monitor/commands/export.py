@@ -113,7 +113,7 @@ def openlineage(
         invocation.emit(result, lambda console: console.print(f"wrote {out}"))
         return
     result = {"schema": "tablewatch.openlineage/1", "ok": True, "events": events}
-    invocation.emit(result, lambda console: print_plain(console, text.removesuffix("\n")))
+    invocation.emit(result, lambda console: print_plain(console, text))
 
 
 def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":
