@@ -33,7 +33,24 @@ def test_counts_what_is_written_otherwise(dialect):
 def test_engines_agree_on_every_part_of_the_syntax(dialect):
     """Classes, groups, alternatives and repetitions match on every engine what Python's `re` matches."""
     patterns = ("a.c", "(ab){2}|cdab", "[^a-c]+", "[+]?[0-9]{2,3}", "x*y?", r"\d\.\d", "[-a]b", "(?:a|bc)?d")
-    values = ("abc", "abab", "cdab", "xyz", "+123", "12", "xxy", "1.5", "1x5", "-b", "bcd", "d", "a\nc", "ü")
+    patterns += (r"\]\(\)\{\}\*\+\?\|\$\.",)
+    values = (
+        "](){}*+?|$.",
+        "abc",
+        "abab",
+        "cdab",
+        "xyz",
+        "+123",
+        "12",
+        "xxy",
+        "1.5",
+        "1x5",
+        "-b",
+        "bcd",
+        "d",
+        "a\nc",
+        "ü",
+    )
     with place(dialect, t=column("text", *values)) as here:
         for pattern in patterns:
             wrong = [value for value in values if "\n" in value or not re.fullmatch(pattern, value, re.ASCII)]
@@ -57,7 +74,26 @@ def test_only_texts_have_a_pattern(dialect):
     "pattern",
     [
         *("(a+)+", "(a|aa)+", "(a?){9}", "a**", "a+*b", "a*a*a*a*b", "a{256}", "a{3,2}", "a{", "{2}", "(?=a)", "(?i)a"),
-        *(r"(a)\1", r"\b", r"\s", r"\\", "[a", "[]", "[z-a]", "[a[b]", "[a&&b]", "(a", "a)", "a^b", "a$b", "a]", "*"),
+        *(
+            r"(a)\1",
+            r"\b",
+            r"\s",
+            r"\\",
+            r"\[",
+            "[a",
+            "[]",
+            "[z-a]",
+            "[a[b]",
+            "[a&&b]",
+            "[a--b]",
+            "[||]",
+            "(a",
+            "a)",
+            "a^b",
+            "a$b",
+            "a]",
+            "*",
+        ),
         *("(" * 11 + "a" + ")" * 11, "a" * 501, ""),
     ],
 )
