@@ -125,14 +125,20 @@ def test_a_listed_value_beyond_a_hugeint_is_refused():
 
 @pytest.mark.parametrize("dialect", ENGINES)
 @given(case=_cases())
+@example(case=("DECIMAL(38, 0)", [Decimal(0)], Decimal(10**39)))  # a HUGEINT, which looks alike, may hold such a number
 @settings(max_examples=examples(4 * EXAMPLES))
 def test_accepted_decimals_are_exact(dialect, case):
     """A value is accepted exactly if it is the number that is listed, however many digits that has."""
     kind, values, listed = case
     if DIGITS[kind][1] == 0 and listed != int(listed):
         listed = Decimal(int(listed))
+    check = AcceptedValues(column="v", values=(listed,))
     with place(dialect, t=_column(kind, *_stored(dialect, values))) as here:
-        outcome = ask(AcceptedValues(column="v", values=(listed,)), here)
+        if dialect == "duckdb" and kind == "DECIMAL(38, 0)" and abs(listed) >= 10**38:
+            with pytest.raises(Misconfigured, match="which DuckDB cannot compare with"):
+                ask(check, here)
+            return
+        outcome = ask(check, here)
     count = sum(value != listed for value in values)
     if dialect == "sqlite" and not _fits_sqlite(kind, [*values, listed]):
         assert outcome.status is not Status.PASS or not count

@@ -18,7 +18,7 @@ import pytest
 from monitor.cli import _build_root, run
 from monitor.commands import command_files
 from monitor.terminal.output import Invocation
-from tests.monitor.commands.terminal import CONFIG, Terminal
+from tests.monitor.commands.terminal import CONFIG, open_terminal
 
 _MORE = """\
 releases:
@@ -191,8 +191,16 @@ def _cases(name: str, words: Sequence[str]) -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def folder(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with everything that the valid calls name, and with a pipe that nobody writes to."""
+def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with everything that the valid calls name, and with a pipe that nobody writes to.
+
+    It lies in a folder of its own: `init ..` reads every table that lies around it.
+    """
+    inner = tmp_path / "project"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+    monkeypatch.setenv("LOGNAME", "m.mori")
+    open_terminal(inner, capsys)
     sources = 'sources:\n  shop: {url: "sqlite:///shop.sqlite", timezone: UTC}\n  files: {files: people.csv}'
     text = CONFIG.replace('sources: {shop: {url: "sqlite:///shop.sqlite", timezone: UTC}}', sources)
     text = text.replace("  - name: totals", "  - name: people\n    source: files\n  - name: totals")
@@ -208,7 +216,7 @@ def folder(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("folder").mkdir()
     os.mkfifo("pipe")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    return terminal.folder
+    return inner
 
 
 def _left(words: Sequence[str]) -> int:
