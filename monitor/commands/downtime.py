@@ -46,7 +46,10 @@ def downtime(
     ] = None,
     to: Annotated[str | None, typer.Option(metavar="TIME", help="End of the window; by default now.")] = None,
     as_of: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Use only what was recorded by this time; by default now.")
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Count incidents detected by this time, as they stand today; by default now."
+        ),
     ] = None,
     by: Annotated[GroupedBy, typer.Option(help="Grouping.")] = GroupedBy.TABLE,
 ) -> None:
