@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import RedirectResponse, Response
 
 from monitor.config import Web
-from monitor.config.web_model import attempt_cookie_name, cookie_name
+from monitor.config.web_model import attempt_cookie_name, cookie_name, is_loopback
 from monitor.terminal.problem import Problem
 from monitor.web.call import Call
 from monitor.web.oidc import ATTEMPT_LIFE, OidcProvider, SignInAttempt, grant_of, name_of, provider_error
@@ -107,7 +107,9 @@ def sign_in(call: Call) -> Response:
     """
     if not call.project.config.web.passwords:
         raise WebError(403, Problem("sign_in.passwords", "nobody signs in by password here (web.passwords)"))
-    keys = (f"name {call.body.name}", f"address {call.peer}")
+    keys = [f"name {call.body.name}"]
+    if not is_loopback(call.peer):  # that is everybody behind a reverse proxy: one guesser would lock all others out
+        keys.append(f"address {call.peer}")
     limit = call.application.limit
     if not limit.is_open(*keys):
         raise WebError(429, Problem("sign_in.limit", "too many failed sign-ins; try again in 15 minutes"))

@@ -79,6 +79,16 @@ def test_many_wrong_passwords_are_slowed_down(site: Site) -> None:
     assert client.post("/sign-in", data={"name": "mia", "password": PASSWORD}).status_code == 303
 
 
+@pytest.mark.parametrize(("address", "code"), [("127.0.0.1", 303), ("::1", 303), ("192.0.2.7", 429)])
+def test_one_who_guesses_behind_a_proxy_locks_nobody_else_out(site: Site, address: str, code: int) -> None:
+    """A loopback address is that of everybody behind a reverse proxy, so its failures count for the name alone."""
+    _add_user(site)
+    client = site.client(peer=address)
+    for _ in range(10):
+        assert client.post("/sign-in", data={"name": "eve", "password": "wrong"}).status_code == 401
+    assert client.post("/sign-in", data={"name": "mia", "password": PASSWORD}).status_code == code
+
+
 def test_the_limit_counts_names_and_addresses_apart_and_forgets() -> None:
     """A name or an address is refused by its own failures; what is remembered is bounded."""
     now = [0.0]
