@@ -93,16 +93,10 @@ def _import_target(invocation: Invocation, target: Path, *, partial: bool) -> No
 
 
 def _print_configuration(invocation: Invocation, target: Path, source: str | None) -> None:
-    from monitor.config import load_for
     from monitor.integrations.dbt_project import propose_configuration
 
-    try:
-        present = load_for(invocation).config
-    except Stop as stop:
-        if any(problem.code not in _WITHOUT_CONFIGURATION for problem in stop.problems):
-            raise
-        present = None
-    proposal = propose_configuration(target, present, source=source)
+    project = present_project(invocation)
+    proposal = propose_configuration(target, None if project is None else project.config, source=source)
     for note in proposal.notes:
         invocation.note(f"note: {note}")
     result = {
@@ -120,6 +114,18 @@ def _print_configuration(invocation: Invocation, target: Path, source: str | Non
         print_plain(console, proposal.text)
 
     invocation.emit(result, draw)
+
+
+def present_project(invocation: Invocation) -> "Project | None":
+    """Return the configured project; None where there is no configuration yet."""
+    from monitor.config.project import Project
+
+    try:
+        return Project.of(invocation)
+    except Stop as stop:
+        if any(problem.code not in _WITHOUT_CONFIGURATION for problem in stop.problems):
+            raise
+        return None
 
 
 def _read_run(file: Path) -> "ExternalRun":

@@ -5,6 +5,7 @@ Each kind stands in a file of its own, `_import_<kind>`.
 
 import typer
 
+from monitor.commands._import_contract import import_contract
 from monitor.commands._import_gx import import_gx
 from monitor.commands._import_incidents import import_incidents
 from monitor.commands._import_openlineage import import_openlineage
@@ -18,6 +19,7 @@ def _group() -> None:
     """Import from other tools."""
 
 
+app.command("contract")(import_contract)
 app.command("dbt")(import_dbt)
 app.command("gx")(import_gx)
 app.command("incidents")(import_incidents)

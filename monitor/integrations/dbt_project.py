@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from monitor.config import Config
 from monitor.integrations.dbt import UnreadableArtifact, read_json
+from monitor.integrations.proposal import ProposedConfiguration, head_of, in_one_line
 from monitor.integrations.results import configured_checks
 from monitor.terminal.problem import Problem
 
@@ -25,16 +24,6 @@ _TABLES: Final = frozenset({"model", "seed", "snapshot", "source"})
 _LONGEST_ID: Final = 80
 _DIGEST: Final = 8
 _REF: Final = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedConfiguration:
-    """Text to put into the configuration, and what it holds."""
-
-    text: str
-    tables: int
-    checks: int
-    notes: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -84,7 +73,7 @@ def propose_configuration(target: Path, present: Config | None, *, source: str |
     for node in new:
         lines += project.table_lines(node, name)
     for node in (item for item in tables if item not in new):
-        lines.append(f"# add to the checks of table {_flow(node.name)}:")
+        lines.append(f"# add to the checks of table {in_one_line(node.name)}:")
         lines += [f"# {line}" for line in _check_lines(node)]
         notes.append(f"table '{node.name}' is configured already: its checks are printed as comments")
     checks = sum(len(node.tests) for node in tables)
@@ -179,7 +168,7 @@ class _Project:
         if owners:
             yield "owners:"
         for name, entry in sorted(owners.items()):
-            yield f"  {_flow(name)}: {_flow(entry)}"
+            yield f"  {in_one_line(name)}: {in_one_line(entry)}"
         if owners:
             yield ""
 
@@ -212,8 +201,8 @@ class _Project:
             values["description"] = " ".join(node.raw["description"].split())[:500]
         if upstream := self._upstream(node):
             values["upstream"] = upstream
-        yield f"  - name: {_flow(node.name)}"
-        yield from (f"    {key}: {_flow(value)}" for key, value in values.items())
+        yield f"  - name: {in_one_line(node.name)}"
+        yield from (f"    {key}: {in_one_line(value)}" for key, value in values.items())
         yield "    checks:"
         yield from (f"    {line}" for line in _check_lines(node))
 
@@ -236,12 +225,7 @@ class _Project:
 
 def _head(manifest: Mapping[str, Any], source: str) -> Iterator[str]:
     name = _of(manifest, "metadata").get("project_name")
-    yield "# Written by `tablewatch import dbt --config`."
-    yield "version: 1"
-    yield f"project: {_flow(name if isinstance(name, str) and name else 'dbt')}"
-    yield "timezone: UTC                 # time zone of this file and of reports, such as Asia/Tokyo"
-    yield 'storage: {url: "sqlite:///${here}/tablewatch.db"}   # the store, next to this file'
-    yield ""
+    yield from head_of(name if isinstance(name, str) and name else "dbt", "tablewatch import dbt --config")
     yield "sources:"
     yield f"  {source}: {{external: true}}   # nothing is read; with `url:` instead, own checks can be added"
     yield ""
@@ -252,15 +236,9 @@ def _check_lines(node: _Node) -> Iterator[str]:
         check = {"type": "external", "origin": "dbt", "id": test.id, "reference": test.reference}
         if test.severity is not None:
             check["severity"] = test.severity
-        yield f"  - {_flow(check)}"
+        yield f"  - {in_one_line(check)}"
         if test.twin is not None:
-            yield f"  # the same as a check of our own: {_flow(test.twin)}"
-
-
-def _flow(value: Any) -> str:
-    """Write a value as YAML in one line; `$` stands for itself."""
-    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6)
-    return text.strip().removesuffix("...").strip().replace("$", "$$")
+            yield f"  # the same as a check of our own: {in_one_line(test.twin)}"
 
 
 def _mappings(of: Mapping[str, Any], key: str) -> dict[str, Mapping[str, Any]]:

@@ -64,6 +64,7 @@ VALID: dict[str, Sequence[str]] = {
     "downtime estimate": ["--tables", "10"],
     "export gx": ["--table", "orders"],
     "export openlineage": [],
+    "import contract": ["people.csv"],
     "import dbt": ["target"],
     "import gx": ["suite.json", "--table", "orders"],
     "import incidents": ["tickets.csv", "--dry-run"],

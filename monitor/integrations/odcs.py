@@ -1,0 +1,550 @@
+"""Propose sources, owners, tables and checks from a contract of the Open Data Contract Standard (ODCS 3.1).
+
+https://bitol-io.github.io/open-data-contract-standard/v3.1.0/. The schema becomes checks of types, required values,
+keys, lists and ranges; rules of quality become checks (`odcs_quality`); of the service levels, those about the age of
+data become checks. What is not taken is named with its line and the reason.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from checks import Check, Severity, load_catalog, say_duration
+from monitor.config.checks import propose_id
+from monitor.config.project import Project
+from monitor.integrations.odcs_document import Part, UnreadableContract, length_of, read_document
+from monitor.integrations.odcs_quality import OPERATORS, NotExpressible, Relation, bad_length, checks_of_rule
+from monitor.integrations.proposal import head_of, in_one_line
+from monitor.integrations.results import NotTaken
+from monitor.terminal.problem import Problem
+from sources import dialect_of
+
+_TYPES: Final = {
+    "string": "string", "date": "date", "timestamp": "timestamp", "time": "time", "number": "number",
+    "integer": "int", "boolean": "boolean", "array": "array", "object": "struct", "map": "map",
+}  # fmt: skip
+_AGES: Final = frozenset({"freshness", "latency", "frequency"})
+_ABOUT: Final = ("id", "severity", "why", "runbook")
+"""Parameters that do not change what a check asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedContract:
+    """Text to put into the configuration, what of it is new, and what of the contract is not taken."""
+
+    text: str
+    tables: int
+    checks: int
+    not_taken: Sequence[NotTaken]
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table of the contract: its name, where it lies, what is said of it, and its checks."""
+
+    name: str
+    relation: Relation
+    source: str
+    settings: dict[str, Any]
+    columns: Mapping[str, str]
+    checks: list[dict[str, Any]] = field(default_factory=list)
+
+
+def propose_contract(path: Path, present: Project | None, *, source: str | None = None) -> ProposedContract:
+    """Return what a contract is in the configuration; of a configuration that there is, only what it does not have.
+
+    Args:
+        path: the contract.
+        present: the project that there is.
+        source: the configured source of the tables; without one, the first server that can be a source.
+
+    Raises:
+        UnreadableContract: it cannot be read, or nothing says where its tables lie.
+    """
+    not_taken: list[NotTaken] = []
+    document = read_document(path, not_taken)
+    contract = _Contract(document, present, source, path)
+    contract.read()
+    document.close()
+    return contract.proposal(not_taken)
+
+
+class _Contract:
+    """A contract while it is read."""
+
+    def __init__(self, document: Part, present: Project | None, source: str | None, path: Path) -> None:
+        self._document = document
+        self._present = present
+        self._source = source
+        self._path = path
+        self._sources: dict[str, str] = {}
+        self._owner: Mapping[str, dict[str, str]] = {}
+        self._tables: dict[str, _Table] = {}
+        self._levels: dict[str, dict[str, Any]] = {}
+        self.name = _slug(document.text("name") or document.text("id") or path.name.partition(".")[0])
+
+    def read(self) -> None:
+        """Read all parts."""
+        domain, place = self._document.text("domain"), self._place()
+        self._owner = _owner_of(self._document)
+        for part in self._document.parts("schema"):
+            table = self._table(part, place)
+            if table is None:
+                continue
+            if domain is not None:
+                table.settings["domain"] = _slug(domain)
+            if self._owner:
+                table.settings["owner"] = next(iter(self._owner))
+            self._tables[part.text("name") or table.name] = table
+            self._read_columns(part, table)
+            self._read_rules(part, table, None)
+            if part.plain("relationships") is not None:
+                part.refuse("relationships are read at columns only", "relationships")
+        for level in self._document.parts("slaProperties"):
+            self._read_level(level)
+            level.skip()
+        self._domain = domain
+
+    # --- where tables lie ---------------------------------------------------------------------------------------------
+
+    def _place(self) -> "_Place":
+        """Return where tables lie: the configured source, or the first server that can be one."""
+        if self._source is not None or (self._present is not None and len(self._present.config.sources) == 1):
+            self._skip_servers("a configured source holds the tables")
+            return _Place(self._configured_source())
+        seen, chosen = [], None
+        for server in self._document.parts("servers"):
+            kind = server.text("type")
+            seen.append(str(kind))
+            place = _place_of(server)
+            if place is None:
+                server.refuse("no source is made of a server of this type or format")
+            elif chosen is not None:
+                server.refuse("a table has one source, and an earlier server is taken")
+            else:
+                chosen = place
+            server.skip()
+        if chosen is None:
+            hint = "configure the source first ('tablewatch init') and name it with --source"
+            text = f"no server of the contract can be a source (seen: {', '.join(seen) or 'none'})"
+            raise UnreadableContract(Problem("contract.no_source", text, str(self._path), hint=hint))
+        return chosen
+
+    def _configured_source(self) -> str:
+        names = list(self._present.config.sources) if self._present is not None else []
+        name = self._source or names[0]
+        if name not in names:
+            hint = f"known: {', '.join(names)}" if names else "there is no configuration yet; see 'tablewatch init'"
+            raise UnreadableContract(Problem("contract.source", f"source '{name}' is not configured", hint=hint))
+        return name
+
+    def _skip_servers(self, reason: str) -> None:
+        for server in self._document.parts("servers"):
+            server.refuse(reason)
+            server.skip()
+
+    # --- tables and columns -------------------------------------------------------------------------------------------
+
+    def _table(self, part: Part, place: "_Place") -> _Table | None:
+        name = part.text("name")
+        if name is None:
+            part.refuse("it has no name")
+            part.skip()
+            return None
+        physical = part.text("physicalName") or name
+        part.plain("logicalType")
+        part.plain("physicalType")
+        columns = {
+            column.text("name") or "": column.text("physicalName") or column.text("name") or ""
+            for column in _quietly(part, "properties")
+        }
+        source, relation = place.of_table(name), place.relation(physical)
+        settings: dict[str, Any] = {}
+        configured = None
+        if self._present is not None:
+            configured = self._present.config.table(name) or self._present.config.table(physical)
+        if configured is not None and self._present is not None:
+            source, relation = configured.source, configured.table or configured.name
+            name = configured.name
+        elif relation != name:
+            settings["table"] = relation
+        if place.name is None:
+            types = {columns[column]: "VARCHAR" for column in _texts(part)} if place.is_csv else {}
+            self._sources[source] = place.yaml(name, physical, types)
+        if description := part.text("description"):
+            settings["description"] = " ".join(description.split())[:500]
+        return _Table(name, Relation(self._dialect(source, place), relation), source, settings, columns)
+
+    def _dialect(self, source: str, place: "_Place") -> str:
+        if self._present is not None and source in self._present.config.sources:
+            return dialect_of(self._present.source_spec(source))
+        return place.dialect
+
+    def _read_columns(self, part: Part, table: _Table) -> None:
+        typed: dict[str, str] = {}
+        named: list[str] = []
+        keys: list[tuple[int, str]] = []
+        for column in part.parts("properties"):
+            name = column.text("name")
+            if name is None:
+                column.refuse("it has no name")
+                column.skip()
+                continue
+            name = column.text("physicalName") or name
+            named.append(name)
+            if kind := self._type_of(column):
+                typed[name] = kind
+            if column.flag("primaryKey"):
+                position = column.plain("primaryKeyPosition")
+                keys.append((position if isinstance(position, int) else len(named), name))
+            self._read_column(column, name, table)
+        if named:
+            agreed: Any = typed if len(typed) == len(named) else named
+            self._add(part, table, {"type": "schema", "columns": agreed, "extra": "allow", "id": "schema"})
+            if typed and len(typed) < len(named):
+                self._add(part, table, {"type": "schema", "columns": typed, "extra": "allow", "id": "schema-types"})
+        if keys:
+            self._add(part, table, {"type": "primary_key", "columns": [name for _, name in sorted(keys)]})
+
+    def _type_of(self, column: Part) -> str | None:
+        kind = column.text("logicalType")
+        if column.plain("physicalType") is not None and kind is None:
+            column.refuse("a type of one engine is not compared; give the logicalType", "physicalType")
+        if kind is not None and kind not in _TYPES:
+            column.refuse(f"a type that is not known; expected one of {', '.join(_TYPES)}", "logicalType")
+        for key in ("properties", "items", "map"):
+            if column.plain(key) is not None:
+                column.refuse("parts of a nested column are not looked at", key)
+        return _TYPES.get(kind or "")
+
+    def _read_column(self, column: Part, name: str, table: _Table) -> None:
+        is_key = column.flag("primaryKey")
+        if column.flag("required") and not is_key:
+            self._add(column, table, {"type": "not_null", "columns": [name]})
+        elif is_key:
+            column.flag("required")
+        if column.flag("unique"):
+            self._add(column, table, {"type": "unique", "columns": [name]})
+        values = column.plain("enum")
+        options = column.part("logicalTypeOptions")
+        if options is not None:
+            values = options.plain("enum") if values is None else values
+            self._read_options(options, name, table)
+            options.close()
+        if values is not None:
+            listed = [item.get("value") if isinstance(item, dict) else item for item in values if item is not None]
+            self._add(column, table, {"type": "accepted_values", "column": name, "values": listed})
+        self._read_relationships(column, name, table)
+        self._read_rules(column, table, name)
+
+    def _read_options(self, options: Part, name: str, table: _Table) -> None:
+        limits = _limits(options)
+        if limits.keys() & {"min", "max"}:
+            self._add(options, table, {"type": "range", "column": name, **limits})
+        if (pattern := options.plain("pattern")) is not None:
+            self._add(options, table, {"type": "pattern", "column": name, "pattern": pattern})
+        least, most = options.plain("minLength"), options.plain("maxLength")
+        if least is not None or most is not None:
+            try:
+                check = bad_length(name, table.relation, least=least, most=most)
+            except NotExpressible as error:
+                options.refuse(str(error))
+            else:
+                self._add(options, table, {**check, "id": _slug(f"length-{name}")})
+
+    def _read_relationships(self, column: Part, name: str, table: _Table) -> None:
+        for relationship in column.parts("relationships"):
+            to = relationship.text("to")
+            kind = relationship.text("type") or "foreignKey"
+            if to is None or to.count(".") != 1 or kind != "foreignKey":
+                relationship.refuse("only a foreignKey to one TABLE.COLUMN of the contract is checked")
+                relationship.skip()
+                continue
+            self._add(relationship, table, {"type": "foreign_key", "column": name, "references": to})
+            relationship.skip()
+
+    # --- rules and service levels -------------------------------------------------------------------------------------
+
+    def _read_rules(self, part: Part, table: _Table, column: str | None) -> None:
+        for rule in part.parts("quality"):
+            data = rule.data
+            try:
+                checks = checks_of_rule(data, column, table.relation)
+            except NotExpressible as error:
+                rule.refuse(str(error))
+                rule.skip()
+                continue
+            about = self._about(rule)
+            for number, check in enumerate(checks):
+                suffix = {"id": f"{about['id']}-{number + 1}"} if number and "id" in about else {}
+                self._add(rule, table, {**check, **about, **suffix})
+            for key in ("schedule", "scheduler"):
+                if data.get(key) is not None:
+                    rule.refuse("a check runs at the schedule of its table", key)
+            for key in ("type", "metric", "rule", "arguments", "query", "unit", "dialect", *OPERATORS):
+                rule.plain(key)
+
+    def _about(self, rule: Part) -> dict[str, Any]:
+        """Return id, severity and reason of a rule."""
+        about: dict[str, Any] = {}
+        if name := rule.text("id") or rule.text("name"):
+            about["id"] = _slug(name)
+        severity = rule.text("severity")
+        if severity is not None and severity.lower() in set(Severity):
+            if severity.lower() != Severity.ERROR:
+                about["severity"] = severity.lower()
+        elif severity is not None:
+            rule.refuse(f"a word that is not known (expected {', '.join(Severity)}); 'error' is used", "severity")
+        if why := rule.text("description") or rule.text("businessImpact"):
+            about["why"] = " ".join(why.split())[:500]
+        return about
+
+    def _add(self, part: Part, table: _Table, check: dict[str, Any]) -> None:
+        """Add a check that can be built; else name the part, with what is wrong."""
+        built = _built(check)
+        if isinstance(built, str):
+            part.refuse(built)
+            return
+        wrong = next(iter(built.sql_errors(table.relation.dialect).values()), None) if check["type"] == "sql" else None
+        if wrong is not None:
+            part.refuse(wrong)
+            return
+        if any(_same(built, _built(other)) for other in table.checks):
+            return
+        names = {str(item["id"]) for item in table.checks}
+        table.checks.append({**check, "id": _apart(str(check.get("id") or propose_id(built)), names)})
+
+    def _read_level(self, level: Part) -> None:
+        name = re.sub("[^a-z]", "", str(level.plain("property")).lower())
+        tables = self._named(level)
+        if tables is None:
+            return
+        if name in _AGES or name == "retention":
+            for table, column in tables:
+                self._read_age(level, name, table, column)
+        elif name == "timeofavailability":
+            level.refuse("no check asks that rows are there at a time of the day; see `expected` of a freshness check")
+        else:
+            level.refuse("no check or service level is made of this property")
+
+    def _named(self, level: Part) -> Sequence[tuple[_Table, str | None]] | None:
+        """Return the tables that a service level is about, with the column where one is named; None if refused."""
+        element = level.text("element") or self._document.text("slaDefaultElement")
+        if element is None:
+            return [(table, None) for table in self._tables.values()]
+        named = []
+        for word in (part.strip() for part in element.split(",")):
+            table_name, _, column = word.partition(".")
+            table = self._tables.get(table_name)
+            if table is None or (column and column not in table.columns):
+                level.refuse(f"its element '{word}' is no table or column of the contract", "element")
+                return None
+            named.append((table, table.columns[column] if column else None))
+        return named
+
+    def _read_age(self, level: Part, name: str, table: _Table, column: str | None) -> None:
+        length = length_of(level.plain("value"), level.plain("unit"))
+        if length is None:
+            level.refuse("its value is no length of time: a number with a unit such as d, h or m, or ISO 8601")
+        elif column is None:
+            level.refuse("its element names no column with the time of a row, such as orders.loaded_at")
+        elif name == "retention":
+            self._read_retention(level, table, column, seconds=int(length.total_seconds()))
+        else:
+            check = {"type": "freshness", "column": column, "max_age": say_duration(length).replace(" ", "")}
+            self._add(level, table, {**check, "id": _slug(f"{name}-{column}")})
+
+    def _read_retention(self, level: Part, table: _Table, column: str, *, seconds: int) -> None:
+        if table.relation.dialect not in {"duckdb", "postgres"}:
+            level.refuse("the age of the oldest row is checked on files, DuckDB and PostgreSQL only")
+            return
+        query = (
+            f"SELECT 1 AS bad FROM {table.relation.sql} WHERE CAST({table.relation.quoted(column)} AS TIMESTAMP) "
+            f"< CAST(CURRENT_TIMESTAMP AS TIMESTAMP) - INTERVAL '{seconds}' SECOND"
+        )
+        self._add(level, table, {"type": "sql", "query": query, "id": _slug(f"retention-{column}")})
+
+    # --- text ---------------------------------------------------------------------------------------------------------
+
+    def proposal(self, not_taken: Sequence[NotTaken]) -> ProposedContract:
+        """Return the text of what the configuration does not have yet."""
+        config = None if self._present is None else self._present.config
+        lines = [] if config is not None else [*head_of(self.name, f"tablewatch import contract {self._path.name}")]
+        for section, entries in self._sections():
+            new = {key: text for key, text in entries.items() if config is None or key not in getattr(config, section)}
+            if new:
+                lines += [f"{section}:", *(f"  {in_one_line(key)}: {text}" for key, text in new.items()), ""]
+        pending = {table.name: self._new_checks(table) for table in self._tables.values()}
+        new_tables = [table for table in self._tables.values() if config is None or config.table(table.name) is None]
+        if new_tables:
+            lines.append("tables:")
+        for table in new_tables:
+            lines += _table_lines(table, pending[table.name])
+        for table in (item for item in self._tables.values() if item not in new_tables and pending[item.name]):
+            lines.append(f"# add to the checks of table {in_one_line(table.name)}:")
+            lines += [f"#   - {in_one_line(check)}" for check in pending[table.name]]
+        checks = sum(map(len, pending.values()))
+        if not lines or not (checks or new_tables):
+            lines.append("# everything that can be taken of the contract is configured")
+        tables = sum(table in new_tables or bool(pending[table.name]) for table in self._tables.values())
+        return ProposedContract("\n".join(lines).rstrip("\n") + "\n", tables, checks, not_taken)
+
+    def _sections(self) -> Iterator[tuple[str, Mapping[str, str]]]:
+        yield "sources", self._sources
+        yield "owners", {name: in_one_line(entry) for name, entry in self._owner.items()}
+        title = {} if self._domain is None else {_slug(self._domain): in_one_line({"title": self._domain})}
+        yield "domains", title
+
+    def _new_checks(self, table: _Table) -> Sequence[dict[str, Any]]:
+        """Return the checks that the configuration does not have, under names of their own."""
+        configured = None if self._present is None else self._present.config.table(table.name)
+        if configured is None:
+            return table.checks
+        names = {check.name for check in configured.checks}
+        new = []
+        for check in table.checks:
+            built = _built(check)
+            if any(_same(built, other) for other in configured.checks):
+                continue
+            new.append({**check, "id": _apart(str(check["id"]), names)})
+            names.add(str(new[-1]["id"]))
+        return new
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the tables of a contract lie: a configured source by its name, or a server."""
+
+    name: str | None
+    server: str = ""
+    dialect: str = "duckdb"
+    url: str | None = None
+    files: str | None = None
+    schema: str | None = None
+    csv: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_csv(self) -> bool:
+        """Check whether files without types are read."""
+        return self.files is not None and not self.files.endswith(".parquet")
+
+    def of_table(self, name: str) -> str:
+        """Return the source of a table: files have one for each."""
+        return self.name or (_slug(f"{self.server}-{name}") if self.files is not None else self.server)
+
+    def relation(self, physical: str) -> str:
+        """Return the name of a table within its source."""
+        return f"{self.schema}.{physical}" if self.schema is not None else physical
+
+    def yaml(self, name: str, physical: str, types: Mapping[str, str]) -> str:
+        """Return the source in the configuration."""
+        if self.url is not None:
+            return f'{{url: "{self.url}"}}'
+        files = (self.files or "").replace("{model}", name).replace("{object}", name)
+        csv: dict[str, Any] = {**self.csv, **({"types": dict(types)} if types else {})} if self.is_csv else {}
+        return in_one_line({"files": files, "table": physical, **({"csv": csv} if csv else {})})
+
+
+def _place_of(server: Part) -> _Place | None:
+    """Return where a server keeps its tables; None for a kind that cannot be a source."""
+    name = _slug(server.text("server") or "server")
+    kind, schema = server.text("type"), server.text("schema")
+    match kind:
+        case "local" if (path := server.text("path")) and server.text("format") in {"csv", "parquet"}:
+            csv = {key: value for key in ("delimiter", "encoding") if (value := server.text(key))}
+            return _Place(None, name, files=path, csv=csv)
+        case "duckdb" if path := server.text("database"):
+            return _Place(None, name, url=f"duckdb:///{_escaped(path)}", schema=schema if schema != "main" else None)
+        case "postgres" | "postgresql" if host := server.text("host"):
+            port, database = server.plain("port") or 5432, server.text("database") or ""
+            login = "${POSTGRES_USER}:${POSTGRES_PASSWORD}"
+            url = f"postgresql://{login}@{_escaped(host)}:{_escaped(str(port))}/{_escaped(database)}"
+            return _Place(None, name, "postgres", url=url, schema=schema)
+    return None
+
+
+def _escaped(text: str) -> str:
+    return text.replace("$", "$$").replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _owner_of(document: Part) -> Mapping[str, dict[str, str]]:
+    """Return the owner by name: the team, or in a list of members the one whose role is owner."""
+    team = document.plain("team")
+    if isinstance(team, dict) and isinstance(team.get("name"), str):
+        return {_slug(team["name"]): {"name": team["name"]}}
+    members = team if isinstance(team, list) else team.get("members") if isinstance(team, dict) else None
+    for member in members if isinstance(members, list) else ():
+        name = member.get("username") or member.get("name") if isinstance(member, dict) else None
+        if isinstance(name, str) and "owner" in str(member.get("role")).casefold():
+            entry = {"email": name} if re.fullmatch("[^@ ]+@[^@ ]+", name) else {"name": name}
+            return {_slug(name.partition("@")[0]): entry}
+    return {}
+
+
+def _limits(options: Part) -> dict[str, Any]:
+    """Return the limits of a range; an exclusive limit is a number, or in older documents a flag beside the other."""
+    limits: dict[str, Any] = {}
+    for end, side in (("minimum", "min"), ("maximum", "max")):
+        plain, exclusive = options.plain(end), options.plain(f"exclusive{end.capitalize()}")
+        if exclusive is not None and not isinstance(exclusive, bool):
+            if plain is not None:
+                options.refuse(f"with exclusive{end.capitalize()}, the stricter of both is not chosen; write one", end)
+            plain, exclusive = exclusive, True
+        if plain is not None:
+            limits |= {side: plain} | ({f"exclusive_{side}": True} if exclusive else {})
+    return limits
+
+
+def _quietly(part: Part, key: str) -> Iterator[Part]:
+    """Yield the mappings of a list for a first look, which names nothing."""
+    return Part(part.node, part.path, []).parts(key)
+
+
+def _texts(part: Part) -> Iterator[str]:
+    for column in _quietly(part, "properties"):
+        if column.text("logicalType") == "string":
+            yield column.text("name") or ""
+
+
+def _built(check: Mapping[str, Any]) -> Any:
+    """Return the check that parameters make, or what is wrong with them."""
+    try:
+        return load_catalog()[str(check["type"])].model_validate(dict(check))  # type: ignore[attr-defined]  # all are pydantic models
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        return f"no check of type {check['type']} can be made of it: {place + ': ' if place else ''}{first['msg']}"
+
+
+def _same(check: Any, other: Check) -> bool:
+    """Check whether two checks ask the same."""
+    return type(check) is type(other) and _asked(check) == _asked(other)
+
+
+def _asked(check: Any) -> dict[str, Any]:
+    asked: dict[str, Any] = check.model_dump(exclude=set(_ABOUT))
+    return asked
+
+
+def _table_lines(table: _Table, checks: Sequence[dict[str, Any]]) -> Iterator[str]:
+    yield f"  - name: {in_one_line(table.name)}"
+    yield from (f"    {key}: {in_one_line(value)}" for key, value in {"source": table.source, **table.settings}.items())
+    if checks:
+        yield "    checks:"
+    yield from (f"      - {in_one_line(check)}" for check in checks)
+
+
+def _apart(name: str, names: set[str]) -> str:
+    """Return a name that is none of the others."""
+    number, base = 2, name[:76]
+    while name in names:
+        name, number = f"{base}-{number}", number + 1
+    return name
+
+
+def _slug(text: str) -> str:
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")[:60].strip("-") or "contract"

@@ -1,0 +1,35 @@
+"""Text to put into the configuration, as the imports of definitions print it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedConfiguration:
+    """Text to put into the configuration, and what it holds."""
+
+    text: str
+    tables: int
+    checks: int
+    notes: Sequence[str]
+
+
+def in_one_line(value: Any) -> str:
+    """Return a value as YAML in one line; `$` stands for itself."""
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6)
+    return text.strip().removesuffix("...").strip().replace("$", "$$")
+
+
+def head_of(project: str, command: str) -> Sequence[str]:
+    """Return the first lines of a whole configuration, written by a command."""
+    return (
+        f"# Written by `{command}`.",
+        "version: 1",
+        f"project: {in_one_line(project)}",
+        "timezone: UTC                 # time zone of this file and of reports, such as Asia/Tokyo",
+        'storage: {url: "sqlite:///${here}/tablewatch.db"}   # the store, next to this file',
+        "",
+    )
