@@ -26,7 +26,11 @@ schema:
         logicalType: string
         required: true
         quality:
-          - {id: known_status, metric: invalidValues, mustBe: 0, arguments: {validValues: [open, paid]}, severity: warning}
+          - id: known_status
+            metric: invalidValues
+            mustBe: 0
+            arguments: {validValues: [open, paid]}
+            severity: warning
       - name: customer
         logicalType: string
         logicalTypeOptions: {minLength: 2, maxLength: 20, format: email}

@@ -211,7 +211,7 @@ def test_a_query_that_a_limit_makes_has_a_row_where_it_is_broken(
     connection.close()
 
 
-def test_every_proposed_check_is_one(tmp_path: Path) -> None:
+def test_every_proposed_check_is_one() -> None:
     """What a rule becomes can be built, whatever its names hold."""
     relation = Relation("duckdb", 's."t"')
     (check,) = checks_of_rule({"metric": "nullValues", "mustNotBe": 3}, 'x"y', relation)
