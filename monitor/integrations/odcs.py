@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from checks import Check, Severity, load_catalog, say_duration
 from monitor.config.checks import propose_id
 from monitor.config.project import Project
-from monitor.integrations.odcs_document import Part, UnreadableContract, length_of, read_document
+from monitor.integrations.odcs_document import ContractPart, UnreadableContract, length_of, read_document
 from monitor.integrations.odcs_quality import OPERATORS, NotExpressible, Relation, bad_length, checks_of_rule
 from monitor.integrations.proposal import head_of, in_one_line
 from monitor.integrations.results import NotTaken
@@ -76,7 +76,7 @@ def propose_contract(path: Path, present: Project | None, *, source: str | None 
 class _Contract:
     """A contract while it is read."""
 
-    def __init__(self, document: Part, present: Project | None, source: str | None, path: Path) -> None:
+    def __init__(self, document: ContractPart, present: Project | None, source: str | None, path: Path) -> None:
         self._document = document
         self._present = present
         self._source = source
@@ -149,7 +149,7 @@ class _Contract:
 
     # --- tables and columns -------------------------------------------------------------------------------------------
 
-    def _table(self, part: Part, place: "_Place") -> _Table | None:
+    def _table(self, part: ContractPart, place: "_Place") -> _Table | None:
         name = part.text("name")
         if name is None:
             part.refuse("it has no name")
@@ -184,7 +184,7 @@ class _Contract:
             return dialect_of(self._present.source_spec(source))
         return place.dialect
 
-    def _read_columns(self, part: Part, table: _Table) -> None:
+    def _read_columns(self, part: ContractPart, table: _Table) -> None:
         typed: dict[str, str] = {}
         named: list[str] = []
         keys: list[tuple[int, str]] = []
@@ -210,7 +210,7 @@ class _Contract:
         if keys:
             self._add(part, table, {"type": "primary_key", "columns": [name for _, name in sorted(keys)]})
 
-    def _type_of(self, column: Part) -> str | None:
+    def _type_of(self, column: ContractPart) -> str | None:
         kind = column.text("logicalType")
         if column.plain("physicalType") is not None and kind is None:
             column.refuse("a type of one engine is not compared; give the logicalType", "physicalType")
@@ -221,7 +221,7 @@ class _Contract:
                 column.refuse("parts of a nested column are not looked at", key)
         return _TYPES.get(kind or "")
 
-    def _read_column(self, column: Part, name: str, table: _Table) -> None:
+    def _read_column(self, column: ContractPart, name: str, table: _Table) -> None:
         is_key = column.flag("primaryKey")
         if column.flag("required") and not is_key:
             self._add(column, table, {"type": "not_null", "columns": [name]})
@@ -241,7 +241,7 @@ class _Contract:
         self._read_relationships(column, name, table)
         self._read_rules(column, table, name)
 
-    def _read_options(self, options: Part, name: str, table: _Table) -> None:
+    def _read_options(self, options: ContractPart, name: str, table: _Table) -> None:
         limits = _limits(options)
         if limits.keys() & {"min", "max"}:
             self._add(options, table, {"type": "range", "column": name, **limits})
@@ -256,7 +256,7 @@ class _Contract:
             else:
                 self._add(options, table, {**check, "id": _slug(f"length-{name}")})
 
-    def _read_relationships(self, column: Part, name: str, table: _Table) -> None:
+    def _read_relationships(self, column: ContractPart, name: str, table: _Table) -> None:
         for relationship in column.parts("relationships"):
             to = relationship.text("to")
             kind = relationship.text("type") or "foreignKey"
@@ -269,7 +269,7 @@ class _Contract:
 
     # --- rules and service levels -------------------------------------------------------------------------------------
 
-    def _read_rules(self, part: Part, table: _Table, column: str | None) -> None:
+    def _read_rules(self, part: ContractPart, table: _Table, column: str | None) -> None:
         for rule in part.parts("quality"):
             data = rule.data
             try:
@@ -288,7 +288,7 @@ class _Contract:
             for key in ("type", "metric", "rule", "arguments", "query", "unit", "dialect", *OPERATORS):
                 rule.plain(key)
 
-    def _about(self, rule: Part) -> dict[str, Any]:
+    def _about(self, rule: ContractPart) -> dict[str, Any]:
         """Return id, severity and reason of a rule."""
         about: dict[str, Any] = {}
         if name := rule.text("id") or rule.text("name"):
@@ -303,7 +303,7 @@ class _Contract:
             about["why"] = " ".join(why.split())[:500]
         return about
 
-    def _add(self, part: Part, table: _Table, check: dict[str, Any]) -> None:
+    def _add(self, part: ContractPart, table: _Table, check: dict[str, Any]) -> None:
         """Add a check that can be built; else name the part, with what is wrong."""
         built = _built(check)
         if isinstance(built, str):
@@ -318,7 +318,7 @@ class _Contract:
         names = {str(item["id"]) for item in table.checks}
         table.checks.append({**check, "id": _apart(str(check.get("id") or propose_id(built)), names)})
 
-    def _read_level(self, level: Part) -> None:
+    def _read_level(self, level: ContractPart) -> None:
         name = re.sub("[^a-z]", "", str(level.plain("property")).lower())
         tables = self._named(level)
         if tables is None:
@@ -331,7 +331,7 @@ class _Contract:
         else:
             level.refuse("no check or service level is made of this property")
 
-    def _named(self, level: Part) -> Sequence[tuple[_Table, str | None]] | None:
+    def _named(self, level: ContractPart) -> Sequence[tuple[_Table, str | None]] | None:
         """Return the tables that a service level is about, with the column where one is named; None if refused."""
         element = level.text("element") or self._document.text("slaDefaultElement")
         if element is None:
@@ -346,7 +346,7 @@ class _Contract:
             named.append((table, table.columns[column] if column else None))
         return named
 
-    def _read_age(self, level: Part, name: str, table: _Table, column: str | None) -> None:
+    def _read_age(self, level: ContractPart, name: str, table: _Table, column: str | None) -> None:
         length = length_of(level.plain("value"), level.plain("unit"))
         if length is None:
             level.refuse("its value is no length of time: a number with a unit such as d, h or m, or ISO 8601")
@@ -358,7 +358,7 @@ class _Contract:
             check = {"type": "freshness", "column": column, "max_age": say_duration(length).replace(" ", "")}
             self._add(level, table, {**check, "id": _slug(f"{name}-{column}")})
 
-    def _read_retention(self, level: Part, table: _Table, column: str, *, seconds: int) -> None:
+    def _read_retention(self, level: ContractPart, table: _Table, column: str, *, seconds: int) -> None:
         if table.relation.dialect not in {"duckdb", "postgres"}:
             level.refuse("the age of the oldest row is checked on files, DuckDB and PostgreSQL only")
             return
@@ -449,7 +449,7 @@ class _Place:
         return in_one_line({"files": files, "table": physical, **({"csv": csv} if csv else {})})
 
 
-def _place_of(server: Part) -> _Place | None:
+def _place_of(server: ContractPart) -> _Place | None:
     """Return where a server keeps its tables; None for a kind that cannot be a source."""
     name = _slug(server.text("server") or "server")
     kind, schema = server.text("type"), server.text("schema")
@@ -471,7 +471,7 @@ def _escaped(text: str) -> str:
     return text.replace("$", "$$").replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _owner_of(document: Part) -> Mapping[str, dict[str, str]]:
+def _owner_of(document: ContractPart) -> Mapping[str, dict[str, str]]:
     """Return the owner by name: the team, or in a list of members the one whose role is owner."""
     team = document.plain("team")
     if isinstance(team, dict) and isinstance(team.get("name"), str):
@@ -485,7 +485,7 @@ def _owner_of(document: Part) -> Mapping[str, dict[str, str]]:
     return {}
 
 
-def _limits(options: Part) -> dict[str, Any]:
+def _limits(options: ContractPart) -> dict[str, Any]:
     """Return the limits of a range; an exclusive limit is a number, or in older documents a flag beside the other."""
     limits: dict[str, Any] = {}
     for end, side in (("minimum", "min"), ("maximum", "max")):
@@ -499,12 +499,12 @@ def _limits(options: Part) -> dict[str, Any]:
     return limits
 
 
-def _quietly(part: Part, key: str) -> Iterator[Part]:
+def _quietly(part: ContractPart, key: str) -> Iterator[ContractPart]:
     """Yield the mappings of a list for a first look, which names nothing."""
-    return Part(part.node, part.path, []).parts(key)
+    return ContractPart(part.node, part.path, []).parts(key)
 
 
-def _texts(part: Part) -> Iterator[str]:
+def _texts(part: ContractPart) -> Iterator[str]:
     for column in _quietly(part, "properties"):
         if column.text("logicalType") == "string":
             yield column.text("name") or ""

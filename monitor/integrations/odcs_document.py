@@ -46,7 +46,7 @@ class UnreadableContract(Exception):
         self.problem = problem
 
 
-class Part:
+class ContractPart:
     """A mapping of the document: a key that nobody asks for is named when the part is closed."""
 
     def __init__(self, node: Node, path: str, not_taken: list[NotTaken]) -> None:
@@ -81,7 +81,7 @@ class Part:
             self.refuse("expected true or false", key)
         return value is True
 
-    def part(self, key: str) -> "Part | None":
+    def part(self, key: str) -> "ContractPart | None":
         """Return the mapping of a key."""
         self._asked.add(key)
         node = child(self.node, key)
@@ -90,9 +90,9 @@ class Part:
         if not isinstance(node.value, dict):
             self.refuse("expected a mapping", key)
             return None
-        return Part(node, self._below(key), self._not_taken)
+        return ContractPart(node, self._below(key), self._not_taken)
 
-    def parts(self, key: str) -> Iterator["Part"]:
+    def parts(self, key: str) -> Iterator["ContractPart"]:
         """Yield the mappings of a list, each closed when the next is asked for."""
         self._asked.add(key)
         node = child(self.node, key)
@@ -101,7 +101,7 @@ class Part:
         for number, item in enumerate(items(node)):
             name = child(item, "name") or child(item, "property") or child(item, "server")
             label = name.value if name is not None and isinstance(name.value, str) else number
-            part = Part(item, f"{self._below(key)}[{label}]", self._not_taken)
+            part = ContractPart(item, f"{self._below(key)}[{label}]", self._not_taken)
             if not isinstance(item.value, dict):
                 part.refuse("expected a mapping")
                 continue
@@ -138,7 +138,7 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, float) else value
 
 
-def read_document(path: Path, not_taken: list[NotTaken]) -> Part:
+def read_document(path: Path, not_taken: list[NotTaken]) -> ContractPart:
     """Return the document that a file holds.
 
     Raises:
@@ -154,7 +154,7 @@ def read_document(path: Path, not_taken: list[NotTaken]) -> Part:
         raise UnreadableContract(error.problem) from None
     if problems:
         raise UnreadableContract(problems[0])
-    document = Part(tree, "", not_taken)
+    document = ContractPart(tree, "", not_taken)
     if not isinstance(tree.value, dict) or document.plain("kind") != "DataContract":
         message = "no data contract: expected the key 'kind: DataContract'"
         raise UnreadableContract(Problem("contract.not_contract", message, str(path)))
