@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from incidents.events import apply, decode, encode, replay
     from incidents.lifecycle import Identity, LifecycleStep, Reason, advance
     from incidents.reported import ReportedIncident
+    from incidents.service_levels import IncidentHistory, Level, LevelResult, LevelVerdict, judge_levels
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
     from incidents.what_if import WhatIf, changed_spans
 
@@ -109,6 +110,10 @@ __all__ = [
     "ImpossibleOrder",
     "Incident",
     "IncidentError",
+    "IncidentHistory",
+    "Level",
+    "LevelResult",
+    "LevelVerdict",
     "Lever",
     "LifecycleStep",
     "MaintenanceSpans",
@@ -153,6 +158,7 @@ __all__ = [
     "from_us",
     "gaps_after",
     "hours",
+    "judge_levels",
     "lever",
     "measure",
     "measure_by",
@@ -239,6 +245,7 @@ _HOMES: Final = {
     "events": ("apply", "decode", "encode", "replay"),
     "lifecycle": ("Identity", "LifecycleStep", "Reason", "advance"),
     "reported": ("ReportedIncident",),
+    "service_levels": ("IncidentHistory", "Level", "LevelResult", "LevelVerdict", "judge_levels"),
     "spans": ("OPEN_END", "Spans", "Window", "from_us", "to_us"),
     "what_if": ("WhatIf", "changed_spans"),
 }

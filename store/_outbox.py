@@ -74,6 +74,11 @@ class OutboxReader(Repository):
         its = _transitions().where(_TRANSITION.c.incident_id == incident_id)
         return self._ordered(its.order_by(_TRANSITION.c.id.desc()).limit(limit))
 
+    def of_incidents(self, incident_ids: Iterable[int]) -> list[Transition]:
+        """Return all transitions of these incidents, settled or not, in the order in which they were written."""
+        batch = any_of(self._connection, incident_ids, "incident_number")
+        return self._ordered(_transitions().where(_TRANSITION.c.incident_id.in_(batch)).order_by(_TRANSITION.c.id))
+
     def latest(self, incident_ids: Iterable[int]) -> Mapping[int, Transition]:
         """Return the newest transition of each of these incidents, settled or not; imported ones have none."""
         batch = any_of(self._connection, incident_ids, "incident_number")

@@ -20,7 +20,7 @@ def import_contract(
         str | None, typer.Option(metavar="NAME", help="Configured source of the tables; by default the server.")
     ] = None,
 ) -> None:
-    """Print a data contract (ODCS 3.1) as configuration: sources, owner, tables, checks. Nothing is written.
+    """Print a data contract (ODCS 3.1) as configuration: sources, owner, tables, checks, service levels.
 
     With a configuration, print only what it does not have. What is not taken is listed with its line and the reason.
 

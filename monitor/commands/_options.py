@@ -1,9 +1,17 @@
 """The words that options take, again: importing those of the rooms below would cost `--help` a second."""
 
 import getpass
+from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from monitor.terminal.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from incidents import Window
+    from monitor.triage.time_parsing import TypedTimes
+
+_WINDOW = timedelta(days=28)
 
 
 class SeverityWord(StrEnum):
@@ -45,6 +53,17 @@ class LocaleWord(StrEnum):
 
     EN = "en"
     JA = "ja"
+
+
+def window_between(times: "TypedTimes", now: datetime, *, start: str | None, end: str | None) -> "Window":
+    """Return the window from `--from` to `--to`; by default the last 28 days."""
+    from incidents import Window
+
+    until = times.bound("--to", end) or now
+    since = times.bound("--from", start) or until - _WINDOW
+    if since >= until:
+        raise Stop(ExitCode.USAGE, Problem("usage", "the window is empty: --from must be before --to"))
+    return Window.of(since, until)
 
 
 def who(text: str | None) -> str:

@@ -1,17 +1,13 @@
 """`tablewatch downtime`: show data downtime, N x (TTD + TTR), and its cost."""
 
-from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from monitor.commands._options import window_between
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
-
-if TYPE_CHECKING:
-    from incidents import Window
-    from monitor.triage.time_parsing import TypedTimes
 
 
 class GroupedBy(StrEnum):
@@ -26,7 +22,6 @@ class GroupedBy(StrEnum):
     ROOT_OWNER = "root-owner"
 
 
-_LENGTH = timedelta(days=28)
 _CURRENCY = "JPY"
 
 app = typer.Typer(invoke_without_command=True, rich_help_panel="Incidents and cost")
@@ -75,7 +70,7 @@ def downtime(
     known_at = times.bound("--as-of", as_of) or now
     if known_at > now:
         raise Stop(ExitCode.USAGE, Problem("usage", "--as-of is in the future"))
-    window = _window(times, now, start=from_, end=to)
+    window = window_between(times, now, start=from_, end=to)
     if by == DAY and window.end_us - window.start_us > MOST_DAYS * 86_400_000_000:
         raise Stop(
             ExitCode.USAGE, Problem("usage", f"--by day takes at most {MOST_DAYS} days; choose a shorter window")
@@ -87,16 +82,6 @@ def downtime(
     if not downtime_figures.ever_checked:
         invocation.note(f"note: no check has run yet with the store {store.name}; run 'tablewatch check'")
     invocation.emit(as_json(project, downtime_figures), lambda console: draw(console, project, downtime_figures))
-
-
-def _window(times: "TypedTimes", now: datetime, *, start: str | None, end: str | None) -> "Window":
-    from incidents import Window
-
-    until = times.bound("--to", end) or now
-    since = times.bound("--from", start) or until - _LENGTH
-    if since >= until:
-        raise Stop(ExitCode.USAGE, Problem("usage", "the window is empty: --from must be before --to"))
-    return Window.of(since, until)
 
 
 @app.command()

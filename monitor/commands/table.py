@@ -1,11 +1,14 @@
 """`tablewatch table`: show the catalogue of watched tables."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Stop
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = typer.Typer(help="Show the catalogue of monitored tables.", no_args_is_help=True, rich_help_panel="Watch")
 
@@ -65,9 +68,11 @@ def show(
     from incidents import Spans
     from monitor.config.project import Project
     from monitor.reporting.terminal_views.catalogue import draw_sheet
+    from monitor.reporting.terminal_views.contracts import draw as draw_contracts
     from monitor.summaries.catalogue import losses_of, no_loss, sheet_as_json
     from monitor.summaries.health import states_of
     from monitor.summaries.promises import promises_of
+    from monitor.summaries.service_levels import recent_contracts
     from monitor.triage.create import unknown_table
     from monitor.triage.errors import explained
     from store import IncidentFilter
@@ -84,10 +89,16 @@ def show(
         results = tx.results.latest([table.check_id(check) for check in table.checks])
         watches = tx.results.watches([table.check_id(check) for check in table.checks])
         incidents = tx.incidents.matching(IncidentFilter(tables=(name,)))
+        contracts = recent_contracts(project, tx, name)
     promises = promises_of(table, incidents, watches, now=now)
     losses = losses_of(project, Spans.of(incidents), now=now)
     loss = losses.get(name, no_loss(project, now=now))
+
+    def draw(console: "Console") -> None:
+        draw_sheet(console, project, state, loss=loss, results=results, promises=promises)
+        draw_contracts(console, contracts)
+
     invocation.emit(
-        sheet_as_json(project, state, loss, results, promises),
-        lambda console: draw_sheet(console, project, state, loss=loss, results=results, promises=promises),
+        {**sheet_as_json(project, state, loss, results, promises), "contracts": [item.as_json() for item in contracts]},
+        draw,
     )

@@ -37,6 +37,7 @@ from monitor.config.web_model import OidcSignIn, ProxySignIn, Web
 
 if TYPE_CHECKING:
     from monitor.config.budgets_model import Budget
+    from monitor.config.contracts_model import Contract
     from monitor.config.release_model import Limits, Recipe, Release
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Channel",
     "Config",
     "ConfigError",
+    "Contract",
     "Cost",
     "CsvFormat",
     "Daemon",
@@ -83,6 +85,7 @@ __all__ = [
 
 _DEFERRED: Final = {
     "Budget": "budgets_model",
+    "Contract": "contracts_model",
     "Limits": "release_model",
     "Recipe": "release_model",
     "Release": "release_model",

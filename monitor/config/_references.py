@@ -42,7 +42,7 @@ class Names:
 def unknown_references(tree: Node) -> Iterator[Problem]:
     """Find names of sources, domains, owners, channels, quiet hours and tables that nothing defines."""
     names = Names.of(tree)
-    for rule in (_tables, _ownership, _alerts, _cost, _releases, _budgets, _maintenance, _roles):
+    for rule in (_tables, _ownership, _alerts, _cost, _releases, _budgets, _contracts, _maintenance, _roles):
         yield from rule(tree, names)
 
 
@@ -178,6 +178,11 @@ def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
             if slot_name in names.tables:
                 message = f"table '{slot_name}' has the name reserved for the slots of this scheduled query"
                 yield problem_at(node.place, "config.name_taken", message, "rename the scheduled query")
+
+
+def _contracts(tree: Node, names: Names) -> Iterator[Problem]:
+    for contract in entries(child(tree, "contracts")).values():
+        yield from _known_each(child(contract, "tables"), names.tables, "table", "tables")
 
 
 def _one_budget_each(tree: Node) -> Iterator[Problem]:

@@ -33,9 +33,11 @@ from monitor.config.web_model import Web
 
 if TYPE_CHECKING:
     from monitor.config.budgets_model import Budget
+    from monitor.config.contracts_model import Contract
     from monitor.config.release_model import Release
 else:
     Budget = Annotated[Any, Deferred("monitor.config.budgets_model", "Budget")]
+    Contract = Annotated[Any, Deferred("monitor.config.contracts_model", "Contract")]
     Release = Annotated[Any, Deferred("monitor.config.release_model", "Release")]
 
 
@@ -332,6 +334,7 @@ class Config(Section):
     maintenance: tuple[Maintenance, ...] = ()
     releases: dict[ShortName, Release] = {}
     budgets: dict[str, Budget] = Field({}, description="Privacy budgets by table.")
+    contracts: dict[ShortName, Contract] = Field({}, description="Service levels promised for tables, by name.")
     alerts: Alerts = Alerts()
     report: ReportPlans = ReportPlans()
     daemon: Daemon = Daemon()

@@ -26,17 +26,17 @@ def is_priced(config: Config) -> bool:
 
 def maintenance_of(config: Config, names: Sequence[str]) -> MaintenanceSpans | None:
     """Return the planned work on tables, for spans with these names; None where none is configured."""
-    if not config.maintenance:
-        return None
+    return MaintenanceSpans.of(names, planned_work(config, names)) if config.maintenance else None
+
+
+def planned_work(config: Config, names: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
+    """Return when work is planned on tables (microseconds), by name."""
     domains = {table.name: table.domain for table in config.tables}
     planned = [(work, tuple(map(to_us, work.span(config.timezone)))) for work in config.maintenance]
-    return MaintenanceSpans.of(
-        names,
-        {
-            name: [(start, end) for work, (start, end) in planned if work.concerns(name, domains.get(name))]
-            for name in names
-        },
-    )
+    return {
+        name: [(start, end) for work, (start, end) in planned if work.concerns(name, domains.get(name))]
+        for name in names
+    }
 
 
 def _card(rates: Rates, zone: str) -> RateCard:

@@ -1,19 +1,22 @@
-"""Propose sources, owners, tables and checks from a contract of the Open Data Contract Standard (ODCS 3.1).
+"""Propose sources, owners, tables, checks and promises from a contract of the Open Data Contract Standard (ODCS 3.1).
 
 https://bitol-io.github.io/open-data-contract-standard/v3.1.0/. The schema becomes checks of types, required values,
 keys, lists and ranges; rules of quality become checks (`odcs_quality`); of the service levels, those about the age of
-data become checks. What is not taken is named with its line and the reason.
+data become checks, and those about incidents an entry of `contracts`, which is judged from the incident log. What is
+not taken is named with its line and the reason.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
-from checks import Check, Severity, load_catalog, say_duration
+from checks import Check, Severity, load_catalog
+from checks.parameters.scalars import say
 from monitor.config.checks import propose_id
 from monitor.config.project import Project
 from monitor.integrations.odcs_document import ContractPart, UnreadableContract, length_of, read_document
@@ -28,6 +31,11 @@ _TYPES: Final = {
     "integer": "int", "boolean": "boolean", "array": "array", "object": "struct", "map": "map",
 }  # fmt: skip
 _AGES: Final = frozenset({"freshness", "latency", "frequency"})
+_TIMES: Final = {
+    "timetodetect": "time_to_detect",
+    "timetonotify": "time_to_notify",
+    "timetorepair": "time_to_repair",
+}
 _ABOUT: Final = ("id", "severity", "why", "runbook")
 """Parameters that do not change what a check asks."""
 
@@ -323,7 +331,9 @@ class _Contract:
         tables = self._named(level)
         if tables is None:
             return
-        if name in _AGES or name == "retention":
+        if name in _TIMES or name == "availability":
+            self._read_promise(level, name, [table.name for table, _ in tables])
+        elif name in _AGES or name == "retention":
             for table, column in tables:
                 self._read_age(level, name, table, column)
         elif name == "timeofavailability":
@@ -355,7 +365,7 @@ class _Contract:
         elif name == "retention":
             self._read_retention(level, table, column, seconds=int(length.total_seconds()))
         else:
-            check = {"type": "freshness", "column": column, "max_age": say_duration(length).replace(" ", "")}
+            check = {"type": "freshness", "column": column, "max_age": say(length)}
             self._add(level, table, {**check, "id": _slug(f"{name}-{column}")})
 
     def _read_retention(self, level: ContractPart, table: _Table, column: str, *, seconds: int) -> None:
@@ -368,16 +378,38 @@ class _Contract:
         )
         self._add(level, table, {"type": "sql", "query": query, "id": _slug(f"retention-{column}")})
 
+    def _read_promise(self, level: ContractPart, name: str, tables: Sequence[str]) -> None:
+        """Read a service level that is judged from the incident log; one contract holds those about the same tables."""
+        value, unit = level.plain("value"), level.plain("unit")
+        promised: str | float | None
+        if name == "availability":
+            key, promised = name, _share(value, unit)
+            expected = "a percentage such as 99.5, or a share with another unit than percent"
+        else:
+            length = length_of(value, unit)
+            key, promised = _TIMES[name], None if length is None else say(length)
+            expected = "a length of time: a number with a unit such as d, h or m, or ISO 8601"
+        whole = set(tables) == {table.name for table in self._tables.values()}
+        contract = self.name if whole else _slug(f"{self.name}-{'-'.join(tables)}")
+        entry = self._levels.setdefault(contract, {"tables": list(dict.fromkeys(tables))})
+        if promised is None:
+            level.refuse(f"its value is not {expected}")
+        elif key in entry:
+            level.refuse("the contract has this service level already, and one is judged")
+        else:
+            entry[key] = promised
+
     # --- text ---------------------------------------------------------------------------------------------------------
 
     def proposal(self, not_taken: Sequence[NotTaken]) -> ProposedContract:
         """Return the text of what the configuration does not have yet."""
         config = None if self._present is None else self._present.config
-        lines = [] if config is not None else [*head_of(self.name, f"tablewatch import contract {self._path.name}")]
+        lines: list[str] = []
         for section, entries in self._sections():
             new = {key: text for key, text in entries.items() if config is None or key not in getattr(config, section)}
             if new:
                 lines += [f"{section}:", *(f"  {in_one_line(key)}: {text}" for key, text in new.items()), ""]
+        lines += self._changed_promises()
         pending = {table.name: self._new_checks(table) for table in self._tables.values()}
         new_tables = [table for table in self._tables.values() if config is None or config.table(table.name) is None]
         if new_tables:
@@ -387,17 +419,32 @@ class _Contract:
         for table in (item for item in self._tables.values() if item not in new_tables and pending[item.name]):
             lines.append(f"# add to the checks of table {in_one_line(table.name)}:")
             lines += [f"#   - {in_one_line(check)}" for check in pending[table.name]]
-        checks = sum(map(len, pending.values()))
-        if not lines or not (checks or new_tables):
+        if not lines:
             lines.append("# everything that can be taken of the contract is configured")
+        if config is None:
+            lines = [*head_of(self.name, f"tablewatch import contract {self._path.name}"), *lines]
         tables = sum(table in new_tables or bool(pending[table.name]) for table in self._tables.values())
+        checks = sum(map(len, pending.values()))
         return ProposedContract("\n".join(lines).rstrip("\n") + "\n", tables, checks, not_taken)
+
+    def _changed_promises(self) -> Iterator[str]:
+        """Yield the service levels that the configuration has under the same name with other numbers, as comments."""
+        from monitor.config.contracts_model import Contract
+
+        present = {} if self._present is None else self._present.config.contracts
+        for name, entry in self._promises().items():
+            if name in present and Contract.model_validate(entry) != present[name]:
+                yield f"# contract {in_one_line(name)} has other service levels in the file: {in_one_line(entry)}"
+
+    def _promises(self) -> Mapping[str, dict[str, Any]]:
+        return {name: entry for name, entry in self._levels.items() if len(entry) > 1}
 
     def _sections(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield "sources", self._sources
         yield "owners", {name: in_one_line(entry) for name, entry in self._owner.items()}
         title = {} if self._domain is None else {_slug(self._domain): in_one_line({"title": self._domain})}
         yield "domains", title
+        yield "contracts", {name: in_one_line(entry) for name, entry in self._promises().items()}
 
     def _new_checks(self, table: _Table) -> Sequence[dict[str, Any]]:
         """Return the checks that the configuration does not have, under names of their own."""
@@ -497,6 +544,18 @@ def _limits(options: ContractPart) -> dict[str, Any]:
         if plain is not None:
             limits |= {side: plain} | ({f"exclusive_{side}": True} if exclusive else {})
     return limits
+
+
+def _share(value: Any, unit: Any) -> float | None:
+    """Return a share (0 to 1) of a percentage, or of a share with another unit than percent."""
+    words = str(value).strip()
+    percent = words.endswith("%") or str(unit or "percent").strip().casefold() in {"percent", "%", "pct"}
+    try:
+        number = Decimal(words.removesuffix("%").strip())
+    except InvalidOperation:
+        return None
+    share = number / 100 if percent else number
+    return float(share) if share.is_finite() and 0 < share <= 1 else None
 
 
 def _quietly(part: ContractPart, key: str) -> Iterator[ContractPart]:

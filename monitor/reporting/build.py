@@ -34,6 +34,7 @@ from monitor.reporting.week import Week
 from monitor.summaries.coverage import lasting_gaps
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.ranking import Ranking, advise, rank
+from monitor.summaries.service_levels import judge_contracts
 from store import IncidentFilter, ReadTransaction, ReleaseEventKind
 
 TREND_WEEKS: Final = 12
@@ -88,6 +89,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         timeline=timeline(ranking, week, as_of_us=evidence.as_of_us),
         method=_method(evidence, week, measured[0], prices[0] or DowntimeCost()),
         releases=releases_in(evidence, window),
+        contracts=tuple(evidence.contracts),
     )
 
 
@@ -207,6 +209,7 @@ def gather(project: Project, tx: ReadTransaction, week: Week, now: datetime) -> 
         releases=states_now(project, tx),
         exports=tx.release_events.matching(kind=ReleaseEventKind.EXPORTED),
         promises=_promises(config, tx, watches, now),
+        contracts=judge_contracts(project, tx, window_of(week), as_of=now),
     )
 
 

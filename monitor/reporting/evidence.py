@@ -26,6 +26,7 @@ from monitor.config import Config
 from monitor.releases.overview import ReleaseState
 from monitor.summaries.coverage import Observed, Watching, kept_since
 from monitor.summaries.promises import MeasuredPromise
+from monitor.summaries.service_levels import JudgedContract
 from store import ReleaseEvent
 
 
@@ -39,7 +40,7 @@ class Evidence:
     earlier weeks in which checks might have run and none could be evaluated. `pricing` is None where no rate is
     configured. `owners`: by table, the name to show. `watching`: since when tables are watched. `observed`: when
     anything was seen in the week. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest
-    first. `promises`: how learned limits kept theirs, until the moment.
+    first. `promises`: how learned limits kept theirs, until the moment. `contracts`: their service levels in the week.
     """
 
     config: Config
@@ -55,6 +56,7 @@ class Evidence:
     releases: Sequence[ReleaseState] = ()
     exports: Sequence[ReleaseEvent] = ()
     promises: Sequence[MeasuredPromise] = ()
+    contracts: Sequence[JudgedContract] = ()
     owners: Mapping[str, str | None] = field(init=False)
     watching: Watching = field(init=False)
     observed: Observed = field(init=False)

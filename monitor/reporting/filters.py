@@ -6,12 +6,15 @@ from fractions import Fraction
 from typing import Any, Final
 
 from checks import Message, MessageFormatter, Severity
-from incidents import Resolution, State
+from incidents import Level, LevelVerdict, Resolution, State
 from monitor.releases.overview import ReleaseWord
 from monitor.reporting import charts, sentences
 from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import DayBar, WeekBar
 from monitor.reporting.words import (
+    LEVEL_VERDICT_SHAPES,
+    LEVEL_VERDICTS,
+    LEVELS,
     RELEASE_SHAPES,
     RELEASES,
     RESOLUTIONS,
@@ -58,6 +61,7 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         **{kind: lambda value, kind=kind: show(value, kind) for kind in kinds},
         "show": show,
         "say": say,
+        "level_value": lambda value, level: _level_value(value, level, voice),
         "signed_hours": signed_hours,
         "as_length": sentences.length,
         "over": lambda total, n: Fraction(total) / n if n else None,
@@ -101,6 +105,15 @@ def say_title(title: Message, voice: MessageFormatter) -> str:
         return title.text
 
 
+def _level_value(value: Fraction | None, level: Level, voice: MessageFormatter) -> str:
+    """Format what was promised or seen: a length of time, or the percentage of a period."""
+    if value is None:
+        return NOTHING
+    if level is Level.AVAILABILITY:
+        return f"{voice.format(sentences.floor_percent(value), 'number')}%"
+    return voice.format(sentences.length(value), "hours")
+
+
 def _short(hours: Fraction, voice: MessageFormatter) -> str:
     """Format hours in the few letters that fit over a column."""
     if 0 < hours < Fraction(1, 10):
@@ -113,11 +126,14 @@ _WORDS: Final[Mapping[type[StrEnum], Mapping[Any, Message]]] = {
     State: STATES,
     Resolution: RESOLUTIONS,
     ReleaseWord: RELEASES,
+    Level: LEVELS,
+    LevelVerdict: LEVEL_VERDICTS,
 }
 _SHAPES: Final[Mapping[type[StrEnum], Mapping[Any, str]]] = {
     Severity: SEVERITY_SHAPES,
     State: STATE_SHAPES,
     ReleaseWord: RELEASE_SHAPES,
+    LevelVerdict: LEVEL_VERDICT_SHAPES,
 }
 
 

@@ -16,6 +16,7 @@ from monitor.releases.overview import ReleaseWord
 from monitor.reporting.week import Week
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.ranking import Advice
+from monitor.summaries.service_levels import JudgedContract
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +366,7 @@ class WeeklyReport:
     timeline: Timeline
     method: MethodNotes
     releases: Releases = Releases()
+    contracts: tuple[JudgedContract, ...] = ()
 
     @property
     def complete(self) -> bool:

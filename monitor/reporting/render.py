@@ -31,6 +31,7 @@ SECTIONS: Final = (
     "owners",
     "trend",
     "tables",
+    "contracts",
     "releases",
     "incidents",
     "method",

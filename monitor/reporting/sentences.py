@@ -20,6 +20,11 @@ def length(us: Fraction | int) -> timedelta:
     return timedelta(microseconds=round(us))
 
 
+def floor_percent(share: Fraction) -> float:
+    """Return a share in percent, rounded down to three decimals: an availability below a promise never looks kept."""
+    return float(Fraction(share * 100_000 // 1, 1000))
+
+
 def some(names: Sequence[str]) -> Message:
     """Name a few and count the rest."""
     texts, more = tuple(names[:_NAMES_SHOWN]), len(names) - _NAMES_SHOWN

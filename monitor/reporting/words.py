@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from checks import Message, Severity, UnknownReason
-from incidents import NOT_RUN, FoundBy, Resolution, State
+from incidents import NOT_RUN, FoundBy, Level, LevelVerdict, Resolution, State
 from monitor.releases.overview import ReleaseWord
 
 SEVERITIES: Final[Mapping[Severity, Message]] = {
@@ -35,6 +35,24 @@ RESOLUTIONS: Final[Mapping[Resolution, Message]] = {
 FOUND_BY: Final[Mapping[FoundBy, Message]] = {
     FoundBy.CHECK: Message("detected by a check"),
     FoundBy.PERSON: Message("reported by a person"),
+}
+LEVELS: Final[Mapping[Level, Message]] = {
+    Level.TIME_TO_DETECT: Message("time to detect"),
+    Level.TIME_TO_NOTIFY: Message("time to notify"),
+    Level.TIME_TO_REPAIR: Message("time to repair"),
+    Level.AVAILABILITY: Message("availability"),
+}
+LEVEL_VERDICTS: Final[Mapping[LevelVerdict, Message]] = {
+    LevelVerdict.KEPT: Message("kept"),
+    LevelVerdict.PENDING: Message("may still be kept"),
+    LevelVerdict.UNKNOWN: Message("not known"),
+    LevelVerdict.BROKEN: Message("broken"),
+}
+LEVEL_VERDICT_SHAPES: Final[Mapping[LevelVerdict, str]] = {
+    LevelVerdict.KEPT: "●",
+    LevelVerdict.PENDING: "○",
+    LevelVerdict.UNKNOWN: "△",
+    LevelVerdict.BROKEN: "▲",
 }
 RELEASES: Final[Mapping[ReleaseWord, Message]] = {
     ReleaseWord.HOLD: Message("on hold"),

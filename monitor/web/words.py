@@ -1,12 +1,12 @@
 """The closed word sets that only pages show, as messages in the reader's language, with a shape beside each colour."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from checks import Message, Status
 from incidents import Lever
 from monitor.reporting import release_comparison, release_record
-from monitor.reporting.words import REASONS
+from monitor.reporting.words import LEVEL_VERDICT_SHAPES, LEVEL_VERDICTS, LEVELS, REASONS
 from monitor.summaries.health import TableHealth
 from monitor.web.views.table import DayState
 
@@ -72,12 +72,13 @@ REMEDIES: Final = {
 
 def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
     """Return each word set by its name in templates: a shape (none where no colour is) and the word."""
-    plain = {"day": DAYS, "event": EVENTS, "lever": LEVERS}
+    plain: Mapping[str, Mapping[Any, Message]] = {"day": DAYS, "event": EVENTS, "lever": LEVERS, "level": LEVELS}
     return {
         "health": HEALTH,
         "status": STATUSES,
         "daemon": DAEMONS,
         "channel": CHANNELS,
+        "verdict": {word: (LEVEL_VERDICT_SHAPES[word], message) for word, message in LEVEL_VERDICTS.items()},
         "reason": {str(reason): ("", message) for reason, message in REASONS.items()},
         "release_event": RELEASE_EVENTS,
         "remedy": REMEDIES,

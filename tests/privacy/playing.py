@@ -164,6 +164,7 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("root", ["incident", "root", "7", "8"]),
         ("open", ["incident", "open", "--table", "csv.people", "--title", "somebody called"]),
         ("import-incidents", ["import", "incidents", "torn/tickets.csv"]),
+        ("contracts", ["contract", "show"]),
         ("import-contract", ["import", "contract", "torn/0.yaml"]),
         ("import-dbt", ["import", "dbt", "torn/run_results.json"]),
         ("import-results", ["import", "results", "torn/results.json"]),

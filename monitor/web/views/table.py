@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, ConfigDict, Field
 
 from checks import Check
-from incidents import Gap, Window, from_us, gaps_after, parts_between, to_us, unobserved
+from incidents import Gap, Level, LevelVerdict, Window, from_us, gaps_after, parts_between, to_us, unobserved
 from monitor.config import Table
 from monitor.config.prices import midnight
 from monitor.config.project import Project
@@ -18,6 +18,7 @@ from monitor.summaries.check_numbers import CheckNumber
 from monitor.summaries.health import TableHealth, states_of
 from monitor.summaries.health_list import health_list
 from monitor.summaries.promises import MeasuredPromise, promises_of
+from monitor.summaries.service_levels import recent_contracts
 from monitor.web.views.incidents import IncidentSummary, summaries_of
 from monitor.web.views.shapes import Name, Shape, as_hours, not_there
 from monitor.web.views.tables import CheckCounts
@@ -132,6 +133,35 @@ class DowntimePeriods(Shape):
     currency: str
 
 
+class LevelLine(Shape):
+    """A promised service level and the worst that was seen, between `low` and `high`: hours, or a share (0 to 1).
+
+    `incidents` broke it, of the `undecided` it is not known, or not known yet.
+    """
+
+    level: Level
+    unit: Literal["h", "share"]
+    promised: float
+    seen: float | None
+    low: float | None
+    high: float | None
+    missed_by: float | None
+    verdict: LevelVerdict
+    judged: int
+    incidents: tuple[int, ...]
+    undecided: tuple[int, ...]
+
+
+class ContractLine(Shape):
+    """The service levels of a contract in a period."""
+
+    contract: str
+    tables: tuple[str, ...]
+    start: datetime = Field(alias="from")
+    to: datetime
+    levels: tuple[LevelLine, ...]
+
+
 class TablePage(Shape):
     """`tablewatch.table/1`: everything about one table; `strip` has the last 90 days, the oldest first."""
 
@@ -163,6 +193,7 @@ class TablePage(Shape):
     releases: tuple[str, ...]
     incidents: tuple[IncidentSummary, ...]
     strip: tuple[StripDay, ...]
+    contracts: tuple[ContractLine, ...]
 
 
 def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: datetime) -> TablePage:
@@ -198,6 +229,7 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
             "releases": tuple(name for name, item in project.config.releases.items() if item.table == table.name),
             "incidents": summaries_of(project, newest, now),
             "strip": strip_of(project, tx, table, now),
+            "contracts": [contract.as_json() for contract in recent_contracts(project, tx, table.name)],
         }
     )
 

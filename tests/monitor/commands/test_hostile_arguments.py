@@ -27,6 +27,7 @@ releases:
     audience: partners
     columns: {age: quasi-identifier, zip: quasi-identifier, spends: sensitive}
     limits: {k: 2}
+contracts: {board: {tables: [orders], time_to_repair: 8h}}
 budgets:
   refunds: {unit: row, total: 3, domain: {id: [1, 2, 3]}}
 alerts:
@@ -57,6 +58,7 @@ VALID: dict[str, Sequence[str]] = {
     "config check": [],
     "config schema": [],
     "config show": [],
+    "contract show": [],
     "demo": ["--dir", "people.csv"],
     "disclosure compare": ["people.csv", "--by", "age"],
     "doctor": [],

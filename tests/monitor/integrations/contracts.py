@@ -57,6 +57,9 @@ slaProperties:
   - {property: freshness, value: 2, unit: d, element: orders.placed_at}
   - {property: timeOfAvailability, value: "09:00-08:00", element: orders.placed_at}
   - {property: retention, value: 3, unit: y, element: orders.placed_at}
+  - {property: timeToDetect, value: 36, unit: h}
+  - {property: timeToRepair, value: PT8H, element: orders}
+  - {property: availability, value: 99.5, unit: percent}
   - {property: endOfSupport, value: "2030-01-01"}
 """
 

@@ -62,6 +62,9 @@ def test_a_contract_becomes_a_whole_configuration(tmp_path: Path) -> None:
     assert checks["mean-amount"]["why"] == "Orders are neither free nor huge."
     assert checks["schema"]["columns"]["order_id"] == "int"
     assert checks["freshness-placed-at"]["max_age"] == "2d"
+    assert config["contracts"] == {
+        "shop-orders": {"tables": ["orders"], "time_to_detect": "36h", "time_to_repair": "8h", "availability": 0.995}
+    }
     assert len(_project(path, proposal.text).config.tables[0].checks) == proposal.checks == len(checks)
 
 
@@ -286,6 +289,32 @@ def test_a_length_of_time_has_a_unit(value: Any, unit: str | None, seconds: int)
 def test_what_is_no_length_of_time_is_none(value: Any, unit: str) -> None:
     """Words, nothing, the past and eternity are no lengths."""
     assert length_of(value, unit) is None
+
+
+def test_a_promise_about_some_tables_is_a_contract_of_its_own(tmp_path: Path) -> None:
+    """A level with an element holds for its tables only; a second value, or one that is none, is named."""
+    schema = "schema: [{name: t, properties: [{name: a}]}, {name: u, properties: [{name: a}]}]\n"
+    levels = [
+        "{property: timeToDetect, value: 1, unit: h}",
+        "{property: timeToDetect, value: 2, unit: h}",
+        "{property: timeToRepair, value: 1, element: u.a}",
+        "{property: availability, value: often}",
+        "{property: availability, value: '99.9%', element: nowhere}",
+    ]
+    text = f"{HEAD}id: c\n{SERVER}{schema}slaProperties: [{', '.join(levels)}]\n"
+    proposal = propose_contract(write_contract(tmp_path, text), None)
+    assert yaml.safe_load(proposal.text)["contracts"] == {
+        "c": {"tables": ["t", "u"], "time_to_detect": "1h"},
+        "c-u": {"tables": ["u"], "time_to_repair": "1d"},
+    }
+    assert len(proposal.not_taken) == 3
+
+
+def test_promises_that_changed_are_pointed_out(tmp_path: Path) -> None:
+    """The configuration has the contract with other numbers: the new ones are printed as a comment."""
+    path = write_contract(tmp_path)
+    project = _project(path, propose_contract(path, None).text.replace("time_to_repair: 8h", "time_to_repair: 9h"))
+    assert "# contract shop-orders has other service levels in the file:" in propose_contract(path, project).text
 
 
 @pytest.mark.parametrize(

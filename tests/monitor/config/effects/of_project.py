@@ -93,6 +93,19 @@ def _cost() -> Iterator[Effect]:
         yield Effect(f"BusinessHours.{key}", at_work, (first, second), DOWNTIME, path)
 
 
+def _contracts() -> Iterator[Effect]:
+    base = {**BASE, "contracts": {"board": {"tables": ["orders"], "availability": "0.9"}}}
+    for key, first, second in (
+        ("tables", ["orders"], ["refunds"]),
+        ("time_to_detect", "1h", "2d"),
+        ("time_to_notify", ABSENT, "15m"),
+        ("time_to_repair", ABSENT, "4h"),
+        ("availability", "0.9", "0.2"),
+    ):
+        yield Effect(f"Contract.{key}", base, (first, second), WEEKLY, ("contracts", "board", key))
+    yield Effect("Config.contracts", base, ({}, base["contracts"]), WEEKLY, ("contracts",))
+
+
 def _tables() -> Iterator[Effect]:
     fresh = {"type": "freshness", "column": "at", "max_age": "1h"}
     zoned = nested(BASE, "tables", 1, checks=[fresh], timezones={"at": "UTC"})
@@ -221,5 +234,6 @@ def entries() -> Iterator[Effect]:
     yield from _csv()
     yield from _cost()
     yield from _tables()
+    yield from _contracts()
     yield from _external()
     yield from _check_parameters()

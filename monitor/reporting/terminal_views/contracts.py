@@ -1,0 +1,52 @@
+"""Show service levels to a person: promised, seen, and whether that was kept."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from incidents import Level, LevelResult, from_us
+from monitor.reporting.sentences import floor_percent
+from monitor.summaries.service_levels import JudgedContract
+from monitor.terminal.tables import draw_table
+from monitor.triage.time_parsing import format_hours
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def draw(console: "Console", contracts: Sequence[JudgedContract]) -> None:
+    """Print contracts with the levels of their period."""
+    for contract in contracts:
+        start, end = (from_us(moment) for moment in (contract.window.start_us, contract.window.end_us))
+        title = f"{contract.name}  {', '.join(contract.tables)}  {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
+        console.print(Text(title, "bold"))
+        draw_table(console, ("level", ">promised", ">seen", "verdict", "~why"), map(_row, contract.levels))
+
+
+def _row(result: LevelResult) -> tuple[str, str, str, str, str]:
+    seen = _value(result.level, result.seen)
+    if result.low != result.high:
+        seen += f" ({_value(result.level, result.low)} to {_value(result.level, result.high)})"
+    sign = "at least" if result.level is Level.AVAILABILITY else "at most"
+    return (
+        result.level.value,
+        f"{sign} {_value(result.level, result.promised)}",
+        seen,
+        result.verdict.value,
+        _why(result),
+    )
+
+
+def _why(result: LevelResult) -> str:
+    missed = "" if result.missed_by is None else f"missed by {_value(result.level, result.missed_by)}"
+    numbers = result.incidents or result.undecided
+    about = f"incidents {', '.join(f'#{number}' for number in numbers)}" if numbers else ""
+    return ": ".join(part for part in (missed, about) if part)
+
+
+def _value(level: Level, value: Fraction | None) -> str:
+    if value is None:
+        return "none"
+    return f"{floor_percent(value):g} %" if level is Level.AVAILABILITY else format_hours(value)

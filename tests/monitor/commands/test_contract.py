@@ -1,0 +1,133 @@
+"""`tablewatch contract show`: service levels of a period, from the store."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from store import Delivery, MessageSubject, open_store
+from tests.monitor.commands.terminal import CONFIG, NOW, Terminal
+
+PROMISES = "contracts: {board: {tables: [orders], time_to_detect: 30m, time_to_repair: 8h, availability: 0.9}}\n"
+
+
+@pytest.fixture
+def promised(terminal: Terminal) -> Terminal:
+    """Return a terminal in a shop that promises three service levels for its orders."""
+    (terminal.folder / "tablewatch.yaml").write_text(CONFIG + PROMISES, encoding="utf-8")
+    return terminal
+
+
+def _levels(value: Any) -> dict[str, Any]:
+    (contract,) = value["contracts"]
+    return {line["level"]: line for line in contract["levels"]}
+
+
+def _shown(terminal: Terminal, *words: str, code: int = 0) -> Any:
+    shown = terminal("contract", "show", *words, "--format", "json")
+    assert shown.code == code, shown.out + shown.err
+    return shown.json
+
+
+def test_levels_without_incidents_are_kept_where_somebody_looked(promised: Terminal) -> None:
+    """Before the first run nothing is known; after it, the time since then is."""
+    assert {line["verdict"] for line in _levels(_shown(promised)).values()} == {"unknown"}
+    promised("check")
+    with promised.at(NOW + timedelta(hours=10)):
+        levels = _levels(_shown(promised, "--from", NOW.isoformat()))
+    assert {line["verdict"] for line in levels.values()} == {"kept"}
+    assert levels["availability"]["seen"] == 1.0
+
+
+def test_a_broken_level_names_its_incident_and_leaves_with_one(promised: Terminal) -> None:
+    """Detected two hours late instead of half an hour: broken by 1.5 hours, by incident 1."""
+    promised("check")
+    times = ("--occurred", "3h ago", "--detected", "1h ago", "--resolved", "1h ago", "--as", "fixed")
+    with promised.at(NOW + timedelta(hours=10)):
+        promised.json("incident", "open", "--table", "orders", "--title", "late", *times)
+        value = _shown(promised, "--from", NOW.isoformat(), code=1)
+        text = promised("contract", "show", "board", "--from", NOW.isoformat())
+    assert (value["schema"], value["ok"]) == ("tablewatch.contracts/1", False)
+    detect = _levels(value)["time-to-detect"]
+    assert (detect["verdict"], detect["promised"], detect["seen"]) == ("broken", 0.5, 2.0)
+    assert (detect["missed_by"], detect["incidents"]) == (1.5, [1])
+    assert _levels(value)["time-to-repair"]["verdict"] == "kept"
+    assert _levels(value)["availability"]["verdict"] == "broken"  # 2 of 10 hours
+    assert (text.code, "missed by 1 h 30 min: incidents #1" in text.out) == (1, True)
+
+
+def test_a_table_shows_its_contracts_and_the_report_its_week(promised: Terminal) -> None:
+    """The same levels, of the last 28 days and of the week."""
+    promised("check")
+    times = ("--occurred", "3h ago", "--detected", "1h ago", "--resolved", "1h ago", "--as", "fixed")
+    promised.json("incident", "open", "--table", "orders", "--title", "late", *times)
+    assert promised.json("table", "show", "refunds")["contracts"] == []
+    (contract,) = promised.json("table", "show", "orders")["contracts"]
+    assert (contract["contract"], contract["levels"][0]["verdict"]) == ("board", "broken")
+    assert "missed by 1 h 30 min" in promised("table", "show", "orders").out
+    report = promised("report", "weekly", "--week", "2026-W47", "--format", "json").json
+    assert report["contracts"][0]["levels"][0]["missed_by"] == 1.5
+    for locale, words in (("en", "broken: missed by 1 h 30 min"), ("ja", "未達")):
+        shown = promised("report", "weekly", "--week", "2026-W47", "--format", "markdown", "--locale", locale)
+        assert words in shown.out
+
+
+def test_who_was_notified_of_an_imported_incident_is_not_known(promised: Terminal) -> None:
+    """Unknown, never kept or broken: nobody had to hear of it from us."""
+    promised("check")
+    (promised.folder / "tablewatch.yaml").write_text(
+        f"{CONFIG}contracts: {{board: {{tables: [orders], time_to_notify: 5m}}}}\n", encoding="utf-8"
+    )
+    rows = "table,title,occurred,detected,resolved\norders,late,2026-11-19T08:00Z,2026-11-19T10:00Z,2026-11-19T12:00Z\n"
+    (promised.folder / "t.csv").write_text(rows, encoding="utf-8")
+    promised.json("import", "incidents", "t.csv", "--set", "severity=error")
+    level = _levels(_shown(promised))["time-to-notify"]
+    assert (level["verdict"], level["undecided"], level["seen"]) == ("unknown", [1], None)
+
+
+def test_the_first_delivered_alert_of_each_episode_counts(promised: Terminal) -> None:
+    """An alert that was delivered after four minutes keeps five; without one for the second episode, it is broken."""
+    promised("check")
+    (promised.folder / "tablewatch.yaml").write_text(
+        f"{CONFIG}contracts: {{board: {{tables: [orders], time_to_notify: 5m}}}}\n", encoding="utf-8"
+    )
+    promised.json("incident", "open", "--table", "orders", "--title", "late")
+    with open_store(f"sqlite:///{promised.folder / 'store.db'}") as store, store.writing() as tx:
+        (opening,) = tx.outbox.of_incidents([1])
+        decision = {"why": None, "channels": {"ops": {"delivery": "msg_a"}, "desk": {"delivery": None}}}
+        tx.outbox.settle([opening.id], NOW, decision)
+        tx.deliveries.add([Delivery("msg_a", "ops", MessageSubject.INCIDENTS, {}, NOW, NOW)])
+        tx.deliveries.mark_sent("msg_a", NOW + timedelta(minutes=4), "one")
+    with promised.at(NOW + timedelta(hours=1)):
+        level = _levels(_shown(promised))["time-to-notify"]
+        assert (level["verdict"], round(level["seen"] * 60), level["judged"]) == ("kept", 4, 1)
+        promised("incident", "resolve", "1", "--as", "fixed", "--force")
+        promised.json("incident", "reopen", "1")
+    with promised.at(NOW + timedelta(hours=2)):
+        level = _levels(_shown(promised, code=1))["time-to-notify"]
+    assert (level["verdict"], level["seen"], level["incidents"], level["judged"]) == ("broken", 1.0, [1], 2)
+
+
+def test_a_contract_that_is_not_configured_is_nothing_selected(promised: Terminal, terminal: Terminal) -> None:
+    """Exit code 5, with the name that was meant."""
+    (error,) = promised.refused("contract", "show", "bord", code=5)
+    assert "did you mean 'board'" in error["message"]
+    terminal.configure()
+    assert terminal.refused("contract", "show", code=5)
+
+
+@pytest.mark.parametrize(
+    ("contract", "message"),
+    [
+        ("{tables: [orders]}", "at least one of time_to_detect"),
+        ("{tables: [], availability: 0.9}", "tables"),
+        ("{tables: [orders], availability: 99.5}", "availability"),
+        ("{tables: [orderz], availability: 0.9}", "orderz"),
+    ],
+)
+def test_a_contract_promises_something_about_tables_that_exist(terminal: Terminal, contract: str, message: str) -> None:
+    """What was written is named with its place."""
+    (terminal.folder / "tablewatch.yaml").write_text(f"{CONFIG}contracts: {{board: {contract}}}\n", encoding="utf-8")
+    shown = terminal("config", "check")
+    assert shown.code == 2
+    assert message in shown.out + shown.err
