@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from tests._postgres import postgres_url
 from tests._spark import spark_session
@@ -31,6 +31,7 @@ __all__ = [
 
 # a law holds or it does not: how long an example takes on a busy machine decides nothing
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("unshrunk", settings.get_profile("house"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("house")
 
 
