@@ -27,7 +27,7 @@ from tests import _reached
 
 ROOT: Final = Path(__file__).parents[1]
 PARTS: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
-    "scan": (["monitor/scan"], ["tests/monitor/scan", "tests/monitor/commands/test_check.py", "tests/monitor/daemon"]),
+    "scan": (["monitor/scan"], ["tests/monitor/scan", "tests/monitor/daemon", "tests/tablewatch"]),
     "incidents": (["incidents"], ["tests/incidents", "tests/monitor/triage", "tests/monitor/summaries"]),
     "alerts": (["monitor/alerts"], ["tests/monitor/alerts", "tests/monitor/daemon"]),
     "ledger": (
