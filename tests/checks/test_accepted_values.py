@@ -10,7 +10,27 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.accepted_values import AcceptedValues
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "violations"}
+EFFECTS = {
+    "column": ({"values": ["x", "y"]}, "b", "q"),
+    "values": ({"column": "b"}, ["x", "y"], ["x"]),
+    "allow_null": ({"column": "b", "values": ["x", "y"]}, True, False),
+    "max_ratio": ({"column": "b", "values": ["x"]}, 0, 0.5),
+    "where": ({"column": "b", "values": ["x"]}, ABSENT, "id = 1"),
+    "warn": ({"column": "b", "values": ["x"], "max_ratio": 0.5}, ABSENT, {"max_ratio": 0}),
+    "on_empty": ({"column": "b", "values": ["x"], "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"column": "name", "values": ["ann", "bob"]},
+    {"column": "age", "values": [1, 2, 3]},
+    {"column": "born", "values": ["2000-01-01"]},
+    {"column": "age", "values": ["one", "two"]},
+    {"column": "fee", "values": [1.5], "allow_null": False},
+    {"column": "code", "values": ["x"], "max_ratio": 1},
+]
 
 TYPES = {"v": "text", "loaded": "timestamp"}
 

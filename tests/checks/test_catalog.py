@@ -16,63 +16,13 @@ from checks._judge import judge
 from checks.parameters.scalars import SchemaOfText
 from monitor.config.yaml_nodes import plain_data, read_yaml
 from tests.checks.ask import NOW, Question, Rows, place
+from tests.checks.stated import stated
 
 HOUSE = Path(__file__).resolve().parents[2]
 CATALOG = load_catalog()
 EVERY = pytest.mark.parametrize("name", sorted(CATALOG))
+OBSERVED = stated("OBSERVED")
 
-OBSERVED = {
-    "primary_key": {"rows", "duplicate_keys", "duplicate_rows", "null_keys"},
-    "unique": {"rows", "duplicate_keys", "duplicate_rows", "null_keys"},
-    "not_null": {"rows", "nulls"},
-    "freshness": {"newest", "age_s", "future_rows"},
-    "volume": {"rows", "baseline"},
-    "foreign_key": {"rows", "orphans"},
-    "accepted_values": {"rows", "violations"},
-    "pattern": {"rows", "violations"},
-    "range": {"rows", "violations"},
-    "sql": {"rows", "violations"},
-    "expectation": {"rows", "violations"},
-    "external": set(),
-    "schema": {"missing", "extra", "changed"},
-    "metric": {"value", "baseline"},
-    "reconcile": {"value", "baseline"},
-    "classification": {"unclassified", "gone"},
-    "delta_presence": {"rows", "population_rows", "delta_min", "delta_max", "records_outside_population"},
-    "linkage": {"rows", "matched", "uniquely_matched", "uniquely_matched_both_ways", "fraction", "candidates"},
-    "reidentification_by_subset": {"rows", "sets"},
-    "population_uniqueness": {"zayatz", "pitman", "snb", "poisson_gamma", "dis", "decision"},
-    "k_anonymity": {
-        "rows",
-        "classes",
-        "k",
-        "sample_uniques",
-        "records_below_k",
-        "classes_below_k",
-        "highest_risk",
-        "average_risk",
-        "journalist_highest_risk",
-        "journalist_average_risk",
-        "journalist_records_at_risk",
-        "records_outside_population",
-    },
-    "l_diversity": {"rows", "classes", "l_distinct", "l_entropy", "l_recursive", "records_below_l", "classes_below_l"},
-    "t_closeness": {
-        "rows",
-        "classes",
-        "t",
-        "records_above_t",
-        "classes_above_t",
-        "distance",
-        "reference",
-        "reference_table",
-        "reference_t",
-        "reference_records_above_t",
-        "reference_classes_above_t",
-    },
-    "re_release": {"rows", "rows_without_person", "releases", "exposed"},
-}
-"""The published keys of `observed`; a check may add others."""
 
 ORDERS = {
     "shop": "int64",

@@ -5,6 +5,18 @@ import pytest
 from checks import ColumnClass, Misconfigured, Status
 from checks.classification import Classification
 from tests.checks.ask import Rows, ask, place
+from tests.checks.stated import COLUMNS
+from tests.privacy.planted import COLUMNS as PLANTED
+
+OBSERVED = {"unclassified", "gone"}
+EFFECTS = {
+    "columns": ({}, dict.fromkeys(COLUMNS, "other"), {"id": "other"}),
+}
+CANARIES = [
+    {"columns": {"name": "direct-identifier", "id": "other"}},
+    {"columns": dict.fromkeys(PLANTED, "sensitive")},
+    {},
+]
 
 PEOPLE = Rows({"name": "text", "born": "int", "ill": "text"}, [("a", 1980, "flu")])
 ALL = {

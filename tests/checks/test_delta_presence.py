@@ -15,7 +15,29 @@ from checks.classes.tables import ClassTables
 from checks.delta_presence import DeltaPresence
 from checks.risk import JournalistRisk, delta_presence, journalist_risk
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "population_rows", "delta_min", "delta_max", "records_outside_population"}
+_GIVEN = {"quasi_identifiers": ["q"], "population": "p", "max": 0.9}
+EFFECTS = {
+    "quasi_identifiers": (_GIVEN, ["q"], ["s"]),
+    "population": ({**_GIVEN}, "p", "p2"),
+    "population_columns": (_GIVEN, {}, {"q": "s"}),
+    "min": (_GIVEN, 0, 0.4),
+    "max": (_GIVEN, 0.5, 0.3),
+    "where": (_GIVEN, ABSENT, "id > 1", "t", "rows"),
+    "warn": (_GIVEN, ABSENT, {"max": 0.1}),
+    "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"population": "{relation}", "quasi_identifiers": ["name", "born"], "max": 0.5, "warn": {"max": 0.1}},
+    {"population": "{relation}", "quasi_identifiers": ["name", "born"], "max": 1},
+    {"population": "{other}", "quasi_identifiers": ["name", "born"], "max": 0.5},
+    {"population": "{other}", "quasi_identifiers": ["code"], "max": 1, "where": "CAST(code AS INTEGER) > 5"},
+    {"population": "{other}", "quasi_identifiers": ["name"], "population_columns": {"name": "age"}, "min": 0.1},
+    {"population": "{other}", "max": 0.5},
+]
 
 AGE = {"age": "text"}
 

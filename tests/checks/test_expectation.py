@@ -24,6 +24,23 @@ from monitor.workers import WorkerCalls
 from sources import SourceSpec, open_source
 from tests.checks.gx.tables import CALLER, NOW, Tables, no_clock, sqlite_tables
 
+OBSERVED = {"rows", "violations"}
+CANARIES = [
+    {"expectation": "ExpectColumnValuesToBeUnique", "kwargs": {"column": "id"}},
+    {"expectation": "ExpectColumnValuesToNotBeNull", "kwargs": {"column": "twin"}},
+    {"expectation": "ExpectColumnMaxToBeBetween", "kwargs": {"column": "age", "max_value": 3}},
+    {"expectation": "ExpectColumnValuesToMatchRegex", "kwargs": {"column": "name", "regex": "^[0-9]+$"}},
+    {"expectation": "ExpectTableToBeKAnonymous", "kwargs": {"quasi_identifiers": ["name", "fee"], "k": 2}},
+    {
+        "expectation": "ExpectTableToBeLDiverse",
+        "kwargs": {"quasi_identifiers": ["name"], "sensitive": ["email"], "l": 2},
+    },
+    {
+        "expectation": "ExpectTableToBeTClose",
+        "kwargs": {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "hierarchy": {"ann": ["*"]}},
+    },
+]
+
 _ROWS = """
 create table "Mixed T" (id integer, email text, "select" integer, "it's" real);
 insert into "Mixed T" values

@@ -9,6 +9,8 @@ from checks._judge import judge
 from checks.external import External, ExternalNumbers
 from tests.checks.ask import NOW
 
+OBSERVED = set()
+
 CHECK = External(origin="dbt", id="unique_id", reference="test.shop.unique_id.ab12")
 
 

@@ -10,7 +10,26 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.foreign_key import ForeignKey
 from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "orphans"}
+EFFECTS = {
+    "column": ({"references": "o.b", "where": "id <> 2"}, "b", "q"),
+    "columns": ({"references": ["o.id"]}, ["id"], ["at_hour"], "hours"),
+    "references": ({"column": "id"}, "o.id", "o.z"),
+    "max_ratio": ({"column": "b", "references": "o.b"}, 0, 0.5),
+    "where": ({"column": "b", "references": "o.b"}, ABSENT, "id = 1"),
+    "warn": ({"column": "b", "references": "o.b", "max_ratio": 0.5}, ABSENT, {"max_ratio": 0}),
+    "on_empty": ({"column": "id", "references": "o.id", "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"column": "email", "references": "{other}.email"},
+    {"column": "twin", "references": "{other}.twin"},
+    {"columns": ["id", "name"], "references": ["{other}.id", "{other}.name"], "max_ratio": 1},
+    {"column": "name", "references": "{other}.age"},
+    {"column": "born", "references": "{other}.nowhere"},
+]
 
 DAY = timedelta(days=1)
 ORDERS = {"shop": "int", "number": "int", "loaded": "timestamp"}

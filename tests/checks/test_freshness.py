@@ -12,7 +12,31 @@ from checks import Misconfigured, OccurrenceMethod, Status, UnknownReason, Zones
 from checks._instants import latest_local_time, read_local_time
 from checks.freshness import Freshness
 from tests.checks.ask import ENGINES, EXAMPLES, NOW, Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"newest", "age_s", "future_rows"}
+_FRESH = {"column": "at", "max_age": "2h", "timezone": "UTC"}
+_OLD = {"column": "old", "max_age": "2h", "timezone": "UTC"}
+EFFECTS = {
+    "column": ({**_FRESH}, "at", "old"),
+    "max_age": (_FRESH, "2h", "30m"),
+    "skew": ({**_FRESH, "column": "ahead"}, "5m", "15m"),
+    "timezone": (_FRESH, "UTC", "Asia/Tokyo"),
+    "expected": (_OLD, ABSENT, {"start": "08:45", "timezone": "UTC"}),
+    "where": (_FRESH, ABSENT, "id > 1"),
+    "warn": (_FRESH, ABSENT, {"max_age": "30m"}),
+    "on_empty": ({**_FRESH, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"column": "loaded_at", "max_age": "3h"},
+    {"column": "loaded_at", "max_age": "3650d"},
+    {"column": "name", "max_age": "1d"},
+    {"column": "age", "max_age": "1d"},
+    {"column": "seen", "max_age": "1d"},
+    {"column": "born", "max_age": "1d"},
+    {"column": "code", "max_age": "1d", "where": "name LIKE 'q%'"},
+]
 
 HOUR = timedelta(hours=1)
 TYPES = {"at": "timestamp", "kind": "text"}

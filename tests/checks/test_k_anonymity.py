@@ -15,7 +15,48 @@ from checks.k_anonymity import KAnonymityCheck
 from checks.risk import journalist_risk
 from checks.risk.spelling import normal_form
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {
+    "rows",
+    "classes",
+    "k",
+    "sample_uniques",
+    "records_below_k",
+    "classes_below_k",
+    "highest_risk",
+    "average_risk",
+    "journalist_highest_risk",
+    "journalist_average_risk",
+    "journalist_records_at_risk",
+    "records_outside_population",
+}
+_GIVEN = {"quasi_identifiers": ["q"], "k": 2}
+EFFECTS = {
+    "quasi_identifiers": ({"k": 2}, ["q"], ["id"]),
+    "k": (_GIVEN, 2, 3),
+    "max_average_risk": (_GIVEN, 0.5, 0.1),
+    "other_readings": ({"quasi_identifiers": ["b"], "k": 2}, True, False, "t", "k_wildcard"),
+    "population": (_GIVEN, ABSENT, "p", "t", "journalist_highest_risk"),
+    "population_columns": ({**_GIVEN, "population": "o"}, {"q": "b"}, {"q": "qq"}),
+    "where": (_GIVEN, ABSENT, "id < 4"),
+    "warn": (_GIVEN, ABSENT, {"k": 3}),
+    "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"quasi_identifiers": ["name", "fee", "born"], "k": 2, "warn": {"k": 3}},
+    {"quasi_identifiers": ["name", "email"], "k": 2, "max_average_risk": 0.1},
+    {"quasi_identifiers": ["code"], "k": 2, "where": "CAST(code AS INTEGER) > 5"},
+    {"quasi_identifiers": ["name", "email"], "k": 2, "incremental": {"mode": "append", "watermark": "loaded_at"}},
+    {"quasi_identifiers": ["name", "born"], "k": 2, "incremental": {"mode": "append", "watermark": "age"}},
+    {"quasi_identifiers": ["name"], "k": 2, "incremental": {"mode": "append", "watermark": "code"}},
+    {"quasi_identifiers": ["name", "born"], "k": 2, "population": "{relation}"},
+    {"quasi_identifiers": ["name"], "k": 2, "population": "{other}", "population_columns": {"name": "age"}},
+    {"quasi_identifiers": ["loaded_at"], "k": 2},
+    {"quasi_identifiers": ["nowhere"], "k": 2},
+    {"k": 2},
+]
 
 PEOPLE = {"age": "text", "city": "text"}
 BINS = [

@@ -10,7 +10,30 @@ from checks import ColumnClass, Status, UnknownReason
 from checks.l_diversity import LDiversityCheck
 from checks.risk import l_diversity
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "classes", "l_distinct", "l_entropy", "l_recursive", "records_below_l", "classes_below_l"}
+_GIVEN = {"quasi_identifiers": ["q"], "sensitive": ["n"], "l": 2}
+EFFECTS = {
+    "quasi_identifiers": (_GIVEN, ["q"], ["a"]),
+    "sensitive": (_GIVEN, ["n"], ["s"]),
+    "l": (_GIVEN, 2, 3),
+    "variant": ({**_GIVEN, "sensitive": ["s"]}, "distinct", "entropy", "skewed"),
+    "c": ({**_GIVEN, "sensitive": ["s"], "variant": "recursive"}, 5, 2, "skewed"),
+    "where": (_GIVEN, ABSENT, "id < 4"),
+    "warn": (_GIVEN, ABSENT, {"l": 3}),
+    "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"quasi_identifiers": ["name", "fee"], "sensitive": ["email", "born"], "l": 2, "warn": {"l": 3}},
+    {"quasi_identifiers": ["name"], "sensitive": ["fee"], "l": 1.5, "variant": "entropy"},
+    {"quasi_identifiers": ["age"], "sensitive": ["name"], "l": 2, "variant": "recursive", "c": 2},
+    {"quasi_identifiers": ["age"], "sensitive": ["name"], "l": 2, "where": "CAST(code AS INTEGER) > 5"},
+    {"quasi_identifiers": ["loaded_at"], "sensitive": ["name"], "l": 2},
+    {"quasi_identifiers": ["name"], "sensitive": ["name"], "l": 2},
+    {"quasi_identifiers": ["name"], "l": 2},
+]
 
 TYPES = {"q": "int", "s": "text"}
 

@@ -15,7 +15,35 @@ from checks import Kind, Misconfigured, Status, UnknownReason
 from checks.linkage import LinkageCheck
 from checks.risk import Linkage, linkage
 from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "matched", "uniquely_matched", "uniquely_matched_both_ways", "fraction", "candidates"}
+_GIVEN = {"auxiliary": "o", "on": ["id"], "max_unique_fraction": 0.5}
+EFFECTS = {
+    "auxiliary": ({**_GIVEN, "on": ["q"]}, "p", "linkable"),
+    "on": ({**_GIVEN}, ["id"], ["b"]),
+    "tolerance": (_GIVEN, {}, {"id": 9}),
+    "entity": ({**_GIVEN, "on": ["b"]}, ABSENT, {"q": "qq"}, "t", "auxiliary_persons"),
+    "at_least": ({**_GIVEN, "on": ["b"], "entity": {"q": "qq"}}, 1, 2, "t", "matched"),
+    "max_unique_fraction": (_GIVEN, 0, 1),
+    "where": ({**_GIVEN, "on": {"a": "id"}}, ABSENT, "id <> 1", "t", "rows"),
+    "warn": ({**_GIVEN, "max_unique_fraction": 1}, ABSENT, {"max_unique_fraction": 0}),
+    "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"auxiliary": "{other}", "on": ["id", "name"]},
+    {"auxiliary": "{other}", "on": ["twin"]},
+    {"auxiliary": "{other}", "on": ["twin"], "max_unique_fraction": 1},
+    {"auxiliary": "{other}", "on": {"born": "seen"}, "tolerance": {"born": "3650d"}, "where": "age > 5"},
+    {"auxiliary": "{other}", "on": ["age", "wage"], "tolerance": {"age": 1000000, "wage": 0.5}},
+    {"auxiliary": "{other}", "on": ["fee"], "tolerance": {"fee": 1e300}, "entity": "name"},
+    {"auxiliary": "{other}", "on": ["age"], "entity": {"name": "email"}, "at_least": 1},
+    {"auxiliary": "{other}", "on": ["name"], "tolerance": {"name": "1d"}},
+    {"auxiliary": "{other}", "on": ["name"], "tolerance": {"name": 1}},
+    {"auxiliary": "{other}", "on": {"name": "age"}},
+    {"auxiliary": "{other}", "on": ["nowhere"]},
+]
 
 PATIENT = {"born": "date", "sex": "text", "zip": "text"}
 PATIENTS = Rows(

@@ -11,7 +11,42 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason
 from checks.metric import Metric
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, past, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"value", "baseline"}
+_GIVEN = {"aggregate": "count", "min": 2, "time_column": "at", "window": "4h", "timezone": "UTC"}
+EFFECTS = {
+    "aggregate": ({"column": "id", "max": 5}, "mean", "sum"),
+    "column": ({"aggregate": "sum", "max": 6}, "a", "id"),
+    "value": ({"aggregate": "share", "column": "b", "min": 0.5}, "x", "y"),
+    "min": ({"aggregate": "sum", "column": "id"}, 10, 11),
+    "max": ({"aggregate": "sum", "column": "id"}, 10, 9),
+    "tolerance": ({"aggregate": "sum", "column": "id", "max": 9}, 0, 1),
+    "max_deviation": ({"aggregate": "count"}, 0.95, 0.5),
+    "weeks": ({"aggregate": "count", "max_deviation": 0.5}, 1, 4),
+    "time_column": (_GIVEN, "at", "later", "hours"),
+    "window": (_GIVEN, "4h", "2h", "hours"),
+    "timezone": (_GIVEN, "UTC", "Asia/Tokyo", "hours"),
+    "where": ({"aggregate": "count", "min": 4}, ABSENT, "id > 1"),
+    "warn": ({"aggregate": "count", "min": 4}, ABSENT, {"min": 5}),
+    "on_empty": ({"aggregate": "count", "max": 9, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"aggregate": aggregate, "column": column, **limits}
+    for aggregate in ("sum", "mean", "min", "max", "stddev")
+    for column in ("fee", "id")
+    for limits in ({"min": 0, "max": 10},)
+] + [
+    {"aggregate": "min", "column": "twin", "min": 0},
+    {"aggregate": "max", "column": "wage", "min": 0, "warn": {"min": 1e12}},
+    {"aggregate": "sum", "column": "age", "max_deviation": 0.1},
+    {"aggregate": "distinct", "column": "name", "max": 1},
+    {"aggregate": "count", "column": "name", "max": 1},
+    {"aggregate": "share", "column": "name", "value": "ann", "min": 0.5},
+    {"aggregate": "max", "column": "name", "max": 1},
+    {"aggregate": "mean", "column": "born", "max": 1},
+]
 
 WEEK = timedelta(days=7)
 TYPES = {"v": "float", "kind": "text"}

@@ -10,7 +10,23 @@ from pydantic import ValidationError
 from checks import Measurement, Misconfigured, Status, UnknownReason, Zones
 from checks.not_null import NotNull
 from tests.checks.ask import ENGINES, EXAMPLES, NOW, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "nulls"}
+_GIVEN = {"columns": ["a"]}
+EFFECTS = {
+    "columns": ({}, ["id"], ["a"]),
+    "max_ratio": (_GIVEN, 0, 0.5),
+    "where": (_GIVEN, ABSENT, "id < 3"),
+    "warn": ({**_GIVEN, "max_ratio": 0.5}, ABSENT, {"max_ratio": 0}),
+    "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"columns": ["id", "name", "born"]},
+    {"columns": ["email"], "max_ratio": 0.5, "warn": {"max_ratio": 0}},
+    {"columns": ["nome"]},
+]
 
 TYPES = {"a": "int", "b": "text", "loaded": "timestamp"}
 

@@ -12,6 +12,18 @@ from checks import Misconfigured, Status
 from checks.parameters.regex import portable
 from checks.pattern import Pattern
 from tests.checks.ask import Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
+
+OBSERVED = {"rows", "violations"}
+EFFECTS = {
+    "column": ({"pattern": "[xy]"}, "b", "q"),
+    "pattern": ({"column": "b"}, "[xy]", "x"),
+    "max_ratio": ({"column": "b", "pattern": "x"}, 0, 0.5),
+    "where": ({"column": "b", "pattern": "x"}, ABSENT, "id = 1"),
+    "warn": ({"column": "b", "pattern": "x", "max_ratio": 0.5}, ABSENT, {"max_ratio": 0}),
+    "on_empty": ({"column": "b", "pattern": "x", "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [{"column": "name", "pattern": "[a-z]+"}, {"column": "age", "pattern": "[0-9]"}]
 
 
 def column(kind, *values):

@@ -9,6 +9,41 @@ from pydantic import ValidationError
 from checks import ColumnClass, Kind, Misconfigured, Status, UnknownReason
 from checks.population_uniqueness import PopulationUniquenessCheck as PopulationUniqueness
 from tests.checks.ask import Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
+
+OBSERVED = {"zayatz", "pitman", "snb", "poisson_gamma", "dis", "decision"}
+_GIVEN = {"quasi_identifiers": ["id"], "sampling_fraction": 0.5, "max_population_unique_fraction": 0.5}
+EFFECTS = {
+    "quasi_identifiers": (_GIVEN, ["id"], ["q"]),
+    "sampling_fraction": (
+        {k: v for k, v in _GIVEN.items() if k != "sampling_fraction"},
+        1,
+        0.01,
+        "t",
+        "population_size",
+    ),
+    "population_size": (
+        {k: v for k, v in _GIVEN.items() if k != "sampling_fraction"},
+        4,
+        4000,
+        "t",
+        "sampling_fraction",
+    ),
+    "max_population_unique_fraction": ({**_GIVEN, "sampling_fraction": 1}, 1, 0.01),
+    "model": ({**_GIVEN, "quasi_identifiers": ["b"], "sampling_fraction": 0.1}, "zayatz", "pitman", "t", "estimate"),
+    "where": (_GIVEN, ABSENT, "id > 1", "t", "rows"),
+    "warn": (
+        {**_GIVEN, "sampling_fraction": 1, "max_population_unique_fraction": 1},
+        ABSENT,
+        {"max_population_unique_fraction": 0},
+    ),
+    "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"quasi_identifiers": ["name", "fee"], "sampling_fraction": 0.1, "max_population_unique_fraction": 0.001},
+    {"quasi_identifiers": ["age"], "sampling_fraction": 1, "max_population_unique_fraction": 1},
+    {"quasi_identifiers": ["nowhere"], "population_size": 9, "max_population_unique_fraction": 1},
+]
 
 PEOPLE = {"age": "int", "town": "text"}
 ESTIMATE = {

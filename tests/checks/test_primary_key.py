@@ -10,7 +10,21 @@ from hypothesis import strategies as st
 from checks import Misconfigured, OccurrenceMethod, Status, UnknownReason, Zones
 from checks.primary_key import PrimaryKey
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "duplicate_keys", "duplicate_rows", "null_keys"}
+EFFECTS = {
+    "columns": ({}, ["id"], ["q"]),
+    "where": ({"columns": ["q"]}, ABSENT, "id = 1"),
+    "on_empty": ({"columns": ["id"], "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"columns": ["id"]},
+    {"columns": ["name", "fee", "born"]},
+    {"columns": ["id"], "where": "CAST(code AS INTEGER) > 5"},
+    {"columns": ["nowhere"]},
+]
 
 KEYS = {"a": "int", "b": "text"}
 

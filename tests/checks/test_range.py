@@ -10,7 +10,32 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.range import Range
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "violations"}
+EFFECTS = {
+    "column": ({"min": 2}, "id", "z", "o"),
+    "min": ({"column": "id"} | {"max": 9}, 0, 2),
+    "max": ({"column": "id"}, 4, 3),
+    "exclusive_min": ({"column": "id", "min": 1}, False, True),
+    "exclusive_max": ({"column": "id", "max": 4}, False, True),
+    "max_ratio": ({"column": "id", "min": 2}, 0, 0.5),
+    "where": ({"column": "id", "min": 2}, ABSENT, "id > 1"),
+    "warn": ({"column": "id", "min": 2, "max_ratio": 0.5}, ABSENT, {"max_ratio": 0}),
+    "on_empty": ({"column": "id", "min": 1, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"column": "age", "min": 0, "max": 120},
+    {"column": "wage", "max": 10},
+    {"column": "twin", "min": 0},
+    {"column": "fee", "min": 10, "max": 20, "max_ratio": 1, "warn": {"max_ratio": 0}},
+    {"column": "born", "min": "1900-01-01", "max": "2100-01-01"},
+    {"column": "seen", "max": "2100-01-01"},
+    {"column": "name", "min": 1},
+    {"column": "note", "min": "1900-01-01"},
+    {"column": "age", "min": 0, "where": "CAST(name AS DATE) > current_date"},
+]
 
 TOKYO = Zones("Asia/Tokyo")
 

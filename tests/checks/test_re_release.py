@@ -11,6 +11,14 @@ from checks.re_release import ReReleaseCheck
 from checks.risk.signatures import Signer
 from tests.checks.ask import NOW, Question, Rows, ask, place
 
+OBSERVED = {"rows", "rows_without_person", "releases", "exposed"}
+CANARIES = [
+    {"person": ["id"], "quasi_identifiers": ["name", "fee", "born"], "k": 2},
+    {"person": ["email"], "quasi_identifiers": ["code"], "k": 2, "where": "CAST(code AS INTEGER) > 5"},
+    {"person": ["id"], "quasi_identifiers": ["loaded_at"], "k": 2},
+    {"person": ["nowhere"], "quasi_identifiers": ["name"], "k": 2},
+]
+
 PEOPLE = Rows(
     {"id": "int", "age": "text", "city": "text"}, [(1, "30-39", "x"), (2, "30-39", None), (None, "40-49", "x")]
 )

@@ -10,7 +10,34 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason
 from checks.reconcile import Reconcile
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"value", "baseline"}
+_GIVEN = {"aggregate": "sum", "column": "id", "against": {"table": "o"}}
+EFFECTS = {
+    "aggregate": ({**_GIVEN, "against": {"table": "o", "aggregate": "sum"}}, "sum", "mean"),
+    "column": ({"aggregate": "sum", "against": {"table": "o", "column": "id"}}, "id", "a"),
+    "against": (_GIVEN, {"table": "o"}, {"table": "o", "column": "z"}),
+    "tolerance": ({**_GIVEN, "column": "a", "against": {"table": "o", "column": "id"}}, 0, 5),
+    "relative_tolerance": ({**_GIVEN, "column": "a", "against": {"table": "o", "column": "id"}}, 0, 0.5),
+    "where": (_GIVEN, ABSENT, "id > 1"),
+    "warn": (
+        {**_GIVEN, "column": "a", "against": {"table": "o", "column": "id"}, "tolerance": 5},
+        ABSENT,
+        {"tolerance": 1},
+    ),
+    "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"aggregate": aggregate, "column": column, "against": {"table": "{other}"}}
+    for aggregate in ("sum", "min", "max")
+    for column in ("twin", "fee")
+] + [
+    {"aggregate": "count", "against": {"table": "{other}"}},
+    {"aggregate": "max", "column": "name", "against": {"table": "{other}"}},
+    {"aggregate": "count", "against": {"table": "{other}", "column": "id", "aggregate": "max"}},
+]
 
 ORDERS = {"amount": "decimal", "kind": "text"}
 LEDGER = {"amount": "decimal", "total": "decimal"}

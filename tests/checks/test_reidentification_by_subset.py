@@ -11,7 +11,27 @@ from checks import ColumnClass, Misconfigured, Status, UnknownReason
 from checks.reidentification_by_subset import ReidentificationBySubset
 from checks.risk import class_sizes, separations
 from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "sets"}
+EFFECTS = {
+    "quasi_identifiers": ({"known": 1, "max_unique_fraction": 0}, ["q"], ["id"]),
+    "known": ({"quasi_identifiers": ["q", "s"], "max_unique_fraction": 0.3}, 1, 2),
+    "max_unique_fraction": ({"quasi_identifiers": ["id"], "known": 1}, 0, 1),
+    "where": ({"quasi_identifiers": ["q"], "known": 1, "max_unique_fraction": 0}, ABSENT, "id < 4"),
+    "warn": ({"quasi_identifiers": ["id"], "known": 1, "max_unique_fraction": 1}, ABSENT, {"max_unique_fraction": 0}),
+    "on_empty": (
+        {"quasi_identifiers": ["q"], "known": 1, "max_unique_fraction": 0, "where": "id > 99"},
+        "unknown",
+        "pass",
+    ),
+}
+CANARIES = [
+    {"quasi_identifiers": ["name", "fee", "born"], "max_unique_fraction": 0},
+    {"quasi_identifiers": ["age", "fee"], "max_unique_fraction": 1},
+    {"quasi_identifiers": ["age", "nowhere"], "max_unique_fraction": 1},
+]
 
 STATES = Rows(
     {"age": "int", "sex": "text", "state": "text"},

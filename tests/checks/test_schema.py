@@ -9,6 +9,19 @@ from checks import Status, UnknownReason
 from checks._types import FAMILIES, is_of_type
 from checks.schema import Schema
 from tests.checks.ask import NOW, Rows, ask, past, place
+from tests.checks.stated import COLUMNS
+
+OBSERVED = {"missing", "extra", "changed"}
+EFFECTS = {
+    "columns": ({}, COLUMNS, ["id", "strange"]),
+    "extra": ({"columns": COLUMNS[:2]}, "forbid", "allow"),
+    "order": ({"columns": COLUMNS[::-1]}, False, True),
+}
+CANARIES = [
+    {"columns": {"id": "string", "name": "int", "email": "string", "missing": "date"}},
+    {"columns": ["id", "name"], "order": True},
+    {},
+]
 
 TYPES = {"id": "int", "name": "text", "paid": "decimal"}
 TABLE = Rows(TYPES)

@@ -6,6 +6,23 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason
 from checks.sql import Sql
 from tests.checks.ask import Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
+
+OBSERVED = {"rows", "violations"}
+EFFECTS = {
+    "query": ({}, "SELECT * FROM t WHERE id > 9", "SELECT * FROM t"),
+    "max": ({"query": "SELECT * FROM t"}, 0, 4),
+    "warn": ({"query": "SELECT * FROM t", "max": 4}, ABSENT, {"max": 3}),
+    "on_empty": ({"query": "SELECT * FROM t"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"query": "SELECT name, email FROM {relation} WHERE age > 5"},
+    {"query": "SELECT CAST(code AS INTEGER) AS n FROM {relation} WHERE CAST(code AS INTEGER) > 1"},
+    {"query": "SELECT CAST(name AS DATE) AS n FROM {relation}"},
+    {"query": "SELECT age / 0 AS n FROM {relation} WHERE nowhere = 1"},
+    {"query": "SELECT name FROM nothing_of_this_name"},
+    {"query": "SELECT name FROM {relation} WHERE name = 'nobody'"},
+]
 
 TYPES = {"a": "int", "b": "text"}
 QUERY = 'SELECT * FROM t WHERE a < 0 -- who pays "less" than nothing?'

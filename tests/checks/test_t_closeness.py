@@ -12,7 +12,61 @@ from checks import ColumnClass, Status, UnknownReason
 from checks.risk import Hierarchy, t_closeness
 from checks.t_closeness import TClosenessCheck
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {
+    "rows",
+    "classes",
+    "t",
+    "records_above_t",
+    "classes_above_t",
+    "distance",
+    "reference",
+    "reference_table",
+    "reference_t",
+    "reference_records_above_t",
+    "reference_classes_above_t",
+}
+_GIVEN = {"quasi_identifiers": ["q"], "sensitive": ["id"], "t": 0.4, "distance": "ordered"}
+EFFECTS = {
+    "quasi_identifiers": (_GIVEN, ["q"], ["at"]),
+    "sensitive": ({**_GIVEN, "distance": "equal"}, ["id"], ["s"]),
+    "t": (_GIVEN, 0.4, 0.1),
+    "distance": (_GIVEN, "ordered", "equal"),
+    "hierarchy": (
+        {**_GIVEN, "sensitive": ["s"], "distance": "equal", "t": 0.2},
+        ABSENT,
+        {"s1": ["low", "*"], "s2": ["low", "*"], "s3": ["high", "*"]},
+    ),
+    "reference": ({**_GIVEN, "sensitive": ["s"], "distance": "equal", "t": 0.5}, "p", "p2"),
+    "reference_columns": (
+        {**_GIVEN, "sensitive": ["s"], "distance": "equal", "t": 0.5, "reference": "p"},
+        {},
+        {"s": "qq"},
+    ),
+    "where": (_GIVEN, ABSENT, "id <> 2"),
+    "warn": (_GIVEN, ABSENT, {"t": 0.1}),
+    "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"quasi_identifiers": ["age", "code"], "sensitive": ["name", "fee"], "t": 0.1, "warn": {"t": 0}},
+    {"quasi_identifiers": ["name"], "sensitive": ["fee"], "t": 0.1, "distance": "ordered"},
+    {"quasi_identifiers": ["name"], "sensitive": ["born"], "t": 1, "distance": "ordered"},
+    {"quasi_identifiers": ["loaded_at"], "sensitive": ["name"], "t": 0.1},
+    {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "distance": "ordered"},
+    {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "hierarchy": {"ann": ["*"], "bob": ["*"]}},
+    {"quasi_identifiers": ["age"], "sensitive": ["born"], "t": 0.1, "where": "CAST(code AS INTEGER) > 5"},
+    {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "reference": "{other}"},
+    {"quasi_identifiers": ["name"], "sensitive": ["fee"], "t": 0, "distance": "ordered", "reference": "{relation}"},
+    {
+        "quasi_identifiers": ["age"],
+        "sensitive": ["name"],
+        "t": 0.1,
+        "reference": "{other}",
+        "reference_columns": {"name": "age"},
+    },
+]
 
 SALARIES = [(1, 3), (1, 4), (1, 5), (2, 6), (2, 8), (2, 11), (3, 7), (3, 9), (3, 10)]
 TREE = {"0": ["low", "*"], "1": ["low", "*"], "2": ["high", "*"], "3": ["high", "*"]}

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from checks import Status, UnknownReason, Zones
 from checks.unique import Unique
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "duplicate_keys", "duplicate_rows", "null_keys"}
+EFFECTS = {
+    "columns": ({}, ["id"], ["q"]),
+    "nulls": ({"columns": ["n"]}, "distinct", "equal"),
+    "where": ({"columns": ["q"]}, ABSENT, "id = 1"),
+    "on_empty": ({"columns": ["id"], "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [{"columns": ["id"]}, {"columns": ["email"]}, {"columns": ["name", "seen"], "nulls": "equal"}]
 
 KEYS = {"a": "int", "b": "text"}
 

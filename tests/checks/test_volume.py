@@ -10,7 +10,31 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.volume import Volume
 from tests.checks.ask import ENGINES, EXAMPLES, NOW, Question, Rows, ask, past, place
+from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
+
+OBSERVED = {"rows", "baseline"}
+EFFECTS = {
+    "min": ({}, 4, 5),
+    "max": ({}, 4, 3),
+    "min_ratio": ({}, 0.1, 0.5),
+    "max_ratio": ({"weeks": 1}, 1, 0.5),
+    "weeks": ({"min_ratio": 0.5}, 1, 4),
+    "column": ({"min": 2, "window": "4h", "timezone": "UTC"}, "at", "later", "hours"),
+    "window": ({"min": 2, "column": "at", "timezone": "UTC"}, "4h", "2h"),
+    "timezone": ({"min": 2, "column": "at", "window": "4h"}, "UTC", "Asia/Tokyo"),
+    "where": ({"min": 4}, ABSENT, "id > 1"),
+    "warn": ({"min": 4}, ABSENT, {"min": 5}),
+    "on_empty": ({"max": 9, "where": "id > 99"}, "unknown", "pass"),
+}
+CANARIES = [
+    {"min": 1000},
+    {"min": 1},
+    {"min_ratio": 0.5, "compare": "same_weekday"},
+    {"column": "seen", "window": "1d", "min": 1},
+    {"column": "name", "window": "1d", "min": 1},
+    {"max": 1, "where": "CAST(code AS INTEGER) > 5"},
+]
 
 DAY = timedelta(days=1)
 TYPES = {"at": "timestamp", "kind": "text"}

@@ -44,7 +44,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_type_of_check_has_a_canary():
-    """A new check cannot be forgotten here."""
+    """A new check states its questions in its test file."""
     assert set(CASES) == set(load_catalog()) - {"external"}  # which no pass evaluates: its results are imported
 
 
