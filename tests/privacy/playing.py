@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from tests.monitor.commands.test_hostile_arguments import COMMANDS, needs_words
 from tests.monitor.daemon.running import until
 from tests.privacy.cases import DEADLY
 from tests.privacy.place import LAST_WEEK, NOW, PATIENCE_S, Place
@@ -88,7 +89,7 @@ def play_commands(place: Place) -> None:
     place.session(
         ("check-last-week", ["check", "csv.people", "sqlite.people", NO_GX, "--format", "json"]), at=LAST_WEEK
     )
-    place.session(
+    steps = [
         ("remember", ["risk", "remember", "sqlite.people", "--as", "spring"]),
         ("check", ["check", "--format", "json"]),
         ("check-human", ["check", NO_GX, "!source:duckdb", "!source:parquet", "--show-rows", "3"]),
@@ -96,6 +97,10 @@ def play_commands(place: Place) -> None:
         ("run-once", ["run", "--once"]),
         *_reading(),
         *_changing(),
+    ]
+    place.session(
+        *steps,
+        *_plain(steps),
         *((f"broken-{number}", ["config", "check", "-c", f"torn/{number}.yaml"]) for number in range(len(_BROKEN))),
         *((f"broken-json-{number}", ["check", "--format", "json", "-c", f"torn/{number}.yaml"]) for number in range(2)),
     )
@@ -197,6 +202,12 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("backup-json", ["backup", "copy.db", "--format", "json"]),
         ("restore", ["restore", "copy.db"]),
     ]
+
+
+def _plain(steps: Iterable[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
+    """Return the commands that no step runs and that need no words; `demo` watches tables of its own only."""
+    runs = {" ".join(words[:many]) for _, words in steps for many in (1, 2, 3)} | {"demo"}
+    return [(name.replace(" ", "-"), name.split()) for name in COMMANDS if name not in runs and not needs_words(name)]
 
 
 def _recodings() -> list[tuple[str, list[str]]]:
