@@ -27,14 +27,27 @@ from tests import _reached
 
 ROOT: Final = Path(__file__).parents[1]
 PARTS: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
-    "scan": (["monitor/scan"], ["tests/monitor/scan", "tests/monitor/daemon", "tests/tablewatch"]),
+    "scan": (
+        ["monitor/scan"],
+        ["tests/monitor/scan", "tests/monitor/daemon", "tests/tablewatch", "tests/monitor/commands/test_backfill.py"],
+    ),
     "incidents": (["incidents"], ["tests/incidents", "tests/monitor/triage", "tests/monitor/summaries"]),
-    "alerts": (["monitor/alerts"], ["tests/monitor/alerts", "tests/monitor/daemon"]),
+    "alerts": (
+        ["monitor/alerts"],
+        [
+            "tests/monitor/alerts",
+            "tests/monitor/daemon",
+            *(f"tests/monitor/commands/test_{name}.py" for name in ("alert", "alert_sending", "report")),
+        ],
+    ),
     "ledger": (
         ["store/_ledger.py", "store/_ledger_repository.py", "store/_ledger_audit.py", "store/_ledger_chain.py"],
         ["tests/store", "tests/monitor/answers", "tests/remedies/differential_privacy"],
     ),
-    "risk": (["checks/risk", "checks/k_anonymity.py", "checks/l_diversity.py"], ["tests/checks"]),
+    "risk": (
+        ["checks/risk", "checks/k_anonymity.py", "checks/l_diversity.py"],
+        ["tests/checks", "tests/remedies/generalisation"],
+    ),
 }
 """The parts: where their code is, and which tests are theirs."""
 

@@ -47,6 +47,12 @@ def test_a_new_problem_says_what_a_person_must_know(made):
     ]
 
 
+def test_an_owner_without_a_name_is_named_by_the_key(tmp_path):
+    """An owner whom the configuration gives no name stands in the message as there."""
+    made = project(tmp_path, owners=("desk: {name: The desk, channel: desk}", "desk: {channel: desk}"))
+    assert "Owner: desk" in compose(told(made, (incident(), NotificationReason.FIRST))).text
+
+
 def test_the_end_says_how_long_it_took(made):
     """A resolved incident says its TTD and TTR, what it cost and how it ended, and asks for nothing."""
     said = compose(told(made, (over(episodes=(episode(-2, -0.5),)), NotificationReason.RESOLVED)))

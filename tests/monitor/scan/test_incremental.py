@@ -328,6 +328,16 @@ def test_changes_that_do_not_fit_are_unknown_and_all_is_counted_next_time(tmp_pa
     assert people.agrees().outcome.observed["counted"] == "all"
 
 
+def test_the_rows_of_one_run_are_what_the_next_starts_from(tmp_path, store):
+    """Rows that the log added are in the number to which the following run holds the log, so nothing is recounted."""
+    people = People(tmp_path, "sqlite", store, CHANGES)
+    people.insert([(1980, "a", "mon", START)] * 2)
+    people.agrees()
+    for _ in range(2):
+        people.insert([(1980, "a", "mon", START)])
+        assert people.agrees().outcome.observed["counted"] == "changes"
+
+
 def test_a_change_that_the_log_does_not_tell_makes_it_count_all(tmp_path, store):
     """The number of rows is held to the log each time."""
     people = People(tmp_path, "sqlite", store, CHANGES)

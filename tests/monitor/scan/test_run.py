@@ -16,7 +16,7 @@ from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_line
 from monitor.scan.recorder import retire
 from monitor.scan.results import targets_of
 from monitor.scan.run import Engine, run_checks
-from sources import open_source
+from sources import TimedOut, open_source
 from sources._deadline import Deadline
 from store import IncidentFilter, Store, StoreError
 from tests.monitor.shop import CHECKS, CONFIG, NOW, build_shop
@@ -95,6 +95,35 @@ def test_one_check_that_breaks_the_statement_leaves_the_others(tmp_path):
     report = _look(shop, None)
     statuses = {result.check_id: result.outcome.status for result in report.results}
     assert statuses == {"orders.primary-key": "pass", "orders.not-null": "pass", "orders.broken": "unknown"}
+
+
+def test_a_fused_statement_that_timed_out_is_not_put_again_for_each_check(shop, monkeypatch):
+    """Every check of it is unknown (timeout) after one statement, not after one for each of them."""
+    statements = []
+
+    def open_a_slow_one(spec):
+        source = open_source(spec)
+        source.fetch = mock.Mock(side_effect=lambda sql: statements.append(sql) or _time_out())
+        return source
+
+    monkeypatch.setattr("monitor.scan.scanner.open_source", open_a_slow_one)
+    report = _look(shop, None)
+    assert {result.outcome.reason for result in report.results} == {"timeout"}
+    assert len(statements) == 1
+
+
+def _time_out():
+    raise TimedOut("no answer in time")
+
+
+def test_a_kept_plan_is_used_while_it_fits_the_table(shop, monkeypatch):
+    """The second pass over a table that did not change plans nothing."""
+    project = shop.project()
+    engine = Engine(shop.clock)
+    targets = targets_of(project, ["orders"])
+    engine.run(targets)
+    monkeypatch.setattr("monitor.scan.scanner.plan", mock.Mock(side_effect=AssertionError("planned again")))
+    assert {one.outcome.status for one in engine.run(targets)} == {Status.PASS}
 
 
 def test_a_kept_plan_is_made_anew_when_the_table_changed(shop):
