@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import slow_functions
+
 HOUSE = Path(__file__).resolve().parents[1]
 ROOMS = ("sources", "checks", "incidents", "remedies", "store", "monitor", "tablewatch", "pytest_tablewatch")
 FILES = sorted(path for room in ROOMS for path in (HOUSE / room).rglob("*.py"))
@@ -63,3 +65,22 @@ def test_only_the_boundaries_of_jobs_and_requests_catch_everything(path: Path):
         if node.type is None or name in {"Exception", "BaseException"}
     ]
     assert len(broad) == allowed
+
+
+def test_every_slow_test_exists():
+    """A name in `slow.txt` is that of a test: one that was renamed would run in the quick tier."""
+    texts = {file: file.read_text(encoding="utf-8") for file in (HOUSE / "tests").rglob("test_*.py")}
+    gone = []
+    for name in slow_functions():
+        file, *names = name.split("::")
+        text = texts.get(HOUSE / "tests" / file, "")
+        if not re.search(rf"^ *(def |class |){names[0]}\b", text, flags=re.MULTILINE):
+            gone.append(name)
+    assert gone == []
+
+
+def test_recipes_name_files_that_exist():
+    """Every path in CONTRIBUTING.md is there, unless the reader chooses its name."""
+    paths = re.findall(r"`((?:\w+/)+[\w./]*)`", (HOUSE / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert len(paths) > 30
+    assert [path for path in paths if not re.search("NAME|NNNN", path) and not (HOUSE / path).exists()] == []
