@@ -10,6 +10,7 @@ from monitor.reporting.build import build_weekly, gather
 from monitor.reporting.week import Week
 from store import MessageSubject
 from tests.monitor.alerts.made import NOW, at, project
+from tests.monitor.reporting.sample import report as sample_report
 
 EVERYBODY = "  routes: [{to: [desk, crew]}]"
 
@@ -60,3 +61,13 @@ def test_the_week_is_told_with_its_figures(tmp_path):
     assert said.html == english.payload["html"]
     assert replace(said, html="") != replace(compose(japanese.payload), html="")
     assert weekly(made, report, "audit", now=NOW).payload["report"]["week"] == "2026-W46"
+
+
+def test_the_week_names_the_tables_that_cost_most(tmp_path):
+    """A report that orders its tables by cost says so in its message."""
+    report = sample_report()
+    assert report.by_cost
+    assert (
+        "Tables with the highest downtime cost"
+        in compose(weekly(project(tmp_path), report, "desk", now=NOW).payload).text
+    )

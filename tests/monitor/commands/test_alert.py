@@ -102,6 +102,7 @@ def test_log_says_why_somebody_was_told_or_not(terminal: Terminal) -> None:
     (message,) = value["deliveries"]
     assert (message["id"], message["state"], message["channel"]) == (told["delivery"], "waiting", "desk")
     assert message["title"] == "[critical] refunds: refunds is odd (#2)"
+    assert message["next_try_at"] is not None
     said = terminal("alert", "log").out
     assert "quiet hours nights" in said
     assert "Sat 2026-11-21 07:00" in " ".join(said.split())
