@@ -41,6 +41,7 @@ from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
 from sources._long_numbers import types_of_long_numbers
 from sources._names import did_you_mean
+from sources._parquet_types import ParquetReader
 from sources._spec import SourceSpec
 from sources._together import group_alike, read_together, schemas_of
 
@@ -87,10 +88,12 @@ class Files(DuckdbSource):
         # DuckDB takes each path for a pattern: special ones are quoted below, and the quoted text is what it checks.
         allowed = {*paths, *map(glob.escape, paths)}
         try:
-            return self._connect(closing, paths=sorted(allowed), folder=str(self._copies))
+            backend = self._connect(closing, paths=sorted(allowed), folder=str(self._copies))
         except duckdb.Error as error:
             text = "DuckDB cannot be started with these settings; see memory_limit and threads"
             raise Unreachable(self._says(text, error)) from None
+        self._parquet = ParquetReader(backend, self._connection)
+        return backend
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:
@@ -108,6 +111,8 @@ class Files(DuckdbSource):
         gone = [path for files in self._files.values() for path in files if not path.is_file()]
         if gone and isinstance(error, (duckdb.PermissionException, duckdb.IOException)):
             return TableNotFound(self._says(f"'{gone[0].name}' was removed while checks were running", error))
+        if (text_of_column := self._parquet.fault_of(error)) is not None:
+            return QueryFailed(f"source '{self.name}': {text_of_column}")
         unreadable = isinstance(error, (duckdb.InvalidInputException, duckdb.ConversionException))
         if unreadable and (fault := self._fault_of(str(error))) is not None:
             return fault
@@ -156,14 +161,13 @@ class Files(DuckdbSource):
 
     def _view(self, name: str) -> ir.Table:
         files = [realpath(path) for path in self._files[name]]
-        paths = [glob.escape(path) for path in files]
         together: dict[str, Any] = {"union_by_name": True} if self._spec.table is not None else {}
         in_folders = self._spec.table is not None and all("=" in str(path.parent) for path in self._files[name])
         hive: dict[str, Any] = {"hive_partitioning": in_folders}
         if self._spec.blind:
             return self._blind(name)
         if _kind(files[0]) == _PARQUET:
-            return self._backend.read_parquet(paths, table_name=name, **hive, **together)
+            return self._parquet.view(name, files, {**hive, **together})
         options = {**self._csv_options(), **hive, **together}
         parts: dict[CsvLayout, list[_CsvFile]] = {}
         for path in self._files[name]:

@@ -1,0 +1,133 @@
+"""Read columns of Parquet files whose numbers or times DuckDB would change in silence.
+
+Of several files, DuckDB takes a type that holds all of a column somehow: of whole numbers and floats it makes floats,
+in which neighbours are one number; of decimals it drops the digits behind the point; a time without a zone becomes one
+of UTC. A decimal of more than 38 digits is a float to it even in one file. Here a column keeps its values, or the
+statement that reads it fails and says why; the other columns can be read.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+from ibis.backends.sql.datatypes import DuckDBType
+
+from sources._together import schemas_of
+
+if TYPE_CHECKING:
+    import duckdb
+    from ibis.backends.duckdb import Backend
+
+_MOST_DIGITS: Final = 38
+_WIDE: Final = "SELECT DISTINCT name FROM parquet_schema(?) WHERE precision > ?"
+_MIXED: Final = "has several number types in its files, and no one type holds all values; write the files with one type"
+_TOO_WIDE: Final = f"has decimals of more than {_MOST_DIGITS} digits, which DuckDB reads as floating point numbers"
+
+
+class ParquetReader:
+    """Makes views of Parquet files."""
+
+    def __init__(self, backend: Backend, connection: duckdb.DuckDBPyConnection) -> None:
+        self._backend, self._connection = backend, connection
+        self._faults: dict[str, str] = {}
+
+    def view(self, name: str, paths: Sequence[str], options: Mapping[str, Any]) -> ir.Table:
+        """Return files as one table.
+
+        Raises:
+            duckdb.Error: a file is none, or cannot be read.
+        """
+        whole = self._read(name, paths, options)
+        wide = self._wide_decimals(paths, whole)
+        alike: dict[str, list[str]] = {}
+        for path, schema in zip(paths, schemas_of(self._connection, paths), strict=True):
+            alike.setdefault(schema, []).append(path)
+        if len(alike) == 1 and not wide:
+            return whole
+        parts = [self._read(_part(name, at), group, options) for at, group in enumerate(alike.values())]
+        exact = _exact_types(parts)
+        if not exact and not wide:
+            return whole
+        types = {**whole.schema(), **exact}
+        selects = []
+        for at, part in enumerate(parts):
+            columns = ", ".join(self._columns(name, part, types, wide))
+            selects.append(f"SELECT {columns} FROM {_quoted(_part(name, at))}")  # noqa: S608 - quoted
+        union = " UNION ALL BY NAME ".join(selects)
+        self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(name)} AS {union}")
+        return self._backend.table(name)
+
+    def fault_of(self, error: duckdb.Error) -> str | None:
+        """Return what is wrong with a column, if that is why a statement failed."""
+        return self._faults.get(str(error))
+
+    def _read(self, name: str, paths: Sequence[str], options: Mapping[str, Any]) -> ir.Table:
+        return self._backend.read_parquet([glob.escape(path) for path in paths], table_name=name, **options)
+
+    def _wide_decimals(self, paths: Sequence[str], view: ir.Table) -> Collection[str]:
+        """Return the columns that hold decimals of more digits than DuckDB has."""
+        names = self._connection.execute(_WIDE, [[glob.escape(path) for path in paths], _MOST_DIGITS]).fetchall()
+        return {name for (name,) in names if name in view.columns and view[name].type().is_floating()}
+
+    def _columns(
+        self, name: str, part: ir.Table, types: Mapping[str, dt.DataType], wide: Collection[str]
+    ) -> Iterator[str]:
+        """Yield SQL for each column of a part, of the type that it has in the table."""
+        for column, own in part.schema().items():
+            quoted, kind = _quoted(column), types[column]
+            text = DuckDBType.to_string(kind)
+            if column in wide:
+                fault = self._error(name, column, _TOO_WIDE)
+                yield f"CASE WHEN {quoted} IS NOT NULL THEN CAST({fault} AS {text}) END AS {quoted}"
+            elif own.is_numeric() and kind.is_numeric() and own != kind:
+                fault, result = self._error(name, column, _MIXED), f"TRY_CAST({quoted} AS {text})"
+                held = f"TRY_CAST({result} AS {DuckDBType.to_string(own)}) IS NOT DISTINCT FROM {quoted}"
+                yield f"CASE WHEN {held} THEN {result} ELSE CAST({fault} AS {text}) END AS {quoted}"
+            elif own != kind and not own.is_unknown():
+                yield f"CAST({quoted} AS {text}) AS {quoted}"
+            else:
+                yield quoted
+
+    def _error(self, name: str, column: str, text: str) -> str:
+        """Return SQL that fails where it is evaluated."""
+        text = f"column '{column}' of '{name}' {text}"
+        self._faults[f"Invalid Input Error: {text}"] = text
+        quoted = text.replace("'", "''")
+        return f"error('{quoted}')"
+
+
+def _exact_types(parts: Sequence[ir.Table]) -> Mapping[str, dt.DataType]:
+    """Return the types of columns for which DuckDB's own choice would lose values."""
+    kinds: dict[str, set[dt.DataType]] = {}
+    for part in parts:
+        for name, kind in part.schema().items():
+            kinds.setdefault(name, set()).add(kind)
+    types = {name: _exact_type(of_column) for name, of_column in kinds.items() if len(of_column) > 1}
+    return {name: kind for name, kind in types.items() if kind is not None}
+
+
+def _exact_type(kinds: Collection[dt.DataType]) -> dt.DataType | None:
+    """Return the type that holds values of several types; None where DuckDB's choice does."""
+    if all(kind.is_timestamp() or kind.is_date() for kind in kinds):
+        zoned = {isinstance(kind, dt.Timestamp) and kind.timezone is not None for kind in kinds}
+        return dt.string if len(zoned) > 1 else None  # text of which some has an offset is no time, and checks say so
+    if not all(kind.is_numeric() for kind in kinds):
+        return None
+    if any(kind.is_floating() for kind in kinds):
+        return dt.float64
+    decimals = [(kind.precision or _MOST_DIGITS, kind.scale or 0) for kind in kinds if isinstance(kind, dt.Decimal)]
+    scale = max((scale for _, scale in decimals), default=0)
+    before = max((digits - of_kind for digits, of_kind in decimals), default=0)
+    return dt.Decimal(_MOST_DIGITS, scale) if before + scale > _MOST_DIGITS else None
+
+
+def _part(name: str, at: int) -> str:
+    return f"{name}\x1f{at}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
