@@ -12,6 +12,7 @@ import glob
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import duckdb
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 from ibis.backends.sql.datatypes import DuckDBType
@@ -19,7 +20,6 @@ from ibis.backends.sql.datatypes import DuckDBType
 from sources._together import schemas_of
 
 if TYPE_CHECKING:
-    import duckdb
     from ibis.backends.duckdb import Backend
 
 _MOST_DIGITS: Final = 38
@@ -60,6 +60,14 @@ class ParquetReader:
         union = " UNION ALL BY NAME ".join(selects)
         self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(name)} AS {union}")
         return self._backend.table(name)
+
+    def is_readable(self, path: str) -> bool:
+        """Return whether a file is Parquet and whole, as far as its last bytes tell."""
+        try:
+            self._connection.execute("SELECT count(*) FROM parquet_schema(?)", [glob.escape(path)])
+        except duckdb.Error:
+            return False
+        return True
 
     def fault_of(self, error: duckdb.Error) -> str | None:
         """Return what is wrong with a column, if that is why a statement failed."""

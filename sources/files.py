@@ -37,9 +37,10 @@ from sources._csv_text import (
     rewrite,
     transcode,
 )
+from sources._csv_types import types_that_keep_values
 from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
-from sources._long_numbers import types_of_long_numbers
+from sources._file_tables import PARQUET, endings_of, files_by_table, find_files, stem_of
 from sources._names import did_you_mean
 from sources._parquet_types import ParquetReader
 from sources._spec import SourceSpec
@@ -52,9 +53,6 @@ _UNFIT: Final = "Error when converting column"
 _TOO_LONG: Final = "Maximum line size"
 _KINDS: Final = {"BIGINT", "DOUBLE", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "BOOLEAN", "INTEGER"}
 _SNIFFED: Final = {"header", "delim", "quote", "escape", "skip", "comment", "nullstr", "dateformat", "timestampformat"}
-
-_CSV: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-_PARQUET: Final = (".parquet",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ class Files(DuckdbSource):
         self._copies = Path()
 
     def _open(self, closing: ExitStack) -> Backend:
-        self._files, self._views, self._csv_files = _by_table(self._spec), {}, {}
+        self._files, self._views, self._csv_files = files_by_table(self._spec), {}, {}
         folder = closing.enter_context(TemporaryDirectory(prefix="tablewatch-", ignore_cleanup_errors=True))
         self._copies = Path(realpath(folder))
         paths = [realpath(path) for files in self._files.values() for path in files]
@@ -153,11 +151,19 @@ class Files(DuckdbSource):
             try:
                 self._views[entry.table] = self._view(entry.table)
             except (duckdb.DataError, duckdb.ProgrammingError, SqlglotError) as error:
-                files = self._files[entry.table]
-                current_text = f"'{files[0].name}'" if len(files) == 1 else f"'{entry.table}' ({len(files)} files)"
-                text = f"{current_text} cannot be read: incomplete, of another format, or the csv options do not fit"
-                raise QueryFailed(self._says(text, error)) from None
+                raise QueryFailed(self._says(self._unreadable(entry.table), error)) from None
         return self._views[entry.table]
+
+    def _unreadable(self, name: str) -> str:
+        files = self._files[name]
+        place = f"'{name}' ({len(files)} files)"
+        if endings_of(files[0].name) == PARQUET:
+            broken = (path for path in files if not self._parquet.is_readable(realpath(path)))
+            file = next(broken, None)
+            place = place if file is None else f"'{file.name}'"
+            return f"{place} cannot be read: incomplete, or not Parquet"
+        place = f"'{files[0].name}'" if len(files) == 1 else place
+        return f"{place} cannot be read: incomplete, of another format, or the csv options do not fit"
 
     def _view(self, name: str) -> ir.Table:
         files = [realpath(path) for path in self._files[name]]
@@ -166,7 +172,7 @@ class Files(DuckdbSource):
         hive: dict[str, Any] = {"hive_partitioning": in_folders}
         if self._spec.blind:
             return self._blind(name)
-        if _kind(files[0]) == _PARQUET:
+        if endings_of(files[0]) == PARQUET:
             return self._parquet.view(name, files, {**hive, **together})
         options = {**self._csv_options(), **hive, **together}
         parts: dict[CsvLayout, list[_CsvFile]] = {}
@@ -225,7 +231,7 @@ class Files(DuckdbSource):
         columns = [part for part in path.parent.parts if "=" in part]
         folder = self._copies.joinpath(str(len(self._csv_files)), *columns)
         folder.mkdir(parents=True)
-        return folder / f"{_stem(path.name)}.csv"
+        return folder / f"{stem_of(path.name)}.csv"
 
     def _csv_view(self, name: str, files: Sequence[_CsvFile], options: Mapping[str, Any]) -> ir.Table:
         paths = [glob.escape(file.read) for file in files]
@@ -235,7 +241,8 @@ class Files(DuckdbSource):
             types = self._fitting(self._spec.csv.types, view.columns)
             types |= self._texts(files, view, options)
             read = partial(self._backend.read_csv, paths, table_name=f"{name}\x1ftexts", **options)
-            types |= types_of_long_numbers(self._connection, view, read, but=types)
+            zones_declared = self._spec.csv.timestamp_format is not None
+            types |= types_that_keep_values(self._connection, view, read, but=types, zones_declared=zones_declared)
             return self._backend.read_csv(paths, table_name=name, types=types, **options) if types else view
         except duckdb.InvalidInputException:
             for file in files:
@@ -301,7 +308,7 @@ class Files(DuckdbSource):
     def _blind(self, name: str) -> ir.Table:
         """Read each file so that no row of it, and no other file, decides how it is read."""
         files, in_folders = self._files[name], self._spec.table is not None
-        if _kind(files[0].name) == _PARQUET:
+        if endings_of(files[0].name) == PARQUET:
             schemas = schemas_of(self._connection, [realpath(path) for path in files])
             return read_together(self._backend, name, group_alike(files, files, schemas, in_folders=in_folders), {})
         dropped = {"header", "delim", "dateformat", "timestampformat"}
@@ -338,67 +345,12 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
-    results = _find(spec)
-    if not results:
-        current_text = ", ".join((*_CSV, *_PARQUET))
-        raise Unreachable(
-            f"source '{spec.name}': no file matches '{spec.files}'; expected files ending in {current_text}"
-        )
-    if spec.table is not None:
-        if len({_kind(path.name) for path in results}) > 1:
-            raise Unreachable(f"source '{spec.name}': table '{spec.table}' mixes CSV and Parquet; use only one of them")
-        return {spec.table: results}
-    tables: dict[str, Path] = {}
-    paths: dict[str, Path] = {}  # DuckDB's names know no case
-    for path in results:
-        stem = _stem(path.name)
-        if (other := paths.setdefault(stem.casefold(), path)) != path:
-            text = f"'{other}' and '{path}' would both be table '{stem}'"
-            raise Unreachable(f"source '{spec.name}': {text}; narrow the glob, or give 'table' to read them as one")
-        tables[stem] = path
-    return {name: (path,) for name, path in tables.items()}
-
-
 def table_files(spec: SourceSpec, relation: str) -> Sequence[Path]:
     """Return the files that a table is read from, without reading them; none where none is found."""
-    results = _find(spec)
+    results = find_files(spec)
     if spec.table is not None:
         return results
-    return [path for path in results if _stem(path.name).casefold() == relation.casefold()]
-
-
-def _find(spec: SourceSpec) -> Sequence[Path]:
-    pattern = spec.files or ""
-    exact = spec.base / pattern
-    if exact.is_file():
-        return [exact] if _kind(exact.name) else []
-    matches = glob.iglob(pattern, root_dir=spec.base, recursive=True)  # noqa: PTH207 - pathlib's matches hidden files
-    return sorted(
-        spec.base / match
-        for match in matches
-        if _kind(match) and not _beside_data(match, pattern) and (spec.base / match).is_file()
-    )
-
-
-def _beside_data(match: str, pattern: str) -> bool:
-    """Return what table formats and Spark keep beside the data: `_delta_log/`, `_temporary/`."""
-    named = set(map(_unescape, Path(pattern).parts))
-    return any(part.startswith("_") for part in set(Path(match).parts[:-1]) - named)
-
-
-def _unescape(part: str) -> str:
-    """Take `glob.escape` back."""
-    return re.sub(r"\[([*?[])\]", r"\1", part)
-
-
-def _kind(name: str) -> Sequence[str]:
-    return next((kind for kind in (_CSV, _PARQUET) if name.lower().endswith(tuple(kind))), ())
-
-
-def _stem(name: str) -> str:
-    ending = max((end for end in (*_CSV, *_PARQUET) if name.lower().endswith(end)), key=len)
-    return name[: -len(ending)]
+    return [path for path in results if stem_of(path.name).casefold() == relation.casefold()]
 
 
 SOURCE: Final[type[Source]] = Files

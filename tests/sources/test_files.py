@@ -311,3 +311,34 @@ def test_the_weather_table_is_read_as_published(reference_data: Path) -> None:
         [twice] = source.fetch(source.compile(key.filter(key.n > 1).count().name("n")))
     assert row == {"rows": 26_115, "wind_gust": 20_778, "pressure": 2_729, "wind_dir": 460}
     assert twice == {"n": 3}
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_time"),
+    [
+        (["2026-11-25 10:00:00+09:00", "2026-11-25 01:00:00Z"], True),
+        (["2026-11-25T10:00:00.5+0900", ""], True),
+        (["2026-11-25 10:00:00+09:00", "2026-11-25 10:00:00"], False),
+        (["2026-11-25 10:00:00+09:00", "2026-11-25"], False),
+    ],
+)
+@pytest.mark.parametrize("split", [True, False])
+def test_a_csv_time_without_an_offset_is_not_one_of_utc(
+    tmp_path: Path, cells: list[str], is_time: bool, split: bool
+) -> None:
+    """Where some times have an offset and others none, the column is text, in one file and in several."""
+    rows = [f"{number},{cell}" for number, cell in enumerate(cells)]
+    for number, part in enumerate([[row] for row in rows] if split else [rows]):
+        (tmp_path / f"{number}.csv").write_text("\n".join(["id,at", *part, ""]), encoding="utf-8")
+    with open_source(spec(tmp_path, "*.csv", table="events")) as source:
+        kind = source.table("events").at.type()
+    assert (kind.is_timestamp(), kind.is_string()) == (is_time, not is_time)
+
+
+def test_the_broken_file_of_many_is_named(tmp_path: Path, write: Write) -> None:
+    """Of several Parquet files, the message names the one that is none."""
+    write("a.parquet")
+    (tmp_path / "b.parquet").write_bytes(b"")
+    text = r"'b.parquet' cannot be read: incomplete, or not Parquet"
+    with open_source(spec(tmp_path, "*.parquet", table="events")) as source, pytest.raises(QueryFailed, match=text):
+        source.table("events")

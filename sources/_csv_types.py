@@ -1,0 +1,81 @@
+"""Find the columns of CSV files of which DuckDB would change values in silence.
+
+Whole numbers beyond 64 bits are floating point to it, in which neighbours are one number: keys would seem to occur
+twice, and persons to be alike. They are read as decimals, or as texts where no decimal holds their digits. Times of
+which only some have an offset are times of UTC to it. They are read as texts, which checks do not take for times.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, Final
+
+import duckdb
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+
+_SNIFFED_ROWS: Final = 20_480
+"""Rows in which DuckDB looks for the type of a column."""
+_BEYOND_64_BITS: Final = float(2**63)
+_DIGITS: Final = 38
+_OFFSET: Final = ":[0-9:., ]*[-+A-Za-z]"
+"""What follows the hour of a time with an offset or a zone; a date has a sign, but no colon before it."""
+
+
+def types_that_keep_values(
+    connection: duckdb.DuckDBPyConnection,
+    view: ir.Table,
+    read: Callable[..., ir.Table],
+    *,
+    but: Collection[str],
+    zones_declared: bool,
+) -> dict[str, str]:
+    """Return the type of each column that DuckDB would read as other values.
+
+    Args:
+        connection: to DuckDB.
+        view: the files as DuckDB reads them.
+        read: reads the files again with `types`.
+        but: the columns that are not looked at.
+        zones_declared: whether a declared format says what zone times have.
+    """
+    others = [name for name in view.columns if name not in but]
+    floats = [name for name in others if view[name].type().is_floating()]
+    long = [name for name, is_long in _each(connection, view.limit(_SNIFFED_ROWS), floats, _seems_long) if is_long]
+    zoned = [name for name in others if _is_zoned(view[name].type()) and not zones_declared]
+    if not long and not zoned:
+        return {}
+    texts = read(types=dict.fromkeys([*long, *zoned], "VARCHAR"))
+    types = {name: "VARCHAR" for name, unsure in _each(connection, texts, zoned, _lacks_offset) if unsure}
+    for name, digits in _each(connection, texts, long, _most_digits):
+        if digits is not None:
+            types[name] = f"DECIMAL({_DIGITS}, 0)" if digits <= _DIGITS else "VARCHAR"
+    return types
+
+
+def _is_zoned(kind: dt.DataType) -> bool:
+    return isinstance(kind, dt.Timestamp) and kind.timezone is not None
+
+
+def _lacks_offset(column: Any) -> ir.BooleanScalar:
+    return (~column.re_search(_OFFSET)).any()
+
+
+def _each(
+    connection: duckdb.DuckDBPyConnection, rows: ir.Table, names: Sequence[str], aggregate: Callable[[Any], ir.Scalar]
+) -> Iterator[tuple[str, Any]]:
+    """Yield each column with what an aggregate of it is."""
+    if names:
+        asked = rows.aggregate(**{f"c{place}": aggregate(rows[name]) for place, name in enumerate(names)})
+        values = connection.execute(str(ibis.to_sql(asked, dialect="duckdb"))).fetchone()
+        yield from zip(names, values or (), strict=True)
+
+
+def _seems_long(column: Any) -> ir.BooleanScalar:
+    return (column % 1 == 0).all() & (column.abs().max() >= _BEYOND_64_BITS)
+
+
+def _most_digits(column: Any) -> ir.IntegerScalar:
+    """Return the most digits of its whole numbers; NULL where a value is none."""
+    is_whole = column.strip().re_search(r"^[+-]?[0-9]+$")
+    digits = column.re_replace(r"[^0-9]", "").length()
+    return is_whole.all().ifelse(digits.max(), None)

@@ -1,0 +1,76 @@
+"""Which files of a glob are which table."""
+
+import glob
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from sources._contract import Unreachable
+from sources._spec import SourceSpec
+
+_CSV: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+PARQUET: Final = (".parquet",)
+
+
+def files_by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
+    """Return the files of each table.
+
+    Raises:
+        Unreachable: there are none, or two tables would have one name, or one has files of two formats.
+    """
+    results = find_files(spec)
+    if not results:
+        current_text = ", ".join((*_CSV, *PARQUET))
+        raise Unreachable(
+            f"source '{spec.name}': no file matches '{spec.files}'; expected files ending in {current_text}"
+        )
+    if spec.table is not None:
+        if len({endings_of(path.name) for path in results}) > 1:
+            raise Unreachable(f"source '{spec.name}': table '{spec.table}' mixes CSV and Parquet; use only one of them")
+        return {spec.table: results}
+    tables: dict[str, Path] = {}
+    paths: dict[str, Path] = {}  # DuckDB's names know no case
+    for path in results:
+        stem = stem_of(path.name)
+        if (other := paths.setdefault(stem.casefold(), path)) != path:
+            text = f"'{other}' and '{path}' would both be table '{stem}'"
+            raise Unreachable(f"source '{spec.name}': {text}; narrow the glob, or give 'table' to read them as one")
+        tables[stem] = path
+    return {name: (path,) for name, path in tables.items()}
+
+
+def find_files(spec: SourceSpec) -> Sequence[Path]:
+    """Return the files that a glob finds, in the order of their names."""
+    pattern = spec.files or ""
+    exact = spec.base / pattern
+    if exact.is_file():
+        return [exact] if endings_of(exact.name) else []
+    matches = glob.iglob(pattern, root_dir=spec.base, recursive=True)  # noqa: PTH207 - pathlib's matches hidden files
+    return sorted(
+        spec.base / match
+        for match in matches
+        if endings_of(match) and not _beside_data(match, pattern) and (spec.base / match).is_file()
+    )
+
+
+def _beside_data(match: str, pattern: str) -> bool:
+    """Return what table formats and Spark keep beside the data: `_delta_log/`, `_temporary/`."""
+    named = set(map(_unescape, Path(pattern).parts))
+    return any(part.startswith("_") for part in set(Path(match).parts[:-1]) - named)
+
+
+def _unescape(part: str) -> str:
+    """Take `glob.escape` back."""
+    return re.sub(r"\[([*?[])\]", r"\1", part)
+
+
+def endings_of(name: str) -> Sequence[str]:
+    """Return the endings of the format that a file's name tells; none for other formats."""
+    return next((kind for kind in (_CSV, PARQUET) if name.lower().endswith(tuple(kind))), ())
+
+
+def stem_of(name: str) -> str:
+    """Return a file's name without its ending, of one or two parts."""
+    ending = max((end for end in (*_CSV, *PARQUET) if name.lower().endswith(end)), key=len)
+    return name[: -len(ending)]
