@@ -24,6 +24,8 @@ from sources._spec import SourceSpec
 
 _BATCH: Final = 100_000
 _STREAM: Final = "tablewatch_stream"
+_MOST_DIGITS: Final = 38
+_ONLY_POLARS: Final = {"Object": "Python objects", "Int128": "numbers of 128 bits", "UInt128": "numbers of 128 bits"}
 
 
 class FrameSource(DuckdbSource):
@@ -97,13 +99,34 @@ def arrow_data(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
     else:
         raise QueryFailed(_no_table(data))
     _refuse_alike(converted.schema.names)
+    _refuse_long_decimals(converted.schema)
     return _widened(converted) if isinstance(converted, pa.Table) else converted
 
 
 def _widened(table: pa.Table) -> pa.Table:
-    """Return a table whose halves are floats: DuckDB has no number of 16 bits."""
-    fields = [field.with_type(pa.float32()) if pa.types.is_float16(field.type) else field for field in table.schema]
+    """Return a table of numbers that DuckDB has: none of 16 bits with a point, no decimal of 256 bits."""
+    fields = [field.with_type(_known_to_duckdb(field.type)) for field in table.schema]
     return table if fields == list(table.schema) else table.cast(pa.schema(fields))
+
+
+def _known_to_duckdb(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    return pa.decimal128(kind.precision, kind.scale) if pa.types.is_decimal256(kind) else kind
+
+
+def _refuse_long_decimals(schema: pa.Schema) -> None:
+    """Refuse decimals that DuckDB does not have.
+
+    Raises:
+        QueryFailed: a column has more digits.
+    """
+    for field in schema:
+        if pa.types.is_decimal(field.type) and field.type.precision > _MOST_DIGITS:
+            message = (
+                f"column '{field.name}' has decimals of {field.type.precision} digits, DuckDB at most {_MOST_DIGITS}"
+            )
+            raise QueryFailed(f"{message}; cast it")
 
 
 def _of_pandas(frame: Any) -> pa.Table:
@@ -132,10 +155,9 @@ def _of_polars(frame: Any) -> pa.Table:
         frame = frame.collect()
     if not hasattr(frame, "to_arrow") or not hasattr(frame, "columns"):
         raise QueryFailed(_no_table(frame))
-    objects = [name for name, kind in frame.schema.items() if str(kind) == "Object"]
-    if objects:
-        message = f"column '{objects[0]}' holds Python objects, which Arrow does not have; cast it, or drop it"
-        raise QueryFailed(message)
+    for name, kind in frame.schema.items():
+        if (values := _ONLY_POLARS.get(str(kind))) is not None:
+            raise QueryFailed(f"column '{name}' holds {values}, which Arrow does not have; cast it, or drop it")
     table: pa.Table = frame.to_arrow()
     return table
 

@@ -25,6 +25,7 @@ _ODD = {
     "date": [date(2020, 1, 1), None, date(2021, 1, 1)],
     "decimal": [Decimal("1.10"), None, Decimal(3)],
     "dict": [{"a": 1}, {"a": 2}, None],
+    "decimal of 256 bits": pd.array([Decimal("1.10"), None, Decimal(3)], dtype=pd.ArrowDtype(pa.decimal256(20, 2))),
     "halves": np.array([1, 2, np.nan], dtype="float16"),
     "interval": [*pd.interval_range(0, 2), None],
     "list": [[1], [2], None],
@@ -99,6 +100,8 @@ def test_no_file_can_be_read(tmp_path: Path) -> None:
         (pa.chunked_array([[1]]), "a pyarrow.ChunkedArray is not a table"),
         (pd.DataFrame({"x": [1, "canary"]}), "column 'x' (object) has values of several types"),
         (pd.DataFrame({"x": [1j]}), "column 'x' (complex128)"),
+        (pd.DataFrame({"x": [Decimal("9" * 40)]}), "column 'x' has decimals of 40 digits, DuckDB at most 38"),
+        (pl.DataFrame({"x": [2**100]}, schema={"x": pl.Int128}), "column 'x' holds numbers of 128 bits"),
     ],
 )
 def test_what_is_no_table_is_refused(data: Any, message: str) -> None:

@@ -46,12 +46,17 @@ def count(place: TableRef, columns: Sequence[str], *, called: str) -> "pd.DataFr
     Raises:
         Stop: the source or the table cannot be read, or it has no such column.
     """
+    from remedies.generalisation.recoding import one_zero
+
     with reading(place) as (source, table):
         for name in columns:
             if name not in table.columns:
                 message = f"column '{name}' not found{did_you_mean(name, table.columns)}"
                 raise Stop(ExitCode.USAGE, Problem("remedy.misfit", message))
-        return _frame(source, table.group_by(list(columns)).aggregate(**{called: table.count()}))
+        counts = _frame(source, table.group_by(list(columns)).aggregate(**{called: table.count()}))
+        for name in columns:  # 0.0 and -0.0 are one value to engines, which return either
+            counts[name] = one_zero(counts[name])
+        return counts
 
 
 def distinct_values(source: Source, table: "ir.Table", column: str) -> "pd.Series[Any]":
