@@ -14,13 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from http import HTTPStatus
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from benchmarks._big_store import Size, configure, fill
+from benchmarks._big_store import END, Size, configure, fill
 from benchmarks._measure import table
 
 PAGES = (
@@ -35,6 +36,8 @@ PAGES = (
     "/checks/t3.rows",
     "/downtime",
     "/downtime?by=table&noticed_within=15&repair=20",
+    "/downtime?as_of={past}",
+    "/downtime?by=table&noticed_within=15&repair=20&as_of={past}",
     "/releases",
     "/alerts",
     "/reports",
@@ -43,6 +46,8 @@ PAGES = (
     "/api/v1/tables/t5",
     "/badge/t3.svg",
 )
+_PAST: Final = timedelta(days=7)
+"""How long ago the downtime is asked for "as of": events since then are taken back."""
 _THREADS = 64
 LIKE_DATASETTE: Final[Mapping[str, str]] = {
     "/incidents": "/store/incident?_sort_desc=detected_us&_size=50",
@@ -79,7 +84,8 @@ def main() -> None:
             if options.datasette:
                 print(compare(options.datasette, folder / "store.db", host, cookie, options))
                 return
-            paths = [path.replace("{middle}", str(size.incidents // 2)) for path in PAGES]
+            past = (END - _PAST).date().isoformat()
+            paths = [path.replace("{middle}", str(size.incidents // 2)).replace("{past}", past) for path in PAGES]
             for path in paths:
                 _ask(host, path, cookie)
             before = _memory_mb(process.pid)

@@ -25,7 +25,7 @@ from checks._contract import (
     Zones,
     unknown,
 )
-from checks._instants import first_change, latest_local_time, moment_of_local_time
+from checks._instants import first_change, latest_local_time, moment_of_local_time, within_calendar
 from checks._judge import judge
 from checks._outcome import Message, MessageFormatter, PlainEnglish, nearest_ratio, say_duration
 from sources import did_you_mean
@@ -64,4 +64,5 @@ __all__ = [
     "nearest_ratio",
     "say_duration",
     "unknown",
+    "within_calendar",
 ]

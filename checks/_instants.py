@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final, Literal, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -26,18 +26,31 @@ from sources.moments import Moment, as_moment
 
 _STEP = timedelta(microseconds=1)
 _SECOND = timedelta(seconds=1)
+_EDGES: Final = (date.min.year, date.max.year)
 
 
 def moment_of_local_time(local: datetime, zone: ZoneInfo) -> datetime:
     """Return the first moment, in UTC, at which clocks show a naive local time, or of the change that skips it.
 
-    Raises:
-        OverflowError: the moment lies outside the years 1 to 9999 in UTC.
+    It lies `within_calendar`.
     """
-    moment = local.replace(tzinfo=zone).astimezone(UTC)
-    if moment.astimezone(zone).replace(tzinfo=None) == local:
+    moment = within_calendar(local.replace(tzinfo=zone))
+    if moment.year in _EDGES or moment.astimezone(zone).replace(tzinfo=None) == local:
         return moment
     return first_change(local.replace(tzinfo=zone, fold=1).astimezone(UTC), moment, zone)
+
+
+def within_calendar(moment: datetime, zone: tzinfo = UTC) -> datetime:
+    """Return a moment in another zone; one before the year 1 or after 9999 there is the first or last that there is.
+
+    People write such moments for "always" and "never": 9999-12-31 in New York is in the year 10000 in UTC.
+    """
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        if moment.year == date.max.year:
+            return datetime.max.replace(tzinfo=zone)
+        return datetime.min.replace(tzinfo=zone)
 
 
 def first_change(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
@@ -281,9 +294,10 @@ def placed(limit: date, clock: ZonedReading, zone: str | None) -> datetime | Non
         return wall
     if zone is None and (wall.tzinfo is None or clock.reading == "wall"):
         return None
-    moment = (wall if wall.tzinfo else wall.replace(tzinfo=ZoneInfo(zone or _UTC))).astimezone(UTC)
+    zoned = wall if wall.tzinfo else wall.replace(tzinfo=ZoneInfo(zone or _UTC))
     if clock.reading == "wall":
-        return moment.astimezone(ZoneInfo(zone or _UTC)).replace(tzinfo=None)
+        return within_calendar(zoned, ZoneInfo(zone or _UTC)).replace(tzinfo=None)
+    moment = within_calendar(zoned)
     return moment if clock.zone is None else moment.replace(tzinfo=None)
 
 

@@ -6,7 +6,7 @@ a new check needs no change here.
 
 import codecs
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
-from checks import Check, ColumnClass, moment_of_local_time
+from checks import Check, ColumnClass, moment_of_local_time, within_calendar
 from monitor.config.alerts_model import Alerts
 from monitor.config.scalars import (
     Clock,
@@ -274,7 +274,7 @@ class Maintenance(Section):
     def span(self, zone: str) -> tuple[datetime, datetime]:
         """Return its beginning and end in UTC; `zone` is the project's."""
         start, end = (
-            moment.astimezone(UTC) if moment.tzinfo is not None else moment_of_local_time(moment, ZoneInfo(zone))
+            within_calendar(moment) if moment.tzinfo is not None else moment_of_local_time(moment, ZoneInfo(zone))
             for moment in (self.start, self.end)
         )
         return start, end

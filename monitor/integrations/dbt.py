@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from checks import Occurrence, OccurrenceMethod
 from checks.external import External, ExternalNumbers
@@ -23,6 +23,7 @@ from monitor.config.project import Project
 from monitor.integrations.results import (
     Configured,
     ImportedRun,
+    Moment,
     NotTaken,
     Reading,
     configured_checks,
@@ -57,14 +58,14 @@ class _Foreign(BaseModel):
 
 class _Metadata(_Foreign):
     invocation_id: str = Field(min_length=1, max_length=200)
-    generated_at: AwareDatetime
-    invocation_started_at: AwareDatetime | None = None
+    generated_at: Moment
+    invocation_started_at: Moment | None = None
 
 
 class _Timing(_Foreign):
     name: str = ""
-    started_at: AwareDatetime | None = None
-    completed_at: AwareDatetime | None = None
+    started_at: Moment | None = None
+    completed_at: Moment | None = None
 
 
 class _Entry(_Foreign):
@@ -101,8 +102,8 @@ class _Criteria(_Foreign):
 
 
 class _FreshnessEntry(_Entry):
-    max_loaded_at: AwareDatetime | None = None
-    snapshotted_at: AwareDatetime | None = None
+    max_loaded_at: Moment | None = None
+    snapshotted_at: Moment | None = None
     criteria: _Criteria | None = None
 
     @property

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Le, MaxLen, MinLen
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from checks import Outcome, Status
 from checks.external import External, ExternalNumbers
@@ -22,6 +22,17 @@ from store import Store
 MOST_RESULTS: Final = 10_000
 _FUTURE_S: Final = 300
 """How far (seconds) the clock of another machine may be ahead of ours."""
+_YEARS: Final = range(1970, 9000)
+
+
+def _within_years(moment: datetime) -> datetime:
+    if moment.year not in _YEARS:
+        raise ValueError(f"expected a year from {_YEARS[0]} to {_YEARS[-1]}")
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_within_years)]
+"""A time that another tool wrote."""
 Line = Annotated[str, MinLen(1), MaxLen(500)]
 
 
@@ -47,8 +58,8 @@ class ExternalRun(BaseModel):
     schema_: Literal["tablewatch.results/1"] = Field("tablewatch.results/1", alias="schema")
     origin: Literal["dbt", "contract", "other"]
     run_id: Line = Field(description="Identifies the run; a second run with this id changes nothing.")
-    started_at: AwareDatetime = Field(description="When it read the tables.")
-    ended_at: AwareDatetime
+    started_at: Moment = Field(description="When it read the tables.")
+    ended_at: Moment
     complete: bool = Field(
         default=False, description="Whether it evaluated every check of this origin: a missing one becomes unknown."
     )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks._instants import Calendar
+from checks._instants import Calendar, ZonedReading, moment_of_local_time, placed
 from checks.parameters.scalars import Weekdays
 from monitor.config.scalars import Schedule
 
@@ -72,6 +72,19 @@ def test_sentinels():
     assert calendar.elapsed(datetime(1, 1, 1, tzinfo=UTC), datetime(1, 1, 15, tzinfo=UTC)) > 5 * DAY
     with pytest.raises(OverflowError):
         calendar.after(datetime(9999, 12, 1, tzinfo=UTC), 365 * DAY)
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("wall", ["0001-01-01T00:00:00", "9999-12-31T23:59:59", "9999-12-31T23:59:59-14:00"])
+def test_what_people_write_for_always_and_never_is_a_moment(wall, zone):
+    """As a limit and as a local time; the years 0 and 10000 of another zone are the first and the last moment."""
+    moment = datetime.fromisoformat(wall)
+    years = {datetime.min.year, datetime.max.year}  # noqa: DTZ901 - of any zone
+    assert moment_of_local_time(moment.replace(tzinfo=None), ZoneInfo(zone)).year in years
+    for reading in (ZonedReading("utc", zone), ZonedReading("wall", zone)):
+        limit = placed(moment, reading, zone)
+        assert limit is not None
+        assert limit.year in years
 
 
 MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)).map(lambda naive: naive.replace(tzinfo=UTC))  # noqa: DTZ001 - made aware

@@ -67,6 +67,17 @@ def test_planned_work_without_an_offset_is_by_the_projects_clock() -> None:
     assert skipped.span("Europe/Berlin") == (change, datetime(2026, 3, 29, 2, 0, tzinfo=UTC))
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+@pytest.mark.parametrize("offsets", [("", ""), ("+14:00", "-14:00")])
+def test_maintenance_without_an_end_is_one_to_the_last_moment(zone: str, offsets: tuple[str, str]) -> None:
+    """Whoever writes the year 9999 for it gets no bug where that is the year 10000 in UTC."""
+    start, end = (
+        datetime.fromisoformat(text) for text in ("0001-01-01T00:00" + offsets[0], "9999-12-31T23:59" + offsets[1])
+    )
+    first, last = Maintenance(start=start, end=end, reason="x").span(zone)
+    assert first < datetime(2, 1, 1, tzinfo=UTC) < datetime(9999, 1, 1, tzinfo=UTC) < last
+
+
 def test_a_table_belongs_to_its_owner_or_its_domains() -> None:
     """The owner of a table is its own, else its domain's, else nobody."""
     tables = (

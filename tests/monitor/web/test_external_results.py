@@ -58,3 +58,14 @@ def test_what_cannot_be_recorded_is_refused(site: Site, change: dict[str, Any]) 
     assert answer.status_code == 422
     assert answer.json()["ok"] is False
     assert answer.json()["errors"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    "moment", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "1969-12-31T23:59:59Z", 1e300]
+)
+def test_a_time_that_no_clock_shows_is_refused(site: Site, moment: object) -> None:
+    """It is an error of the caller, not a bug, and nothing is recorded."""
+    body = {**_body(site, ("totals", "fail")), "started_at": moment, "ended_at": moment}
+    answer = site.signed_in(WebRole.RESPONDER).post("/api/v1/results", json=body)
+    assert answer.status_code == 422
+    assert site.signed_in().get("/incidents/1.json").status_code == 404
