@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from checks import Kind, OccurrenceMethod, Severity
-from incidents import Episode, FoundBy, Onset, Opened, encode, to_us
+from incidents import Episode, FoundBy, Onset, Opened, Resolution, Resolved, encode, to_us
 from store import open_store
 
 END: Final = datetime(2026, 11, 18, 9, 0, tzinfo=UTC)
 """The present: a Wednesday."""
 _YEARS: Final = timedelta(days=3 * 365)
+_RESOLVED: Final = timedelta(days=28)
+"""How long ago incidents ended of which that is an event: as of a day before, these are still open."""
 _HOUR_US: Final = 3_600_000_000
 CHECKS: Final = ("rows", "nulls")
 OWNERS: Final = 20
@@ -108,11 +110,15 @@ def _fill_incidents(connection: sqlite3.Connection, size: Size) -> None:
     rows = list(_incidents(size))
     connection.executemany(_INCIDENT, [incident for incident, _ in rows])
     connection.executemany(_EPISODE, [episode for _, episode in rows])
-    body = _opened_body()
     connection.execute(
         "INSERT INTO incident_event (incident_id, number, recorded_us, actor, kind, body) "
         "SELECT id, 0, detected_us, 'tablewatch', 'opened', ? FROM incident",
-        [body],
+        [_body(_opened())],
+    )
+    connection.execute(
+        "INSERT INTO incident_event (incident_id, number, recorded_us, actor, kind, body) "
+        "SELECT id, 1, ended_us, 'tablewatch', 'resolved', ? FROM incident WHERE ended_us > ?",
+        [_body(Resolved(END, Resolution.FIXED)), to_us(END - _RESOLVED)],
     )
     last = to_us(END) - _HOUR_US
     for number in range(size.tables):
@@ -121,12 +127,17 @@ def _fill_incidents(connection: sqlite3.Connection, size: Size) -> None:
         connection.executemany(_WATCH, states)
 
 
-def _opened_body() -> str:
-    """Return the JSON of an event that opens an incident."""
+def _body(event: Opened | Resolved) -> str:
+    """Return the JSON of an event."""
     from store._json import to_text
 
+    return to_text(encode(event))
+
+
+def _opened() -> Opened:
+    """Return the event that opens an incident, the same for all."""
     onset = Onset(END, END, END, OccurrenceMethod.LAST_GOOD_RUN)
-    opened = Opened(
+    return Opened(
         fingerprint="f",
         table="t0",
         check_id="t0.rows",
@@ -137,7 +148,6 @@ def _opened_body() -> str:
         found_by=FoundBy.CHECK,
         episode=Episode(onset, END),
     )
-    return to_text(encode(opened))
 
 
 def _incidents(size: Size) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
