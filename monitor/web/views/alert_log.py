@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
-from annotated_types import Ge
 from pydantic import BaseModel, ConfigDict, Field
 
 from monitor.alerts.log_json import decision_as_json, delivery_as_json
 from monitor.config.project import Project
 from monitor.web.views.paging import IncidentCursor, IncidentCursorText
-from monitor.web.views.shapes import Shape, Size
+from monitor.web.views.shapes import Number, Shape, Size
 from store import DeliveryState, IncidentPlace, ReadTransaction, Transition
 
 SHOWN_SINCE: Final = timedelta(days=30)
@@ -22,7 +21,7 @@ class AlertLogQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    incident: Annotated[int, Ge(1)] | None = None
+    incident: Number | None = None
     cursor: IncidentCursorText | None = None
     size: Size = 50
 

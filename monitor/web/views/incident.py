@@ -1,9 +1,8 @@
 """An incident: its episodes and events, its figures so far, what its check found before and after, and its alerts."""
 
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Field
 
 from incidents import Incident
@@ -13,13 +12,12 @@ from monitor.summaries.incident import sheet_as_json
 from monitor.triage.desk import read_incident_detail
 from monitor.web.views.alert_log import AlertDecision, decisions_of
 from monitor.web.views.incidents import IncidentSummary
-from monitor.web.views.shapes import Shape, not_there
+from monitor.web.views.shapes import Number, Shape, not_there
 from store import NotRecorded, ReadTransaction, Result
 
 AROUND: Final = 5
 """Results of the check that are shown before, and from, the detection of an incident."""
 _MOST_ALERTS: Final = 100
-_LARGEST_ID: Final = 2**63 - 1
 
 
 class IncidentNumber(BaseModel):
@@ -27,7 +25,7 @@ class IncidentNumber(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    id: Annotated[int, Ge(1), Le(_LARGEST_ID)]
+    id: Number
 
 
 class IncidentEpisode(Shape):

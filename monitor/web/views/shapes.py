@@ -12,6 +12,8 @@ from monitor.config.project import Project
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 LARGEST_PAGE: Final = 100
+Number: TypeAlias = Annotated[int, Ge(1), Le(2**63 - 1)]
+"""The number of a row; databases hold no larger."""
 Size: TypeAlias = Annotated[int, Ge(1), Le(LARGEST_PAGE)]
 Name: TypeAlias = Annotated[str, MaxLen(500)]
 

@@ -220,6 +220,24 @@ class TestOpenApi:
         for schema in schemas.values():
             jsonschema.Draft202012Validator.check_schema(schema)
 
+    def test_every_number_that_is_sent_has_a_largest(self, document: dict[str, Any]) -> None:
+        """What comes in fits into a database; a number of 64 bits and one more is refused, no bug."""
+        operations = [operation for methods in document["paths"].values() for operation in methods.values()]
+        sent = [parameter["schema"] for operation in operations for parameter in operation.get("parameters", ())]
+        bodies = [operation["requestBody"]["content"] for operation in operations if "requestBody" in operation]
+        unbounded, seen, waiting = [], set(), [*sent, *bodies]
+        while waiting:
+            schema = waiting.pop()
+            if schema.get("type") == "integer" and schema.get("maximum", 2**64) >= 2**63:
+                unbounded.append(schema)
+            reference = schema.get("$ref")
+            if reference is not None and reference not in seen:
+                seen.add(reference)
+                waiting.append(document["components"]["schemas"][reference.removeprefix("#/components/schemas/")])
+            parts = [part for value in schema.values() for part in (value if isinstance(value, list) else [value])]
+            waiting += [part for part in parts if isinstance(part, dict)]
+        assert unbounded == []
+
     def test_replies_and_errors_are_as_described(self, site: Site, document: dict[str, Any]) -> None:
         """What the routes answer is valid by the document, and so is what they refuse."""
         number = site.incident()
