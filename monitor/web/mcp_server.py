@@ -34,7 +34,7 @@ from monitor.triage.desk import IncidentDesk
 from monitor.triage.errors import explained
 from monitor.triage.time_parsing import TimeReader, TypedTimes
 from monitor.web.call import View
-from monitor.web.incident_verbs import Number, OpenBody, log_reported
+from monitor.web.incident_verbs import OpenBody, log_reported
 from monitor.web.problems import WebError
 from monitor.web.views.alert_log import AlertLogQuery, list_alerts
 from monitor.web.views.check import CheckQuery, show_check
@@ -43,6 +43,7 @@ from monitor.web.views.incident import IncidentNumber, show_incident
 from monitor.web.views.incidents import IncidentQuery, list_incidents
 from monitor.web.views.overview import NoQuery, show_overview
 from monitor.web.views.releases import ReleaseQuery, show_release
+from monitor.web.views.shapes import Number
 from monitor.web.views.table import TableQuery, show_table
 from store import Store, StoreError
 
