@@ -88,6 +88,7 @@ def _models(size: Size) -> list[tuple[str, View, BaseModel]]:
         ("table", show_table, TableQuery(name="t3")),
         ("check, 90 days", show_check, CheckQuery(id="t3.rows")),
         ("downtime, 28 days by owner", show_downtime, DowntimeQuery()),
+        ("downtime, as of a week before", show_downtime, DowntimeQuery(as_of=END - timedelta(days=7))),
         ("downtime, 28 days by table, what if", show_downtime, WHAT_IF),
         ("downtime, 62 days by check", show_downtime, TWO_MONTHS),
         ("alerts", list_alerts, AlertLogQuery()),
