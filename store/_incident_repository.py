@@ -118,7 +118,7 @@ class IncidentReader(Repository):
         """Return the episodes of the same incidents as they were recorded up to a moment: what was known then.
 
         An incident that nobody had recorded yet is left out; one that was corrected, resolved or merged later is as it
-        was before. Costs a replay of each incident that has changed since.
+        was before. Costs a replay of each incident that was recorded before and has changed since.
         """
         ids = np.unique(spans.incident)
         wanted = any_of(self._connection, ids.tolist(), "incident_number")
@@ -126,9 +126,8 @@ class IncidentReader(Repository):
         changed = set(self._connection.scalars(later.distinct()))
         if not changed:
             return spans
-        histories = self.histories(sorted(changed))
-        known = ([event for event in events if event.recorded_at <= moment] for events in histories.values())
-        past = [replay(events) for events in known if events]
+        histories = _incidents.histories(self._connection, changed, until=moment)
+        past = [replay(events) for _, events in sorted(histories.items())]
         roots = self.get_many({incident.root for incident in past if incident.root is not None})
         kept = spans.take(np.flatnonzero(~np.isin(spans.incident, sorted(changed))))
         return kept.joined(Spans.of(past, roots=roots))

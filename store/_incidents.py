@@ -84,10 +84,12 @@ def events(connection: Connection, incident_id: int) -> list[Event]:
     return [event_of(row) for row in rows]
 
 
-def histories(connection: Connection, ids: Iterable[int]) -> dict[int, list[Event]]:
-    """Return what happened to incidents, each in the order of recording, by id."""
+def histories(connection: Connection, ids: Iterable[int], *, until: datetime | None = None) -> dict[int, list[Event]]:
+    """Return what happened to incidents, each in the order of recording, by id; `until`: what was recorded by then."""
     wanted = any_of(connection, ids, "incident_number")
     statement = select(*columns_of(IncidentEventRow)).where(_V.incident_id.in_(wanted))
+    if until is not None:
+        statement = statement.where(_V.recorded_at <= until)
     results: dict[int, list[Event]] = {}
     for row in connection.execute(statement.order_by(_V.incident_id, _V.number)):
         results.setdefault(row.incident_id, []).append(event_of(row))
