@@ -79,6 +79,11 @@ class Schema(CheckParameters):
         return _Agreed(types, tuple(last.get("order") or types), types)
 
 
+def family_of(kind: str, families: Iterable[str]) -> str | None:
+    """Return the first of some families that a type, by Ibis' name, is of; None if it is of none."""
+    return next((name for name in families if is_of_type(kind, name)), None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Agreed:
     """The columns to compare with: types by name (None: any type), their order, and how they are spoken of."""

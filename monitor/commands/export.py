@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from checks.gx.suite import ExportedSuite
     from monitor.config import Config, Loaded, Table
+    from monitor.config.project import Project
     from monitor.terminal.output_file import ProtectedFiles
 
 _MOST_RUNS = 10_000
@@ -76,6 +77,67 @@ def gx(
         "left_out": left_out,
     }
     invocation.emit(result, lambda console: console.print("\n".join(f"wrote {path}" for path in files)))
+
+
+@app.command()
+def contract(
+    ctx: typer.Context,
+    tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Configured tables.")],
+    out: Annotated[Path | None, typer.Option(help="Output file; by default standard output.")] = None,
+    force: Force = False,
+) -> None:
+    """Write tables as a data contract (ODCS 3.1): columns, checks as quality, promised service levels.
+
+    Checks without words in the standard are listed. No row of a table is read.
+
+    Example: tablewatch export contract orders --out orders.odcs.yaml
+    """
+    from monitor.config import load_for
+    from monitor.config.project import Project
+    from monitor.integrations.odcs_export import contract_of
+    from monitor.terminal.output_file import write_text
+    from sources import dialect_of
+
+    invocation: Invocation = ctx.obj
+    project = Project(load_for(invocation))
+    chosen = [table for name in dict.fromkeys(tables) for table in _chosen(project.config, name)]
+    dialects = {table.source: dialect_of(project.source_spec(table.source)) for table in chosen}
+    exported = contract_of(project.config, chosen, _columns(project, chosen, invocation), dialects)
+    for item in exported.left_out:
+        invocation.note(f"left out: {item.name}: {item.reason}")
+    document = invocation.redactor.value(exported.document)
+    left_out = [{"name": item.name, "reason": item.reason} for item in exported.left_out]
+    if out is None:
+        result = {"schema": "tablewatch.export-contract/1", "ok": True, "contract": document, "left_out": left_out}
+        invocation.emit(result, lambda console: print_plain(console, _yaml(document)))
+        return
+    write_text(out, _yaml(document), protected=project.protected_files, force=force)
+    result = {"schema": "tablewatch.written/1", "ok": True, "files": [str(out)], "left_out": left_out}
+    invocation.emit(result, lambda console: console.print(f"wrote {out}"))
+
+
+def _yaml(document: Any) -> str:
+    import yaml
+
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _columns(
+    project: "Project", tables: "Sequence[Table]", invocation: Invocation
+) -> "Mapping[str, Mapping[str, str | None]]":
+    """Return the columns of tables with their types; of those that cannot be reached, none."""
+    from sources import SourceError, open_source
+
+    columns: dict[str, dict[str, str | None]] = {}
+    for name in dict.fromkeys(table.source for table in tables):
+        try:
+            with open_source(project.source_spec(name)) as source:
+                for table in (item for item in tables if item.source == name):
+                    schema = source.table(table.table or table.name).schema()
+                    columns[table.name] = {column: str(kind) for column, kind in schema.items()}
+        except SourceError as error:
+            invocation.note(f"note: columns of source '{name}' are those of its checks: {error}")
+    return columns
 
 
 @app.command()

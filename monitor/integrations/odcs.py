@@ -429,15 +429,18 @@ class _Contract:
 
     def _changed_promises(self) -> Iterator[str]:
         """Yield the service levels that the configuration has under the same name with other numbers, as comments."""
-        from monitor.config.contracts_model import Contract
-
         present = {} if self._present is None else self._present.config.contracts
         for name, entry in self._promises().items():
-            if name in present and Contract.model_validate(entry) != present[name]:
+            if name in present:
                 yield f"# contract {in_one_line(name)} has other service levels in the file: {in_one_line(entry)}"
 
     def _promises(self) -> Mapping[str, dict[str, Any]]:
-        return {name: entry for name, entry in self._levels.items() if len(entry) > 1}
+        """Return the service levels that the configuration does not have under any name."""
+        from monitor.config.contracts_model import Contract
+
+        present = () if self._present is None else tuple(self._present.config.contracts.values())
+        promised = {name: entry for name, entry in self._levels.items() if len(entry) > 1}
+        return {name: entry for name, entry in promised.items() if Contract.model_validate(entry) not in present}
 
     def _sections(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield "sources", self._sources
@@ -452,10 +455,11 @@ class _Contract:
         if configured is None:
             return table.checks
         names = {check.name for check in configured.checks}
+        present = [single for check in configured.checks for single in _by_column(check)]
         new = []
         for check in table.checks:
             built = _built(check)
-            if any(_same(built, other) for other in configured.checks):
+            if any(_same(built, other) for other in present):
                 continue
             new.append({**check, "id": _apart(str(check["id"]), names)})
             names.add(str(new[-1]["id"]))
@@ -584,9 +588,16 @@ def _same(check: Any, other: Check) -> bool:
     return type(check) is type(other) and _asked(check) == _asked(other)
 
 
+def _by_column(check: Any) -> Sequence[Check]:
+    """Return a check that looks at each of its columns alone as one check for each."""
+    if check.type != "not_null":
+        return [check]
+    return [check.model_copy(update={"columns": (name,)}) for name in check.columns]
+
+
 def _asked(check: Any) -> dict[str, Any]:
     asked: dict[str, Any] = check.model_dump(exclude=set(_ABOUT))
-    return asked
+    return asked | ({"query": check.query.strip().rstrip(";")} if check.type == "sql" else {})
 
 
 def _table_lines(table: _Table, checks: Sequence[dict[str, Any]]) -> Iterator[str]:

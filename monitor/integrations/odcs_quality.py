@@ -23,6 +23,7 @@ _OPERATORS: Final = {
 _METRICS: Final = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "rowCount")
 OPERATORS: Final = tuple(_OPERATORS)
 _PLACEHOLDER: Final = re.compile(r"\$?\{(?P<name>[A-Za-z_]+)\}")
+_COUNTED: Final = re.compile(r"SELECT count\(\*\) FROM \((?P<query>.*)\) AS bad_rows", re.DOTALL)
 _OF_TABLE: Final = frozenset({"object", "table", "model"})
 _OF_COLUMN: Final = frozenset({"property", "column", "field"})
 
@@ -167,8 +168,12 @@ def _of_query(rule: Mapping[str, Any], column: str | None, relation: Relation) -
             return relation.quoted(column)
         raise NotExpressible(f"the placeholder {match[0]} of its query is none of ${{object}} and ${{property}}")
 
+    counted = _COUNTED.fullmatch(query.strip())
+    limit = Limit.of(rule)
+    if counted is not None and limit.most is not None and limit.most >= 0:  # as the export writes a `sql` check
+        return {"type": "sql", "query": counted["query"], **({"max": limit.most} if limit.most else {})}
     filled = _PLACEHOLDER.sub(fill, query.strip().rstrip(";"))
-    return {"type": "sql", "query": Limit.of(rule).broken(filled, relation)}
+    return {"type": "sql", "query": limit.broken(filled, relation)}
 
 
 def _of_library(rule: Mapping[str, Any], column: str | None, relation: Relation) -> Sequence[dict[str, Any]]:

@@ -182,6 +182,7 @@ def _changing() -> list[tuple[str, list[str]]]:
         *tests,
         ("enable", ["alert", "enable", "closed"]),
         ("export", ["export", "gx", "--out", "suites"]),
+        ("export-contract", ["export", "contract", "sqlite.people"]),
         ("import-gx", ["import", "gx", "suites/sqlite.people.json", "--table", "sqlite.people"]),
         ("estimate", ["downtime", "estimate", "--tables", "9"]),
         ("adopt", ["config", "adopt-store"]),

@@ -54,6 +54,7 @@ VALID: dict[str, Sequence[str]] = {
     "demo": ["--dir", "people.csv"],
     "disclosure compare": ["people.csv", "--by", "age"],
     "downtime estimate": ["--tables", "10"],
+    "export contract": ["orders"],
     "export gx": ["--table", "orders"],
     "import contract": ["people.csv"],
     "import dbt": ["target"],
