@@ -39,7 +39,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the backgrou
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _RESOURCES: Final = frozenset(
-    {"postgres", "spark", "browser", "schemathesis", "reference_data", "tracing", "dbt", "promtool"}
+    {"postgres", "spark", "browser", "schemathesis", "reference_data", "tracing", "dbt", "datacontract", "promtool"}
 )
 
 

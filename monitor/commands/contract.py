@@ -30,7 +30,7 @@ def show(
             "--from",
             metavar="TIME",
             help="Start of the period: 2026-11-01, a time, or 7d. By default 28 days before its end.",
-            envvar="TABLEWATCH_CONTRACT_FROM",
+            envvar="TABLEWATCH_CONTRACT_SHOW_FROM",
         ),
     ] = None,
     to: Annotated[str | None, typer.Option(metavar="TIME", help="End of the period; by default now.")] = None,

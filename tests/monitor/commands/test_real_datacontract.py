@@ -70,7 +70,7 @@ SAME = {
 
 
 @pytest.fixture(scope="module")
-def program() -> str:
+def datacontract() -> str:
     """Return the program of datacontract-cli."""
     path = os.environ.get("TABLEWATCH_TEST_DATACONTRACT") or shutil.which("datacontract")
     if path is None:
@@ -95,13 +95,13 @@ def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def theirs(program: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bool]]:
+def theirs(datacontract: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bool]]:
     """Return for each case whether each rule passed there, under the name of our check; one process for all."""
     folders = {}
     for case, rows in CASES.items():
         folders[case] = tmp_path_factory.mktemp("contract")
         write_contract(folders[case], CONTRACT, HEADER + rows)
-    python = str(Path(program).parent / "python")
+    python = str(Path(datacontract).parent / "python")
     done = _run(next(iter(folders.values())), python, "-c", _TEST, *map(str, folders.values()))
     assert done.returncode == 0, done.stdout + done.stderr
     return {case: _passed(json.loads((path / "out.json").read_text())["checks"]) for case, path in folders.items()}
@@ -135,12 +135,12 @@ def test_both_pass_and_fail_the_same_rules(case: str, theirs: dict[str, dict[str
     assert all(theirs[case].values()) is (case == "good")
 
 
-def test_our_contract_is_accepted(program: str, terminal: Terminal) -> None:
+def test_our_contract_is_accepted(datacontract: str, terminal: Terminal) -> None:
     """`datacontract lint` finds no fault in what is exported."""
     write_contract(terminal.folder)
     config = terminal.folder / "tablewatch.yaml"
     config.unlink()
     config.write_text(terminal("import", "contract", "orders.odcs.yaml").out, encoding="utf-8")
     assert terminal("export", "contract", "orders", "--out", "exported.odcs.yaml").code == 0
-    linted = _run(terminal.folder, program, "lint", "exported.odcs.yaml")
+    linted = _run(terminal.folder, datacontract, "lint", "exported.odcs.yaml")
     assert linted.returncode == 0, linted.stdout + linted.stderr
