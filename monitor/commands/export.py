@@ -104,7 +104,7 @@ def contract(
     dialects = {table.source: dialect_of(project.source_spec(table.source)) for table in chosen}
     exported = contract_of(project.config, chosen, _columns(project, chosen, invocation), dialects)
     for item in exported.left_out:
-        invocation.note(f"left out: {item.name}: {item.reason}")
+        invocation.note(f"not exported: {item.name}: {item.reason}")
     document = invocation.redactor.value(exported.document)
     left_out = [{"name": item.name, "reason": item.reason} for item in exported.left_out]
     if out is None:

@@ -17,7 +17,7 @@ class Contract(Section):
 
     tables: Annotated[tuple[str, ...], MinLen(1)] = Field(description="Tables that it is about; of `tables`.")
     time_to_detect: PositiveDuration | None = Field(
-        None, description="Longest time from when data goes bad to its detection."
+        None, description="Longest time from the occurrence of bad data to its detection."
     )
     time_to_notify: PositiveDuration | None = Field(
         None, description="Longest time from detection to the first delivered alert."

@@ -8,36 +8,44 @@ not taken is named with its line and the reason.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import ValidationError
-
-from checks import Check, Severity, load_catalog
 from checks.parameters.scalars import say
 from monitor.config.checks import propose_id
 from monitor.config.project import Project
-from monitor.integrations.odcs_document import ContractPart, UnreadableContract, length_of, read_document
-from monitor.integrations.odcs_quality import OPERATORS, NotExpressible, Relation, bad_length, checks_of_rule
+from monitor.integrations.odcs_document import ContractPart, length_of, read_document
+from monitor.integrations.odcs_quality import OPERATORS, NotExpressible, Relation, bad_length, checks_of_rule, too_old
+from monitor.integrations.odcs_tables import (
+    ContractPlace,
+    ContractTable,
+    about_rule,
+    asks_the_same,
+    built_check,
+    by_column,
+    first_look,
+    named_apart,
+    owner_of,
+    place_of_tables,
+    range_limits,
+    share_of,
+    slug,
+    table_lines,
+    text_columns,
+    type_of,
+)
 from monitor.integrations.proposal import head_of, in_one_line
 from monitor.integrations.results import NotTaken
-from monitor.terminal.problem import Problem
 from sources import dialect_of
 
-_TYPES: Final = {
-    "string": "string", "date": "date", "timestamp": "timestamp", "time": "time", "number": "number",
-    "integer": "int", "boolean": "boolean", "array": "array", "object": "struct", "map": "map",
-}  # fmt: skip
 _AGES: Final = frozenset({"freshness", "latency", "frequency"})
 _TIMES: Final = {
     "timetodetect": "time_to_detect",
     "timetonotify": "time_to_notify",
     "timetorepair": "time_to_repair",
 }
-_ABOUT: Final = ("id", "severity", "why", "runbook")
-"""Parameters that do not change what a check asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +56,6 @@ class ProposedContract:
     tables: int
     checks: int
     not_taken: Sequence[NotTaken]
-
-
-@dataclass(slots=True)
-class _Table:
-    """A table of the contract: its name, where it lies, what is said of it, and its checks."""
-
-    name: str
-    relation: Relation
-    source: str
-    settings: dict[str, Any]
-    columns: Mapping[str, str]
-    checks: list[dict[str, Any]] = field(default_factory=list)
 
 
 def propose_contract(path: Path, present: Project | None, *, source: str | None = None) -> ProposedContract:
@@ -87,24 +83,24 @@ class _Contract:
     def __init__(self, document: ContractPart, present: Project | None, source: str | None, path: Path) -> None:
         self._document = document
         self._present = present
-        self._source = source
+        self._place = place_of_tables(document, present, source, path)
         self._path = path
         self._sources: dict[str, str] = {}
         self._owner: Mapping[str, dict[str, str]] = {}
-        self._tables: dict[str, _Table] = {}
+        self._tables: dict[str, ContractTable] = {}
         self._levels: dict[str, dict[str, Any]] = {}
-        self.name = _slug(document.text("name") or document.text("id") or path.name.partition(".")[0])
+        self.name = slug(document.text("name") or document.text("id") or path.name.partition(".")[0])
 
     def read(self) -> None:
         """Read all parts."""
-        domain, place = self._document.text("domain"), self._place()
-        self._owner = _owner_of(self._document)
+        domain, place = self._document.text("domain"), self._place
+        self._owner = owner_of(self._document)
         for part in self._document.parts("schema"):
             table = self._table(part, place)
             if table is None:
                 continue
             if domain is not None:
-                table.settings["domain"] = _slug(domain)
+                table.settings["domain"] = slug(domain)
             if self._owner:
                 table.settings["owner"] = next(iter(self._owner))
             self._tables[part.text("name") or table.name] = table
@@ -117,47 +113,9 @@ class _Contract:
             level.skip()
         self._domain = domain
 
-    # --- where tables lie ---------------------------------------------------------------------------------------------
-
-    def _place(self) -> "_Place":
-        """Return where tables lie: the configured source, or the first server that can be one."""
-        if self._source is not None or (self._present is not None and len(self._present.config.sources) == 1):
-            self._skip_servers("a configured source holds the tables")
-            return _Place(self._configured_source())
-        seen, chosen = [], None
-        for server in self._document.parts("servers"):
-            kind = server.text("type")
-            seen.append(str(kind))
-            place = _place_of(server)
-            if place is None:
-                server.refuse("no source is made of a server of this type or format")
-            elif chosen is not None:
-                server.refuse("a table has one source, and an earlier server is taken")
-            else:
-                chosen = place
-            server.skip()
-        if chosen is None:
-            hint = "configure the source first ('tablewatch init') and name it with --source"
-            text = f"no server of the contract can be a source (seen: {', '.join(seen) or 'none'})"
-            raise UnreadableContract(Problem("contract.no_source", text, str(self._path), hint=hint))
-        return chosen
-
-    def _configured_source(self) -> str:
-        names = list(self._present.config.sources) if self._present is not None else []
-        name = self._source or names[0]
-        if name not in names:
-            hint = f"known: {', '.join(names)}" if names else "there is no configuration yet; see 'tablewatch init'"
-            raise UnreadableContract(Problem("contract.source", f"source '{name}' is not configured", hint=hint))
-        return name
-
-    def _skip_servers(self, reason: str) -> None:
-        for server in self._document.parts("servers"):
-            server.refuse(reason)
-            server.skip()
-
     # --- tables and columns -------------------------------------------------------------------------------------------
 
-    def _table(self, part: ContractPart, place: "_Place") -> _Table | None:
+    def _table(self, part: ContractPart, place: "ContractPlace") -> ContractTable | None:
         name = part.text("name")
         if name is None:
             part.refuse("it has no name")
@@ -168,7 +126,7 @@ class _Contract:
         part.plain("physicalType")
         columns = {
             column.text("name") or "": column.text("physicalName") or column.text("name") or ""
-            for column in _quietly(part, "properties")
+            for column in first_look(part, "properties")
         }
         source, relation = place.of_table(name), place.relation(physical)
         settings: dict[str, Any] = {}
@@ -181,18 +139,18 @@ class _Contract:
         elif relation != name:
             settings["table"] = relation
         if place.name is None:
-            types = {columns[column]: "VARCHAR" for column in _texts(part)} if place.is_csv else {}
+            types = {columns[column]: "VARCHAR" for column in text_columns(part)} if place.is_csv else {}
             self._sources[source] = place.yaml(name, physical, types)
         if description := part.text("description"):
             settings["description"] = " ".join(description.split())[:500]
-        return _Table(name, Relation(self._dialect(source, place), relation), source, settings, columns)
+        return ContractTable(name, Relation(self._dialect(source, place), relation), source, settings, columns)
 
-    def _dialect(self, source: str, place: "_Place") -> str:
+    def _dialect(self, source: str, place: "ContractPlace") -> str:
         if self._present is not None and source in self._present.config.sources:
             return dialect_of(self._present.source_spec(source))
         return place.dialect
 
-    def _read_columns(self, part: ContractPart, table: _Table) -> None:
+    def _read_columns(self, part: ContractPart, table: ContractTable) -> None:
         typed: dict[str, str] = {}
         named: list[str] = []
         keys: list[tuple[int, str]] = []
@@ -204,7 +162,7 @@ class _Contract:
                 continue
             name = column.text("physicalName") or name
             named.append(name)
-            if kind := self._type_of(column):
+            if kind := type_of(column):
                 typed[name] = kind
             if column.flag("primaryKey"):
                 position = column.plain("primaryKeyPosition")
@@ -218,18 +176,7 @@ class _Contract:
         if keys:
             self._add(part, table, {"type": "primary_key", "columns": [name for _, name in sorted(keys)]})
 
-    def _type_of(self, column: ContractPart) -> str | None:
-        kind = column.text("logicalType")
-        if column.plain("physicalType") is not None and kind is None:
-            column.refuse("a type of one engine is not compared; give the logicalType", "physicalType")
-        if kind is not None and kind not in _TYPES:
-            column.refuse(f"a type that is not known; expected one of {', '.join(_TYPES)}", "logicalType")
-        for key in ("properties", "items", "map"):
-            if column.plain(key) is not None:
-                column.refuse("parts of a nested column are not looked at", key)
-        return _TYPES.get(kind or "")
-
-    def _read_column(self, column: ContractPart, name: str, table: _Table) -> None:
+    def _read_column(self, column: ContractPart, name: str, table: ContractTable) -> None:
         is_key = column.flag("primaryKey")
         if column.flag("required") and not is_key:
             self._add(column, table, {"type": "not_null", "columns": [name]})
@@ -249,8 +196,8 @@ class _Contract:
         self._read_relationships(column, name, table)
         self._read_rules(column, table, name)
 
-    def _read_options(self, options: ContractPart, name: str, table: _Table) -> None:
-        limits = _limits(options)
+    def _read_options(self, options: ContractPart, name: str, table: ContractTable) -> None:
+        limits = range_limits(options)
         if limits.keys() & {"min", "max"}:
             self._add(options, table, {"type": "range", "column": name, **limits})
         if (pattern := options.plain("pattern")) is not None:
@@ -262,9 +209,9 @@ class _Contract:
             except NotExpressible as error:
                 options.refuse(str(error))
             else:
-                self._add(options, table, {**check, "id": _slug(f"length-{name}")})
+                self._add(options, table, {**check, "id": slug(f"length-{name}")})
 
-    def _read_relationships(self, column: ContractPart, name: str, table: _Table) -> None:
+    def _read_relationships(self, column: ContractPart, name: str, table: ContractTable) -> None:
         for relationship in column.parts("relationships"):
             to = relationship.text("to")
             kind = relationship.text("type") or "foreignKey"
@@ -277,7 +224,7 @@ class _Contract:
 
     # --- rules and service levels -------------------------------------------------------------------------------------
 
-    def _read_rules(self, part: ContractPart, table: _Table, column: str | None) -> None:
+    def _read_rules(self, part: ContractPart, table: ContractTable, column: str | None) -> None:
         for rule in part.parts("quality"):
             data = rule.data
             try:
@@ -286,7 +233,7 @@ class _Contract:
                 rule.refuse(str(error))
                 rule.skip()
                 continue
-            about = self._about(rule)
+            about = about_rule(rule)
             for number, check in enumerate(checks):
                 suffix = {"id": f"{about['id']}-{number + 1}"} if number and "id" in about else {}
                 self._add(rule, table, {**check, **about, **suffix})
@@ -296,24 +243,9 @@ class _Contract:
             for key in ("type", "metric", "rule", "arguments", "query", "unit", "dialect", *OPERATORS):
                 rule.plain(key)
 
-    def _about(self, rule: ContractPart) -> dict[str, Any]:
-        """Return id, severity and reason of a rule."""
-        about: dict[str, Any] = {}
-        if name := rule.text("id") or rule.text("name"):
-            about["id"] = _slug(name)
-        severity = rule.text("severity")
-        if severity is not None and severity.lower() in set(Severity):
-            if severity.lower() != Severity.ERROR:
-                about["severity"] = severity.lower()
-        elif severity is not None:
-            rule.refuse(f"a word that is not known (expected {', '.join(Severity)}); 'error' is used", "severity")
-        if why := rule.text("description") or rule.text("businessImpact"):
-            about["why"] = " ".join(why.split())[:500]
-        return about
-
-    def _add(self, part: ContractPart, table: _Table, check: dict[str, Any]) -> None:
+    def _add(self, part: ContractPart, table: ContractTable, check: dict[str, Any]) -> None:
         """Add a check that can be built; else name the part, with what is wrong."""
-        built = _built(check)
+        built = built_check(check)
         if isinstance(built, str):
             part.refuse(built)
             return
@@ -321,10 +253,10 @@ class _Contract:
         if wrong is not None:
             part.refuse(wrong)
             return
-        if any(_same(built, _built(other)) for other in table.checks):
+        if any(asks_the_same(built, built_check(other)) for other in table.checks):
             return
         names = {str(item["id"]) for item in table.checks}
-        table.checks.append({**check, "id": _apart(str(check.get("id") or propose_id(built)), names)})
+        table.checks.append({**check, "id": named_apart(str(check.get("id") or propose_id(built)), names)})
 
     def _read_level(self, level: ContractPart) -> None:
         name = re.sub("[^a-z]", "", str(level.plain("property")).lower())
@@ -341,7 +273,7 @@ class _Contract:
         else:
             level.refuse("no check or service level is made of this property")
 
-    def _named(self, level: ContractPart) -> Sequence[tuple[_Table, str | None]] | None:
+    def _named(self, level: ContractPart) -> Sequence[tuple[ContractTable, str | None]] | None:
         """Return the tables that a service level is about, with the column where one is named; None if refused."""
         element = level.text("element") or self._document.text("slaDefaultElement")
         if element is None:
@@ -351,46 +283,44 @@ class _Contract:
             table_name, _, column = word.partition(".")
             table = self._tables.get(table_name)
             if table is None or (column and column not in table.columns):
-                level.refuse(f"its element '{word}' is no table or column of the contract", "element")
+                level.refuse(f"its element '{word}' is neither a table nor a column of the contract", "element")
                 return None
             named.append((table, table.columns[column] if column else None))
         return named
 
-    def _read_age(self, level: ContractPart, name: str, table: _Table, column: str | None) -> None:
+    def _read_age(self, level: ContractPart, name: str, table: ContractTable, column: str | None) -> None:
         length = length_of(level.plain("value"), level.plain("unit"))
         if length is None:
             level.refuse("its value is no length of time: a number with a unit such as d, h or m, or ISO 8601")
         elif column is None:
             level.refuse("its element names no column with the time of a row, such as orders.loaded_at")
         elif name == "retention":
-            self._read_retention(level, table, column, seconds=int(length.total_seconds()))
+            self._add_oldest(level, table, column, length)
         else:
             check = {"type": "freshness", "column": column, "max_age": say(length)}
-            self._add(level, table, {**check, "id": _slug(f"{name}-{column}")})
+            self._add(level, table, {**check, "id": slug(f"{name}-{column}")})
 
-    def _read_retention(self, level: ContractPart, table: _Table, column: str, *, seconds: int) -> None:
-        if table.relation.dialect not in {"duckdb", "postgres"}:
-            level.refuse("the age of the oldest row is checked on files, DuckDB and PostgreSQL only")
-            return
-        query = (
-            f"SELECT 1 AS bad FROM {table.relation.sql} WHERE CAST({table.relation.quoted(column)} AS TIMESTAMP) "
-            f"< CAST(CURRENT_TIMESTAMP AS TIMESTAMP) - INTERVAL '{seconds}' SECOND"
-        )
-        self._add(level, table, {"type": "sql", "query": query, "id": _slug(f"retention-{column}")})
+    def _add_oldest(self, level: ContractPart, table: ContractTable, column: str, length: timedelta) -> None:
+        try:
+            check = too_old(column, table.relation, seconds=int(length.total_seconds()))
+        except NotExpressible as error:
+            level.refuse(str(error))
+        else:
+            self._add(level, table, {**check, "id": slug(f"retention-{column}")})
 
     def _read_promise(self, level: ContractPart, name: str, tables: Sequence[str]) -> None:
         """Read a service level that is judged from the incident log; one contract holds those about the same tables."""
         value, unit = level.plain("value"), level.plain("unit")
         promised: str | float | None
         if name == "availability":
-            key, promised = name, _share(value, unit)
+            key, promised = name, share_of(value, unit)
             expected = "a percentage such as 99.5, or a share with another unit than percent"
         else:
             length = length_of(value, unit)
             key, promised = _TIMES[name], None if length is None else say(length)
             expected = "a length of time: a number with a unit such as d, h or m, or ISO 8601"
         whole = set(tables) == {table.name for table in self._tables.values()}
-        contract = self.name if whole else _slug(f"{self.name}-{'-'.join(tables)}")
+        contract = self.name if whole else slug(f"{self.name}-{'-'.join(tables)}")
         entry = self._levels.setdefault(contract, {"tables": list(dict.fromkeys(tables))})
         if promised is None:
             level.refuse(f"its value is not {expected}")
@@ -415,7 +345,7 @@ class _Contract:
         if new_tables:
             lines.append("tables:")
         for table in new_tables:
-            lines += _table_lines(table, pending[table.name])
+            lines += table_lines(table, pending[table.name])
         for table in (item for item in self._tables.values() if item not in new_tables and pending[item.name]):
             lines.append(f"# add to the checks of table {in_one_line(table.name)}:")
             lines += [f"#   - {in_one_line(check)}" for check in pending[table.name]]
@@ -445,176 +375,22 @@ class _Contract:
     def _sections(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield "sources", self._sources
         yield "owners", {name: in_one_line(entry) for name, entry in self._owner.items()}
-        title = {} if self._domain is None else {_slug(self._domain): in_one_line({"title": self._domain})}
+        title = {} if self._domain is None else {slug(self._domain): in_one_line({"title": self._domain})}
         yield "domains", title
         yield "contracts", {name: in_one_line(entry) for name, entry in self._promises().items()}
 
-    def _new_checks(self, table: _Table) -> Sequence[dict[str, Any]]:
+    def _new_checks(self, table: ContractTable) -> Sequence[dict[str, Any]]:
         """Return the checks that the configuration does not have, under names of their own."""
         configured = None if self._present is None else self._present.config.table(table.name)
         if configured is None:
             return table.checks
         names = {check.name for check in configured.checks}
-        present = [single for check in configured.checks for single in _by_column(check)]
+        present = [single for check in configured.checks for single in by_column(check)]
         new = []
         for check in table.checks:
-            built = _built(check)
-            if any(_same(built, other) for other in present):
+            built = built_check(check)
+            if any(asks_the_same(built, other) for other in present):
                 continue
-            new.append({**check, "id": _apart(str(check["id"]), names)})
+            new.append({**check, "id": named_apart(str(check["id"]), names)})
             names.add(str(new[-1]["id"]))
         return new
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where the tables of a contract lie: a configured source by its name, or a server."""
-
-    name: str | None
-    server: str = ""
-    dialect: str = "duckdb"
-    url: str | None = None
-    files: str | None = None
-    schema: str | None = None
-    csv: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_csv(self) -> bool:
-        """Check whether files without types are read."""
-        return self.files is not None and not self.files.endswith(".parquet")
-
-    def of_table(self, name: str) -> str:
-        """Return the source of a table: files have one for each."""
-        return self.name or (_slug(f"{self.server}-{name}") if self.files is not None else self.server)
-
-    def relation(self, physical: str) -> str:
-        """Return the name of a table within its source."""
-        return f"{self.schema}.{physical}" if self.schema is not None else physical
-
-    def yaml(self, name: str, physical: str, types: Mapping[str, str]) -> str:
-        """Return the source in the configuration."""
-        if self.url is not None:
-            return f'{{url: "{self.url}"}}'
-        files = (self.files or "").replace("{model}", name).replace("{object}", name)
-        csv: dict[str, Any] = {**self.csv, **({"types": dict(types)} if types else {})} if self.is_csv else {}
-        return in_one_line({"files": files, "table": physical, **({"csv": csv} if csv else {})})
-
-
-def _place_of(server: ContractPart) -> _Place | None:
-    """Return where a server keeps its tables; None for a kind that cannot be a source."""
-    name = _slug(server.text("server") or "server")
-    kind, schema = server.text("type"), server.text("schema")
-    match kind:
-        case "local" if (path := server.text("path")) and server.text("format") in {"csv", "parquet"}:
-            csv = {key: value for key in ("delimiter", "encoding") if (value := server.text(key))}
-            return _Place(None, name, files=path, csv=csv)
-        case "duckdb" if path := server.text("database"):
-            return _Place(None, name, url=f"duckdb:///{_escaped(path)}", schema=schema if schema != "main" else None)
-        case "postgres" | "postgresql" if host := server.text("host"):
-            port, database = server.plain("port") or 5432, server.text("database") or ""
-            login = "${POSTGRES_USER}:${POSTGRES_PASSWORD}"
-            url = f"postgresql://{login}@{_escaped(host)}:{_escaped(str(port))}/{_escaped(database)}"
-            return _Place(None, name, "postgres", url=url, schema=schema)
-    return None
-
-
-def _escaped(text: str) -> str:
-    return text.replace("$", "$$").replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _owner_of(document: ContractPart) -> Mapping[str, dict[str, str]]:
-    """Return the owner by name: the team, or in a list of members the one whose role is owner."""
-    team = document.plain("team")
-    if isinstance(team, dict) and isinstance(team.get("name"), str):
-        return {_slug(team["name"]): {"name": team["name"]}}
-    members = team if isinstance(team, list) else team.get("members") if isinstance(team, dict) else None
-    for member in members if isinstance(members, list) else ():
-        name = member.get("username") or member.get("name") if isinstance(member, dict) else None
-        if isinstance(name, str) and "owner" in str(member.get("role")).casefold():
-            entry = {"email": name} if re.fullmatch("[^@ ]+@[^@ ]+", name) else {"name": name}
-            return {_slug(name.partition("@")[0]): entry}
-    return {}
-
-
-def _limits(options: ContractPart) -> dict[str, Any]:
-    """Return the limits of a range; an exclusive limit is a number, or in older documents a flag beside the other."""
-    limits: dict[str, Any] = {}
-    for end, side in (("minimum", "min"), ("maximum", "max")):
-        plain, exclusive = options.plain(end), options.plain(f"exclusive{end.capitalize()}")
-        if exclusive is not None and not isinstance(exclusive, bool):
-            if plain is not None:
-                options.refuse(f"with exclusive{end.capitalize()}, the stricter of both is not chosen; write one", end)
-            plain, exclusive = exclusive, True
-        if plain is not None:
-            limits |= {side: plain} | ({f"exclusive_{side}": True} if exclusive else {})
-    return limits
-
-
-def _share(value: Any, unit: Any) -> float | None:
-    """Return a share (0 to 1) of a percentage, or of a share with another unit than percent."""
-    words = str(value).strip()
-    percent = words.endswith("%") or str(unit or "percent").strip().casefold() in {"percent", "%", "pct"}
-    try:
-        number = Decimal(words.removesuffix("%").strip())
-    except InvalidOperation:
-        return None
-    share = number / 100 if percent else number
-    return float(share) if share.is_finite() and 0 < share <= 1 else None
-
-
-def _quietly(part: ContractPart, key: str) -> Iterator[ContractPart]:
-    """Yield the mappings of a list for a first look, which names nothing."""
-    return ContractPart(part.node, part.path, []).parts(key)
-
-
-def _texts(part: ContractPart) -> Iterator[str]:
-    for column in _quietly(part, "properties"):
-        if column.text("logicalType") == "string":
-            yield column.text("name") or ""
-
-
-def _built(check: Mapping[str, Any]) -> Any:
-    """Return the check that parameters make, or what is wrong with them."""
-    try:
-        return load_catalog()[str(check["type"])].model_validate(dict(check))  # type: ignore[attr-defined]  # all are pydantic models
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        return f"no check of type {check['type']} can be made of it: {place + ': ' if place else ''}{first['msg']}"
-
-
-def _same(check: Any, other: Check) -> bool:
-    """Check whether two checks ask the same."""
-    return type(check) is type(other) and _asked(check) == _asked(other)
-
-
-def _by_column(check: Any) -> Sequence[Check]:
-    """Return a check that looks at each of its columns alone as one check for each."""
-    if check.type != "not_null":
-        return [check]
-    return [check.model_copy(update={"columns": (name,)}) for name in check.columns]
-
-
-def _asked(check: Any) -> dict[str, Any]:
-    asked: dict[str, Any] = check.model_dump(exclude=set(_ABOUT))
-    return asked | ({"query": check.query.strip().rstrip(";")} if check.type == "sql" else {})
-
-
-def _table_lines(table: _Table, checks: Sequence[dict[str, Any]]) -> Iterator[str]:
-    yield f"  - name: {in_one_line(table.name)}"
-    yield from (f"    {key}: {in_one_line(value)}" for key, value in {"source": table.source, **table.settings}.items())
-    if checks:
-        yield "    checks:"
-    yield from (f"      - {in_one_line(check)}" for check in checks)
-
-
-def _apart(name: str, names: set[str]) -> str:
-    """Return a name that is none of the others."""
-    number, base = 2, name[:76]
-    while name in names:
-        name, number = f"{base}-{number}", number + 1
-    return name
-
-
-def _slug(text: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")[:60].strip("-") or "contract"

@@ -280,3 +280,18 @@ def bad_length(column: str, relation: Relation, *, least: Any, most: Any) -> dic
     limits = (("<", least), (">", most))
     bad = " OR ".join(f"length({name}) {sign} {limit}" for sign, limit in limits if limit is not None)
     return {"type": "sql", "query": f"SELECT 1 AS bad FROM {relation.sql} WHERE {bad}"}
+
+
+def too_old(column: str, relation: Relation, *, seconds: int) -> dict[str, Any]:
+    """Return a `sql` check that no row is older than some seconds, counted by the clock of the engine.
+
+    Raises:
+        NotExpressible: the engine writes intervals in another way.
+    """
+    if relation.dialect not in {"duckdb", "postgres"}:
+        raise NotExpressible("the age of the oldest row is checked on files, DuckDB and PostgreSQL only")
+    query = (
+        f"SELECT 1 AS bad FROM {relation.sql} WHERE CAST({relation.quoted(column)} AS TIMESTAMP) "
+        f"< CAST(CURRENT_TIMESTAMP AS TIMESTAMP) - INTERVAL '{seconds}' SECOND"
+    )
+    return {"type": "sql", "query": query}
