@@ -4,7 +4,7 @@
     JSON of any tool ───────┴─> results ──> scan.recorder ──> store      (checks of `type: external`)
     events of OpenLineage ──> openlineage ──> `upstream`; stored runs ──> openlineage ──> events
     dbt manifest ──> dbt_project ──> YAML of tables, owners, lineage and checks
-    data contract ──> odcs (odcs_document, odcs_quality, odcs_tables) ──> YAML of sources, owners, tables, checks and promises
+    data contract ──> odcs (and odcs_*) ──> YAML of sources, owners, tables, checks and promises
     tables, checks and promises ──> odcs_export ──> data contract
     results of a pass ──> junit, github       problems of a configuration ──> sarif, github
 
