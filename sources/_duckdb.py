@@ -147,7 +147,7 @@ def _columns_of(cursor: duckdb.DuckDBPyConnection) -> Columns:
         duckdb.Error: the statement failed later than at its first row, which Arrow's reader calls an error of files.
     """
     try:
-        for batch in cursor.arrow(_BATCH):
+        for batch in cursor.to_arrow_reader(_BATCH):
             yield [ArrowColumn(array) for array in batch.columns]
     except OSError as error:
         text = str(error)
