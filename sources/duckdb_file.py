@@ -53,7 +53,7 @@ class DuckdbFile(DuckdbSource):
             who = f"process {holder[1]}" if holder else "another process"
             text = f"'{path.name}' is open for writing in {who}; that process must close it between writes"
             return Unreachable(self._says(text, error))
-        if isinstance(error, (duckdb.BinderException, duckdb.ConnectionException)):
+        if isinstance(error, (duckdb.BinderException, duckdb.ConnectionException)) or "Resource In Use" in str(error):
             text = f"'{path.name}' is open for writing in this process; close that connection first"
             return Unreachable(self._says(text, error))
         if "Permission denied" in str(error):
@@ -66,6 +66,8 @@ class DuckdbFile(DuckdbSource):
             return Unreachable(self._says(f"'{path.name}' is not a DuckDB file", error))
         writer = header[_WRITER].rstrip(b"\0").decode("ascii", "replace").removeprefix("v") or "before 0.10"
         text = f"'{path.name}' was written by DuckDB {writer} and cannot be read by DuckDB {duckdb.__version__} here"
+        if writer.startswith("2."):
+            text += "; install 'duckdb>=2,<3' into its environment"
         return Unreachable(self._says(text, error))
 
 

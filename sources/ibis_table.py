@@ -77,6 +77,8 @@ def as_stream(table: ir.Table) -> Any:
     try:
         with warnings.catch_warnings():  # Ibis 12 asks pandas 3 for an option that went out of use
             warnings.filterwarnings("ignore", "The 'future.infer_string' option")
+            if table.op().find(ops.InMemoryTable):  # Ibis 12 streams from DuckDB by a method that DuckDB 2 removed
+                return table.to_pyarrow().to_reader()
             return table.to_pyarrow_batches()
     except IbisError as error:
         raise Unreachable(f"the Ibis table cannot be computed ({type(error).__name__})") from None

@@ -147,7 +147,7 @@ def test_a_dag_runs_checks_and_stops_at_a_release_on_hold(
     (incident,) = tasks["fails"]["xcom"]["incidents"]
     assert incident["url"] == f"{address}/incidents/{incident['id']}"
     assert tasks["fails"]["link"] == tasks["fails_deferred"]["link"] == incident["url"]
-    assert tasks["unknown_allowed"]["xcom"]["not_evaluated"] == ["lost.not_null"]
+    assert tasks["unknown_allowed"]["xcom"]["not_evaluated"] == ["lost.not-null"]
     assert tasks["gate"]["xcom"]["state"] == "hold"
     for text in ("Nara", *(json.loads(value).get("password") for value in connections.values())):
         assert text is None or text not in json.dumps(tasks)

@@ -36,13 +36,14 @@ print("ANSWER", json.dumps([state.type.value, str(state.result(raise_on_failure=
             "dagster",
             DAGSTER,
             '[true, "WARN", true, {"checks": 2, "failed": [], "not_evaluated": [], "incidents": []}]',
-            '[false, "ERROR", false, {"checks": 2, "failed": ["orders.primary-key"], "not_evaluated": [], "incidents": [1]}]',
+            '[false, "ERROR", false, '
+            '{"checks": 2, "failed": ["orders.primary-key"], "not_evaluated": [], "incidents": [1]}]',
             marks=pytest.mark.dagster,
         ),
         pytest.param(
             "prefect",
             PREFECT,
-            '["COMPLETED", "{\'pass\': 2, \'warn\': 0, \'fail\': 0, \'unknown\': 0, \'total\': 2}"]',
+            "[\"COMPLETED\", \"{'pass': 2, 'warn': 0, 'fail': 0, 'unknown': 0, 'total': 2}\"]",
             '["FAILED", "orders.primary-key; incidents [1]"]',
             marks=pytest.mark.prefect,
         ),

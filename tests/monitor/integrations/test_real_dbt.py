@@ -1,10 +1,13 @@
 """A dbt project that is run by dbt itself: its results become incidents, in two commands."""
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from monitor.cli import run
@@ -86,6 +89,19 @@ class DbtProject:
         )
         return done.returncode
 
+    def beside_duckdb_of_dbt(self) -> dict[str, str]:
+        """Return an environment in which this Python imports dbt's DuckDB instead of its own."""
+        script = "import duckdb, _duckdb; print(duckdb.__path__[0], _duckdb.__file__, sep='\\n')"
+        answer = subprocess.run(
+            [Path(self._program).with_name("python"), "-c", script], capture_output=True, text=True, check=True
+        )
+        newer = self.folder / "newer"
+        newer.mkdir()
+        for path in map(Path, answer.stdout.splitlines()):
+            (newer / path.name).symlink_to(path)
+        root = Path(__file__).parents[3]
+        return {**os.environ, "PYTHONPATH": os.pathsep.join([str(newer), str(root)])}
+
     def statuses(self) -> dict[str, str]:
         """Return what each check found last, by check id."""
         with Project(load(self.folder / "tablewatch.yaml")).open_store() as store, store.reading() as tx:
@@ -160,3 +176,45 @@ def test_a_dbt_project_becomes_incidents(project: DbtProject, capsys: pytest.Cap
     assert command("import", "dbt", "target") == 0
     assert "one_id" in capsys.readouterr().err
     assert project.statuses()["customers.unique_customers_customer_id"] == "unknown"
+
+
+WATCHED = """
+version: 1
+project: shop
+sources: {shop: {url: "duckdb:///shop.duckdb"}}
+tables:
+  - name: orders
+    source: shop
+    checks:
+      - {type: unique, columns: [order_id]}
+      - {type: not_null, columns: [customer_id]}
+      - {type: volume, min: 3}
+"""
+
+
+@pytest.mark.dbt
+@pytest.mark.timeout(600)
+def test_tables_of_a_file_that_duckdb_2_wrote_are_watched(
+    project: DbtProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With DuckDB 2 installed they are checked like all others; with DuckDB 1 the message says what to install."""
+    project.dbt("build")
+    project.write("tablewatch.yaml", WATCHED)
+    done = subprocess.run(
+        [sys.executable, "-m", "monitor", "check", "--format", "json"],
+        cwd=project.folder,
+        env=project.beside_duckdb_of_dbt(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    results = {line["check_id"]: line for line in json.loads(done.stdout)["results"]}
+    assert {name: line["status"] for name, line in results.items()} == {
+        "orders.unique": "fail",
+        "orders.not_null": "pass",
+        "orders.volume": "pass",
+    }
+    if duckdb.__version__.startswith("1."):
+        assert command("check") == 3
+        assert "install 'duckdb>=2,<3'" in capsys.readouterr().out
