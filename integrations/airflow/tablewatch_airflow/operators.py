@@ -31,11 +31,12 @@ class IncidentLink(BaseOperatorLink):
 
     name = "Tablewatch incident"
 
-    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002 - the name is Airflow's
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
         """Return its address; empty without an incident, or without web pages.
 
         Airflow asks in the process that ran the task, and keeps the answer.
         """
+        del ti_key  # Airflow passes it by this name
         return getattr(operator, "incident_url", None) or ""
 
 
