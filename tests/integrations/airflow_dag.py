@@ -13,7 +13,7 @@ from airflow.sdk import DAG
 from tablewatch_airflow.operators import XCOM_KEY, IncidentLink, TablewatchCheckOperator, TablewatchReleaseGate
 
 PROGRAM = {"program": os.environ["SHOP_PROGRAM"], "config": os.environ["SHOP_CONFIG"]}
-QUICK = {"poll_interval": 0.1, "timeout": timedelta(minutes=2)}
+QUICK = {"poll_interval": 0.1, "timeout": timedelta(minutes=10)}
 errors: dict[str, str] = {}
 
 

@@ -212,7 +212,7 @@ def test_tables_of_a_file_that_duckdb_2_wrote_are_watched(
     results = {line["check_id"]: line for line in json.loads(done.stdout)["results"]}
     assert {name: line["status"] for name, line in results.items()} == {
         "orders.unique": "fail",
-        "orders.not_null": "pass",
+        "orders.not-null": "pass",
         "orders.volume": "pass",
     }
     if duckdb.__version__.startswith("1."):
