@@ -34,6 +34,7 @@ TABLES = """
     source: shop
     schedule: every 1h
     checks: [{type: external, reference: reviewed, origin: other, every: 1d}]
+daemon: {jitter: 0s, metrics: "off"}
 releases:
   extract:
     table: people
