@@ -49,24 +49,23 @@ def plans_of(case: ReleaseColumns, kinds: Mapping[str, Any]) -> Sequence[Treatme
 
     `kinds`: the Ibis types of the table's columns.
     """
-    recipes = case.release.remedies or _default(case)
-    as_it_is = TreatmentPlan(AS_IT_IS, RemedyKind.TABLE, _present(case.leaving, kinds))
-    return [as_it_is, *(plan_of(case, recipe, kinds) for recipe in recipes)]
+    return [_as_it_is(case, kinds), *(plan_of(case, recipe, kinds) for recipe in _recipes(case).values())]
 
 
 def find_plan(case: ReleaseColumns, name: str, kinds: Mapping[str, Any]) -> TreatmentPlan:
-    """Return one way by name.
+    """Return one way by name; the others are not looked at.
 
     Raises:
         Stop: there is none of that name, or it cannot be gone.
     """
-    results = {plan.name: plan for plan in plans_of(case, kinds)}
-    plan = results.get(name)
-    if plan is None:
-        message = (
-            f"release '{case.name}' has no remedy '{name}'{did_you_mean(name, results)} (known: {', '.join(results)})"
-        )
+    if name == AS_IT_IS:
+        return _as_it_is(case, kinds)
+    recipes = _recipes(case)
+    if name not in recipes:
+        names = [AS_IT_IS, *recipes]
+        message = f"release '{case.name}' has no remedy '{name}'{did_you_mean(name, names)} (known: {', '.join(names)})"
         raise Stop(ExitCode.USAGE, Problem("release.no_remedy", message))
+    plan = plan_of(case, recipes[name], kinds)
     if isinstance(plan, RemedyNotUsable):
         raise Stop(
             ExitCode.USAGE, Problem("release.no_remedy", f"remedy '{name}' of release '{case.name}': {plan.why}")
@@ -85,6 +84,15 @@ def plan_of(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> T
         return RemedyNotUsable(recipe.name, str(error))
     except Stop as stop:
         return RemedyNotUsable(recipe.name, "; ".join(problem.message for problem in stop.problems))
+
+
+def _as_it_is(case: ReleaseColumns, kinds: Mapping[str, Any]) -> TreatmentPlan:
+    return TreatmentPlan(AS_IT_IS, RemedyKind.TABLE, _present(case.leaving, kinds))
+
+
+def _recipes(case: ReleaseColumns) -> Mapping[str, Recipe]:
+    """Return the remedies of a release by name, in their order."""
+    return {recipe.name: recipe for recipe in case.release.remedies or _default(case)}
 
 
 def _default(case: ReleaseColumns) -> Sequence[Recipe]:
