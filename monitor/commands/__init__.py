@@ -31,7 +31,7 @@ Rules. At the top of a command file import only the standard library, `typer`, `
 `--format` are added to every command: do not declare them. A command with formats of its own declares `--format`
 itself, with `callback=remember_format` of `monitor.terminal.output`, so that its errors too obey `--format json`. Each
 option has an environment twin, TABLEWATCH_<COMMAND>_<OPTION>. Data goes to stdout through `emit`; anything else through
-`invocation.note` or `monitor.terminal.progress.progress`, which use stderr.
+`invocation.note` or `monitor.terminal.console.progress`, which use stderr.
 
 `tablewatch --help` reads the first line of each file and imports none: the docstring begins with the command's name in
 backticks and a sentence; `rich_help_panel="..."` ("Watch", "Incidents and cost", "Set up") says where it is listed.

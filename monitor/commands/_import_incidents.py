@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.commands._options import who
+from monitor.terminal.console import progress
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop, not_read
-from monitor.terminal.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

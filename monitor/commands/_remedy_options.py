@@ -71,7 +71,7 @@ def told(name: str, work: "Callable[[Progress], Done]") -> Done:
     Raises:
         Stop: the table does not fit, or the result does not hold what is promised.
     """
-    from monitor.terminal.progress import progress
+    from monitor.terminal.console import progress
     from remedies import Misfit, Refused
 
     done = 0

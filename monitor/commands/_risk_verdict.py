@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.progress import activity
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
+from monitor.terminal.console import progress
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.progress import progress
 
 app = typer.Typer(rich_help_panel="Watch")
 

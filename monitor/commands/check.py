@@ -8,10 +8,9 @@ import typer
 from monitor.commands._ci_formats import CheckFormat, annotated_problems, file_format, repository
 from monitor.commands._options import SeverityWord
 from monitor.commands._output_pages import Force, Page
-from monitor.terminal.console import out
+from monitor.terminal.console import out, progress
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ import typer
 
 from monitor.commands._ci_formats import ConfigFormat, annotated_problems, repository
 from monitor.commands._output_pages import Force
+from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation, count, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.progress import activity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

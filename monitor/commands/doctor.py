@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from monitor.clock import SystemClock
+from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Stop
-from monitor.terminal.progress import activity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.terminal.console import progress
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -208,7 +208,7 @@ def compare(
     from monitor.releases.compare import compare as try_all
     from monitor.releases.plan import TreatmentPlan, kinds_of, plans_of
     from monitor.reporting.terminal_views.release import draw_comparison
-    from monitor.terminal.progress import progress
+    from monitor.terminal.console import progress
 
     invocation: Invocation = ctx.obj
     with _decisions(invocation, name) as decisions:

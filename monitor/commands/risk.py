@@ -15,9 +15,9 @@ from monitor.commands._risk_verdict import (
     number_in,
     pairs_in,
 )
+from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.progress import activity
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Stop
-from monitor.terminal.progress import activity
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,8 +11,8 @@ from monitor.answers.ask import AnswerService, NotAnswered
 from monitor.answers.data_set import DataSet
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.decisions import ReleaseDecisions
+from monitor.releases.digests import SameTable, names_of
 from monitor.releases.plan import TreatmentPlan
-from monitor.releases.same_table import SameTable, names_of
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies import Misfit
 from remedies.differential_privacy import Accounting, Adjacency, nano, rho_of_pure

@@ -10,9 +10,8 @@ from incidents import AGENT
 from monitor.config import ConfigError
 from monitor.config.release_checks import ONE_CLASS_HINT, two_classes
 from monitor.releases.columns import ReleaseColumns
-from monitor.releases.digests import declared_digest, state_of
+from monitor.releases.digests import declared_digest, names_of, state_of
 from monitor.releases.plan import RemedyKind, find_plan, kinds_of
-from monitor.releases.same_table import names_of
 from monitor.releases.state import ReleaseStanding, standing
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import ReadTransaction, ReleaseEvent, ReleaseEventKind, ReleaseLedger, RememberedPersons, Store

@@ -1,19 +1,90 @@
-"""Fingerprint the columns of a table that are to leave, so that an approval is of what somebody has seen."""
+"""Fingerprint the columns of a table that are to leave, so that an approval is of what somebody has seen.
+
+The engine that holds the rows hashes them, so that a change of any is seen without reading one. By the same marks the
+earlier exports of a table are found (`SameTable`): an export remembers those of its table's files or its database
+(`sources.table_identity`), and of its content. So it is found again when the source is written in other words, when the
+table is renamed in the configuration or its file is moved, and when a copy with equal content is exported. Exports of
+earlier versions have no marks and are found by name alone.
+"""
+
+from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 from checks import Json
+from monitor.config.project import Project
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.plan import RemedyKind, TreatmentPlan
-from monitor.releases.same_table import content_mark
 from monitor.releases.treatment.table_reader import reading
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from sources import engine_function, is_same_table
+from sources.expressions import dt, ibis, ir
+from store import ReadTransaction, ReleaseEvent, ReleaseEventKind
+
+MARKS = "table_identity"
+"""The key under which an export keeps the marks of its table."""
+
+
+@dataclass(frozen=True, slots=True)
+class SameTable:
+    """All that a table is called in the configuration, its own name first, and the marks by which it is known."""
+
+    names: Sequence[str]
+    marks: frozenset[str]
+
+    @classmethod
+    def of(cls, case: ReleaseColumns, tx: ReadTransaction, *, content: str | None = None) -> SameTable:
+        """Identify the table of a release.
+
+        Args:
+            case: the release.
+            tx: the store, whose exports name the tables that are looked at besides those of releases and budgets.
+            content: the mark of the table's content, where it was read.
+        """
+        project, table = case.project, case.release.table
+        exported = {
+            str(event.body.get("table")) for event in tx.release_events.matching(kind=ReleaseEventKind.EXPORTED)
+        }
+        names = names_of(project, table, among=exported)
+        marks = project.table_identity(table) | ({content} if content is not None else set())
+        return cls(names, frozenset(marks))
+
+    def is_of(self, event: ReleaseEvent) -> bool:
+        """Return whether an export is of this table."""
+        marks = event.body.get(MARKS)
+        by_mark = isinstance(marks, list) and is_same_table(self.marks, map(str, marks))
+        return by_mark or event.body.get("table") in self.names
+
+    def exports(self, tx: ReadTransaction) -> Sequence[ReleaseEvent]:
+        """Return every export of this table, by whichever release, the oldest first."""
+        return [
+            release_event
+            for release_event in tx.release_events.matching(kind=ReleaseEventKind.EXPORTED)
+            if self.is_of(release_event)
+        ]
+
+
+def names_of(project: Project, table: str, *, among: set[str] | frozenset[str] = frozenset()) -> Sequence[str]:
+    """Return the names under which a table is configured, its own first, of those that releases and budgets name.
+
+    `among`: other names to look at. Two names are of the same table where their identities share a mark: a view counts
+    where its engine says which tables are behind it.
+    """
+    config = project.config
+    wanted = {release.table for release in config.releases.values()} | set(config.budgets) | among
+    return [table, *project.same_tables(table, wanted)]
+
+
+def content_mark(content: str, *, key: bytes) -> str:
+    """Return the mark of a table's content, keyed: it says nothing to who has the store and not the key."""
+    return blake2b(content.encode(), key=key, digest_size=12, person=b"table content").hexdigest()
 
 
 def declared_digest(case: ReleaseColumns, plan: TreatmentPlan) -> str:
@@ -76,7 +147,7 @@ def state_of(case: ReleaseColumns, columns: Sequence[str]) -> TableDigest:
     Raises:
         Stop: a column is not there, the table cannot be read, or this engine has no hash.
     """
-    from checks.classes.row_hash import hash_sums, row_hash
+    from monitor.releases.digests import hash_sums, row_hash
 
     with reading(case.place) as (source, table):
         gone = [name for name in columns if name not in table.columns]
@@ -98,3 +169,42 @@ def state_of(case: ReleaseColumns, columns: Sequence[str]) -> TableDigest:
     key = case.secret(b"state")
     fingerprint = blake2b(content.encode(), key=key, digest_size=16, person=b"release state").hexdigest()
     return TableDigest(fingerprint, content_mark(content, key=case.key) if sums["rows"] else None)
+
+
+_SQLITE_HASH: Final = "tablewatch_hash"
+_HALF: Final = 0xFFFF_FFFF
+_POSITIVE: Final = 0x7FFF_FFFF_FFFF_FFFF
+
+
+def row_hash(columns: Sequence[ir.Column], dialect: str) -> ir.IntegerColumn | None:
+    """Hash each row's cells to 63 bits; None where it is not known how.
+
+    Equal rows have equal hashes, for as long as the engine is not upgraded.
+    """
+    if dialect == "duckdb":
+        hashed = engine_function("hash", [column.type() for column in columns], dt.uint64)(*columns)
+        return (hashed >> 1).cast("int64")
+    if dialect == "sqlite":
+        return engine_function(_SQLITE_HASH, [column.type() for column in columns], dt.int64)(*columns)
+    if dialect == "postgres":
+        return reduce(_chained, columns, ibis.literal(0, "int64"))
+    if dialect == "spark":
+        return engine_function("xxhash64", [column.type() for column in columns], dt.int64)(*columns) & _POSITIVE
+    return None
+
+
+def hash_sums(hashed: ir.IntegerColumn, dialect: str) -> tuple[ir.Value, ir.Value]:
+    """Add up hashes in two halves, neither of which overflows below 2^31 rows: the same sums for the same rows."""
+    low, high = hashed & _HALF, (hashed >> 32) & _HALF
+    return _whole(low.sum(), dialect), _whole(high.sum(), dialect)
+
+
+def _whole(total: ir.IntegerScalar, dialect: str) -> ir.Value:
+    """Take a sum as 8 bytes; Ibis takes it for such, where these engines have a wider type for it."""
+    wide = total.cast("decimal(38, 0)") if dialect in {"duckdb", "postgres"} else total
+    return wide.cast("int64")
+
+
+def _chained(seed: ir.IntegerValue, column: ir.Column) -> ir.IntegerColumn:
+    chain = engine_function("hashtextextended", [dt.string, dt.int64], dt.int64)
+    return column.isnull().ifelse(chain(ibis.literal("NULL"), seed ^ 1), chain(column.cast("string"), seed))

@@ -7,8 +7,8 @@ from monitor.config.load import Loaded
 from monitor.config.project import Project
 from monitor.config.release_checks import ONE_CLASS_HINT, two_classes
 from monitor.releases.columns import ReleaseColumns
+from monitor.releases.digests import names_of
 from monitor.releases.plan import RemedyNotUsable, kinds_of, plan_of
-from monitor.releases.same_table import names_of
 from monitor.releases.treatment.analysis import Analysis
 from monitor.terminal.problem import Problem, Stop
 from store import StoreError

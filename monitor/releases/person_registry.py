@@ -20,10 +20,9 @@ from monitor.releases.composition_risk import (
     reclassified,
 )
 from monitor.releases.decisions import ReleaseDecisions
-from monitor.releases.digests import TableDigest
+from monitor.releases.digests import MARKS, SameTable, TableDigest
 from monitor.releases.linkage import classes_of, farthest_from_input, linked_classes, pseudonyms_in
 from monitor.releases.plan import RemedyKind
-from monitor.releases.same_table import MARKS, SameTable
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import (
     FailPoint,

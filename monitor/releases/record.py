@@ -8,8 +8,8 @@ from typing import Any, Final
 from checks import did_you_mean
 from monitor.clock import iso
 from monitor.config.project import Project
+from monitor.releases.digests import MARKS
 from monitor.releases.overview import ReleaseState, releases_of
-from monitor.releases.same_table import MARKS
 from monitor.summaries.health import states_of
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import ReadTransaction, ReleaseEvent, ReleaseEventKind

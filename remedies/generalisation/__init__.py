@@ -12,14 +12,13 @@ if TYPE_CHECKING:
     from remedies.generalisation._faults import hierarchy_faults, row_faults
     from remedies.generalisation._files import read_hierarchy, write_hierarchy
     from remedies.generalisation._intervals import breaks, coding, intervals
-    from remedies.generalisation._masks import masks
     from remedies.generalisation._tree import tree
     from remedies.generalisation.by import By
     from remedies.generalisation.criteria import LDiversityLimit, TClosenessLimit
     from remedies.generalisation.datafly_search import Datafly, datafly
     from remedies.generalisation.folder import hierarchies_in
     from remedies.generalisation.incognito_search import Generalisations, incognito
-    from remedies.generalisation.levels import flat
+    from remedies.generalisation.levels import flat, masks
     from remedies.generalisation.mondrian_search import mondrian
     from remedies.generalisation.optimal_search import Optimum, optimal
     from remedies.generalisation.recoding import RecodedColumn, Recoding
@@ -103,7 +102,7 @@ _PLACES: Final = {
     "hierarchy_spec": "spec",
     "incognito": "incognito_search",
     "intervals": "_intervals",
-    "masks": "_masks",
+    "masks": "levels",
     "mondrian": "mondrian_search",
     "optimal": "optimal_search",
     "path_of_null": "spelling",

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from remedies.generalisation._cells import ReleasedCells
 from remedies.generalisation._walks import Ground, pack_rows
 from remedies.generalisation.frequencies import Frequencies
 from remedies.generalisation.limits_of_classes import Seen
 from remedies.generalisation.recoding import RecodedColumn, column_at
-from remedies.generalisation.representatives import is_numeric
+from remedies.generalisation.representatives import ReleasedCells, is_numeric
 from remedies.generalisation.utility import Utilities, measured
 
 Whole = npt.NDArray[np.int64]

@@ -12,9 +12,15 @@ import numpy.typing as npt
 
 from checks import Json
 from remedies._errors import Misfit
-from remedies.generalisation._cells import ReleasedCells, cells_of, is_everything
 from remedies.generalisation.recoding import INTERVAL, Recoding
-from remedies.generalisation.representatives import Representative, is_numeric, squared_differences
+from remedies.generalisation.representatives import (
+    ReleasedCells,
+    Representative,
+    cells_of,
+    is_everything,
+    is_numeric,
+    squared_differences,
+)
 
 INFINITE: Final = "infinite"
 """How an infinite number is written in JSON, which knows none."""

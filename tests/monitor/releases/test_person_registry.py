@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from checks.classes.counts import KnownRelease as Earlier
 from checks.risk.composition import intersect_all_signed, intersect_signed, left_over_signed
+from monitor.releases.digests import names_of
 from monitor.releases.linkage import person_level_k
-from monitor.releases.same_table import names_of
 from monitor.releases.state import ReleaseDecision
 from monitor.terminal.problem import Stop
 from store import ReleaseEventKind, StoredCounts, StoreError, WriteTransaction

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from rich.console import Console
 
 from monitor.clock import SimulatedClock
-from monitor.terminal.progress import activity, progress
+from monitor.terminal.console import activity, progress
 
 
 def test_lines_come_every_ten_seconds_without_a_terminal() -> None:

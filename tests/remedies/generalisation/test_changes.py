@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from remedies.generalisation import Recoding, hierarchy_spec, text_of
 from remedies.generalisation.frequencies import read_table
-from remedies.generalisation.level_names import level_name
 from remedies.generalisation.recoded import changes
+from remedies.generalisation.spec import level_name
 
 SPECS = {
     "a": hierarchy_spec({"type": "coding", "top": 5}),

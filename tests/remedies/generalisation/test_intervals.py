@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from remedies import Misfit
 from remedies.generalisation import FaultKind, breaks, intervals
-from remedies.generalisation._labels import read_intervals
+from remedies.generalisation._faults import read_intervals
 from remedies.generalisation.units import Number, holds
 from tests.remedies.generalisation.hierarchy_laws import assert_sound
 

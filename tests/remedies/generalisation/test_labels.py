@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remedies.generalisation._labels import read_intervals
+from remedies.generalisation._faults import read_intervals
 from remedies.generalisation.units import Ends, Scale
 
 

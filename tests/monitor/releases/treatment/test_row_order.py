@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from monitor.releases.treatment import row_order
-from monitor.releases.treatment.output import row_writer, write_frame
-from monitor.releases.treatment.row_order import Shuffle
+from monitor.releases.treatment import output
+from monitor.releases.treatment.output import Shuffle, row_writer, write_frame
 from remedies import RowOrder
 
 ROWS = 3_000
@@ -54,7 +53,7 @@ def test_rows_that_do_not_fit_in_memory_come_out_in_random_order(memory: int | N
 @pytest.mark.parametrize("memory", [10**6, 1])
 def test_every_order_is_equally_likely(memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of three rows, in memory and by way of files, to which the rows are assigned one by one."""
-    monkeypatch.setattr(row_order, "_FILES", 3)
+    monkeypatch.setattr(output, "_FILES", 3)
     seen: dict[Any, int] = dict.fromkeys(permutations(range(3)), 0)
     for run in range(1_500):
         shuffle = Shuffle(tmp_path / f"{run}", memory=memory)
