@@ -22,8 +22,7 @@ from checks._contract import (
     unknown,
 )
 from checks._outcome import Message
-from checks.classes.counts import PersonRequest
-from checks.classes.releases import NAME, PERSONS, SIZE
+from checks.classes.counts import NAME, PERSONS, SIZE, PersonRequest
 from checks.parameters.columns import ColumnNames, QuasiIdentifiers, quasi_identifiers_of
 
 _HIDDEN: Final = Message(

@@ -1,6 +1,7 @@
 """What all kinds of source share: names found in the catalogue, expressions compiled, rows and frames read.
 
-Whatever is not one SELECT is refused before an engine sees it.
+Whatever is not one SELECT is refused before an engine sees it. Of an engine whose catalogue is too wide to read whole
+only the current schema is listed; tables of others are looked up by name.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import ibis.expr.types as ir
 import sqlglot
 from ibis.backends.sql import SQLBackend
 from ibis.common.exceptions import IbisError
+from ibis.common.exceptions import TableNotFound as NoSuchTable
 from sqlglot import exp
 
 from sources._columns import Columns, plain_columns
@@ -238,3 +240,34 @@ def refuse_other_statements(sql: str, *, dialect: str, source: str) -> None:
 
 def _refused(source: str) -> QueryFailed:
     return QueryFailed(f"source '{source}': only one SELECT is run, the statement is something else; nothing was sent")
+
+
+class UnlistedSource(EngineSource):
+    """A source that lists the tables of the current schema."""
+
+    def _list(self) -> Iterable[CatalogueEntry]:
+        return (CatalogueEntry("", "", name, bare=True) for name in self._backend.list_tables())
+
+    def _find(self, name: str) -> CatalogueEntry:
+        path, _, table = name.rpartition(".")
+        if name in self._known() or not path:
+            return super()._find(name)
+        catalog, _, schema = path.rpartition(".")
+        return CatalogueEntry(catalog, schema, table, bare=False)
+
+    def _describe(self, entry: CatalogueEntry) -> ir.Table:
+        place = [part for part in (entry.catalog, entry.schema) if part]
+        try:
+            return self._look_up(entry.table, place)
+        except NoSuchTable:
+            name = ".".join((*place, entry.table))
+            hint = did_you_mean(name, self._entries or ())
+            raise TableNotFound(f"table '{name}' not found in source '{self.name}'{hint}") from None
+
+    @abstractmethod
+    def _look_up(self, table: str, place: Sequence[str]) -> ir.Table:
+        """Return a table of `place`: nothing, a schema, or a catalogue and a schema.
+
+        Raises:
+            ibis.common.exceptions.TableNotFound: there is none.
+        """

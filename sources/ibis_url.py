@@ -16,10 +16,9 @@ from ibis.common.exceptions import IbisError
 from ibis.util import backend_entry_points
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, Unreachable
-from sources._engine import FetchedRows, refuse_other_statements
+from sources._engine import FetchedRows, UnlistedSource, refuse_other_statements
 from sources._names import did_you_mean
 from sources._spec import scheme_of
-from sources._unlisted import UnlistedSource
 
 _PEP_249: Final = {"Error", "InterfaceError", "DatabaseError"}
 _OF_CLIENTS: Final = {"GoogleAPIError", "GoogleAuthError", "ClickHouseError", "TrinoConnectionError", "RpcError"}

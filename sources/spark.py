@@ -28,9 +28,8 @@ from sqlglot import exp
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
-from sources._engine import FetchedRows, refuse_other_statements
+from sources._engine import FetchedRows, UnlistedSource, refuse_other_statements
 from sources._spec import scheme_of
-from sources._unlisted import UnlistedSource
 
 _SETTINGS: Final = {
     "spark.app.name": "tablewatch",

@@ -16,8 +16,7 @@ from store._outbox import OutboxWriter
 from store._past_rows import insert_past, past_rows
 from store._repository import Repository, any_of
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
-from store._shared_spans import shared_spans
-from store._spans import read_spans, read_spans_of
+from store._spans import read_spans, read_spans_of, shared_spans
 from store._values import IncidentChange, IncidentFilter
 
 _INCIDENT: Final = IncidentRow.__table__

@@ -217,7 +217,7 @@ def lattice(
 
 
 def _look(question: "RecodingRequest", *, every: bool, tell: "Progress") -> "LevelChoices":
-    from monitor.releases.treatment.interrupt import stop_on_interrupt
+    from monitor.releases.treatment.generalise_table import stop_on_interrupt
 
     remedy, frequencies = cast("Generalise", question.remedy), question.frequencies()
     with stop_on_interrupt(tell, wanted=remedy.budget is not None) as heard:

@@ -33,10 +33,9 @@ from monitor.workers.messages import (
     Word,
     unpack,
 )
-from monitor.workers.plan_cache import KeptPlans
 from monitor.workers.process_control import allowed_memory, memory_of
 from monitor.workers.spawner import ENGINES
-from monitor.workers.task import CallTask, Task
+from monitor.workers.task import CallTask, KeptPlans, Task
 from monitor.workers.worker_processes import WorkerProcesses
 from monitor.workers.worker_state import Phase, WorkerState
 

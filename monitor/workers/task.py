@@ -3,9 +3,13 @@
 A job goes to one worker as a whole. One that goes check by check is sent in steps of a single check; the answers are
 put together when a table is complete. A check that ended its worker, and is known, is left out when the table is sent
 again.
+
+Plans are kept by the daemon as the workers made them, and sent along with the next job: so any worker takes any table
+without planning it anew, a recycled one too, and a plan is in memory once. The daemon never opens them.
 """
 
 import pickle
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -14,7 +18,7 @@ from typing import ClassVar, Final
 
 from checks import Check, Message, Outcome, UnknownReason, unknown
 from checks.gx.errors import no_answer
-from monitor.scan.results import CheckMeasurement, TableResult, Target, timed_out, unscanned
+from monitor.scan.results import CheckMeasurement, Subject, TableResult, Target, timed_out, unscanned
 from monitor.workers.job import (
     Began,
     CallFailed,
@@ -28,7 +32,37 @@ from monitor.workers.job import (
     TableScanned,
 )
 from monitor.workers.messages import CallBegun, CallRequest, TableProgress, packed_job
-from monitor.workers.plan_cache import KeptPlans
+
+_MOST_BYTES: Final = 64 * 1024 * 1024
+
+
+class KeptPlans:
+    """The plans of the tables that were looked at last, within a bound of memory."""
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most = most_bytes
+        self._held = 0
+        self._plans: OrderedDict[str, tuple[Subject, bytes]] = OrderedDict()
+
+    def get(self, subject: Subject) -> bytes | None:
+        """Return the plan that was made for exactly this."""
+        known = self._plans.get(subject.name)
+        if known is None or known[0] != subject:
+            return None
+        self._plans.move_to_end(subject.name)
+        return known[1]
+
+    def keep(self, subject: Subject, plan: bytes) -> None:
+        """Keep a plan in place of the table's last one; an empty one only forgets that."""
+        known = self._plans.pop(subject.name, None)
+        self._held -= len(known[1]) if known is not None else 0
+        if plan:
+            self._plans[subject.name] = (subject, plan)
+            self._held += len(plan)
+        while self._held > self._most:
+            _, (_, oldest) = self._plans.popitem(last=False)
+            self._held -= len(oldest)
+
 
 _MOST_TRIES: Final = 3
 """How often a job is given to a worker when the worker ends for a reason that is not the job's."""

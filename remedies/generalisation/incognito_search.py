@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from remedies._contract import Progress
 from remedies._errors import Misfit
-from remedies.generalisation._candidates import find_candidates
-from remedies.generalisation._course import SearchProgress
+from remedies.generalisation._candidates import SearchProgress, find_candidates
 from remedies.generalisation._kernels import ENDED, FAILS, HOLDS, Keys
 from remedies.generalisation._lattice import Lattice, minimal
 from remedies.generalisation._walks import Ground, Walker, order_of

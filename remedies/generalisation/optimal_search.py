@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._contract import Progress
-from remedies.generalisation._course import SearchProgress
+from remedies.generalisation._candidates import SearchProgress
 from remedies.generalisation._kernels import ENDED
 from remedies.generalisation._objectives import Objective, objective
 from remedies.generalisation.by import By

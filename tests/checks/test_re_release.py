@@ -5,8 +5,7 @@ from pydantic import ValidationError
 
 from checks import ColumnClass, Measurement, Misconfigured, Status, UnknownReason
 from checks._judge import judge
-from checks.classes.counts import KnownRelease, PersonPairs, PersonRequest
-from checks.classes.releases import compared
+from checks.classes.counts import KnownRelease, PersonPairs, PersonRequest, compared
 from checks.re_release import ReReleaseCheck
 from checks.risk.signatures import Signer
 from tests.checks.ask import NOW, Question, Rows, ask, place

@@ -1,17 +1,23 @@
-"""Recode a table that may be larger than memory: counted where it lives, then written in pieces."""
+"""Recode a table that may be larger than memory: counted where it lives, then written in pieces.
 
-from collections.abc import Callable, Mapping, Sequence
+Ctrl-C ends the search for levels with what it has found, where a person has said that this would do.
+"""
+
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from checks import Json
 from monitor.clock import Clock
 from monitor.releases.disclosure.table_ref import TableRef
-from monitor.releases.treatment.interrupt import stop_on_interrupt
 from monitor.releases.treatment.output import OutputColumns, check_not_read, publish, row_writer
 from monitor.releases.treatment.table_reader import changed, count, pieces_of, reading, schema_of
 from monitor.releases.treatment.verify import WrittenFile, count_name, verify_file
+from remedies import StopRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,3 +180,35 @@ def _ordered(counts: "pd.DataFrame", names: Sequence[str]) -> "pd.DataFrame":
         return counts.sort_values(sortable, ignore_index=True) if sortable else counts
     except OverflowError:  # days without end: whoever looks for them in a hierarchy refuses them
         return counts
+
+
+@contextmanager
+def stop_on_interrupt(progress: "Progress", *, wanted: bool) -> "Iterator[Progress]":
+    """Return what tells of progress; when Ctrl-C was pressed, it says once that it is enough. A second one ends it all.
+
+    `wanted`: False leaves Ctrl-C as it is.
+    """
+    if not wanted:
+        yield progress
+        return
+    pressed = warned = False
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        del number, frame
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    def tell(share: float) -> None:
+        nonlocal warned
+        progress(share)
+        if pressed and not warned:
+            warned = True
+            raise StopRequest
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield tell
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -15,8 +15,8 @@ from checks.classes.counts import (
     KnownCounts,
     PersonPairs,
     Unfit,
+    compared,
 )
-from checks.classes.releases import compared
 from monitor.scan.results import CheckMeasurement, CountState, TableResult, Target
 from store import Staged, Store, StoredCounts, StoreError, WriteTransaction
 

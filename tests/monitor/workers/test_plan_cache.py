@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from monitor.scan.results import Subject
-from monitor.workers.plan_cache import KeptPlans
+from monitor.workers.task import KeptPlans
 
 A, B, C = (Subject(name, name, ()) for name in "abc")
 
