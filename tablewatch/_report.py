@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tablewatch._errors import TablewatchError
 
 if TYPE_CHECKING:
-    from monitor.scan.recorder import PassResult
+    from monitor.scan.results import PassResult
     from monitor.terminal.redaction import Redactor
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from checks import Check, Outcome
     from monitor.releases.disclosure.assessment import RiskAssessment
     from monitor.releases.disclosure.table_ref import TableRef
-    from monitor.scan.recorder import CheckResult
+    from monitor.scan.results import CheckResult
 
 
 def ask(place: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from monitor.config.project import Project
     from monitor.config.selector import Selection
-    from monitor.scan.recorder import PassResult
+    from monitor.scan.results import PassResult
 
 app = typer.Typer(rich_help_panel="Watch")
 

@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from monitor.reporting.prometheus import gauge
-from monitor.scan.recorder import CheckResult
+from monitor.scan.results import CheckResult
 from monitor.workers import PoolState
 
 _CHECK: Final = ("table", "check", "outcome", "reason")

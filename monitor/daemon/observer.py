@@ -17,7 +17,7 @@ from monitor.daemon.metrics import Metrics
 from monitor.daemon.quarantine import SourceAvailability
 from monitor.daemon.work_loop import Work
 from monitor.reporting.prometheus import StoreMetrics, project_metrics
-from monitor.scan.recorder import CheckResult
+from monitor.scan.results import CheckResult
 from monitor.terminal.version import version
 from monitor.workers import Pool
 from store import IncidentFilter, Store, StoreError

@@ -12,8 +12,7 @@ from checks import Message, Outcome, UnknownReason, unknown
 from monitor.alerts.operational import Operation, OperationalEvent
 from monitor.clock import Clock
 from monitor.daemon.journal import LOG
-from monitor.scan.recorder import CheckResult
-from monitor.scan.results import Target
+from monitor.scan.results import CheckResult, Target
 from store import Quarantine, Store
 
 LONG: Final = timedelta(minutes=10)

@@ -24,8 +24,8 @@ from monitor.daemon.leased_statistic import LeasedStatistic
 from monitor.daemon.quarantine import QuarantineTracker
 from monitor.daemon.scheduled_queries import ScheduledQueries
 from monitor.scan.incremental import with_count_states
-from monitor.scan.recorder import CheckResult, record_slot_results
-from monitor.scan.results import TableResult, Target, run_guarded, targets_of
+from monitor.scan.recorder import record_slot_results
+from monitor.scan.results import CheckResult, TableResult, Target, run_guarded, targets_of
 from monitor.workers import Died, Ended, Event, Overdue, Pool, TableScanned
 from store import FailPoint, Lease, ReadTransaction, Store, StoreBusy, StoreError, StoreUnavailable, reached
 

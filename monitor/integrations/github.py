@@ -13,7 +13,7 @@ from typing import Final
 
 from checks import Status
 from monitor.config.yaml_nodes import Place
-from monitor.scan.recorder import CheckResult, PassResult
+from monitor.scan.results import CheckResult, PassResult
 from monitor.terminal.output import count
 from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import visible

@@ -12,7 +12,7 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from checks import Status
-from monitor.scan.recorder import CheckResult, PassResult
+from monitor.scan.results import CheckResult, PassResult
 from monitor.terminal.redaction import visible
 
 _DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'

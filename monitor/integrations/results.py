@@ -14,8 +14,8 @@ from checks import Outcome, Status
 from checks.external import External, ExternalNumbers
 from monitor.config import Config, Table
 from monitor.config.project import Project
-from monitor.scan.recorder import CheckResult, record_external_results
-from monitor.scan.results import CheckMeasurement, TableResult, targets_of
+from monitor.scan.recorder import record_external_results
+from monitor.scan.results import CheckMeasurement, CheckResult, TableResult, targets_of
 from monitor.terminal.problem import Problem
 from store import Store
 

@@ -147,8 +147,6 @@ def state_of(case: ReleaseColumns, columns: Sequence[str]) -> TableDigest:
     Raises:
         Stop: a column is not there, the table cannot be read, or this engine has no hash.
     """
-    from monitor.releases.digests import hash_sums, row_hash
-
     with reading(case.place) as (source, table):
         gone = [name for name in columns if name not in table.columns]
         if gone:

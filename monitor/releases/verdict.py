@@ -12,7 +12,7 @@ from monitor.clock import Clock
 from monitor.config import Release
 from monitor.config.release_checks import release_checks
 from monitor.releases.disclosure.table_ref import TableRef
-from monitor.scan.recorder import CheckResult
+from monitor.scan.results import CheckResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,7 @@ from monitor.config import ConfigError, Loaded, load_tree
 from monitor.config.checks import propose_id
 from monitor.config.project import Project
 from monitor.config.python_values import node_of
-from monitor.scan.recorder import PassResult
-from monitor.scan.results import Target, targets_of
+from monitor.scan.results import PassResult, Target, targets_of
 from monitor.scan.run import Engine
 from monitor.terminal.problem import Problem
 from sources import SourceError, SourceSpec

@@ -1,16 +1,12 @@
-"""Judge what was measured, decide what it means for incidents, and remember all of it in one transaction.
-
-`PassResult` is what comes of a pass, with the exit code that it means.
-"""
+"""Judge what was measured, decide what it means for incidents, and remember all of it in one transaction."""
 
 import secrets
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from checks import Check, Earlier, Measurement, Message, Outcome, Past, Severity, Status, UnknownReason, judge, unknown
+from checks import Earlier, Measurement, Message, Outcome, Past, UnknownReason, judge, unknown
 from incidents import (
     AGENT,
     Change,
@@ -28,26 +24,11 @@ from incidents import (
     gaps_after,
 )
 from monitor.config.project import Project
-from monitor.scan.incremental import judge_without_store, stage_counts
-from monitor.scan.results import CheckMeasurement, TableResult, run_guarded
+from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
+from monitor.scan.results import CheckMeasurement, CheckResult, TableResult, run_guarded
 from store import BACKFILL, History, IncidentFilter, Lease, Result, Run, Store, StoreError, WriteTransaction
 
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """What one check found in a pass, and the incident it belongs to."""
-
-    check_id: str
-    table: str
-    check: Check
-    outcome: Outcome
-    measured_at: datetime
-    duration_s: float
-    source: str
-    owner: str | None = None
-    incident: int | None = None
 
 
 def record_results(batch: Sequence[TableResult], *, store: Store, policy: Policy) -> Sequence[CheckResult]:
@@ -56,10 +37,23 @@ def record_results(batch: Sequence[TableResult], *, store: Store, policy: Policy
     Raises:
         StoreError: nothing of the batch was remembered.
     """
-    kept = stage_counts(batch, store)
+    batch, counts = _staged(batch, store)
     with store.writing() as tx:
-        kept.settle(tx, kept.batch)
-        return _Recorder(tx, policy).make([(_new_id(), looked) for looked in kept.batch])
+        if counts is not None:
+            counts.settle(tx, batch)
+        return _Recorder(tx, policy).make([(_new_id(), looked) for looked in batch])
+
+
+def _staged(batch: Sequence[TableResult], store: Store) -> tuple[Sequence[TableResult], StagedCounts | None]:
+    """Put what was found to the class counts that are kept from run to run, where any are.
+
+    Raises:
+        StoreError: they cannot be written or read.
+    """
+    if not any(looked.has_counts for looked in batch):
+        return batch, None
+    counts = stage_counts(batch, store)
+    return counts.batch, counts
 
 
 def record_slot_results(
@@ -73,13 +67,14 @@ def record_slot_results(
         StoreError: nothing of the batch was remembered, and no slot ended.
     """
     ids = {lease.id: _new_id() for lease, _ in batch}
-    kept = stage_counts([looked for _, looked in batch], store)
+    results, counts = _staged([looked for _, looked in batch], store)
     with store.writing() as tx:
         held = tx.slots.finish([lease for lease, _ in batch], now=tx.schedule.clock(now), run_ids=ids)
         counting = [
-            (ids[lease.id], looked) for (lease, _), looked in zip(batch, kept.batch, strict=True) if lease.id in held
+            (ids[lease.id], looked) for (lease, _), looked in zip(batch, results, strict=True) if lease.id in held
         ]
-        kept.settle(tx, [looked for _, looked in counting])
+        if counts is not None:
+            counts.settle(tx, [looked for _, looked in counting])
         return _Recorder(tx, policy).make(counting)
 
 
@@ -165,7 +160,8 @@ def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence
     Without a store there is no history. With one that cannot even be read, nobody knows whether there is any: a check
     that asks for it could not be evaluated.
     """
-    batch = judge_without_store(batch)
+    if any(looked.has_counts for looked in batch):
+        batch = judge_without_store(batch)
     history = {} if store is None else _read_history(store, _wanted_history(batch))
     return [result for looked in batch for result in _judge_table(looked, history)]
 
@@ -341,42 +337,3 @@ def retire(project: Project, store: Store) -> int:
                 tx.incidents.append(incident, [change], recorded_at=now, actor=AGENT)
                 closed += 1
     return closed
-
-
-OK, FAILED, NOT_EVALUATED, NOTHING_SELECTED = 0, 1, 3, 5
-
-
-@dataclass(frozen=True, slots=True)
-class PassResult:
-    """The results of a pass; a failure below `fail_on` does not count for the exit code.
-
-    `problem` says why not all of it was remembered, None if it was.
-    """
-
-    project: str
-    run_id: str
-    started_at: datetime
-    duration_s: float
-    results: Sequence[CheckResult]
-    fail_on: Severity = Severity.INFO
-    problem: str | None = None
-
-    @property
-    def exit_code(self) -> int:
-        """Return 5 without checks, 1 when one failed, 3 when one could not be evaluated or remembered, else 0."""
-        if not self.results:
-            return NOTHING_SELECTED
-        if any(self.counts_as_failure(result) for result in self.results):
-            return FAILED
-        unknown = any(result.outcome.status is Status.UNKNOWN for result in self.results)
-        return NOT_EVALUATED if unknown or self.problem is not None else OK
-
-    def counts_as_failure(self, result: CheckResult) -> bool:
-        """Check whether a result is a failure of at least the severity that matters."""
-        return result.outcome.status is Status.FAIL and result.check.severity.rank >= self.fail_on.rank
-
-    @property
-    def summary(self) -> dict[str, int]:
-        """Count the results by status."""
-        counted = Counter(result.outcome.status for result in self.results)
-        return {**{status.value: counted[status] for status in Status}, "total": len(self.results)}

@@ -1,13 +1,30 @@
-"""The targets of a pass, and what came back from a look at a table. Importing this is cheap: it needs no engine."""
+"""The targets of a pass, what came back from a look at a table, and what it was judged to be.
+
+`PassResult` is what comes of a pass, with the exit code that it means. Importing this is cheap: it needs no engine.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from checks import Check, ColumnClass, Earlier, Json, Measurement, Message, Outcome, UnknownReason, Zones, unknown
+from checks import (
+    Check,
+    ColumnClass,
+    Earlier,
+    Json,
+    Measurement,
+    Message,
+    Outcome,
+    Severity,
+    Status,
+    UnknownReason,
+    Zones,
+    unknown,
+)
 from checks.classes.counts import KnownCounts
 from sources import PermissionDenied, QueryFailed, SourceError, SourceSpec, TableNotFound, TimedOut, Unreachable
 
@@ -37,6 +54,11 @@ class Subject:
     """How many numbers of the table are judged by learned limits, which keep their promise together."""
     is_past: bool = False
     """Whether the table is seen as of the time of the measurement, by its load times."""
+
+    @property
+    def counting(self) -> Sequence[str]:
+        """Return the ids of the checks whose class counts are kept from run to run."""
+        return [check_id for check_id, check in self.checks if check.keeps]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +131,65 @@ class TableResult:
     ended_at: datetime
     measured: Sequence[CheckMeasurement]
     told: Mapping[str, Json] | Outcome | None = None
+
+    @property
+    def has_counts(self) -> bool:
+        """Check whether class counts came back that belong to those that are kept from run to run."""
+        return any(isinstance(item.answer, Measurement) and item.answer.kept is not None for item in self.measured)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What one check found in a pass, and the incident it belongs to."""
+
+    check_id: str
+    table: str
+    check: Check
+    outcome: Outcome
+    measured_at: datetime
+    duration_s: float
+    source: str
+    owner: str | None = None
+    incident: int | None = None
+
+
+OK, FAILED, NOT_EVALUATED, NOTHING_SELECTED = 0, 1, 3, 5
+
+
+@dataclass(frozen=True, slots=True)
+class PassResult:
+    """The results of a pass; a failure below `fail_on` does not count for the exit code.
+
+    `problem` says why not all of it was remembered, None if it was.
+    """
+
+    project: str
+    run_id: str
+    started_at: datetime
+    duration_s: float
+    results: Sequence[CheckResult]
+    fail_on: Severity = Severity.INFO
+    problem: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """Return 5 without checks, 1 when one failed, 3 when one could not be evaluated or remembered, else 0."""
+        if not self.results:
+            return NOTHING_SELECTED
+        if any(self.counts_as_failure(result) for result in self.results):
+            return FAILED
+        unknown = any(result.outcome.status is Status.UNKNOWN for result in self.results)
+        return NOT_EVALUATED if unknown or self.problem is not None else OK
+
+    def counts_as_failure(self, result: CheckResult) -> bool:
+        """Check whether a result is a failure of at least the severity that matters."""
+        return result.outcome.status is Status.FAIL and result.check.severity.rank >= self.fail_on.rank
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """Count the results by status."""
+        counted = Counter(result.outcome.status for result in self.results)
+        return {**{status.value: counted[status] for status in Status}, "total": len(self.results)}
 
 
 def not_evaluated(error: SourceError) -> Outcome:

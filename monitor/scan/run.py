@@ -13,8 +13,8 @@ from monitor.config.project import Project
 from monitor.config.selector import Selection
 from monitor.scan.incremental import KeyProvider, with_count_states
 from monitor.scan.planner import TablePlan
-from monitor.scan.recorder import CheckResult, PassResult, judge_only, record_results, retire
-from monitor.scan.results import Subject, Target, targets_of
+from monitor.scan.recorder import judge_only, record_results, retire
+from monitor.scan.results import CheckResult, PassResult, Subject, Target, targets_of
 from monitor.scan.scanner import scan_sources
 from store import Store, StoreError
 
@@ -54,7 +54,7 @@ class Engine:
         check_results: dict[str, CheckResult] = {}
         failure: StoreError | None = None
         # 1. Add what is known of class counts that are kept from run to run, if any are.
-        if self.store is not None and self.key is not None:
+        if self.store is not None and self.key is not None and any(target.subject.counting for target in targets):
             targets = with_count_states(targets, store=self.store, key=self.key)
         # 2. Plan each table, unless its plan is kept, and measure it in its engine: a thread for each source.
         for batch in scan_sources(targets, clock=self.clock, plans=self.plans, caller=self.caller):

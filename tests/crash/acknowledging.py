@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from monitor.scan.recorder import CheckResult
+from monitor.scan.results import CheckResult
 
 
 def acknowledge(results: Sequence[CheckResult]) -> None:

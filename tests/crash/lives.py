@@ -27,8 +27,7 @@ from monitor.daemon.daemon import DaemonProcess
 from monitor.daemon.journal import keep_journal
 from monitor.daemon.observer import Observer
 from monitor.daemon.weekly_report import report_if_due
-from monitor.scan.recorder import CheckResult
-from monitor.scan.results import targets_of
+from monitor.scan.results import CheckResult, targets_of
 from monitor.scan.scanner import scan_source
 from monitor.workers import Event
 from store import backup, daemon_lock, open_store, restore

@@ -19,7 +19,7 @@ from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.daemon.work_loop import Me, Work
-from monitor.scan.recorder import CheckResult
+from monitor.scan.results import CheckResult
 from store import Delivery, Store, StoreBusy, StoreError, StoreUnavailable, daemon_lock, open_store
 from tests.crash.acknowledging import acknowledge
 from tests.monitor.daemon.plant import PlacedPool

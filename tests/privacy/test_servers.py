@@ -12,8 +12,8 @@ from checks.gx.caller import PRELOAD
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines
-from monitor.scan.recorder import PassResult, record_results
-from monitor.scan.results import targets_of
+from monitor.scan.recorder import record_results
+from monitor.scan.results import PassResult, targets_of
 from monitor.scan.scanner import scan_source
 from monitor.workers import WorkerCalls
 from store import open_store

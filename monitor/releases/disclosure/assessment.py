@@ -7,7 +7,7 @@ from typing import Any, Final
 from checks import Check, ColumnClass, Status, load_catalog
 from monitor.clock import Clock
 from monitor.releases.disclosure.table_ref import TableRef
-from monitor.scan.recorder import CheckResult
+from monitor.scan.results import CheckResult
 
 _LEADS: Final = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.WARN: 2, Status.PASS: 3}
 

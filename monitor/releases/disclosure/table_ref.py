@@ -13,8 +13,8 @@ from checks import Check, ColumnClass, did_you_mean
 from monitor.clock import Clock
 from monitor.config import ConfigError, find
 from monitor.config.project import Project
-from monitor.scan.recorder import CheckResult, judge_only
-from monitor.scan.results import Subject, Target, targets_of
+from monitor.scan.recorder import judge_only
+from monitor.scan.results import CheckResult, Subject, Target, targets_of
 from monitor.scan.scanner import scan_source
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop

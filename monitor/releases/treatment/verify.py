@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from monitor.scan.recorder import CheckResult
+    from monitor.scan.results import CheckResult
     from remedies import Guarantee
     from remedies.code import Code
     from remedies.generalisation.frequencies import Frequencies

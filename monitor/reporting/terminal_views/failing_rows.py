@@ -8,8 +8,7 @@ from rich.table import Table
 from checks import Misconfigured, Status
 from monitor.config.project import Project
 from monitor.scan.planner import offending_keys
-from monitor.scan.recorder import CheckResult
-from monitor.scan.results import targets_of
+from monitor.scan.results import CheckResult, targets_of
 from monitor.scan.sql_template import TimeLiterals
 from monitor.terminal.redaction import visible
 from sources import SourceError, open_source

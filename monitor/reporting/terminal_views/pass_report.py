@@ -6,7 +6,7 @@ from typing import Any
 from rich.text import Text
 
 from checks import Kind, Status, UnknownReason
-from monitor.scan.recorder import OK, CheckResult, PassResult
+from monitor.scan.results import OK, CheckResult, PassResult
 from monitor.terminal.output import count
 
 _INDENT = " " * 8

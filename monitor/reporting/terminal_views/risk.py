@@ -10,7 +10,7 @@ from rich.text import Text
 from checks import PlainEnglish, Status
 from checks.risk.sizes import STEPS
 from monitor.releases.disclosure.assessment import RiskAssessment
-from monitor.scan.recorder import CheckResult
+from monitor.scan.results import CheckResult
 from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
 

@@ -6,6 +6,12 @@ In: targets whose checks keep counts, and the store. Out: measurements as if all
 (before and after a run, beside the store), `counter` (one check), `counting` (the queries), `signatures`.
 """
 
-from monitor.scan.incremental.stored import KeyProvider, judge_without_store, stage_counts, with_count_states
+from monitor.scan.incremental.stored import (
+    KeyProvider,
+    StagedCounts,
+    judge_without_store,
+    stage_counts,
+    with_count_states,
+)
 
-__all__ = ["KeyProvider", "judge_without_store", "stage_counts", "with_count_states"]
+__all__ = ["KeyProvider", "StagedCounts", "judge_without_store", "stage_counts", "with_count_states"]

@@ -42,7 +42,7 @@ def with_count_states(targets: Sequence[Target], *, store: Store, key: KeyProvid
 
     Where there is no key, or the store cannot be read, the look hears why, and those checks cannot be evaluated.
     """
-    keeping = {target.subject.name: _keeping(target) for target in targets}
+    keeping = {target.subject.name: target.subject.counting for target in targets}
     wanted = [check_id for ids in keeping.values() for check_id in ids]
     if not wanted:
         return targets
@@ -58,10 +58,6 @@ def with_count_states(targets: Sequence[Target], *, store: Store, key: KeyProvid
         mine = {check_id: known[check_id] for check_id in ids if check_id in known}
         results.append(replace(target, keeper=CountState(secret, mine, problem)) if ids else target)
     return results
-
-
-def _keeping(target: Target) -> Sequence[str]:
-    return [check_id for check_id, check in target.subject.checks if check.keeps]
 
 
 @dataclass(frozen=True, slots=True)

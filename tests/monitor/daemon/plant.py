@@ -13,8 +13,7 @@ from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.daemon.work_loop import Me, Work
-from monitor.scan.recorder import CheckResult
-from monitor.scan.results import unscanned
+from monitor.scan.results import CheckResult, unscanned
 from monitor.scan.scanner import scan_source
 from monitor.workers import Died, Ended, Event, Job, Overdue, PoolState, TableScanned
 from store import open_store

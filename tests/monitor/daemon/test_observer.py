@@ -5,7 +5,7 @@ from dataclasses import replace
 from checks import Message, Outcome, Status, UnknownReason, unknown
 from checks.primary_key import PrimaryKey
 from monitor.daemon.observer import ChangeLog
-from monitor.scan.recorder import CheckResult
+from monitor.scan.results import CheckResult
 from tests.monitor.shop import NOW
 
 _WELL = CheckResult("t.key", "t", PrimaryKey(columns=("id",)), Outcome(Status.PASS, Message("well")), NOW, 0.1, "shop")

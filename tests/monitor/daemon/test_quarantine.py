@@ -6,7 +6,7 @@ from checks import Message, UnknownReason, unknown
 from checks.primary_key import PrimaryKey
 from monitor.clock import SimulatedClock
 from monitor.daemon.quarantine import QuarantineTracker
-from monitor.scan.recorder import CheckResult
+from monitor.scan.results import CheckResult
 from store import open_store
 from tests.monitor.shop import NOW
 

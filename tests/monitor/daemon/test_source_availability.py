@@ -6,7 +6,7 @@ from checks import Message, Outcome, Status, UnknownReason, unknown
 from checks.primary_key import PrimaryKey
 from monitor.alerts.operational import Operation
 from monitor.daemon.quarantine import LONG, SourceAvailability
-from monitor.scan.recorder import CheckResult
+from monitor.scan.results import CheckResult
 from tests.monitor.shop import NOW
 
 _CHECK = PrimaryKey(columns=("id",))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from checks import Message, Outcome, Severity, Status, UnknownReason, unknown
 from checks.not_null import NotNull
-from monitor.scan.recorder import CheckResult, PassResult
+from monitor.scan.results import CheckResult, PassResult
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 

@@ -19,8 +19,8 @@ from checks import Status, UnknownReason
 from checks.k_anonymity import KAnonymityCheck
 from monitor.clock import SimulatedClock
 from monitor.scan.incremental import stage_counts, with_count_states
-from monitor.scan.recorder import CheckResult, retire
-from monitor.scan.results import Subject, Target, targets_of
+from monitor.scan.recorder import retire
+from monitor.scan.results import CheckResult, Subject, Target, targets_of
 from monitor.scan.run import Engine
 from monitor.scan.scanner import scan_source
 from sources import SourceSpec
