@@ -191,8 +191,7 @@ def run(arguments: Sequence[str], invocation: Invocation) -> int:
         invocation.show(stop.problems)
         return int(stop.code)
     except Stop as stop:
-        if stop.problems:
-            invocation.show(stop.problems)
+        _show_problems(stop.problems, invocation)
         return int(stop.code)
     except typer.TyperException as error:
         return _show_usage(error, arguments, invocation)
@@ -202,6 +201,16 @@ def run(arguments: Sequence[str], invocation: Invocation) -> int:
         invocation.show([Problem("store", str(error))])
         return int(ExitCode.NOT_EVALUATED)
     return code if isinstance(code, int) else int(ExitCode.OK)
+
+
+def _show_problems(problems: Sequence[Problem], invocation: Invocation) -> None:
+    """Show what ended a command; with `--format github`, as annotations of its lines."""
+    if problems and invocation.format == "github":
+        from monitor.integrations.github import problems_as_annotations, repository
+
+        invocation.write(problems_as_annotations(problems, root=repository(), redact=invocation.redactor))
+    elif problems:
+        invocation.show(problems)
 
 
 def _store_error() -> "type[StoreError]":

@@ -1,17 +1,23 @@
 """The words that options take, again: importing those of the rooms below would cost `--help` a second."""
 
 import getpass
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from incidents import Window
     from monitor.triage.time_parsing import TypedTimes
+    from remedies import Progress
 
 _WINDOW = timedelta(days=28)
+_STEPS: Final = 200
+"""Steps in which the progress of work is shown that counts no pieces."""
+
+Done = TypeVar("Done")
 
 
 class SeverityWord(StrEnum):
@@ -109,3 +115,29 @@ def check_web_installed(*, oidc: bool = False) -> None:
         why = f"the web application needs {', '.join(missing)}"
         extras = "web,oidc" if oidc else "web"
         raise Stop(ExitCode.USAGE, Problem("web.missing", why, hint=f"pip install 'tablewatch[{extras}]'"))
+
+
+def with_progress(name: str, work: "Callable[[Progress], Done]") -> Done:
+    """Do work that reports how far it is, and return what it returns.
+
+    Raises:
+        Stop: the table does not fit, or the result does not hold what is promised.
+    """
+    from monitor.terminal.console import progress
+    from remedies import Misfit, Refused
+
+    done = 0
+    with progress(name, _STEPS, share=True) as advance:
+
+        def tell(share: float) -> None:
+            nonlocal done
+            while done < int(share * _STEPS):
+                done += 1
+                advance()
+
+        try:
+            return work(tell)
+        except Misfit as error:
+            raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error))) from None
+        except Refused as error:
+            raise Stop(ExitCode.FAILED, Problem("remedy.refused", str(error))) from None

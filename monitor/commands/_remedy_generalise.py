@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from monitor.commands._options import with_progress
 from monitor.commands._remedy_options import (
     HIERARCHY_FILES,
     Closeness,
@@ -20,7 +21,6 @@ from monitor.commands._remedy_options import (
     each_once,
     order_of,
     result_of,
-    told,
     with_uniqueness,
 )
 from monitor.commands._remedy_request import (
@@ -121,7 +121,7 @@ def generalise(
     doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
     work: dict[str, Any] = {"clock": SystemClock(), "look": compared}
     leaving = OutputColumns(out, meant.drop, order_of(kept=keep_order))
-    bill = told("generalise", lambda tell: generalise_table(question, leaving, progress=tell, **work))
+    bill = with_progress("generalise", lambda tell: generalise_table(question, leaving, progress=tell, **work))
     result = {
         **result_of(given, out, bill, names=meant.named, dropped=meant.drop),
         "levels": _levels(bill),
@@ -199,7 +199,7 @@ def lattice(
     )
     question, _ = ask(generalisation_options, {"suppress": suppress, "by": by, "budget": budget}, invocation)
     doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
-    choices = told("lattice", lambda tell: _look(question, every=every, tell=tell))
+    choices = with_progress("lattice", lambda tell: _look(question, every=every, tell=tell))
     result = {
         "schema": "tablewatch.lattice/1",
         "ok": True,
@@ -287,7 +287,7 @@ def suppress(
         )
     question = RecodingRequest.of(generalisation_request.place, remedy, generalisation_request.every)
     clock, leaving = SystemClock(), OutputColumns(out, generalisation_request.drop, order_of(kept=keep_order))
-    bill = told("suppress", lambda tell: generalise_table(question, leaving, clock=clock, progress=tell))
+    bill = with_progress("suppress", lambda tell: generalise_table(question, leaving, clock=clock, progress=tell))
     result = result_of(given, out, bill, names=generalisation_request.named, dropped=generalisation_request.drop)
     result = with_uniqueness(result, out, generalisation_request.every, invocation)
     invocation.emit(result, lambda console: draw_suppression(console, bill, out, names=generalisation_request.named))

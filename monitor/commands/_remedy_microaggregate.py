@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from monitor.commands._options import with_progress
 from monitor.commands._remedy_options import (
     Drop,
     DropIdentifiers,
@@ -18,7 +19,6 @@ from monitor.commands._remedy_options import (
     each_once,
     note_compiling,
     order_of,
-    told,
     with_uniqueness,
 )
 from monitor.commands._risk_verdict import limits_in_words, names_in, pairs_in
@@ -161,7 +161,7 @@ def _treat(
     note_compiling(invocation, [chosen])
     if asked.memory is None:
         frame = read(place, [name for name in columns_in(place) if name not in left_out])
-        treated = told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
+        treated = with_progress(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
         bill = replace(treated.bill, row_order=asked.order)
         safe = treated.frame.assign(**{name: one_zero(treated.frame[name]) for name in names})
         written = WrittenFile(texts=texts_in(safe)).exactly(every)
@@ -197,7 +197,7 @@ def _streamed(
     size = bytes_in(asked.memory or "")
     check_options(remedy)
     leaving = OutputColumns(asked.out, drop, asked.order)
-    return told(
+    return with_progress(
         remedy.name,
         lambda tell: treat_file(place, leaving, remedy, memory=size, every=every, progress=tell),
     )
@@ -257,7 +257,7 @@ def code(
     names = [name for name in place.classified(ColumnClass("direct-identifier")) if name in there]
     gone = dropped(drop, identifiers=drop_identifiers, names=names, there=there, needed=remedy.columns)
     leaving = OutputColumns(out, gone, order_of(kept=keep_order))
-    bill = told("code", lambda tell: code_extremes(remedy, place, leaving, progress=tell))
+    bill = with_progress("code", lambda tell: code_extremes(remedy, place, leaving, progress=tell))
     names = [name for name in names if name not in gone]
     result = {
         "schema": "tablewatch.remedy/1",

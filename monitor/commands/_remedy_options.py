@@ -1,6 +1,6 @@
-"""What the commands of `tablewatch remedy` share: their options, and how work is told of and refused."""
+"""What the commands of `tablewatch remedy` share: their options, and how what they say is read."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
@@ -13,13 +13,11 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 if TYPE_CHECKING:
     from monitor.config import Release
     from monitor.releases.disclosure.table_ref import TableRef
-    from remedies import Progress, Remedy, RowOrder, UtilityReport
+    from remedies import Remedy, RowOrder, UtilityReport
 
 
-_STEPS: Final = 200
+Part = TypeVar("Part")
 HIERARCHY_FILES: Final = (".csv", ".yaml", ".yml")
-
-Done = TypeVar("Done")
 
 Given = Annotated[str, typer.Argument(metavar="IN", help="A configured table, or a CSV or Parquet file.")]
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="The .csv or .parquet file to write.")]
@@ -63,32 +61,6 @@ ReleaseName = Annotated[
     str | None,
     typer.Option("--release", metavar="NAME", help="Use the columns, hierarchies and limits of this release."),
 ]
-
-
-def told(name: str, work: "Callable[[Progress], Done]") -> Done:
-    """Do work that tells how far it is, and say in words what it refuses.
-
-    Raises:
-        Stop: the table does not fit, or the result does not hold what is promised.
-    """
-    from monitor.terminal.console import progress
-    from remedies import Misfit, Refused
-
-    done = 0
-    with progress(name, _STEPS, share=True) as advance:
-
-        def tell(share: float) -> None:
-            nonlocal done
-            while done < int(share * _STEPS):
-                done += 1
-                advance()
-
-        try:
-            return work(tell)
-        except Misfit as error:
-            raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error))) from None
-        except Refused as error:
-            raise Stop(ExitCode.FAILED, Problem("remedy.refused", str(error))) from None
 
 
 def order_of(*, kept: bool) -> "RowOrder":
@@ -201,13 +173,13 @@ def limits_said(
     }
 
 
-def each_once(parts: "Iterable[tuple[str, Done]]") -> dict[str, Done]:
+def each_once(parts: "Iterable[tuple[str, Part]]") -> dict[str, Part]:
     """Gather what is said of columns.
 
     Raises:
         Stop: two things are said of one.
     """
-    dones: dict[str, Done] = {}
+    dones: dict[str, Part] = {}
     for name, item in parts:
         if name in dones:
             raise Stop(ExitCode.USAGE, Problem("remedy.limit", f"'{name}' is named twice; expected each column once"))

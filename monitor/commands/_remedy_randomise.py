@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.commands._options import with_progress
 from monitor.commands._remedy_options import (
     Force,
     Given,
@@ -14,7 +15,6 @@ from monitor.commands._remedy_options import (
     each_once,
     order_of,
     release_of,
-    told,
     with_uniqueness,
 )
 from monitor.commands._risk_verdict import limits_in_words, names_in, number_in
@@ -116,7 +116,7 @@ def randomise(
     )
     asked = _asked(place, remedy, current_release, drop=names_in(drop), drop_rest=drop_rest)
     asked = replace(asked, order=order_of(kept=keep_order))
-    bill = told("randomise", lambda tell: randomise_into(asked, out, tell))
+    bill = with_progress("randomise", lambda tell: randomise_into(asked, out, tell))
     result = with_uniqueness(_result(given, out, bill), out, remedy.columns, invocation)
     invocation.emit(result, lambda console: draw_randomisation(console, bill, out))
 
@@ -253,7 +253,7 @@ def reconstruct(
     record = read_record(mechanism)
     place = blind(table_ref_of(given, invocation))
     how: Any = method
-    done = told(
+    done = with_progress(
         "reconstruct",
         lambda _: reconstruct_table(place, record, names_in(by), method=how, stop=rule),
     )

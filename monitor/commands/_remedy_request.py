@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._remedy_options import columns_of, dropped, limits_said, release_of, told
+from monitor.commands._options import with_progress
+from monitor.commands._remedy_options import columns_of, dropped, limits_said, release_of
 from monitor.commands._risk_verdict import limits_in_words, names_in
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -161,6 +162,6 @@ def ask(
             }
         )
     question = RecodingRequest.of(generalisation_request.place, remedy, generalisation_request.every)
-    told(remedy.name, lambda _: question.check_size())
-    told(remedy.name, lambda _: check_hierarchies(remedy, question.counts))
+    with_progress(remedy.name, lambda _: question.check_size())
+    with_progress(remedy.name, lambda _: check_hierarchies(remedy, question.counts))
     return question, generalisation_request

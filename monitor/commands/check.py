@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._ci_formats import CheckFormat, annotated_problems, file_format, repository
+from monitor.commands._ci_formats import CheckFormat, file_format
 from monitor.commands._options import SeverityWord
 from monitor.commands._output_pages import Force, Page
 from monitor.terminal.console import out, progress
@@ -72,16 +72,15 @@ def check(
     from monitor.workers import WorkerCalls
 
     invocation: Invocation = ctx.obj
-    with annotated_problems(invocation):
-        project = Project.of(invocation)
-        selection = select(selector or [], project.config)
-        _refuse_nothing(project, selection, invocation, named=bool(selector))
-        page = None if out_file is None else Page(out_file, force, project.protected_files, "check.out")
-        written = None if out_file is None else file_format(out_file)
-        if page is not None:
-            page.check()
-        past = None if as_of is None else _past(project, as_of, invocation)
-        store_or_none = nullcontext() if no_store else project.open_store()
+    project = Project.of(invocation)
+    selection = select(selector or [], project.config)
+    _refuse_nothing(project, selection, invocation, named=bool(selector))
+    page = None if out_file is None else Page(out_file, force, project.protected_files, "check.out")
+    written = None if out_file is None else file_format(out_file)
+    if page is not None:
+        page.check()
+    past = None if as_of is None else _past(project, as_of, invocation)
+    store_or_none = nullcontext() if no_store else project.open_store()
     with store_or_none as store, WorkerCalls(PRELOAD) as caller, progress("checking", len(selection)) as advance:
         how: dict[str, Any] = {
             "store": store,
@@ -115,7 +114,7 @@ def _refuse_nothing(project: "Project", selection: "Selection", invocation: Invo
 
 
 def _document(report: "PassResult", written: CheckFormat, project: "Project", invocation: Invocation) -> str:
-    from monitor.integrations.github import as_annotations
+    from monitor.integrations.github import as_annotations, repository
     from monitor.integrations.junit import as_junit
     from monitor.reporting.terminal_views.pass_report import pass_as_json
     from monitor.terminal.redaction import json_text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._ci_formats import ConfigFormat, annotated_problems, repository
+from monitor.commands._ci_formats import ConfigFormat
 from monitor.commands._output_pages import Force
 from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation, count, remember_format
@@ -49,7 +49,7 @@ def check(
     from monitor.doctor.config_checks import NOT_CHECKED, deep_problems, unchecked_tables
 
     invocation: Invocation = ctx.obj
-    with _sarif_of_problems(invocation), annotated_problems(invocation):
+    with _sarif_of_problems(invocation):
         loaded = load_for(invocation)
         with activity("validating against sources and Great Expectations"):
             problems = deep_problems(loaded)
@@ -91,6 +91,7 @@ def _sarif_of_problems(invocation: Invocation) -> "Iterator[None]":
 
 def _write_sarif(invocation: Invocation, problems: "Sequence[Problem]", notes: "Sequence[Problem]") -> None:
     from monitor.doctor.config_checks import NOT_CHECKED
+    from monitor.integrations.github import repository
     from monitor.integrations.sarif import as_sarif
     from monitor.terminal.redaction import json_text
     from monitor.terminal.version import version
@@ -107,7 +108,7 @@ def _write_sarif(invocation: Invocation, problems: "Sequence[Problem]", notes: "
 
 
 def _annotate_notes(invocation: Invocation, notes: "Sequence[Problem]") -> None:
-    from monitor.integrations.github import problems_as_annotations
+    from monitor.integrations.github import problems_as_annotations, repository
 
     redact = invocation.redactor
     invocation.write(problems_as_annotations(notes, root=repository(), level="notice", redact=redact))

@@ -281,7 +281,7 @@ def export(
 
     Example: tablewatch release export research-extract --remedy generalise --out extract.csv
     """
-    from monitor.commands._remedy_options import told
+    from monitor.commands._options import with_progress
     from monitor.releases.export import export as export_release
     from monitor.releases.treatment.output import check_not_read, check_place
     from monitor.reporting.terminal_views.release import draw_exported
@@ -291,7 +291,9 @@ def export(
     with _decisions(invocation, name) as decisions:
         check_place(out, text=name, force=force, protected=decisions.case.project.protected_files)
         check_not_read(out, decisions.case.place)
-        found = told("exporting", lambda tell: export_release(decisions, remedy, out, actor=recorded, progress=tell))
+        found = with_progress(
+            "exporting", lambda tell: export_release(decisions, remedy, out, actor=recorded, progress=tell)
+        )
     result = {
         "schema": "tablewatch.release-export/1",
         "ok": True,

@@ -5,6 +5,7 @@ many more there are. What is in the log besides is a group for each table. Data 
 reads it; a line of text never begins a command.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -75,6 +76,11 @@ def problems_as_annotations(
         message = problem.message if problem.hint is None else f"{problem.message}\n{problem.hint}"
         annotations.append(_Annotation(level, message, problem.code, (file, problem.line, problem.column)))
     return "".join(f"{line}\n" for line in _limited(annotations, clean))
+
+
+def repository() -> Path:
+    """Return the folder of the repository: as GitHub Actions declares it, else the working folder."""
+    return Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
 
 
 def path_in_repository(file: str, root: Path) -> str:
