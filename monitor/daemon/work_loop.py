@@ -244,7 +244,8 @@ class Work:
         if target is None:  # left by a daemon with another configuration
             self._claims.give_up(lease)
             return
-        (target,) = with_count_states([target], store=self._store, key=self._key)
+        if target.subject.counting:
+            (target,) = with_count_states([target], store=self._store, key=self._key)
         leased_table = LeasedTable(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))
         leased_table.given_up |= leased_table.answers(self._crashes.resting(target))
         if lease.attempt > _MOST_ATTEMPTS:
