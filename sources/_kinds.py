@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from importlib import import_module
 from threading import Lock
 from typing import Final
 
@@ -12,7 +13,16 @@ from sources._spec import SourceSpec, scheme_of
 
 _IMPORTING: Final = Lock()
 """Two threads that import parts of Ibis at once see modules that are not complete; each source has a thread."""
-_DIALECTS: Final = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgres", "postgres": "postgres"}
+_MODULES: Final = {
+    "sqlite": "sqlite",
+    "duckdb": "duckdb_file",
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+}
+"""The module of a source by the scheme of its URL."""
+_DIALECTS: Final = {"sqlite": "sqlite", "duckdb_file": "duckdb", "postgresql": "postgres", "mysql": "mysql"}
 
 
 @dataclass(slots=True)
@@ -64,7 +74,9 @@ def _unconnected(spec: SourceSpec) -> Source:
             return _of_its_kind(spec) if spec.frames is None else _of_frames(spec)
     except ImportError as error:
         missing = (error.name or "its driver").split(".")[0]
-        extra = {"psycopg": "tablewatch[postgres]", "pyspark": "tablewatch[spark]"}.get(missing, missing)
+        extra = {"psycopg": "tablewatch[postgres]", "MySQLdb": "tablewatch[mysql]", "pyspark": "tablewatch[spark]"}.get(
+            missing, missing
+        )
         text = f"source '{spec.name}' needs {missing}, which cannot be imported; install '{extra}'"
         raise Unreachable(text) from None
 
@@ -75,7 +87,7 @@ def dialect_of(spec: SourceSpec) -> str:
         return "duckdb"
     if spec.spark is not None:
         return "spark"
-    return _DIALECTS.get(_scheme(spec), "ansi")
+    return _DIALECTS.get(_MODULES.get(_scheme(spec), ""), "ansi")
 
 
 def _scheme(spec: SourceSpec) -> str:
@@ -87,30 +99,12 @@ def _of_its_kind(spec: SourceSpec) -> Source:
         raise Unreachable(
             f"source '{spec.name}' is external: nothing is read from it; give it a url to read its tables"
         )
-    if spec.files is not None:
-        from sources.files import Files
-
-        return Files(spec)
-    if spec.spark is not None:
-        from sources.spark import Spark
-
-        return Spark(spec)
-    match _scheme(spec):
-        case "sqlite":
-            from sources.sqlite import Sqlite
-
-            return Sqlite(spec)
-        case "duckdb":
-            from sources.duckdb_file import DuckdbFile
-
-            return DuckdbFile(spec)
-        case "postgresql" | "postgres":
-            from sources.postgresql import Postgresql
-
-            return Postgresql(spec)
-    from sources.ibis_url import IbisUrl
-
-    return IbisUrl(spec)
+    if spec.files is not None or spec.spark is not None:
+        module = "files" if spec.spark is None else "spark"
+    else:
+        module = _MODULES.get(_scheme(spec), "ibis_url")
+    source: Source = import_module(f"sources.{module}").SOURCE(spec)
+    return source
 
 
 def _of_frames(spec: SourceSpec) -> Source:

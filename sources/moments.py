@@ -38,6 +38,7 @@ _ISO: Final = f"^{_DAY}(?:[Tt ]{_CLOCK}(?:{_OFFSET})?)?$"
 _ISO_WITH_OFFSET: Final = f"^{_DAY}[Tt ]{_CLOCK}{_OFFSET}$"
 _ISO_WITHOUT_OFFSET: Final = f"^{_DAY}(?:[Tt ]{_CLOCK})?$"
 
+_CLOCK_ENDS, _MICROSECOND_ENDS = len("2026-11-20 17:15"), len("2026-11-20 17:15:00.123456")
 _SQLITE_MOMENT: Final = "tablewatch_moment"
 _SQLITE_OFFSET: Final = "tablewatch_has_offset"
 _SQLITE_MICROSECONDS: Final = "tablewatch_microseconds"
@@ -68,7 +69,7 @@ class Moment:
 def as_moment(column: ir.Column, dialect: str) -> Moment:
     """Read a column as moments. `dialect` is the source's; on SQLite the source must be open when the text is run.
 
-    On engines other than DuckDB, PostgreSQL, SQLite and Spark text with an offset counts as unparsed.
+    On engines other than DuckDB, MariaDB, MySQL, PostgreSQL, SQLite and Spark text with an offset counts as unparsed.
 
     Raises:
         NotTemporal: the column holds neither times nor text.
@@ -80,7 +81,7 @@ def as_moment(column: ir.Column, dialect: str) -> Moment:
     if dialect == "sqlite":
         return _of_sqlite(column)
     if kind.is_string():
-        return _of_text(column, dialect)
+        return _of_mysql_text(column) if dialect == "mysql" else _of_text(column, dialect)
     never = column.notnull() & False
     if kind.is_date():
         return Moment(_naive(column.cast("timestamp"), dialect), never, None, aware=False)
@@ -152,6 +153,26 @@ def _of_text(column: ir.StringColumn, dialect: str) -> Moment:
     return Moment(value, unparsed, matches(column, _ISO_WITH_OFFSET), aware=None)
 
 
+def _of_mysql_text(column: ir.StringColumn) -> Moment:
+    """Read text on MySQL, whose cast knows no offset, and on MariaDB, which writes back references in another way."""
+    import ibis
+
+    matches, column = _matcher("mysql"), column.upper()
+    rest = column.substr(_CLOCK_ENDS)  # seconds, a fraction, an offset
+    sign = ibis.greatest(rest.find("+"), rest.find("-"))
+    offset = rest.substr(sign + 1).replace(":", "")
+    ahead_s = (
+        offset.substr(0, 2).cast("int64") * 3600 + offset.substr(2, 2).nullif("").fill_null("0").cast("int64") * 60
+    )
+    wall = (sign >= 0).ifelse(column.substr(0, sign + _CLOCK_ENDS), column.replace("Z", "")).strip()
+    clock = wall.substr(0, _MICROSECOND_ENDS).try_cast("timestamp")  # MySQL would round
+    east = (rest.find("+") >= 0).ifelse(-ahead_s, ahead_s)
+    value = (sign >= 0).ifelse(clock + east.as_interval("s"), clock)
+    readable = matches(column, _ISO) & ~column.startswith("0000")
+    value = readable.ifelse(value, None)
+    return Moment(value, column.notnull() & value.isnull(), matches(column, _ISO_WITH_OFFSET), aware=None)
+
+
 def _naive(moment: ir.TimestampValue, dialect: str) -> ir.TimestampValue:
     if dialect == "spark":  # Ibis has one word for both of Spark's types, and means the one that is a moment
         return _functions().spark_naive("UTC", "UTC", moment)
@@ -161,7 +182,7 @@ def _naive(moment: ir.TimestampValue, dialect: str) -> ir.TimestampValue:
 def _matcher(dialect: str) -> Callable[[ir.StringColumn, str], ir.BooleanValue]:
     if dialect == "postgres":  # Ibis says regexp_like, which PostgreSQL has only since 15
         return _functions().postgres_matches
-    if dialect == "spark":  # Java's $ also matches before a last line break
+    if dialect in {"mysql", "spark"}:  # whose $ also matches before a last line break
         return lambda column, pattern: column.re_search(pattern.removesuffix("$") + r"\z")
     return lambda column, pattern: column.re_search(pattern)
 

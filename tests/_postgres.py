@@ -60,7 +60,7 @@ def _programs() -> Path | None:
 @contextmanager
 def _server(programs: Path) -> Iterator[str]:
     folder = Path(mkdtemp(prefix="tablewatch-postgres-"))
-    account = _unprivileged()
+    account = unprivileged("postgres")
     try:
         (folder / "password").write_text(PASSWORD)
         if account is not None:
@@ -69,7 +69,7 @@ def _server(programs: Path) -> Iterator[str]:
         data = folder / "data"
         login = ["--username=tablewatch", "--auth=scram-sha-256", f"--pwfile={folder / 'password'}"]
         _run(account, programs / "initdb", "--no-sync", "--encoding=UTF8", "--locale=C", *login, str(data))
-        port = _free_port()
+        port = free_port()
         with (data / "postgresql.conf").open("a") as settings:
             settings.write(f"{_SAFE}port={port}\nunix_socket_directories='{folder}'\n")
         control = (programs / "pg_ctl", "--pgdata", data, "--silent", "--wait")
@@ -82,12 +82,12 @@ def _server(programs: Path) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _unprivileged() -> pwd.struct_passwd | None:
-    """Return an account for the server, which refuses to run as root; None keeps ours."""
+def unprivileged(name: str) -> pwd.struct_passwd | None:
+    """Return an account for a server, which refuses to run as root; None keeps ours."""
     if os.geteuid() != 0:
         return None
     known = {account.pw_name: account for account in pwd.getpwall()}
-    return known.get("postgres") or known["nobody"]
+    return known.get(name) or known["nobody"]
 
 
 def _run(account: pwd.struct_passwd | None, *command: str | Path) -> None:
@@ -104,7 +104,8 @@ def _run(account: pwd.struct_passwd | None, *command: str | Path) -> None:
     )
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from tests._mysql import mysql_url
 from tests._postgres import postgres_url
 from tests._spark import spark_session
 from tests.tiers import (
@@ -20,6 +21,7 @@ from tests.tiers import (
 )
 
 __all__ = [
+    "mysql_url",
     "postgres_url",
     "pytest_addoption",
     "pytest_collection_modifyitems",
@@ -39,7 +41,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the backgrou
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _RESOURCES: Final = frozenset(
-    {"postgres", "spark", "browser", "schemathesis", "reference_data", "tracing", "dbt", "datacontract", "promtool"}
+    {
+        "postgres",
+        "mysql",
+        "spark",
+        "browser",
+        "schemathesis",
+        "reference_data",
+        "tracing",
+        "dbt",
+        "datacontract",
+        "promtool",
+    }
 )
 
 

@@ -25,6 +25,11 @@ _KEYS: Final[Mapping[str, str]] = {
         "SELECT table_name AS tab, unnest(constraint_column_names) AS col FROM duckdb_constraints() "
         "WHERE constraint_type = 'PRIMARY KEY'"
     ),
+    "mysql": (
+        "SELECT IF(table_schema = DATABASE(), table_name, CONCAT(table_schema, '.', table_name)) AS tab, "
+        "column_name AS col FROM information_schema.statistics "
+        "WHERE index_name = 'PRIMARY' ORDER BY table_schema, table_name, seq_in_index"
+    ),
     # not information_schema: it hides the constraints of tables on which the role may do nothing but SELECT
     "postgres": (
         "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text "

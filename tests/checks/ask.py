@@ -32,7 +32,9 @@ from sources.postgres_columns import table_of
 
 NOW: Final = datetime(2026, 11, 20, 9, 15, 2, tzinfo=UTC)
 POSTGRES: Final = "TABLEWATCH_TEST_POSTGRES"
-ENGINES: Final = ("duckdb", "sqlite", *(("postgres",) if os.environ.get(POSTGRES) else ()))
+MYSQL: Final = "TABLEWATCH_TEST_MYSQL"
+SERVERS: Final = {"postgres": POSTGRES, "mysql": MYSQL}
+ENGINES: Final = ("duckdb", "sqlite", *(name for name, variable in SERVERS.items() if os.environ.get(variable)))
 EXAMPLES: Final = 25
 """How many random tables a law is tried on: each one is made and asked in every engine."""
 
@@ -46,6 +48,7 @@ _TYPES: Final[Mapping[str, str]] = {
     "timestamp": "TIMESTAMP",
     "timestamptz": "TIMESTAMPTZ",
 }
+_MYSQL_TYPES: Final[Mapping[str, str]] = {"timestamp": "DATETIME(6)", "timestamptz": "TIMESTAMP(6) NULL"}
 _STAND_IN: Final = "tablewatch where"
 
 
@@ -66,6 +69,10 @@ class Place:
 
     def table(self, name: str) -> ir.Table:
         """Return a table as an expression, as its source gives it."""
+        if self.dialect == "mysql":
+            from sources import mysql
+
+            return mysql.table_of(self.backend, schema=None, name=name)
         if self.dialect != "postgres":
             return self.backend.table(name)
         schema = {"catalog": self.backend.current_catalog, "schema": self.backend.current_database}
@@ -77,7 +84,11 @@ class Place:
 
     def run(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """Run a statement and give its rows by column name."""
-        cursor = self.backend.con.execute(sql)
+        if self.dialect == "mysql":
+            cursor = self.backend.con.cursor()
+            cursor.execute(sql)
+        else:
+            cursor = self.backend.con.execute(sql)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
@@ -93,6 +104,18 @@ def _engine(dialect: str) -> Any:
         for command in (f"CREATE SCHEMA {schema}", f"SET search_path = {schema}", "SET TimeZone = 'UTC'"):
             backend.con.execute(command)
         atexit.register(backend.con.execute, f"DROP SCHEMA {schema} CASCADE")
+        return backend
+    if dialect == "mysql":
+        from sources import mysql
+
+        backend = mysql.MySqlBackend.from_connection(mysql.connect(os.environ[MYSQL]))
+        schema = f"checks_{secrets.token_hex(6)}"
+        for command in (
+            f"CREATE DATABASE {schema} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            f"USE {schema}",
+        ):
+            backend.con.query(command)
+        atexit.register(backend.con.query, f"DROP DATABASE {schema}")
         return backend
     backend = ibis.duckdb.connect() if dialect == "duckdb" else ibis.sqlite.connect()
     atexit.register(backend.disconnect)
@@ -118,18 +141,40 @@ def place(dialect: str, **tables: Rows) -> Iterator[Place]:
         yield Place(dialect, backend)
     finally:
         for name in tables:
-            backend.con.execute(f'DROP TABLE IF EXISTS "{name}"')
+            _execute(backend.con, f"DROP TABLE IF EXISTS {_quoted(name, dialect)}", dialect)
 
 
 def _create(connection: Any, name: str, rows: Rows, dialect: str) -> None:
-    quoted = {column: '"' + column.replace('"', '""') + '"' for column in rows.types}
-    columns = ", ".join(f"{quoted[column]} {_TYPES.get(kind, kind)}" for column, kind in rows.types.items())
-    connection.execute(f'CREATE TABLE "{name}" ({columns})')
-    marks = ", ".join(["%s" if dialect == "postgres" else "?"] * len(rows.types))
-    values = [[_as_text(value) for value in row] if dialect == "sqlite" else list(row) for row in rows.rows]
+    quoted = {column: _quoted(column, dialect) for column in rows.types}
+    place = _quoted(name, dialect)
+    columns = ", ".join(f"{quoted[column]} {_type(kind, dialect)}" for column, kind in rows.types.items())
+    _execute(connection, f"CREATE TABLE {place} ({columns})", dialect)
+    marks = ", ".join(["%s" if dialect in SERVERS else "?"] * len(rows.types))
+    stored = {"sqlite": _as_text, "mysql": _in_utc}.get(dialect, lambda value: value)
+    values = [[stored(value) for value in row] for row in rows.rows]
     if values:
-        cursor = connection.cursor() if dialect == "postgres" else connection
-        cursor.executemany(f'INSERT INTO "{name}" VALUES ({marks})', values)
+        cursor = connection.cursor() if dialect in SERVERS else connection
+        cursor.executemany(f"INSERT INTO {place} VALUES ({marks})", values)
+
+
+def _in_utc(value: object) -> object:
+    """Return a moment as the zone of the session has it: the driver of MySQL would leave the offset out."""
+    is_moment = isinstance(value, datetime) and value.tzinfo is not None
+    return value.astimezone(UTC).replace(tzinfo=None) if is_moment else value
+
+
+def _quoted(name: str, dialect: str) -> str:
+    mark = "`" if dialect == "mysql" else '"'
+    return mark + name.replace(mark, 2 * mark) + mark
+
+
+def _execute(connection: Any, sql: str, dialect: str) -> None:
+    (connection.query if dialect == "mysql" else connection.execute)(sql)
+
+
+def _type(kind: str, dialect: str) -> str:
+    known = _TYPES | _MYSQL_TYPES if dialect == "mysql" else _TYPES
+    return known.get(kind, kind)
 
 
 def _as_text(value: object) -> object:

@@ -4,12 +4,20 @@ import os
 
 import pytest
 
-from tests.checks.ask import POSTGRES
+from tests.checks.ask import SERVERS
 
 
-@pytest.fixture(params=["duckdb", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(
+    params=[
+        "duckdb",
+        "sqlite",
+        pytest.param("postgres", marks=pytest.mark.postgres),
+        pytest.param("mysql", marks=pytest.mark.mysql),
+    ]
+)
 def dialect(request: pytest.FixtureRequest) -> str:
     """Return each engine's dialect in turn."""
-    if request.param == "postgres" and not os.environ.get(POSTGRES):
-        pytest.skip(f"no PostgreSQL server is named by {POSTGRES}")
+    variable = SERVERS.get(request.param)
+    if variable is not None and not os.environ.get(variable):
+        pytest.skip(f"no server is named by {variable}")
     return request.param

@@ -62,22 +62,18 @@ def test_null_may_be_forbidden(dialect):
 
 def test_a_value_that_the_type_does_not_know_is_just_another(dialect):
     """A list may be a release ahead of an enum's labels, and a UUID may be written in capitals."""
-    if dialect == "sqlite":
-        kinds = {"mood": "text", "uuid": "text"}
-        uuid = "abcdefab-0000-0000-0000-000000000001"
-    else:
-        kinds = {"mood": "mood", "uuid": "uuid"}
-        uuid = "ABCDEFAB-0000-0000-0000-000000000001"
+    kinds = {"sqlite": ("text", "text"), "mysql": ("ENUM('a', 'b')", "uuid")}.get(dialect, ("mood", "uuid"))
+    uuid = "abcdefab-0000-0000-0000-000000000001" if dialect == "sqlite" else "ABCDEFAB-0000-0000-0000-000000000001"
     rows = [("a", "abcdefab-0000-0000-0000-000000000001"), ("b", "abcdefab-0000-0000-0000-000000000002"), (None, None)]
     with place(dialect) as here:
-        if dialect != "sqlite":
+        if "mood" in kinds:
             here.backend.con.execute("CREATE TYPE mood AS ENUM ('a', 'b')")
         try:
-            with place(dialect, t=Rows({"m": kinds["mood"], "u": kinds["uuid"]}, rows)):
+            with place(dialect, t=Rows(dict(zip("mu", kinds, strict=True)), rows)):
                 moods = ask(AcceptedValues(column="m", values=("a", "later")), here)
                 ids = ask(AcceptedValues(column="u", values=(uuid, "no uuid")), here)
         finally:
-            if dialect != "sqlite":
+            if "mood" in kinds:
                 here.backend.con.execute("DROP TYPE mood")
     assert moods.observed == {"rows": 3, "violations": 1}
     assert ids.observed == {"rows": 3, "violations": 1}
@@ -95,6 +91,8 @@ def test_a_value_that_the_type_does_not_know_is_just_another(dialect):
 )
 def test_kinds_of_values(dialect, kind, stored, values):
     """Numbers, truth values and dates equal what is stored to the last digit."""
+    if (dialect, kind) == ("mysql", "bool"):  # where a truth value is a number
+        values = (1,)
     with place(dialect, t=column(kind, *stored)) as here:
         assert ask(AcceptedValues(column="v", values=values), here).observed == {"rows": 3, "violations": 1}
 

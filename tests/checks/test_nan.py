@@ -15,7 +15,11 @@ from tests.checks.ask import ENGINES, Rows, ask, place
 
 NAN = float("nan")
 HAVE_NAN = tuple(engine for engine in ENGINES if engine != "sqlite")
-KINDS = {"duckdb": ("DOUBLE PRECISION", "REAL"), "postgres": ("DOUBLE PRECISION", "REAL", "NUMERIC(10, 2)", "NUMERIC")}
+KINDS = {
+    "duckdb": ("DOUBLE PRECISION", "REAL"),
+    "postgres": ("DOUBLE PRECISION", "REAL", "NUMERIC(10, 2)", "NUMERIC"),
+    "mysql": (),
+}
 COLUMNS = [(engine, kind) for engine in HAVE_NAN for kind in KINDS[engine]]
 
 
@@ -76,9 +80,10 @@ def test_no_aggregate_takes_nan_in(engine, kind, how):
 
 @pytest.mark.parametrize("how", ["sum", "mean", "min", "max", "stddev"])
 @pytest.mark.parametrize("infinite", [float("inf"), float("-inf")])
-def test_no_aggregate_of_infinity_is_judged(dialect, infinite, how):
-    """An aggregate without a finite value is unknown, for the same reason on every engine."""
-    with place(dialect, t=_column("DOUBLE PRECISION", infinite, 1, 2, 3)) as here:
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "mysql"])
+def test_no_aggregate_of_infinity_is_judged(engine, infinite, how):
+    """An aggregate without a finite value is unknown, for the same reason on every engine that keeps infinity."""
+    with place(engine, t=_column("DOUBLE PRECISION", infinite, 1, 2, 3)) as here:
         outcome = ask(Metric(aggregate=how, column="v", min=-100, max=100), here)
         without = ask(Metric(aggregate=how, column="v", min=-100, max=100, where="v > -100 AND v < 100"), here)
     if how in {"min", "max"} and (infinite > 0) is (how == "min"):  # the other end is a number

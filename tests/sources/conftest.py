@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -38,10 +38,11 @@ class Place:
 
 
 POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.postgres)
+MYSQL = pytest.param("mysql", marks=pytest.mark.mysql)
 SPARK = pytest.param("spark", marks=pytest.mark.spark)
-ALL = ("csv", "parquet", "duckdb", "sqlite", "ibis", POSTGRESQL, SPARK)
-WITH_SCHEMAS = ("duckdb", "ibis", POSTGRESQL, SPARK)
-WITH_TIMEOUTS = ("csv", "parquet", "duckdb", "sqlite", POSTGRESQL, SPARK)
+ALL = ("csv", "parquet", "duckdb", "sqlite", "ibis", MYSQL, POSTGRESQL, SPARK)
+WITH_SCHEMAS = ("duckdb", "ibis", MYSQL, POSTGRESQL, SPARK)
+WITH_TIMEOUTS = ("csv", "parquet", "duckdb", "sqlite", MYSQL, POSTGRESQL, SPARK)
 
 
 @pytest.fixture(params=ALL)
@@ -52,6 +53,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         "parquet": _parquet,
         "duckdb": _duckdb,
         "sqlite": _sqlite,
+        "mysql": _mysql,
         "postgresql": _postgresql,
         "ibis": _ibis,
         "spark": _spark,
@@ -71,6 +73,19 @@ def postgres_schema(postgres_url: str) -> Iterator[str]:
         connection.execute(f"CREATE DATABASE {name}")
         yield f"{postgres_url.rpartition('/')[0]}/{name}"
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def mysql_schema(mysql_url: str) -> Iterator[str]:
+    """Yield the URL of a fresh database of its own on the test server."""
+    from sources.mysql import connect
+
+    name = f"tablewatch_sources_{os.getpid()}"
+    with closing(connect(mysql_url)) as connection:
+        connection.query(f"DROP DATABASE IF EXISTS {name}")
+        connection.query(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+        yield f"{mysql_url.rpartition('/')[0]}/{name}"
+        connection.query(f"DROP DATABASE {name}")
 
 
 def _csv(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
@@ -103,6 +118,23 @@ def _postgresql(request: pytest.FixtureRequest, folder: Path) -> Iterator[Place]
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(ORDERS + SALES)
     yield Place("postgresql", SourceSpec("shop", folder, url=url))
+
+
+def _mysql(request: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
+    from sources.mysql import connect
+
+    url = request.getfixturevalue("mysql_schema")
+    statements = (ORDERS.replace("TIMESTAMP", "DATETIME(6)") + SALES).split(";")[:-1]
+    with closing(connect(url)) as connection:
+        connection.query("DO GET_LOCK('sales', 600)")  # a schema is a database, which all processes of the tests share
+        for statement in ("DROP DATABASE IF EXISTS sales", *statements):
+            connection.query(statement)
+        yield Place(
+            "mysql",
+            SourceSpec("shop", folder, url=url),
+            endless=f"SELECT count(*) AS n FROM {', '.join(f'information_schema.columns c{at}' for at in range(4))}",
+        )
+        connection.query("DROP DATABASE sales")
 
 
 def _ibis(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:

@@ -130,7 +130,7 @@ def test_our_own_mistakes_are_not_hidden(source: IbisUrl, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("mysql://user:canary@localhost/db", "the driver of mysql is not installed; install 'ibis-framework.mysql.'"),
+        ("trino://user:canary@localhost/db", "the driver of trino is not installed; install 'ibis-framework.trino.'"),
         ("mysqll://user:canary@localhost/db", "Ibis has no backend 'mysqll'; did you mean 'mysql'"),
         ("user:canary@localhost/db", "its URL does not start with an engine; expected ENGINE://"),
         ("u%canary://localhost/db", "its URL does not start with an engine"),

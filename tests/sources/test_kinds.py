@@ -31,7 +31,7 @@ HEAVY = ("ibis", "pandas", "duckdb", "sqlglot", "sqlite3", "psycopg", "pyspark",
         ({"url": "sqlite:///a.db"}, "Sqlite"),
         ({"url": "duckdb:///a.duckdb"}, "DuckdbFile"),
         ({"url": "DUCKDB:///a.duckdb"}, "DuckdbFile"),
-        ({"url": "mysql://localhost/a"}, "IbisUrl"),
+        ({"url": "mssql://localhost/a"}, "IbisUrl"),
         ({"url": "a.duckdb"}, "IbisUrl"),
     ],
 )
@@ -52,9 +52,20 @@ def test_postgresql_goes_by_several_names(scheme: str) -> None:
     assert (type(source).__name__, source.dialect) == ("Postgresql", dialect_of(spec))
 
 
+@pytest.mark.mysql
+@pytest.mark.parametrize("scheme", ["mysql", "mariadb", "mysql+pymysql"])
+def test_mysql_goes_by_several_names(scheme: str) -> None:
+    """The schemes that people write for MySQL and MariaDB all lead there."""
+    pytest.importorskip("MySQLdb", reason="the extra [mysql] is not installed")
+    spec = SourceSpec("s", Path(), url=f"{scheme}://localhost/a")
+    source = open_source(spec)
+    assert (type(source).__name__, source.dialect) == ("MySql", dialect_of(spec))
+
+
 @pytest.mark.parametrize(
     ("module", "place", "told"),
     [
+        ("MySQLdb", {"url": "mysql://u:canary@localhost/a"}, r"needs MySQLdb.*install 'tablewatch\[mysql\]'"),
         ("psycopg", {"url": "postgresql://u:canary@localhost/a"}, r"needs psycopg.*install 'tablewatch\[postgres\]'"),
         ("pyspark", {"spark": "sc://localhost/;token=canary"}, r"needs pyspark.*install 'tablewatch\[spark\]'"),
     ],
@@ -66,7 +77,7 @@ def test_a_missing_driver_says_what_to_install(
     for name in [name for name in sys.modules if name.split(".")[0] == module]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
-    for name in ("postgresql", "spark"):
+    for name in ("mysql", "postgresql", "spark"):
         monkeypatch.delitem(sys.modules, f"sources.{name}", raising=False)
     with pytest.raises(Unreachable, match=told) as caught:
         open_source(SourceSpec("s", Path(), **place))  # type: ignore[arg-type]  # by name

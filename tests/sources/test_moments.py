@@ -79,6 +79,7 @@ UNREADABLE = (
     params=[
         "duckdb",
         "sqlite",
+        pytest.param("mysql", marks=pytest.mark.mysql),
         pytest.param("postgres", marks=pytest.mark.postgres),
         pytest.param("spark", marks=pytest.mark.spark),
     ]

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ def hold(dialect: str, texts: Texts, *, folder: Path, request: pytest.FixtureReq
             return _in_sqlite(texts, folder)
         case "postgres":
             return _in_postgres(texts, request.getfixturevalue("postgres_schema"))
+        case "mysql":
+            return _in_mysql(texts, request.getfixturevalue("mysql_schema"))
         case _:
             return _in_spark(texts, folder, request.getfixturevalue("spark_session"))
 
@@ -49,6 +52,16 @@ def _in_postgres(texts: Texts, url: str) -> SourceSpec:
 
     with psycopg.connect(url, autocommit=True) as session, session.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS t; CREATE TABLE t (id INT, x TEXT)")
+        cursor.executemany("INSERT INTO t VALUES (%s, %s)", list(enumerate(texts)))
+    return SourceSpec("s", Path(), url=url)
+
+
+def _in_mysql(texts: Texts, url: str) -> SourceSpec:
+    from sources.mysql import connect
+
+    with closing(connect(url)) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS t")
+        cursor.execute("CREATE TABLE t (id INT, x VARCHAR(200))")
         cursor.executemany("INSERT INTO t VALUES (%s, %s)", list(enumerate(texts)))
     return SourceSpec("s", Path(), url=url)
 
