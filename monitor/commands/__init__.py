@@ -27,7 +27,7 @@ Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The fi
         raise Stop(ExitCode.FAILED)  # leave with a code; with `Problem(...)`s they are shown as errors
 
 Rules. At the top of a command file import only the standard library, `typer`, `monitor.clock` and, of
-`monitor.terminal`, `output`, `problem` and `progress` (a test looks at what `--help` imports). `-c/--config` and
+`monitor.terminal`, `output`, `problem` and `console` (a test looks at what `--help` imports). `-c/--config` and
 `--format` are added to every command: do not declare them. A command with formats of its own declares `--format`
 itself, with `callback=remember_format` of `monitor.terminal.output`, so that its errors too obey `--format json`. Each
 option has an environment twin, TABLEWATCH_<COMMAND>_<OPTION>. Data goes to stdout through `emit`; anything else through
