@@ -1,70 +1,29 @@
 """Send a message to a webhook by Standard Webhooks 1.0.
 
-Made of the standard library: `http.client` over a connection of our own. What is needed is a connection to the very
-address that was checked, with the name kept for the Host header, for SNI and for the certificate, and one deadline over
-everything; of the clients that Tablewatch has anyway (requests, by way of apprise) none gives either without replacing
-its connection pool, and all of them follow redirects and the environment's proxies unless told not to.
-
 The time of an attempt is in its `webhook-timestamp`; the id stays the same however often a message is sent.
 """
 
 import base64
 import binascii
-import contextlib
 import hashlib
 import hmac
-import http.client
 import json
-import ssl
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
-from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from monitor.channels.addresses import AddressError, HostLookup, Network, checked_addresses
-from monitor.channels.kind import LONGEST_WAIT, Attempt, DeliveryFailed, DeliverySucceeded
-from monitor.channels.timed_socket import MOST_READ, TimedSocket, TooLong
-from monitor.terminal.version import version
+from monitor.channels.addresses import Network
+from monitor.channels.http_client import HttpRequest, RequestFailed, exchange, read_retry_after
+from monitor.channels.kind import Attempt, DeliveryFailed, DeliverySucceeded
 
 GONE: Final = 410
 _POLITE: Final = 1.0
 """Seconds in which the other side may say the rest of an answer whose meaning is known already."""
 _PREFIX: Final = "whsec_"
-_SAFE: Final = "%/:@!$&'()*+,;=-._~"
-
-_CERTIFICATES: Final = {
-    9: "it is not valid yet",
-    10: "it has expired",
-    18: "it is self-signed",
-    19: "it is self-signed",
-    20: "its issuer is unknown",
-    62: "it was issued for another host name",
-    64: "it was issued for another address",
-}
-"""Why OpenSSL does not trust a certificate, by its code; its own words hold the name."""
 
 
 class WebhookUnusable(ValueError):
-    """A webhook whose address or secret cannot be understood."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a webhook listens: `host` in ASCII, `target` as it stands in the request line."""
-
-    secure: bool
-    host: str
-    port: int
-    target: str
-    authorization: str | None
-
-    @property
-    def named(self) -> str:
-        """Return the value of the Host header."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == (443 if self.secure else 80) else f"{host}:{self.port}"
+    """A webhook whose secret cannot be understood."""
 
 
 def body_of(payload: Mapping[str, Any]) -> bytes:
@@ -123,93 +82,20 @@ def deliver(
         now: the time of this attempt, UTC.
         network: by default the system's.
     """
-    network = network or Network()
-    connection = TimedSocket(network.deadline)
     try:
-        place = _place(url)
         body = body_of(payload)
-        headers = _headers(secret, place, body, message_id=message_id, timestamp=int(now.timestamp()))
-        ask = HostLookup(place.host, place.port, seconds=connection.left(), allow_private=network.allow_private)
-        names = checked_addresses(ask, network.resolve)
-        _connect(connection, place, names, network.trusted)
-        return _exchange(connection, place, headers, body, now)
-    except (WebhookUnusable, AddressError) as error:
+        headers = _headers(secret, body, message_id=message_id, timestamp=int(now.timestamp()))
+        answer = exchange(HttpRequest(url, body, headers=headers), network or Network(), polite_s=_POLITE)
+    except (WebhookUnusable, RequestFailed) as error:
         return DeliveryFailed(str(error))
-    except ssl.SSLCertVerificationError as error:
-        reason = _CERTIFICATES.get(error.verify_code, f"OpenSSL's code {error.verify_code}")
-        return DeliveryFailed(f"the server's certificate is not trusted: {reason}")
-    except TimeoutError:
-        return DeliveryFailed(f"no answer within {network.deadline:g} s")
-    except (OSError, http.client.HTTPException) as error:
-        return DeliveryFailed(_said_of(error))
-    finally:
-        connection.close()
+    return _judged(answer.status, answer.retry_after, now)
 
 
-def _place(url: str) -> _Place:
-    try:
-        parts = urlsplit(url)
-        port, name = parts.port, parts.hostname or ""
-        host = name if ":" in name else name.encode("idna").decode()
-    except ValueError:  # UnicodeError is one
-        raise WebhookUnusable("its URL is not valid") from None
-    if parts.scheme not in {"http", "https"} or not host:
-        raise WebhookUnusable("its URL is not valid; it looks like https://host/path")
-    secure = parts.scheme == "https"
-    path = quote(parts.path or "/", safe=_SAFE)
-    target = f"{path}?{quote(parts.query, safe=_SAFE + '?')}" if parts.query else path
-    login = parts.netloc.rpartition("@")[0]
-    basic = "Basic " + base64.b64encode(unquote_to_bytes(login)).decode() if login else None
-    return _Place(secure, host, port or (443 if secure else 80), target, basic)
-
-
-def _headers(secret: str | None, place: _Place, body: bytes, *, message_id: str, timestamp: int) -> Mapping[str, str]:
-    headers = {
-        "Host": place.named,
-        "User-Agent": f"Tablewatch/{version()}",
-        "Content-Type": "application/json",
-        "Content-Length": str(len(body)),
-        "Connection": "close",
-        "webhook-id": message_id,
-        "webhook-timestamp": str(timestamp),
-    }
+def _headers(secret: str | None, body: bytes, *, message_id: str, timestamp: int) -> Mapping[str, str]:
+    headers = {"webhook-id": message_id, "webhook-timestamp": str(timestamp)}
     if secret:
         headers["webhook-signature"] = sign(secret, message_id=message_id, timestamp=timestamp, body=body)
-    if place.authorization is not None:
-        headers["Authorization"] = place.authorization
     return headers
-
-
-def _connect(connection: TimedSocket, place: _Place, addresses: Sequence[str], trusted: ssl.SSLContext | None) -> None:
-    """Connect to the first address that answers; each may take its share of the time, so that the last has its turn."""
-    for remaining in range(len(addresses), 0, -1):
-        try:
-            share = connection.left() / remaining
-            connection.connect(addresses[-remaining], place.port, seconds=share)
-            break
-        except OSError:
-            if remaining == 1:
-                raise
-    if place.secure:
-        connection.secure(trusted or ssl.create_default_context(), place.host)
-
-
-def _exchange(
-    connection: TimedSocket, place: _Place, headers: Mapping[str, str], body: bytes, now: datetime
-) -> Attempt:
-    client = http.client.HTTPConnection(place.host, place.port)
-    client.auto_open = 0  # it never opens a connection of its own, to an address that nobody checked
-    client.sock = connection  # as much of a socket as it uses
-    client.putrequest("POST", place.target, skip_host=True, skip_accept_encoding=True)
-    for name, value in headers.items():
-        client.putheader(name, value)
-    client.endheaders(body)
-    with client.getresponse() as answer:
-        attempt = _judged(answer.status, answer.headers.get("Retry-After"), now)
-        connection.hurry(_POLITE)
-        with contextlib.suppress(OSError, http.client.HTTPException):  # what else it says is of no interest
-            answer.read(MOST_READ)
-    return attempt
 
 
 def _judged(status: int, retry_after: str | None, now: datetime) -> Attempt:
@@ -221,37 +107,3 @@ def _judged(status: int, retry_after: str | None, now: datetime) -> Attempt:
     if 300 <= status < 400:
         return DeliveryFailed(f"{text}: redirects are not followed; update the address in the configuration")
     return DeliveryFailed(text, retry_after=read_retry_after(retry_after, now))
-
-
-def _said_of(error: OSError | http.client.HTTPException) -> str:
-    match error:
-        case ConnectionRefusedError():
-            return "the connection was refused"
-        case ssl.SSLError():
-            return "the TLS handshake failed"
-        case TooLong():
-            return "the response is too large"
-        case ConnectionError():
-            return "the connection was closed before a response"
-        case http.client.HTTPException():
-            return "the response is not valid HTTP"
-        case _:
-            return "the server cannot be reached"
-
-
-def read_retry_after(value: str | None, now: datetime) -> timedelta | None:
-    """Read a Retry-After header (RFC 9110, 10.2.3): seconds or a date; between nothing and `LONGEST_WAIT`.
-
-    None when there is none, or when it cannot be understood.
-    """
-    text = (value or "").strip()
-    if text.isascii() and text.isdigit():
-        seconds = int(text) if len(text) < 10 else LONGEST_WAIT.total_seconds()
-        return min(timedelta(seconds=seconds), LONGEST_WAIT)
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    if moment.tzinfo is None:  # what RFC 5322 writes as -0000: UTC, from an unknown place
-        moment = moment.replace(tzinfo=UTC)
-    return min(max(moment - now, timedelta(0)), LONGEST_WAIT)

@@ -19,14 +19,15 @@ class OutOfTime(TimeoutError):
 
 
 class TooLong(OSError):
-    """The answer is longer than `MOST_READ` before it is understood."""
+    """The answer is longer than what is read at most, before it is understood."""
 
 
 class TimedSocket:
     """As much of a socket as `http.client` needs, over one connection with one deadline."""
 
-    def __init__(self, seconds: float) -> None:
-        """Take how long everything may take, from now on."""
+    def __init__(self, seconds: float, *, most: int = MOST_READ) -> None:
+        """Take how long everything may take, from now on, and how many bytes are read at most."""
+        self._most = most
         self._until = time.monotonic() + seconds
         self._socket: socket.socket | None = None
         self._read = 0
@@ -84,11 +85,11 @@ class TimedSocket:
             rest = rest[self._connected.send(rest) :]
 
     def receive_into(self, buffer: Any) -> int:
-        """Read what comes next, at most `MOST_READ` in all."""
-        if self._read >= MOST_READ:
+        """Read what comes next, no more than the most in all."""
+        if self._read >= self._most:
             raise TooLong
         self._connected.settimeout(self.left())
-        count = self._connected.recv_into(memoryview(buffer)[: MOST_READ - self._read])
+        count = self._connected.recv_into(memoryview(buffer)[: self._most - self._read])
         self._read += count
         return count
 

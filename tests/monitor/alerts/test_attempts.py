@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from monitor.alerts.dispatch import JITTER, SCHEDULE, next_try
 from monitor.channels import LONGEST_WAIT
-from monitor.channels.standard_webhooks import read_retry_after
+from monitor.channels.http_client import read_retry_after
 
 NOW = datetime(2026, 11, 16, 8, tzinfo=UTC)
 IDS = st.text("0123456789abcdef", min_size=24, max_size=24).map("msg_{}".format)
