@@ -5,9 +5,9 @@
       store.writing() -> WriteTransaction   one at a time; what it writes holds when the block ends, or not at all
 
 A transaction has a repository for each concept: `tx.results`, `tx.incidents`, `tx.schedule`, `tx.slots`, `tx.daemons`,
-`tx.outbox`, `tx.deliveries`, `tx.silences`, `tx.classes`, `tx.releases`, `tx.release_events`, `tx.ledger`,
-`tx.accounts`. They take and return values of `incidents`, `checks` and `store`, never rows. `StoredLedger` and
-`StoredCounts` span transactions.
+`tx.outbox`, `tx.deliveries`, `tx.external_items`, `tx.silences`, `tx.classes`, `tx.releases`, `tx.release_events`,
+`tx.ledger`, `tx.accounts`. They take and return values of `incidents`, `checks` and `store`, never rows.
+`StoredLedger` and `StoredCounts` span transactions.
 """
 
 from importlib import import_module
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Delivery,
         DeliveryState,
         Disabled,
+        ExternalItem,
         Lasting,
         LastNotification,
         MessageSubject,
@@ -77,6 +78,7 @@ __all__ = [
     "DeliveryState",
     "Disabled",
     "Discrepancy",
+    "ExternalItem",
     "FailPoint",
     "Grant",
     "History",
@@ -175,6 +177,7 @@ _HOMES: Final = {
         "Delivery",
         "DeliveryState",
         "Disabled",
+        "ExternalItem",
         "Lasting",
         "LastNotification",
         "MessageSubject",

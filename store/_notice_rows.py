@@ -58,6 +58,21 @@ class ToldRow(Row, table=True):
     delivery_id: str = line()
 
 
+class ExternalItemRow(Row, table=True):
+    """What an incident is in a service that shows it; see `ExternalItem`."""
+
+    __tablename__ = "external_item"
+    __table_args__ = (UniqueConstraint("label"), STRICT)
+
+    incident_id: int = _incident(primary=True)
+    channel: str = line(key=True)
+    target: str = line()
+    label: str = line()
+    begun_at: datetime = time("begun_us", "begun_at")
+    item: str | None = line(optional=True)
+    status: str | None = line(optional=True)
+
+
 class DeliveryRow(Row, table=True):
     """A message to a channel. `number` keeps the order in which messages were written."""
 

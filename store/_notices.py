@@ -89,6 +89,24 @@ class LastNotification:
 
 
 @dataclass(frozen=True, slots=True)
+class ExternalItem:
+    """What an incident is in a service that shows it: a page, a message or a ticket.
+
+    `label` is ours, and written down before anything is sent: by it the service finds what it made, when its answer was
+    lost. `target` is the service and the place in it. `begun_at`: when it was first tried to make it. `item` is what
+    the service calls it, None while that is not known; `status` is what a ticket was last read or set to.
+    """
+
+    incident_id: int
+    channel: str
+    target: str
+    label: str
+    begun_at: datetime
+    item: str | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """A message to a channel. `id` never changes, however often it is tried; `error` is in our words, without secrets.
 

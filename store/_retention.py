@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._measurements import accepted, measured_checks, newest
-from store._notice_rows import DeliveryRow, SilenceRow, ToldRow, TransitionRow
+from store._notice_rows import DeliveryRow, ExternalItemRow, SilenceRow, ToldRow, TransitionRow
 from store._notices import DeliveryState
 from store._releases import ReleasedRowRow, ReleaseRow
 from store._repository import any_of
@@ -99,6 +99,7 @@ _SLOT: Final = SlotRow.__table__
 _SKIP: Final = SkipRow.__table__
 _TRANSITION: Final = TransitionRow.__table__
 _TOLD: Final = ToldRow.__table__
+_EXTERNAL_ITEM: Final = ExternalItemRow.__table__
 _DELIVERY: Final = DeliveryRow.__table__
 _SILENCE: Final = SilenceRow.__table__
 
@@ -184,7 +185,7 @@ def _prune_incidents(connection: Connection, before: datetime) -> int:
     if not ids:
         return 0
     batch = any_of(connection, ids, "incident_number")
-    for table in (_EPISODE, _TRANSITION, _TOLD):
+    for table in (_EPISODE, _TRANSITION, _TOLD, _EXTERNAL_ITEM):
         connection.execute(delete(table).where(table.c.incident_id.in_(batch)))
     connection.execute(
         delete(_INCIDENT).where(_INCIDENT.c.id.in_(batch))

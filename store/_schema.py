@@ -14,7 +14,7 @@ from store._errors import StoreError, StoreForeign, StoreNewer
 
 OLDEST: Final = "0007"
 """The revision from which stores are upgraded."""
-NEW: Final = "0010"
+NEW: Final = "0011"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
 HEAD: Final = NEW
 REVISION_TABLE: Final = "store_revision"
@@ -24,7 +24,7 @@ OUR_TABLES: Final = frozenset(
         *("schedule", "slot", "skip", "clock", "daemon", "quarantine"),
         *("class_state", "class_part", "class_size", "class_count", "release", "released_row", "released_value"),
         *("privacy_budget", "ledger_entry", "release_event", "release_comparison"),
-        *("transition", "told", "delivery", "silence", "disabled_channel"),
+        *("transition", "told", "external_item", "delivery", "silence", "disabled_channel"),
         *("web_user", "web_session", "login_link", "api_token"),
     }
 )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from store._class_repository import ClassCountReader, ClassCountWriter
     from store._daemons import DaemonReader, DaemonWriter
     from store._deliveries import DeliveryReader, DeliveryWriter
+    from store._external_items import ExternalItemReader, ExternalItemWriter
     from store._incident_repository import IncidentReader, IncidentWriter
     from store._ledger_repository import LedgerReader, LedgerWriter
     from store._outbox import OutboxReader, OutboxWriter
@@ -83,6 +84,9 @@ class ReadTransaction(Repository):
     deliveries: DeliveryReader = _repository("_deliveries.DeliveryReader")
     """Messages and how far they are."""
 
+    external_items: ExternalItemReader = _repository("_external_items.ExternalItemReader")
+    """What incidents are in services that show them: pages, messages, tickets."""
+
     silences: SilenceReader = _repository("_silences.SilenceReader")
     """Silences and disabled channels."""
 
@@ -134,6 +138,7 @@ class WriteTransaction(ReadTransaction):
     daemons: DaemonWriter = _repository("_daemons.DaemonWriter")
     outbox: OutboxWriter = _repository("_outbox.OutboxWriter")
     deliveries: DeliveryWriter = _repository("_deliveries.DeliveryWriter")
+    external_items: ExternalItemWriter = _repository("_external_items.ExternalItemWriter")
     silences: SilenceWriter = _repository("_silences.SilenceWriter")
     classes: ClassCountWriter = _repository("_class_repository.ClassCountWriter")
     releases: ReleaseWriter = _repository("_releases.ReleaseWriter")

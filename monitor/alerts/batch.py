@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchItem:
-    """One thing to tell: an incident, why it is told, and since when that waits to be told."""
+    """One thing to tell: an incident, why it is told, since when that waits to be told, and who acknowledged it."""
 
     incident: Incident
     reason: NotificationReason
     since: datetime
+    acknowledged_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +61,18 @@ def batches(items: Sequence[BatchItem], free: int) -> Sequence[Batch]:
     Each table gets its own while there is room, the worst tables first; the last message sums up all others.
     """
     tables: dict[str, list[BatchItem]] = {}
-    for item in sorted(items, key=_worst_first):
+    for item in sorted(items, key=worst_first):
         tables.setdefault(item.incident.table, []).append(item)
     groups = [tuple(group) for group in tables.values()]
     if len(groups) <= free:
         return [Batch(group) for group in groups]
     alone, together = groups[: free - 1], groups[free - 1 :]
-    rest = sorted((item for group in together for item in group), key=_worst_first)
+    rest = sorted((item for group in together for item in group), key=worst_first)
     return [*(Batch(group) for group in alone), Batch(tuple(rest), storm=True)]
 
 
-def _worst_first(item: BatchItem) -> tuple[bool, int, datetime, int]:
+def worst_first(item: BatchItem) -> tuple[bool, int, datetime, int]:
+    """Return the place of what is told in the order of a message."""
     return item.reason is NotificationReason.RESOLVED, -item.incident.severity.rank, item.since, item.incident.id
 
 

@@ -22,6 +22,8 @@ from incidents import Incident, State
 if TYPE_CHECKING:
     from store import LastNotification
 
+HEARD_OF_ACKNOWLEDGEMENT: Final = ("acknowledged", "resolved", "flapping")
+"""Why a channel was last told, where it need not hear that somebody takes care of the incident."""
 FLAPPING_NOTICE: Final = timedelta(days=1)
 """A channel hears at most once in so long that an incident flaps."""
 _NOTHING_YET: Final = "the channel has not been notified yet"
@@ -36,6 +38,8 @@ class NotificationReason(StrEnum):
     REMINDER = "reminder"
     RESOLVED = "resolved"
     FLAPPING = "flapping"
+    ACKNOWLEDGED = "acknowledged"
+    """Only told where an incident is one thing that follows it (`ChannelKind.follows`)."""
     NONE = "none"
 
 
@@ -77,6 +81,12 @@ def decide(
     if incident.state is State.RESOLVED:
         return _over(incident, last_notification, send_resolved=send_resolved, owed=owed)
     return _lasting(incident, last_notification, now=now, remind_every=remind_every)
+
+
+def is_acknowledged_unheard(incident: Incident, last_notification: "LastNotification | None") -> bool:
+    """Check whether a channel knows of an incident, and not yet that somebody takes care of it."""
+    heard = None if last_notification is None else last_notification.reason
+    return incident.state is State.ACKNOWLEDGED and heard not in {None, *HEARD_OF_ACKNOWLEDGEMENT}
 
 
 def _lasting(
@@ -153,8 +163,14 @@ def _flapping(
     )
 
 
-def remembered(incident: Incident, reason: NotificationReason) -> NotificationReason:
-    """Return what a channel believes after it was told for a reason: `first` of what is over means that it is over."""
+def remembered(incident: Incident, reason: NotificationReason, *, follows: bool = False) -> NotificationReason:
+    """Return what a channel believes after it was told for a reason: `first` of what is over means that it is over.
+
+    Where incidents are shown as they stand (`follows`), it knows by any message that one is acknowledged.
+    """
+    heard = {NotificationReason.ESCALATED, NotificationReason.REMINDER}
+    if follows and incident.state is State.ACKNOWLEDGED and reason in heard:
+        return NotificationReason.ACKNOWLEDGED
     if reason in {NotificationReason.FIRST, NotificationReason.REOPENED} and incident.state is State.RESOLVED:
         return NotificationReason.FLAPPING if incident.flapping else NotificationReason.RESOLVED
     return reason

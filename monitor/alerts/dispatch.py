@@ -23,16 +23,25 @@ import hashlib
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from checks import Outcome, PlainEnglish
 from monitor.alerts.message import compose
-from monitor.channels import LONGEST_WAIT, Attachment, Attempt, DeliveryFailed, DeliverySucceeded, Mail, OutgoingMessage
+from monitor.channels import (
+    LONGEST_WAIT,
+    Attachment,
+    Attempt,
+    DeliveryFailed,
+    DeliverySucceeded,
+    Mail,
+    OutgoingMessage,
+    SentItem,
+)
 from monitor.config.project import Project
 from monitor.scan import results as boundary
-from store import FailPoint, reached
+from store import FailPoint, MessageSubject, reached
 
 if TYPE_CHECKING:
     from monitor.channels.addresses import Network
@@ -87,6 +96,9 @@ LONGEST_REST: Final = 300.0
 DOWN_AFTER: Final = 2
 """Failures in a row that are the channel's, and not one message's."""
 
+
+_SENT_ITEM: Final = "sent_item"
+"""Where a message carries what its incident is at the other side, from its lease to its mark; never in the store."""
 
 Sender: TypeAlias = Callable[[Project, "Delivery"], Attempt]
 """Sends a delivery once. It raises nothing; a thread that ended without a word would keep its channel for ever."""
@@ -241,6 +253,7 @@ class Dispatcher:
                     limit=1,
                     channels_busy={*self._flights, *resting, *tx.silences.disabled_channels()},
                 )
+                leased = [_with_sent_item(project, tx, delivery, now) for delivery in leased]
             if not leased:
                 return
             reached(FailPoint.AFTER_LEASE)
@@ -279,8 +292,14 @@ def _sent_through(project: Project, delivery: "Delivery", network: "Network | No
     channel = project.config.alerts.channels.get(delivery.channel)
     if channel is None:
         return DeliveryFailed("its channel is no longer configured", permanent=True)
+    sent_item = delivery.payload.get(_SENT_ITEM)
     message = OutgoingMessage(
-        delivery.id, delivery.payload, project.clock.now(), mail=lambda: _mail_of(delivery.payload), network=network
+        delivery.id,
+        delivery.payload,
+        project.clock.now(),
+        mail=lambda: _mail_of(delivery.payload),
+        network=network,
+        sent_item=None if sent_item is None else SentItem(**sent_item),
     )
     return channel.kind.send(channel.settings, message)
 
@@ -292,9 +311,29 @@ def _mail_of(payload: Mapping[str, Any]) -> Mail:
     return Mail(composed.title, composed.text, composed.html, files)
 
 
+def _with_sent_item(project: Project, tx: "WriteTransaction", delivery: "Delivery", now: datetime) -> "Delivery":
+    """Return a leased message with what its one incident is at the other side, where its channel follows incidents.
+
+    Its label is in the store before anything is sent: whoever dies then is followed by one that looks for it.
+    """
+    channel = project.config.alerts.channels.get(delivery.channel)
+    ids = delivery.payload.get("ids", ())
+    if channel is None or not channel.kind.follows or delivery.subject is not MessageSubject.INCIDENTS or len(ids) != 1:
+        return delivery
+    begun = tx.external_items.begin(ids[0], delivery.channel, channel.kind.target(channel.settings), now)
+    if begun is None:
+        return delivery
+    item, first = begun
+    tried_s = None if first else max(now - item.begun_at, timedelta()).total_seconds()
+    sent_item = {"label": item.label, "item": item.item, "tried_s": tried_s}
+    return replace(delivery, payload={**delivery.payload, _SENT_ITEM: sent_item})
+
+
 def _mark(tx: "WriteTransaction", delivery: "Delivery", attempt: Attempt, *, now: datetime, holder: str) -> Dispatched:
     if isinstance(attempt, DeliverySucceeded):
         tx.deliveries.mark_sent(delivery.id, now, holder)
+        if attempt.item is not None and _SENT_ITEM in delivery.payload:
+            tx.external_items.save(delivery.payload[_SENT_ITEM]["label"], item=attempt.item, status=attempt.status)
         return Dispatched(sent=1)
     if attempt.gone:
         tx.silences.disable_channel(delivery.channel, attempt.why, now)

@@ -16,10 +16,10 @@ from typing import Any, Final, TypeAlias
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from checks import Message, Severity
-from incidents import Incident
+from incidents import Incident, State
 from monitor.alerts.batch import Batch, BatchItem
 from monitor.alerts.hold import Circumstances
-from monitor.alerts.wording import alert_headline, check_of, facts, is_over, title_of
+from monitor.alerts.wording import alert_headline, check_of, facts, is_over, page_of, title_of
 from monitor.config.project import Project
 from monitor.reporting.filters import texts
 from monitor.summaries.incident import IncidentFigures, episode_as_json, incident_as_json, incident_figures
@@ -38,6 +38,9 @@ _MORE: Final = Message("And {n:count} more incidents.", {}, one="And {n:count} m
 _NO_ROOM: Final = Message(
     "This channel reached its hourly message limit. Events until {until:time} are summarized in one message."
 )
+
+_ACKNOWLEDGE: Final = Message("Acknowledge #{id}")
+_OPEN_PAGE: Final = Message("Open #{id}")
 
 FiguresOf: TypeAlias = Mapping[int, IncidentFigures]
 MutedBy: TypeAlias = Mapping[int, Sequence[Incident]]
@@ -90,7 +93,7 @@ class MessageComposer:
                 "full_until": None if full_until is None else full_until.isoformat(),
                 "counts": _counts(items),
                 "ids": [item.incident.id for item in items],
-                "incidents": [self._as_json(item, figures, muted) for item in shown],
+                "incidents": [self._as_json(item, figures, muted, voice) for item in shown],
             },
         )
 
@@ -130,14 +133,18 @@ class MessageComposer:
         current_facts = facts(self._project, item, figures[entry], muted=muted[entry], now=self._now)
         return {"headline": alert_headline(item, voice), "facts": [list(fact.say(voice)) for fact in current_facts]}
 
-    def _as_json(self, item: BatchItem, figures: FiguresOf, muted: MutedBy) -> Mapping[str, Any]:
+    def _as_json(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, voice: Localizer) -> Mapping[str, Any]:
         incident = item.incident
         table = self._project.config.table(incident.table)
         check = check_of(self._project, incident)
+        label = _ACKNOWLEDGE if incident.state is State.OPEN else _OPEN_PAGE
         return {
             **incident_as_json(self._project, incident, figures[incident.id]),
             "reason": item.reason.value,
             "over": is_over(item),
+            "acknowledged_by": item.acknowledged_by,
+            "page": page_of(self._project, incident),
+            "page_label": label.given(id=incident.id).render(voice),
             "episode": len(incident.episodes),
             "this_episode": episode_as_json(self._project, incident, figures[incident.id], -1),
             "domain": None if table is None else table.domain,

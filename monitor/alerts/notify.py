@@ -10,12 +10,19 @@ too: channels are reminded of it, and those that should know of it by now and do
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from checks import Outcome, PlainEnglish
-from monitor.alerts.batch import HOUR, Batch, BatchItem, batches, rate_limit, ready
-from monitor.alerts.decide import FLAPPING_NOTICE, NotificationReason, believed, remembered
+from incidents import Acknowledged, Incident, State, from_us
+from monitor.alerts.batch import HOUR, Batch, BatchItem, batches, rate_limit, ready, worst_first
+from monitor.alerts.decide import (
+    FLAPPING_NOTICE,
+    HEARD_OF_ACKNOWLEDGEMENT,
+    NotificationReason,
+    believed,
+    remembered,
+)
 from monitor.alerts.decision_record import DecisionAction, as_decision, backfill
 from monitor.alerts.hold import Hold, HoldReason
 from monitor.alerts.incident_notification import LOOK_AGAIN, IncidentNotification
@@ -46,6 +53,8 @@ AT_ONCE: Final = 5_000
 NOTED_AT_ONCE: Final = 500
 """Decisions to tell nothing that are written in one transaction: others wait for the store meanwhile."""
 _EVERYTHING: Final = 1_000_000
+_JUST_NOW: Final = timedelta(minutes=5)
+"""An acknowledgement that is older is told when it is looked at what lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,7 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
             if not (
                 lost
                 or _to_remind(last_notifications, project, tx.silences.disabled_channels(), now)
+                or _acknowledged(tx, project, tx.silences.disabled_channels(), now, remind=remind)
                 or _is_ready(project, tx, now)
             ):
                 return total
@@ -194,6 +204,19 @@ def _may_be_reminded(last_notification: LastNotification, project: Project, now:
     return last_notification.reason != NotificationReason.RESOLVED and now - last_notification.told_at >= soonest
 
 
+def _acknowledged(
+    tx: ReadTransaction, project: Project, disabled: Mapping[str, Disabled], now: datetime, *, remind: bool
+) -> set[int]:
+    """Return the incidents of which a channel that shows them as they stand does not know that they are acknowledged.
+
+    Without `remind`: only what was acknowledged just now.
+    """
+    channels = project.config.alerts.channels.items()
+    following = [name for name, channel in channels if channel.kind.follows and name not in disabled]
+    since = from_us(0) if remind else now - _JUST_NOW
+    return tx.external_items.unheard_acknowledgements(dict.fromkeys(following, HEARD_OF_ACKNOWLEDGEMENT), since)
+
+
 @dataclass(frozen=True, slots=True)
 class _Alike:
     """A decision and the transitions it is about; `until` is when to decide again, None if they are settled."""
@@ -224,7 +247,9 @@ class _Pass:
         self.reminds = remind
         lasting = self._tx.outbox.last_notifications_of_open() if remind else ()
         changed = {item: news for item, news in self._changed().items() if among is None or item in among}
-        due = _to_remind(lasting, self._project, self._disabled, self._now).difference(changed)
+        due = _to_remind(lasting, self._project, self._disabled, self._now)
+        due |= _acknowledged(self._tx, self._project, self._disabled, self._now, remind=remind)
+        due = due.difference(changed)
         due = due if among is None else due.intersection(among)
         incidents = self._tx.incidents.get_many([*changed, *sorted(due)])
         self._recall(incidents)
@@ -306,11 +331,12 @@ class _Pass:
         """Report again what lasts. What is held back now is no loss: it is asked again, and again."""
         for channel, ear in self._ears(case).items():
             told = self._told[case.incident.id].get(channel)
-            if told is None or not _may_be_reminded(told, self._project, self._now):
+            if told is None:
                 continue
             record = scales.weigh(case.incident, ear)
-            expected = ear.given_up or record.reason in {NotificationReason.REMINDER, NotificationReason.FLAPPING}
-            if record.action is DecisionAction.TOLD and expected:
+            again = ear.given_up or record.reason in {NotificationReason.REMINDER, NotificationReason.FLAPPING}
+            expected = again and _may_be_reminded(told, self._project, self._now)
+            if record.action is DecisionAction.TOLD and (expected or record.reason is NotificationReason.ACKNOWLEDGED):
                 case.records[channel] = record
 
     def _ears(self, case: IncidentNotification) -> Mapping[str, ChannelState]:
@@ -333,6 +359,7 @@ class _Pass:
                 undelivered=state is DeliveryState.WAITING,
                 disabled=None if disabled is None else disabled.why,
                 owed=case.owes(channel),
+                follows=self._follows(channel),
                 since=case.since,
             )
         return results
@@ -343,11 +370,28 @@ class _Pass:
         if not telling:
             return
         cap = self._config.alerts.hourly_cap
-        full = rate_limit(self._tx.deliveries.created_since(channel, self._now - HOUR), cap, self._now)
-        if not full.free:
+        moments = self._tx.deliveries.created_since(channel, self._now - HOUR)
+        full = rate_limit(moments, cap, self._now)
+        if self._follows(channel):  # there is no message over several incidents; what it shows already goes on
+            new = [case for case in telling if case.records[channel].reason is NotificationReason.FIRST]
+            telling = sorted(new, key=lambda case: worst_first(self._item(case, channel)))[full.free :]
+            full = rate_limit([*moments, *[self._now] * full.free], cap, self._now)
+        if telling and not full.free:
             hold = Hold(HoldReason.CAP, f"the cap of {cap} messages an hour (alerts.hourly_cap)", full.until)
             for case in telling:
                 case.records[channel] = case.records[channel].held(hold)
+
+    def _follows(self, channel: str) -> bool:
+        return self._config.alerts.channels[channel].kind.follows
+
+    def _item(self, case: IncidentNotification, channel: str) -> BatchItem:
+        return BatchItem(case.incident, case.records[channel].reason, case.since, self._acknowledged_by(case.incident))
+
+    def _acknowledged_by(self, incident: Incident) -> str | None:
+        if incident.state is not State.ACKNOWLEDGED:
+            return None
+        events = self._tx.incidents.events(incident.id)
+        return next((event.actor for event in reversed(events) if isinstance(event.change, Acknowledged)), None)
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -360,11 +404,12 @@ class _Pass:
                 continue
             moments = tx.deliveries.created_since(channel, self._now - HOUR)
             free = rate_limit(moments, self._config.alerts.hourly_cap, self._now)
-            items = [BatchItem(case.incident, case.records[channel].reason, case.since) for case in telling.values()]
-            filled = batches(items, free.free)
+            items = [self._item(case, channel) for case in telling.values()]
+            each = self._follows(channel)
+            filled = [Batch((item,)) for item in sorted(items, key=worst_first)] if each else batches(items, free.free)
             after = rate_limit([*moments, *[self._now] * len(filled)], self._config.alerts.hourly_cap, self._now)
             for number, parcel in enumerate(filled, start=1):
-                full_until = after.until if number == len(filled) else None
+                full_until = after.until if number == len(filled) and not each else None
                 payload = writer.incidents(parcel, channel, self._circumstances, full_until=full_until)
                 self._hand_over(
                     tx,
@@ -388,7 +433,7 @@ class _Pass:
                 LastNotification(
                     incident_id=item.incident.id,
                     channel=channel,
-                    reason=remembered(item.incident, item.reason),
+                    reason=remembered(item.incident, item.reason, follows=self._follows(channel)),
                     severity=item.incident.severity,
                     episodes=len(item.incident.episodes),
                     told_at=self._now,

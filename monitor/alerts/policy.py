@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from incidents import Incident
-from monitor.alerts.decide import NotificationDecision, NotificationReason, decide
+from monitor.alerts.decide import NotificationDecision, NotificationReason, decide, is_acknowledged_unheard
 from monitor.alerts.decision_record import DecisionAction, DecisionRecord
 from monitor.alerts.hold import Circumstances, Hold, HoldReason, lets_through, quiet_until
 from monitor.alerts.route import RoutedChannel
@@ -19,13 +19,18 @@ DELIVERED_SOON: Final = timedelta(seconds=30)
 """When to look again whether a message was delivered."""
 
 
+_PASSING: Final = frozenset({NotificationReason.RESOLVED, NotificationReason.ACKNOWLEDGED})
+"""What a channel hears of a problem that it knows passes everything but quiet hours."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChannelState:
     """How a channel stands to an incident.
 
     `reached`: how it is reached, and `routed` whether still for this incident. `told`: what it was last told and heard.
     `undelivered`: that is not delivered yet; `given_up`: what followed it was not delivered in the end. `disabled` says
-    why it is not used. `owed`: quiet hours or its cap kept something back. `since`: when its news came up.
+    why it is not used. `owed`: quiet hours or its cap kept something back. `follows`: it shows incidents as they stand.
+    `since`: when its news came up.
     """
 
     reached: RoutedChannel
@@ -36,6 +41,7 @@ class ChannelState:
     given_up: bool = False
     disabled: str | None = None
     owed: bool = False
+    follows: bool = False
 
 
 class NotificationPolicy:
@@ -50,7 +56,7 @@ class NotificationPolicy:
     def weigh(self, incident: Incident, ear: ChannelState) -> DecisionRecord:
         """Return what is to be told, held back or left.
 
-        The end of a problem that the channel knows of passes everything but quiet hours.
+        That a problem which the channel knows of is taken care of, or over, passes everything but quiet hours.
         """
         decision = decide(
             incident,
@@ -60,6 +66,8 @@ class NotificationPolicy:
             send_resolved=self._config.alerts.send_resolved,
             owed=ear.owed,
         )
+        if ear.follows and not decision.tells and is_acknowledged_unheard(incident, ear.told):
+            decision = NotificationDecision(NotificationReason.ACKNOWLEDGED, "acknowledged")
         record = DecisionRecord(DecisionAction.TOLD, decision.reason, decision.why, by=ear.reached.by, owed=ear.owed)
         return self._without_ear(record, decision, ear) or self._not_now(record, incident, ear) or record
 
@@ -79,14 +87,14 @@ class NotificationPolicy:
         if ear.undelivered:
             why = "an earlier message is not delivered yet"
             return record.held(Hold(HoldReason.DELIVERY, why, self._now + DELIVERED_SOON))
-        hold = None if record.reason is NotificationReason.RESOLVED else self._circumstances.hold(incident)
+        hold = None if record.reason in _PASSING else self._circumstances.hold(incident)
         if hold is not None:
             return record.held(hold)
         until = self._quiet_until(incident, ear.reached)
         if until is None:
             return None
         names = ", ".join(ear.reached.quiet)
-        if record.reason is not NotificationReason.RESOLVED and self._drops(ear):
+        if record.reason not in _PASSING and self._drops(ear):
             return _replace(record, DecisionAction.DROPPED, f"{record.why}; dropped by quiet hours {names}")
         return record.held(Hold(HoldReason.QUIET_HOURS, f"quiet hours {names}", until))
 

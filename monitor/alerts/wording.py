@@ -34,6 +34,7 @@ _LASTING: Final[Mapping[NotificationReason, Message]] = {
     NotificationReason.REOPENED: Message("[{severity}] {table}, recurred: {title} (#{id})"),
     NotificationReason.ESCALATED: Message("[{severity}] {table}, severity raised: {title} (#{id})"),
     NotificationReason.REMINDER: Message("[{severity}] {table}, still open: {title} (#{id})"),
+    NotificationReason.ACKNOWLEDGED: Message("[acknowledged] {table}: {title} (#{id})"),
     NotificationReason.FLAPPING: Message("[flapping] {table}: {title} (#{id})"),
 }
 _OVER: Final = Message("[resolved] {table}: {title} (#{id})")
@@ -121,7 +122,7 @@ def facts(
         yield Fact(Message("Kind"), Message("data release at risk"))
     yield from _times(incident, figures, over=over)
     yield from _money(project, incident, figures, over=over, now=now)
-    yield from _people(project, incident)
+    yield from _people(project, item)
     if incident.root is not None:
         yield Fact(Message("Caused by"), Message("#{id}", {"id": incident.root}))
     if muted:
@@ -131,6 +132,15 @@ def facts(
         yield Fact(Message("Runbook"), _given(check.runbook))
     if incident.state is State.OPEN:
         yield Fact(Message("Acknowledge"), _given(f"tablewatch incident ack {incident.id}"))
+    page = page_of(project, incident)
+    if page is not None:
+        yield Fact(Message("Page"), _given(page))
+
+
+def page_of(project: Project, incident: Incident) -> str | None:
+    """Return the address of an incident in the web application; None if that has no address of its own."""
+    address = project.config.web.public_url
+    return None if address is None or not incident.id else f"{address.rstrip('/')}/incidents/{incident.id}"
 
 
 def check_of(project: Project, incident: Incident) -> Any:
@@ -202,7 +212,8 @@ def _amount(project: Project, cost: Fraction | None) -> Message:
     return Message("{cost:money}", {"cost": Money(cost or Fraction(), project.currency.code)})
 
 
-def _people(project: Project, incident: Incident) -> Iterator[Fact]:
+def _people(project: Project, item: BatchItem) -> Iterator[Fact]:
+    incident = item.incident
     table = project.config.table(incident.table)
     owner = None if table is None else project.config.owner_of(table)
     if owner is not None:
@@ -210,6 +221,9 @@ def _people(project: Project, incident: Incident) -> Iterator[Fact]:
         yield Fact(Message("Owner"), _given(known.name if known is not None and known.name else owner))
     if incident.assignee is not None:
         yield Fact(Message("Assigned to"), _given(incident.assignee))
+    if incident.state is State.ACKNOWLEDGED and item.acknowledged_by is not None:
+        who = {"at": incident.acknowledged_at, "who": plain(item.acknowledged_by)}
+        yield Fact(Message("Acknowledged"), Message("{at:time}, {who}", who))
 
 
 def _given(text: str) -> Message:

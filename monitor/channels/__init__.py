@@ -3,9 +3,11 @@
     `alerts.channels.NAME` of the configuration ─> ChannelKind: settings, secrets, an offline check
     OutgoingMessage ─> ChannelKind.send ─> DeliverySucceeded or DeliveryFailed
 
-In the order of reading: `kind` is what a kind is; `webhook` and `apprise` are the kinds, each a few lines that other
-parts of Tablewatch need, and `standard_webhooks` and `apprise_services` send, imported with the first message;
-`addresses` and `timed_socket` see to it that no webhook reaches a private network, and that all of it has one deadline.
+In the order of reading: `kind` is what a kind is; `webhook` and `apprise` are kinds that send messages, each a few
+lines that other parts of Tablewatch need, and `standard_webhooks` and `apprise_services` send, imported with the first
+message. `pagerduty`, `slack`, `jira` and `servicenow` show each incident as one thing that follows it; `tickets` keeps
+one ticket for one incident, `json_service` is what the four have in common. `http_client`, `addresses` and
+`timed_socket` see to it that no request reaches a private network, and that all of it has one deadline.
 
 To add a kind, write a file with its class and name the class in `KINDS`.
 """
@@ -13,6 +15,7 @@ To add a kind, write a file with its class and name the class in `KINDS`.
 from typing import Final
 
 from monitor.channels.apprise import AppriseKind
+from monitor.channels.jira import JiraKind
 from monitor.channels.kind import (
     LONGEST_WAIT,
     Attachment,
@@ -23,11 +26,20 @@ from monitor.channels.kind import (
     Mail,
     OutgoingMessage,
     SecretPlace,
+    SentItem,
     Settings,
+    TicketStatus,
 )
+from monitor.channels.pagerduty import PagerDutyKind
+from monitor.channels.servicenow import ServiceNowKind
+from monitor.channels.slack import SlackKind
+from monitor.channels.tickets import TicketKind
 from monitor.channels.webhook import Webhook, WebhookKind
 
-KINDS: Final[dict[str, ChannelKind]] = {kind.name: kind for kind in (AppriseKind(), WebhookKind())}
+KINDS: Final[dict[str, ChannelKind]] = {
+    kind.name: kind
+    for kind in (AppriseKind(), WebhookKind(), PagerDutyKind(), SlackKind(), JiraKind(), ServiceNowKind())
+}
 """The kinds by their key in the configuration."""
 
 __all__ = [
@@ -41,6 +53,9 @@ __all__ = [
     "Mail",
     "OutgoingMessage",
     "SecretPlace",
+    "SentItem",
     "Settings",
+    "TicketKind",
+    "TicketStatus",
     "Webhook",
 ]

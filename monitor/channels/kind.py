@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
@@ -23,9 +24,21 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
 
 
+class TicketStatus(StrEnum):
+    """How far people are with a ticket."""
+
+    NEW = "new"
+    IN_PROGRESS = "in-progress"
+    """Somebody works on it, or it is assigned."""
+    CLOSED = "closed"
+
+
 @dataclass(frozen=True, slots=True)
 class DeliverySucceeded:
-    """The other side took it."""
+    """The other side took it. `item` is what it calls what it made of an incident, `status` that of a ticket."""
+
+    item: str | None = None
+    status: TicketStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +78,25 @@ class Mail:
 
 
 @dataclass(frozen=True, slots=True)
+class SentItem:
+    """What an incident is at the other side.
+
+    `label` is ours, by which the other side finds it. `item` is what the other side calls it, None while that is not
+    known. `tried_s` seconds ago it was first tried to make it, None at the first try.
+    """
+
+    label: str
+    item: str | None = None
+    tried_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class OutgoingMessage:
     """A message and the moment of an attempt, UTC.
 
     `id`: the same at every attempt. `payload`: JSON. `mail`: composes the payload for people. `network`: how the world
-    is reached; by default as the system does.
+    is reached; by default as the system does. `sent_item`: for a kind that follows incidents, what the one incident of
+    the message is at the other side.
     """
 
     id: str
@@ -77,6 +104,7 @@ class OutgoingMessage:
     now: datetime
     mail: Callable[[], Mail]
     network: Network | None = None
+    sent_item: SentItem | None = None
 
 
 class SecretPlace(NamedTuple):
@@ -97,6 +125,9 @@ class ChannelKind(ABC):
     """What the JSON schema says of the key."""
     secrets: ClassVar[Sequence[SecretPlace]]
     """Where secrets stand in the settings."""
+    follows: ClassVar[bool] = False
+    """Whether an incident is one thing at the other side that follows it (a page, a message, a ticket): each incident
+    has messages of its own, also when it is acknowledged."""
     reads_json: ClassVar[bool] = False
     """Whether programs read what is sent, so that the weekly report goes as JSON and not as a page."""
 
@@ -104,6 +135,11 @@ class ChannelKind(ABC):
         """Return why settings cannot work, as far as can be told without sending anything; None if nothing is seen."""
         del settings  # not every kind can tell
         return None
+
+    def target(self, settings: Any) -> str:
+        """Return the place in which incidents are shown, without secrets: in another place they are shown anew."""
+        del settings  # what does not follow incidents shows them nowhere
+        return self.name
 
     @abstractmethod
     def send(self, settings: Any, message: OutgoingMessage) -> Attempt:

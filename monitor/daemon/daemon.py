@@ -226,6 +226,7 @@ class DaemonProcess:
             "alerts": PeriodicJob(2, lambda: self._speaker.speak(self.project)),
             "config": PeriodicJob(2, self._look_at_config),
             "reports": PeriodicJob(30, lambda: self._speaker.report(self.project)),
+            "tickets": PeriodicJob(15, lambda: self._speaker.pull(self.project)),
             "ping": PeriodicJob(60, self._ping),
             "log": PeriodicJob(5, self._store.shorten_log),
             "prune": PeriodicJob(3600, self._prune),

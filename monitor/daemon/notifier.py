@@ -12,6 +12,7 @@ from typing import Final
 from monitor.alerts.dispatch import Dispatcher, dispatch
 from monitor.alerts.notify import notify
 from monitor.alerts.operational import OperationalEvent, operations
+from monitor.alerts.ticket_pull import pull_tickets, ticket_channels
 from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
@@ -38,6 +39,7 @@ class Notifier:
         self._store, self._clock, self._holder = store, clock, holder
         self._dispatcher = Dispatcher(holder)
         self._remind_at = self._report_at = 0.0
+        self._pull_at: dict[str, float] = {}
         self._untold: deque[OperationalEvent] = deque(maxlen=_MOST_UNTOLD)
         self._telling = Lock()
 
@@ -73,6 +75,22 @@ class Notifier:
             self._report_at = self._clock.monotonic() + _REFUSED_S
             folder = project.config.report.weekly.keep
             LOG.error("the weekly report cannot be written to %s: %s; see report.weekly.keep", folder, error)
+
+    def pull(self, project: Project) -> None:
+        """Read the statuses of tickets, of each channel in its time.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        if not self.leads:
+            return
+        for channel, every_s in ticket_channels(project):
+            now = self._clock.monotonic()
+            if now >= self._pull_at.get(channel, now):
+                self._pull_at[channel] = now + every_s
+                problem = pull_tickets(project, self._store, channel).problem
+                if problem is not None:
+                    LOG.warning("the tickets of channel %s could not be read: %s", channel, problem)
 
     def flush(self, project: Project) -> None:
         """Decide and send without waiting for more of a group: for a daemon that leaves at once.

@@ -54,14 +54,23 @@ class IncidentDesk:
     """Changes incidents on behalf of somebody, at one moment.
 
     With `if_version` only an incident that has so many events: what somebody decided on a page is not done to another
-    state of it.
+    state of it. `beside` writes what belongs to a change, in its transaction; what it raises undoes both.
     """
 
-    def __init__(self, project: Project, store: Store, *, actor: str, if_version: int | None = None) -> None:
+    def __init__(
+        self,
+        project: Project,
+        store: Store,
+        *,
+        actor: str,
+        if_version: int | None = None,
+        beside: Callable[[WriteTransaction], None] | None = None,
+    ) -> None:
         self._project = project
         self._store = store
         self._actor = actor
         self._if_version = if_version
+        self._beside = beside
         self.now = project.clock.now()
 
     def log(self, reported_incident: ReportedIncident) -> tuple[Incident, bool]:
@@ -175,6 +184,8 @@ class IncidentDesk:
             if version is not None and version != (current := tx.incidents.version(incident_id)):
                 raise IncidentChanged(f"incident #{incident_id} is at version {current}, not {version}; read it again")
             change = decide(tx, incident)
+            if self._beside is not None:
+                self._beside(tx)
             return tx.incidents.append(incident, [change], recorded_at=self.now, actor=self._actor)
 
     def _still_fails(self, tx: ReadTransaction, incident: Incident) -> bool:

@@ -273,6 +273,19 @@ CREATE TABLE told (
     CONSTRAINT fk_told_incident_id_incident FOREIGN KEY(incident_id) REFERENCES incident (id)
 )${strict}
 
+CREATE TABLE external_item (
+    incident_id ${whole} NOT NULL,
+    channel TEXT NOT NULL,
+    target TEXT NOT NULL,
+    label TEXT NOT NULL,
+    begun_us ${whole} NOT NULL,
+    item TEXT,
+    status TEXT,
+    CONSTRAINT pk_external_item PRIMARY KEY (incident_id, channel),
+    CONSTRAINT uq_external_item_label UNIQUE (label),
+    CONSTRAINT fk_external_item_incident_id_incident FOREIGN KEY(incident_id) REFERENCES incident (id)
+)${strict}
+
 CREATE TABLE delivery (
     number ${serial} NOT NULL,
     id TEXT NOT NULL,

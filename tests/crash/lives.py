@@ -52,7 +52,16 @@ __all__ = [
 ]
 
 _SET_PTRACER: Final = 0x59616D61
-_OFTEN: Final = {"tick": 0.1, "alerts": 0.1, "config": 2, "reports": 30, "ping": 60, "log": 0.5, "prune": 0.5}
+_OFTEN: Final = {
+    "tick": 0.1,
+    "alerts": 0.1,
+    "config": 2,
+    "reports": 30,
+    "tickets": 0.2,
+    "ping": 60,
+    "log": 0.5,
+    "prune": 0.5,
+}
 
 
 class ShiftedClock(SystemClock):

@@ -170,7 +170,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             INSERT INTO class_size VALUES (7, 3, 1);
             INSERT INTO class_count VALUES (7, x'03', 0, x'05', x'', 0);
             DROP TABLE web_user; DROP TABLE web_session; DROP TABLE login_link; DROP TABLE api_token;
-            DROP TABLE release_comparison;
+            DROP TABLE release_comparison; DROP TABLE external_item;
             UPDATE store_revision SET version_num = '0007';
             """
         )
@@ -189,6 +189,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
         "login_link",
         "api_token",
         "release_comparison",
+        "external_item",
     )
     assert [ours[name] for name in changed] == [theirs[name] for name in changed]
 

@@ -27,6 +27,7 @@ class Request:
     path: str
     headers: Mapping[str, str]
     body: bytes
+    method: str = "POST"
 
     @property
     def message_id(self) -> str:
@@ -41,13 +42,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+        request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body, self.command)
         with self.server.lock:
             self.server.receiver.requests.append(request)
         self.server.receiver.script(self, request)
         self.close_connection = True
 
-    do_GET = do_POST  # noqa: N815 - http.server's name
+    do_GET = do_PATCH = do_POST  # noqa: N815 - http.server's name
 
     def log_message(self, *_: object) -> None:
         """Report nothing on stderr."""

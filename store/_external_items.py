@@ -1,0 +1,92 @@
+"""Remember what incidents are in services that show them, and the label by which such a service finds them again."""
+
+import secrets
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import delete, exists, literal_column, select, update
+
+from incidents import State
+from store._columns import columns_of
+from store._notice_rows import ExternalItemRow, ToldRow
+from store._notices import ExternalItem
+from store._repository import Repository
+from store._rows import IncidentRow
+
+_ITEM: Final = ExternalItemRow.__table__
+_INCIDENT: Final = IncidentRow.__table__
+_TOLD: Final = ToldRow.__table__
+
+
+class ExternalItemReader(Repository):
+    """What can be asked about external items."""
+
+    def of_incident(self, incident_id: int) -> list[ExternalItem]:
+        """Return what an incident is in each service, by channel."""
+        statement = select(*columns_of(ExternalItemRow)).where(_ITEM.c.incident_id == incident_id)
+        return [ExternalItem(*row) for row in self._connection.execute(statement.order_by(_ITEM.c.channel))]
+
+    def lasting(self, channel: str) -> list[ExternalItem]:
+        """Return what incidents that last are in the service of a channel, where the service has named it."""
+        lasting = select(_INCIDENT.c.id).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
+        statement = select(*columns_of(ExternalItemRow)).where(
+            _ITEM.c.incident_id.in_(lasting), _ITEM.c.channel == channel, _ITEM.c.item.is_not(None)
+        )
+        return [ExternalItem(*row) for row in self._connection.execute(statement.order_by(_ITEM.c.incident_id))]
+
+    def unheard_acknowledgements(self, reasons_heard: Mapping[str, Iterable[str]], since: datetime) -> set[int]:
+        """Return acknowledged incidents of which a channel was told, and not yet that they are acknowledged.
+
+        `reasons_heard`: by channel, why it was last told where it need not be told again; `since`: only those
+        acknowledged since then.
+        """
+        acknowledged = select(_INCIDENT.c.id).where(
+            _INCIDENT.c.state != literal_column("'resolved'"),  # has an index
+            _INCIDENT.c.state == State.ACKNOWLEDGED,
+            _INCIDENT.c.acknowledged_at >= since,
+        )
+        return {
+            number
+            for channel, reasons in reasons_heard.items()
+            for number in self._connection.scalars(
+                select(_TOLD.c.incident_id).where(
+                    _TOLD.c.incident_id.in_(acknowledged),
+                    _TOLD.c.channel == channel,
+                    _TOLD.c.reason.not_in(list(reasons)),
+                )
+            )
+        }
+
+
+class ExternalItemWriter(ExternalItemReader):
+    """What can be written about external items."""
+
+    def begin(self, incident_id: int, channel: str, target: str, now: datetime) -> tuple[ExternalItem, bool] | None:
+        """Return what an incident is in the service of a channel, and whether this is the first try to make it.
+
+        The first try writes its label down. A channel that leads elsewhere by now begins anew. None for an incident
+        that is not in the store any more.
+        """
+        its = (_ITEM.c.incident_id == incident_id, _ITEM.c.channel == channel)
+        row = self._connection.execute(select(*columns_of(ExternalItemRow)).where(*its)).first()
+        if row is not None and row.target == target:
+            return ExternalItem(*row), False
+        self._connection.execute(delete(_ITEM).where(*its))
+        if not self._connection.scalar(select(exists().where(_INCIDENT.c.id == incident_id))):
+            return None
+        item = ExternalItem(incident_id, channel, target, f"tablewatch-{incident_id}-{secrets.token_hex(6)}", now)
+        self._insert(_ITEM, [{name: getattr(item, name) for name in item.__slots__}])
+        return item, True
+
+    def save(self, label: str, *, item: str, status: str | None) -> bool:
+        """Remember what the service calls it, and its status if that is known; says whether the label is in use."""
+        known = {} if status is None else {"status": status}
+        changed = update(_ITEM).where(_ITEM.c.label == label).values(item=item, **known)
+        return self._connection.execute(changed).rowcount > 0
+
+    def note_status(self, item: ExternalItem, status: str) -> bool:
+        """Remember a status that was read, unless it was changed since the item was; says whether it was not."""
+        unchanged = _ITEM.c.status.is_(None) if item.status is None else _ITEM.c.status == item.status
+        changed = update(_ITEM).where(_ITEM.c.label == item.label, unchanged).values(status=status)
+        return self._connection.execute(changed).rowcount > 0
