@@ -313,7 +313,7 @@ def enable(
     ctx: typer.Context,
     channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
 ) -> None:
-    """Enable a channel again that answered 410 (gone); waiting messages are sent.
+    """Enable a channel again that was disabled: it was gone, or refused its credentials. Waiting messages are sent.
 
     It is notified once of open incidents and of resolutions of known incidents, not of incidents it missed entirely.
 

@@ -12,6 +12,7 @@ from tests.crash.settling import settle
 from tests.monitor.alerts.receivers import listening
 from tests.monitor.channels.fakes import FakeJira, FakeServiceNow
 from tests.monitor.channels.following import SETTINGS
+from tests.monitor.channels.test_tickets import is_search
 
 ROUNDS = int(os.environ.get("TABLEWATCH_CRASH_TICKET_ROUNDS", "20"))
 SEED = int(os.environ.get("TABLEWATCH_CRASH_SEED", "20261121"))
@@ -96,7 +97,7 @@ def test_one_incident_is_one_ticket(nursery, tmp_path, record_property, kind, fa
             "tickets": len(fake.tickets),
             "requests": len(fake.asked),
             "uncertain": fake.uncertain,
-            "searches": sum(_is_search(method, path) for method, path in fake.asked),
+            "searches": sum(is_search(method, path) for method, path in fake.asked),
         }.items():
             record_property(name, value)
             print(kind, name, value)  # noqa: T201 - the numbers of a soak
@@ -109,10 +110,6 @@ def _wait_for_requests(life, fake, number):
     while len(fake.asked) < before + number and left:
         life.wait(0.005)
         left -= 1
-
-
-def _is_search(method, path):
-    return path.endswith("/search/jql") or (method == "GET" and path.endswith("/table/incident"))
 
 
 def _one_each(fake):

@@ -146,6 +146,29 @@ class Place:
             "inside": {"webhook": {"url": f"http://127.0.0.1/{SECRET}inside"}},
             "shut": {"apprise": f"json://{login}@127.0.0.1:1/{SECRET}shut"},
             "chat": {"apprise": f"mmost://127.0.0.1:1/{SECRET}{'a' * 17}"},
+            "pager": {
+                "pagerduty": {"routing_key": f"{SECRET}key", "url": "http://127.0.0.1:1/", "allow_private": True}
+            },
+            "bot": {
+                "slack": {"token": f"xoxb-{SECRET}bot", "channel": "C1", "url": self.hook.url, "allow_private": True}
+            },
+            "issues": {
+                "jira": {
+                    "url": f"http://127.0.0.1:{self.hook.port}",
+                    "email": "agent@example.org",
+                    "project": "OPS",
+                    "token": f"{SECRET}jira",
+                    "allow_private": True,
+                }
+            },
+            "records": {
+                "servicenow": {
+                    "url": "http://127.0.0.1:1",
+                    "user": "agent",
+                    "password": f"{SECRET}now",
+                    "allow_private": True,
+                }
+            },
             "nobody": {"apprise": f"nonsense://{SECRET}nothing"},
         }
         return {

