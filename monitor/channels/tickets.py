@@ -29,6 +29,9 @@ SETTLES_S: Final = 120.0
 """Seconds after which a search finds a ticket that an earlier attempt made, if it did."""
 
 
+_UNREADABLE: Final = DeliveryFailed("the answer does not have the documented form; is this the service's address?")
+
+
 class TicketService(ABC):
     """A ticket system for one attempt. Every method raises `Refused`."""
 
@@ -76,6 +79,8 @@ class TicketKind(ChannelKind):
             return _follow(self.service(settings, message), IncidentNews.of(message))
         except Refused as error:
             return error.failure
+        except (KeyError, TypeError):
+            return _UNREADABLE
 
     def statuses(
         self, settings: Any, labels: Sequence[str], *, now: datetime, network: "Network | None" = None
@@ -88,6 +93,8 @@ class TicketKind(ChannelKind):
             return self.service(settings, message).statuses(labels)
         except Refused as error:
             return error.failure
+        except (KeyError, TypeError):
+            return _UNREADABLE
 
 
 def _follow(service: TicketService, news: "IncidentNews") -> DeliverySucceeded:

@@ -20,6 +20,7 @@ class FakeService:
 
     def __init__(self) -> None:
         self.faults: deque[int | str] = deque()
+        self.body = b""
         self.asked: list[tuple[str, str]] = []
 
     def __call__(self, handler: Handler, request: Request) -> None:
@@ -38,7 +39,7 @@ class FakeService:
         if fault == "lost":
             handler.reset()
         else:
-            handler.say(status, json.dumps(answer).encode())
+            handler.say(status, self.body if answer is None else json.dumps(answer).encode())
 
     def next_fault(self) -> int | str | None:
         """Return the fault of a request."""

@@ -185,6 +185,21 @@ def test_a_service_that_does_not_answer_changes_nothing(tmp_path, kind):
 
 
 @BOTH
+@pytest.mark.parametrize("body", [b"", b"[]", b'{"issues": [1], "result": [1]}', b"<html>"])
+def test_an_answer_of_another_form_is_a_failure(tmp_path, kind, body):
+    """Something else at the address: the message is tried again, and reading tickets changes nothing."""
+    with following(tmp_path, kind) as (desk, fake):
+        desk.open()
+        desk.step(0.1)
+        fake.answer = lambda *_: (200, None)
+        fake.body = body
+        desk.open("stray")
+        assert desk.step(0.2).failed == 1
+        assert "documented form" in str(desk.messages()[1].error)
+        assert desk.pull(0.3).changed == 0
+
+
+@BOTH
 def test_many_tickets_are_read_with_few_requests(tmp_path, kind):
     """Fifty at once."""
     with following(tmp_path, kind, "  hourly_cap: 1000") as (desk, fake):

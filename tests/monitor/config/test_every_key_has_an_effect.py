@@ -11,13 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.monitor.config.effects import of_alerts, of_budgets, of_checks, of_hierarchies, of_project, of_releases
+from tests.monitor.config.effects import (
+    of_alerts,
+    of_budgets,
+    of_channels,
+    of_checks,
+    of_hierarchies,
+    of_project,
+    of_releases,
+)
 from tests.monitor.config.effects.effect import Effect, ShownElsewhere
 from tests.monitor.config.effects.elsewhere import ELSEWHERE, LABELS
 from tests.monitor.config.effects.schema_keys import schema_keys
 
 ROOT = Path(__file__).resolve().parents[3]
-AREAS = (of_checks, of_hierarchies, of_project, of_alerts, of_budgets, of_releases)
+AREAS = (of_checks, of_hierarchies, of_project, of_alerts, of_channels, of_budgets, of_releases)
 EFFECTS = tuple(effect for area in AREAS for effect in area.entries())
 SHOWN = {*(effect.key for effect in EFFECTS), *(shown.key for shown in ELSEWHERE), *LABELS}
 

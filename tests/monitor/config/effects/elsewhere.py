@@ -17,33 +17,7 @@ _DAEMON: Final = "tests/monitor/daemon/"
 _RELEASES: Final = "tests/monitor/releases/"
 _SCAN: Final = "tests/monitor/scan/"
 
-_ONE_TICKET: Final = "test_tickets.py::test_an_incident_is_one_ticket_from_its_beginning_to_its_end"
-_FIELDS: Final = "test_tickets.py::test_fields_of_the_configuration_are_those_of_the_ticket"
-_PRIVATE: Final = "test_a_private_address_is_refused_unless_it_is_allowed"
-_RESOLVES: Final = "test_tickets.py::test_a_closed_ticket_resolves_where_that_is_configured"
-_IN_PLACE: Final = "test_slack.py::test_an_incident_is_one_message_that_is_updated_in_place"
-_FOLLOWING: Final = (
-    ("PagerDuty", "routing_key", "test_pagerduty.py::test_an_event_that_is_refused_is_not_tried_again"),
-    ("PagerDuty", "url", "test_pagerduty.py::test_an_incident_is_triggered_acknowledged_and_resolved"),
-    ("PagerDuty", "allow_private", f"test_pagerduty.py::{_PRIVATE}"),
-    ("Slack", "token url", _IN_PLACE),
-    ("Slack", "channel", "test_slack.py::test_another_channel_in_the_configuration_gets_messages_of_its_own"),
-    ("Slack", "allow_private", f"test_slack.py::{_PRIVATE}"),
-    ("Jira", "url email token project", _ONE_TICKET),
-    ("Jira", "issue_type fields close_status", _FIELDS),
-    ("Jira", "close_fields", "test_tickets.py::test_closing_fields_that_jira_refuses_are_named"),
-    ("ServiceNow", "url user password table", _ONE_TICKET),
-    ("ServiceNow", "fields close_fields", _FIELDS),
-    *(
-        (section, key, test)
-        for section in ("Jira", "ServiceNow")
-        for key, test in (
-            ("close_resolves", _RESOLVES),
-            ("pull_every_s", "test_tickets.py::test_the_daemon_reads_tickets_in_their_time"),
-            ("allow_private", f"test_tickets.py::{_PRIVATE}"),
-        )
-    ),
-)
+_RESOLVES: Final = "test_a_closed_ticket_resolves_where_that_is_configured"
 
 ELSEWHERE: Final = tuple(
     ShownElsewhere(key, test, reason)
@@ -157,11 +131,8 @@ ELSEWHERE: Final = tuple(
             f"{_KINDS}test_standard_webhooks.py::test_a_name_that_changes_its_meaning_reaches_nothing",
             _SERVER,
         ),
-        *(
-            (f"{section}.{key}", f"{_KINDS}{test}", _SERVER)
-            for section, keys, test in _FOLLOWING
-            for key in keys.split()
-        ),
+        ("Jira.close_resolves", f"{_KINDS}test_tickets.py::{_RESOLVES}", _SERVER),
+        ("ServiceNow.close_resolves", f"{_KINDS}test_tickets.py::{_RESOLVES}", _SERVER),
     )
 )
 
