@@ -10,23 +10,17 @@ too: channels are reminded of it, and those that should know of it by now and do
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from checks import Outcome, PlainEnglish
-from incidents import Acknowledged, Incident, State, from_us
 from monitor.alerts.batch import HOUR, Batch, BatchItem, batches, rate_limit, ready, worst_first
-from monitor.alerts.decide import (
-    FLAPPING_NOTICE,
-    HEARD_OF_ACKNOWLEDGEMENT,
-    NotificationReason,
-    believed,
-    remembered,
-)
+from monitor.alerts.decide import NotificationReason, believed, remembered
 from monitor.alerts.decision_record import DecisionAction, as_decision, backfill
 from monitor.alerts.hold import Hold, HoldReason
 from monitor.alerts.incident_notification import LOOK_AGAIN, IncidentNotification
 from monitor.alerts.inhibition import circumstances_of
+from monitor.alerts.lasting import acknowledged_by, may_be_reminded, to_hear_of_lasting
 from monitor.alerts.message import MessageComposer
 from monitor.alerts.operational import enqueue
 from monitor.alerts.policy import ChannelState, NotificationPolicy
@@ -36,7 +30,6 @@ from monitor.scan.results import run_guarded
 from store import (
     Delivery,
     DeliveryState,
-    Disabled,
     FailPoint,
     LastNotification,
     MessageSubject,
@@ -53,8 +46,6 @@ AT_ONCE: Final = 5_000
 NOTED_AT_ONCE: Final = 500
 """Decisions to tell nothing that are written in one transaction: others wait for the store meanwhile."""
 _EVERYTHING: Final = 1_000_000
-_JUST_NOW: Final = timedelta(minutes=5)
-"""An acknowledgement that is older is told when it is looked at what lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +82,7 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
             lost = backfill(project.config, tx, last_notifications, limit=AT_ONCE) if remind else ()
             if not (
                 lost
-                or _to_remind(last_notifications, project, tx.silences.disabled_channels(), now)
-                or _acknowledged(tx, project, tx.silences.disabled_channels(), now, remind=remind)
+                or to_hear_of_lasting(tx, project, last_notifications, now=now, remind=remind)
                 or _is_ready(project, tx, now)
             ):
                 return total
@@ -187,36 +177,6 @@ def _is_ready(project: Project, tx: ReadTransaction, now: datetime) -> bool:
     return bool(ready(waiting, group_wait=project.config.alerts.group_wait, now=now))
 
 
-def _to_remind(
-    last_notifications: Iterable[LastNotification], project: Project, disabled: Mapping[str, Disabled], now: datetime
-) -> set[int]:
-    """Return the incidents of which a channel that is used may be reminded."""
-    used = project.config.alerts.channels.keys() - disabled.keys()
-    return {
-        last_notification.incident_id
-        for last_notification in last_notifications
-        if last_notification.channel in used and _may_be_reminded(last_notification, project, now)
-    }
-
-
-def _may_be_reminded(last_notification: LastNotification, project: Project, now: datetime) -> bool:
-    soonest = min(project.config.alerts.remind_every, FLAPPING_NOTICE)
-    return last_notification.reason != NotificationReason.RESOLVED and now - last_notification.told_at >= soonest
-
-
-def _acknowledged(
-    tx: ReadTransaction, project: Project, disabled: Mapping[str, Disabled], now: datetime, *, remind: bool
-) -> set[int]:
-    """Return the incidents of which a channel that shows them as they stand does not know that they are acknowledged.
-
-    Without `remind`: only what was acknowledged just now.
-    """
-    channels = project.config.alerts.channels.items()
-    following = [name for name, channel in channels if channel.kind.follows and name not in disabled]
-    since = from_us(0) if remind else now - _JUST_NOW
-    return tx.external_items.unheard_acknowledgements(dict.fromkeys(following, HEARD_OF_ACKNOWLEDGEMENT), since)
-
-
 @dataclass(frozen=True, slots=True)
 class _Alike:
     """A decision and the transitions it is about; `until` is when to decide again, None if they are settled."""
@@ -247,9 +207,7 @@ class _Pass:
         self.reminds = remind
         lasting = self._tx.outbox.last_notifications_of_open() if remind else ()
         changed = {item: news for item, news in self._changed().items() if among is None or item in among}
-        due = _to_remind(lasting, self._project, self._disabled, self._now)
-        due |= _acknowledged(self._tx, self._project, self._disabled, self._now, remind=remind)
-        due = due.difference(changed)
+        due = to_hear_of_lasting(self._tx, self._project, lasting, now=self._now, remind=remind).difference(changed)
         due = due if among is None else due.intersection(among)
         incidents = self._tx.incidents.get_many([*changed, *sorted(due)])
         self._recall(incidents)
@@ -335,7 +293,7 @@ class _Pass:
                 continue
             record = scales.weigh(case.incident, ear)
             again = ear.given_up or record.reason in {NotificationReason.REMINDER, NotificationReason.FLAPPING}
-            expected = again and _may_be_reminded(told, self._project, self._now)
+            expected = again and may_be_reminded(told, self._project, self._now)
             if record.action is DecisionAction.TOLD and (expected or record.reason is NotificationReason.ACKNOWLEDGED):
                 case.records[channel] = record
 
@@ -385,13 +343,9 @@ class _Pass:
         return self._config.alerts.channels[channel].kind.follows
 
     def _item(self, case: IncidentNotification, channel: str) -> BatchItem:
-        return BatchItem(case.incident, case.records[channel].reason, case.since, self._acknowledged_by(case.incident))
-
-    def _acknowledged_by(self, incident: Incident) -> str | None:
-        if incident.state is not State.ACKNOWLEDGED:
-            return None
-        events = self._tx.incidents.events(incident.id)
-        return next((event.actor for event in reversed(events) if isinstance(event.change, Acknowledged)), None)
+        return BatchItem(
+            case.incident, case.records[channel].reason, case.since, acknowledged_by(self._tx, case.incident)
+        )
 
     # --- writing ------------------------------------------------------------------------------------------------------
 

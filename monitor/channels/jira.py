@@ -95,10 +95,10 @@ class _JiraSite(TicketService):
             return
         step = self._step(ticket, {_DONE}, self.settings.close_status)
         if step is None:
-            from monitor.channels.json_service import Refused
+            from monitor.channels.json_service import ServiceRefused
 
             why = "the issue has no transition to the status that closes it (close_status, or any of the category Done)"
-            raise Refused(DeliveryFailed(why, permanent=True))
+            raise ServiceRefused(DeliveryFailed(why, permanent=True))
         self._go(ticket, step, self.settings.close_fields)
 
     def reopen(self, ticket: str) -> TicketStatus:

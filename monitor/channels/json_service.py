@@ -1,6 +1,6 @@
 """Speak JSON to a service that shows incidents, and read what a message says about its one incident.
 
-Refused      the service did not do what it was asked, or nobody knows; it carries the `DeliveryFailed`
+ServiceRefused      the service did not do what it was asked, or nobody knows; it carries the `DeliveryFailed`
 """
 
 import base64
@@ -17,7 +17,7 @@ from monitor.channels.kind import DeliveryFailed, OutgoingMessage, SentItem
 _FIELD_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
 
 
-class Refused(Exception):
+class ServiceRefused(Exception):
     """A service that did not do what it was asked, as far as anybody knows."""
 
     def __init__(self, failure: DeliveryFailed) -> None:
@@ -40,7 +40,7 @@ class JsonService:
         """Send a request and return its answer: one of the two hundreds, or of those that are expected.
 
         Raises:
-            Refused: any other answer, or none.
+            ServiceRefused: any other answer, or none.
         """
         body = b"" if content is None else json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
         network = replace(self.message.network or Network(), allow_private=self.allow_private)
@@ -48,9 +48,9 @@ class JsonService:
         try:
             answer = exchange(HttpRequest(url, body, method, headers), network)
         except RequestFailed as error:
-            raise Refused(DeliveryFailed(str(error))) from None
+            raise ServiceRefused(DeliveryFailed(str(error))) from None
         if not 200 <= answer.status < 300 and answer.status not in expects:
-            raise Refused(self._refusal(answer))
+            raise ServiceRefused(self._refusal(answer))
         return answer
 
     def _refusal(self, answer: HttpAnswer) -> DeliveryFailed:

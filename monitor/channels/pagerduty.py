@@ -47,13 +47,13 @@ class PagerDutyKind(ChannelKind):
 
     def send(self, settings: PagerDuty, message: OutgoingMessage) -> Attempt:
         """Send the events that bring the alert to where the incident stands; each may be sent again without harm."""
-        from monitor.channels.json_service import IncidentNews, JsonService, Refused
+        from monitor.channels.json_service import IncidentNews, JsonService, ServiceRefused
 
         service, news = JsonService("PagerDuty", message, settings.allow_private), IncidentNews.of(message)
         try:
             for event in events_of(news, source=str(message.payload.get("project", "tablewatch"))):
                 service.call("POST", settings.url, {"routing_key": settings.routing_key, **event})
-        except Refused as error:
+        except ServiceRefused as error:
             return error.failure
         return DeliverySucceeded(item=news.sent_item.label)
 

@@ -67,7 +67,7 @@ class SlackKind(ChannelKind):
 
     def send(self, settings: Slack, message: OutgoingMessage) -> Attempt:
         """Update the message of the incident, or post one."""
-        from monitor.channels.json_service import IncidentNews, JsonService, Refused
+        from monitor.channels.json_service import IncidentNews, JsonService, ServiceRefused
 
         bot = {"Authorization": f"Bearer {settings.token}", "Content-Type": "application/json; charset=utf-8"}
         service, news = JsonService("Slack", message, settings.allow_private, bot), IncidentNews.of(message)
@@ -79,7 +79,7 @@ class SlackKind(ChannelKind):
                 if updated.get("error") not in _LOST:
                     return _judged(updated)
             return _judged(_call(service, f"{settings.url}/chat.postMessage", {**content, "unfurl_links": False}))
-        except Refused as error:
+        except ServiceRefused as error:
             return error.failure
 
 

@@ -33,7 +33,7 @@ _UNREADABLE: Final = DeliveryFailed("the answer does not have the documented for
 
 
 class TicketService(ABC):
-    """A ticket system for one attempt. Every method raises `Refused`."""
+    """A ticket system for one attempt. Every method raises `ServiceRefused`."""
 
     @abstractmethod
     def find(self, label: str) -> str | None:
@@ -73,11 +73,11 @@ class TicketKind(ChannelKind):
 
     def send(self, settings: Any, message: OutgoingMessage) -> Attempt:
         """Bring the ticket to where the incident stands; make it, if there is none."""
-        from monitor.channels.json_service import IncidentNews, Refused
+        from monitor.channels.json_service import IncidentNews, ServiceRefused
 
         try:
             return _follow(self.service(settings, message), IncidentNews.of(message))
-        except Refused as error:
+        except ServiceRefused as error:
             return error.failure
         except (KeyError, TypeError):
             return _UNREADABLE
@@ -86,12 +86,12 @@ class TicketKind(ChannelKind):
         self, settings: Any, labels: Sequence[str], *, now: datetime, network: "Network | None" = None
     ) -> "Mapping[str, TicketStatus] | DeliveryFailed":
         """Return how tickets stand, by label, at most `at_once` of them; or why that could not be read."""
-        from monitor.channels.json_service import Refused
+        from monitor.channels.json_service import ServiceRefused
 
         message = OutgoingMessage("", {}, now, mail=lambda: Mail("", ""), network=network)
         try:
             return self.service(settings, message).statuses(labels)
-        except Refused as error:
+        except ServiceRefused as error:
             return error.failure
         except (KeyError, TypeError):
             return _UNREADABLE
@@ -117,9 +117,9 @@ def _found(service: TicketService, news: "IncidentNews") -> str | None:
     """Return the ticket that an earlier attempt made; None if there is none.
 
     Raises:
-        Refused: that is not known yet.
+        ServiceRefused: that is not known yet.
     """
-    from monitor.channels.json_service import Refused
+    from monitor.channels.json_service import ServiceRefused
 
     tried_s = news.sent_item.tried_s
     if tried_s is None:
@@ -127,5 +127,5 @@ def _found(service: TicketService, news: "IncidentNews") -> str | None:
     ticket = service.find(news.sent_item.label)
     if ticket is None and tried_s < SETTLES_S:
         why = "it is not known yet whether an earlier attempt made the ticket; a search does not find one so far"
-        raise Refused(DeliveryFailed(why, retry_after=timedelta(seconds=SETTLES_S - tried_s + 1)))
+        raise ServiceRefused(DeliveryFailed(why, retry_after=timedelta(seconds=SETTLES_S - tried_s + 1)))
     return ticket
