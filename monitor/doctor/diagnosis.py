@@ -58,7 +58,7 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
     findings.append(Finding("configuration", FindingStatus.OK, text))
     seen_in_store = [*examine_store(loaded)]
     newest = next((item for item in seen_in_store if isinstance(item, datetime)), None)
-    findings += [*examine_clock(now, newest), *examine_files(loaded), *examine_disks(loaded)]
+    findings += [*examine_clock(now, newest), *examine_files(loaded), *examine_channels(loaded), *examine_disks(loaded)]
     findings += [item for item in seen_in_store if isinstance(item, Finding)]
     return [*findings, *examine_ledger(loaded), *examine_statistics(loaded), *examine_sources(loaded)]
 
@@ -101,6 +101,18 @@ def examine_files(loaded: Loaded) -> Iterator[Finding]:
             yield Finding("files", FindingStatus.WARNING, f"{path} contains a password and is world-readable", hint)
         else:
             yield Finding("files", FindingStatus.OK, f"{path} has safe permissions")
+
+
+def examine_channels(loaded: Loaded) -> Iterator[Finding]:
+    """Examine that the settings of alert channels can work, as far as can be told without sending anything."""
+    channels = loaded.config.alerts.channels
+    problems = {name: channel.kind.problem(channel.settings) for name, channel in channels.items()}
+    for name, problem in problems.items():
+        if problem is not None:
+            yield Finding("channels", FindingStatus.ERROR, f"{name}: {problem}", "change it under alerts.channels")
+    if channels and not any(problems.values()):
+        hint = "'tablewatch alert test CHANNEL' sends a message"
+        yield Finding("channels", FindingStatus.OK, f"{count(len(channels), 'channel')} understood; {hint}")
 
 
 def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:

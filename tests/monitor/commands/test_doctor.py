@@ -187,3 +187,14 @@ def test_another_owner_of_a_room_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     (finding,) = _rooms(owner=None)
     assert (finding.verdict, finding.message) == (FindingStatus.ERROR, "package 'store' also belongs to strange-thing")
     assert [room.verdict for room in _rooms(owner="strange-thing")] == [FindingStatus.OK]
+
+
+def test_settings_of_channels_are_examined(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot work is named without being shown; what may work is counted."""
+    channel = "alerts: {channels: {pager: {pagerduty: {routing_key: KEY}}}}\n"
+    for key, verdict, text in (("hidden", "error", "this one has 6"), ("f" * 32, "ok", "1 channel understood")):
+        (here / "tablewatch.yaml").write_text(_CONFIG + channel.replace("KEY", key), encoding="utf-8")
+        _, found = _doctor(capsys=capsys)
+        assert [one["verdict"] for one in found["channels"]] == [verdict]
+        assert text in found["channels"][0]["message"]
+        assert key not in json.dumps(found)
