@@ -30,6 +30,16 @@ LAST_WEEK: Final = NOW - timedelta(days=NOW.isoweekday() + 3)
 _USERS: Final = ("work/tablewatch.yaml", "work/password", "work/hook.secret", "work/torn", "work/given")
 
 
+_CLOSED: Final = {"url": "http://127.0.0.1:1", "allow_private": True}
+FOLLOWING: Final = {
+    "pager": {"pagerduty": {**_CLOSED, "routing_key": f"{SECRET}key"}},
+    "bot": {"slack": {**_CLOSED, "token": f"xoxb-{SECRET}bot", "channel": "C1"}},
+    "issues": {"jira": {**_CLOSED, "email": "agent@example.org", "token": f"{SECRET}jira", "project": "OPS"}},
+    "records": {"servicenow": {**_CLOSED, "user": "agent", "password": f"{SECRET}now"}},
+}
+"""Channels that follow incidents, at a port where nobody listens; no route leads to them."""
+
+
 @dataclass
 class Place:
     """A folder: `data/` with the sources, `work/` with the configuration, `home/`, `tmp/` and `said/`."""
@@ -146,36 +156,13 @@ class Place:
             "inside": {"webhook": {"url": f"http://127.0.0.1/{SECRET}inside"}},
             "shut": {"apprise": f"json://{login}@127.0.0.1:1/{SECRET}shut"},
             "chat": {"apprise": f"mmost://127.0.0.1:1/{SECRET}{'a' * 17}"},
-            "pager": {
-                "pagerduty": {"routing_key": f"{SECRET}key", "url": "http://127.0.0.1:1/", "allow_private": True}
-            },
-            "bot": {
-                "slack": {"token": f"xoxb-{SECRET}bot", "channel": "C1", "url": self.hook.url, "allow_private": True}
-            },
-            "issues": {
-                "jira": {
-                    "url": f"http://127.0.0.1:{self.hook.port}",
-                    "email": "agent@example.org",
-                    "project": "OPS",
-                    "token": f"{SECRET}jira",
-                    "allow_private": True,
-                }
-            },
-            "records": {
-                "servicenow": {
-                    "url": "http://127.0.0.1:1",
-                    "user": "agent",
-                    "password": f"{SECRET}now",
-                    "allow_private": True,
-                }
-            },
             "nobody": {"apprise": f"nonsense://{SECRET}nothing"},
         }
         return {
             "group_wait": "0s",
             "operators": ["hook"],
             "hourly_cap": 1000,
-            "channels": channels,
+            "channels": channels | FOLLOWING,
             "routes": [{"match": {"owner": "desk"}, "to": [*channels]}],
         }
 

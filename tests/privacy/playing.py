@@ -17,7 +17,7 @@ from typing import Any, Final
 from tests.monitor.commands.test_hostile_arguments import COMMANDS, needs_words
 from tests.monitor.daemon.running import until
 from tests.privacy.cases import DEADLY
-from tests.privacy.place import LAST_WEEK, NOW, PATIENCE_S, Place
+from tests.privacy.place import FOLLOWING, LAST_WEEK, NOW, PATIENCE_S, Place
 from tests.privacy.planted import COLUMNS, PLANTS, Harvest, plant_broken
 from tests.privacy.tokens import SECRET, WORD
 
@@ -149,7 +149,7 @@ def _reading() -> list[tuple[str, list[str]]]:
 
 def _changing() -> list[tuple[str, list[str]]]:
     """Return the commands that write: to the store, to files, to channels."""
-    channels = ("hook", "door", "ja", "closed", "inside", "shut", "chat", "nobody")
+    channels = ("hook", "door", "ja", "closed", "inside", "shut", "chat", "nobody", *FOLLOWING)
     fee = ("--columns", "fee", "--k", "2", "--sweeps", "1")
     tests = [(f"test-{name}", ["alert", "test", name]) for name in channels]
     tests += [(f"test-{name}-report", ["alert", "test", name, "--as", "report"]) for name in channels[:2]]
