@@ -17,7 +17,7 @@ from ibis.backends.sql.datatypes import MySQLType
 from ibis.common.exceptions import UnsupportedOperationError
 
 
-class ExactText(dt.String):  # type: ignore[misc]  # Ibis has no types
+class ExactText(dt.String):
     """Text of which two are equal if their characters are. A cast to it keeps the text."""
 
     collation: str
@@ -27,7 +27,7 @@ class ExactText(dt.String):  # type: ignore[misc]  # Ibis has no types
         return str(dt.String(nullable=self.nullable))
 
 
-class _Types(MySQLType):  # type: ignore[misc]  # Ibis has no types
+class _Types(MySQLType):
     """Ibis' types, mended where a number of the type would not fit, or is none."""
 
     @classmethod
@@ -42,7 +42,7 @@ class _Types(MySQLType):  # type: ignore[misc]  # Ibis has no types
 _OWN_TYPES: Final[Mapping[str, type[dt.DataType]]] = {"year": dt.Int16, "bit": dt.Binary, "set": dt.String}
 
 
-class _Compiler(MySQLCompiler):  # type: ignore[misc]  # Ibis has no types
+class _Compiler(MySQLCompiler):
     """Ibis' compiler, with rules of our own."""
 
     __slots__ = ()
@@ -110,7 +110,7 @@ class _Compiler(MySQLCompiler):  # type: ignore[misc]  # Ibis has no types
         return self.visit_Cast(op, arg=arg, to=to)
 
 
-class MySqlBackend(Backend):  # type: ignore[misc]  # Ibis has no types
+class MySqlBackend(Backend):
     """Ibis' backend on a connection that is set up already: Ibis would ask for a zone that many servers do not know."""
 
     compiler = _Compiler()
