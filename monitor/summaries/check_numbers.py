@@ -13,6 +13,7 @@ _KEYS: Final[Mapping[str, str]] = {
     "delta_presence": "delta_max",
     "expectation": "violations",
     "foreign_key": "orphans",
+    "functional_dependency": "violations",
     "pattern": "violations",
     "freshness": "expected_age_s",
     "k_anonymity": "records_below_k",
