@@ -231,13 +231,17 @@ def hours_of(source: Source, relation: str, column: str) -> Sequence[tuple[int, 
     return [(int(row["hour"]), int(row["n"])) for row in rows]
 
 
-def distinct_sets(source: Source, relation: str, rows: int, sets: Sequence[Sequence[str]]) -> Sequence[tuple[int, int]]:
+def distinct_sets(
+    source: Source, relation: str, rows: int, sets: Sequence[Sequence[str]], *, most: int = EXACT_ROWS
+) -> Sequence[tuple[int, int]]:
     """Count for each set of columns the rows of a sample in which none is NULL, and their distinct combinations.
+
+    `most`: about how many rows the sample has.
 
     Raises:
         SourceError: it cannot be read.
     """
-    table = sample(source.table(relation), rows, EXACT_ROWS)
+    table = sample(source.table(relation), rows, most)
     aggregates: dict[str, ir.Scalar] = {}
     for at, columns in enumerate(sets):
         joined = _joined(table, columns)

@@ -1,7 +1,7 @@
 """Propose checks for tables: measure each, propose, and try what is proposed by the pass that runs checks.
 
 1. profile     one aggregate, one statement of GROUP BYs             profile.py
-2. propose     pure: keys, rules of columns, references              keys.py, rules.py, freshness.py, references.py
+2. propose     pure: keys, rules of columns, references              keys.py, rules.py, dependencies.py, references.py ...
 3. try         the proposed checks, planned and judged as by `check` scan/
 """
 
@@ -18,6 +18,7 @@ from monitor.scan.recorder import judge_only
 from monitor.scan.results import Target
 from monitor.scan.scanner import scan_source
 from monitor.suggest.catalogue import arrival_column, is_arrival_name
+from monitor.suggest.dependencies import functional_dependencies
 from monitor.suggest.freshness import freshness
 from monitor.suggest.keys import composite_keys, declared_key, single_keys
 from monitor.suggest.patterns import patterns
@@ -144,6 +145,7 @@ def _read(source: Source, table: SuggestionTarget, now: datetime) -> TableSugges
     proposals += ranges(statistics)
     proposals += accepted_values(statistics)
     proposals += patterns(statistics)
+    proposals += functional_dependencies(statistics, source, relation)
     proposals += [] if subject.classified else quasi_identifiers(statistics)
     return TableSuggestions(table.name, tuple(proposals), statistics)
 
@@ -216,6 +218,8 @@ def _without(proposal: Proposal, table: SuggestionTarget) -> Proposal | None:
         return replace(proposal, columns=tuple(columns), check=check) if columns else None
     if proposal.kind == "key" and keys:
         return None
+    if kind == "functional_dependency":
+        return None if proposal.columns in same else proposal
     if kind in {"primary_key", "unique"}:
         same = [_columns_of(check) for check in existing if check.type in {"primary_key", "unique"}]
     return None if any(set(columns) == set(proposal.columns) for columns in same) else proposal
@@ -225,4 +229,7 @@ def _columns_of(check: Check) -> tuple[str, ...]:
     """Return the columns that a check looks at."""
     column: str | None = getattr(check, "column", None)
     columns: tuple[str, ...] | None = getattr(check, "columns", None)
+    determinant: tuple[str, ...] | None = getattr(check, "determinant", None)
+    if determinant is not None:
+        return (*determinant, check.dependent)  # type: ignore[attr-defined] # functional_dependency
     return tuple(columns or ((column,) if column is not None else ()))

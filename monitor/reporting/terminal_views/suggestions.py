@@ -12,7 +12,7 @@ from monitor.terminal.tables import draw_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-_NAMED: Final = frozenset({"type", "id", "column", "columns", "severity", "timezone"})
+_NAMED: Final = frozenset({"type", "id", "column", "columns", "determinant", "dependent", "severity", "timezone"})
 """Parameters that are shown elsewhere, or not at all."""
 _GROUPS: Final = ("fails now", "sure", "to decide", "could not be tried")
 
@@ -101,7 +101,8 @@ def _what(proposal: Mapping[str, Any]) -> str:
     check = proposal["check"]
     if check is None:
         return f"{proposal['kind']} {', '.join(proposal['columns'])}"
-    what = f"{check['type']} {', '.join(proposal['columns'])}".strip()
+    between = " -> " if "determinant" in check else ", "
+    what = f"{check['type']} {between.join(proposal['columns'])}".strip()
     details = [f"{key}: {_in_words(value)}" for key, value in check.items() if key not in _NAMED]
     if details and check["type"] != "schema":
         what += f" ({', '.join(details)})"

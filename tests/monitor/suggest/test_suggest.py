@@ -326,3 +326,62 @@ def test_words_have_no_pattern(tmp_path: Path) -> None:
     words = [f"{'abcdefgh'[: 1 + at % 8]}{'xyz'[: at % 4]}".capitalize() for at in range(4000)]
     proposals = _of(_suggest(_csv(tmp_path, "t", [{"id": at, "word": word} for at, word in enumerate(words)])), "t")
     assert [proposal for proposal in proposals if proposal.kind == "pattern"] == []
+
+
+def _places(count: int, wrong: int = 0) -> Sequence[Mapping[str, object]]:
+    """Return rows in which a zip code has one city and a city one country; the first `wrong` have another city."""
+    dice = random.Random(5)
+    rows = []
+    for at in range(count):
+        zip_code = dice.randrange(40)
+        city = f"city {zip_code // 2}" if at >= wrong else f"cyti {zip_code // 2}"
+        country = ("NO", "SE", "DK", "FI")[zip_code // 2 % 4]
+        rows.append({"id": at, "zip": f"Z{zip_code}", "city": city, "country": country, "size": dice.randrange(9)})
+    return rows
+
+
+def _dependencies(suggestions: SourceSuggestions, table: str) -> Mapping[tuple[str, ...], Proposal]:
+    return {item.columns: item for item in _of(suggestions, table) if item.kind == "functional_dependency"}
+
+
+def test_functional_dependencies_are_proposed_with_their_evidence(here: Path) -> None:
+    """A zip code has one city and that one country: sure from 3,000 rows that would differ by chance; nothing decides size."""
+    found = _dependencies(_suggest(_csv(here, "places", _places(4000))), "places")
+    assert set(found) == {("zip", "city"), ("city", "country")}
+    proposal = found["zip", "city"]
+    assert proposal.why.startswith("40 values of zip stand in several rows, each with one city; about 3,7")
+    assert proposal.active
+    assert not found["city", "country"].active  # of 3,980 rows three in four would differ: 2,985
+
+
+def test_wrong_values_of_a_dependency_fail_now(here: Path) -> None:
+    """What nearly all rows keep is shown with what it finds, and is a comment."""
+    proposal = _dependencies(_suggest(_csv(here, "places", _places(4000, wrong=60))), "places")["zip", "city"]
+    assert proposal.fails_now
+    assert not proposal.active
+    assert proposal.now is not None
+    assert proposal.now.message == "city: 60 of 4,000 rows differ from other rows with the same zip (1.5%)"
+
+
+def test_dependencies_that_say_little_are_not_proposed(here: Path) -> None:
+    """A key decides everything, and a column of nearly one value is decided by all: neither is proposed."""
+    rows = [{"id": at, "group": at * 7919 % 500, "state": "done" if at else "new"} for at in range(1000)]
+    assert not _dependencies(_suggest(_csv(here, "jobs", rows)), "jobs")
+
+
+def test_configured_dependency_is_not_proposed_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`suggest --write` appends a dependency once; the other direction is another check."""
+    _csv(here, "places", _places(4500))
+    (here / "tablewatch.yaml").write_text(
+        "version: 1\nproject: p\nsources: {files: {files: '*.csv'}}\ntables:\n"
+        "  - name: places\n    source: files\n    checks:\n"
+        "      - {type: functional_dependency, determinant: [zip], dependent: city}\n",
+        encoding="utf-8",
+    )
+    code, result = _command(capsys, "suggest", "places")
+    (table,) = result["tables"]
+    kinds = {tuple(item["columns"]) for item in table["proposals"] if item["kind"] == "functional_dependency"}
+    assert (code, kinds) == (0, {("city", "country")})
+    assert run(["suggest", "places", "--write"], Invocation()) == 0
+    assert "{type: functional_dependency" in (here / "tablewatch.yaml").read_text(encoding="utf-8").split("city}", 1)[1]
+    assert _command(capsys, "check")[0] == 0
