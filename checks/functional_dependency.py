@@ -15,6 +15,9 @@ from checks.parameters.columns import ColumnName, ColumnNames, without_null
 from sources.expressions import ir
 
 _COPIES: Final = "copies"
+_DIFFERENT: Final = Message(
+    "{dependent}: {bad:count} of {rows:count} rows differ from other rows with the same {determinant} ({ratio:ratio})"
+)
 
 
 class FunctionalDependency(CheckParameters):
@@ -71,14 +74,12 @@ class FunctionalDependency(CheckParameters):
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when more rows than allowed hold another value than most rows of their group."""
         result = measurement.tables["contradicted"][0]
-        text = "{dependent}: {bad:count} of {rows:count} rows differ from other rows with the same {determinant} ({ratio:ratio})"
-        values = {"dependent": self.dependent, "determinant": ", ".join(self.determinant)}
         outcome = judge_violations(
             measurement,
             bad=int(result["violations"] or 0),
             max_ratio=self.max_ratio,
             counted_as="violations",
-            say=Message(text, values),
+            say=_DIFFERENT.given(dependent=self.dependent, determinant=", ".join(self.determinant)),
             since=result.get("first_bad_load"),
         )
         return replace(outcome, observed={**outcome.observed, "groups": int(result["groups"])})

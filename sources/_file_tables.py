@@ -3,10 +3,12 @@
 import glob
 import re
 from collections.abc import Mapping, Sequence
+from os.path import realpath
 from pathlib import Path
 from typing import Final
 
 from sources._contract import Unreachable
+from sources._file_times import check_periods
 from sources._spec import SourceSpec
 
 _CSV: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -26,6 +28,9 @@ def files_by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
             f"source '{spec.name}': no file matches '{spec.files}'; expected files ending in {current_text}"
         )
     if spec.table is not None:
+        if spec.file_times is not None:  # a link has the name of the file that it leads to, too
+            names = {name for path in results for name in (path.name, Path(realpath(path)).name)}
+            check_periods(spec.name, sorted(map(stem_of, names)), spec.file_times)
         if len({endings_of(path.name) for path in results}) > 1:
             raise Unreachable(f"source '{spec.name}': table '{spec.table}' mixes CSV and Parquet; use only one of them")
         return {spec.table: results}

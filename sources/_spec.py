@@ -36,12 +36,21 @@ class CsvOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class FileTimes:
+    """When a file is there: `name` has the begin of its period, as for strptime; `after`: how long after the begin."""
+
+    name: str
+    after: timedelta
+
+
+@dataclass(frozen=True, slots=True)
 class SourceSpec:
     """A source as declared: exactly one of `files`, `url`, `spark`, `external`.
 
     `files` is a file or glob, `spark` a master or a Connect address; nothing is read from an `external` source.
     `frames`, which no configuration declares, are tables of this process by name: all Arrow data, or all Ibis tables.
     `base` is the folder that relative paths belong to. `table` reads a whole glob as one table of that name.
+    `file_times`: its files are one for each period; the table has a column `file_time`, unless it is read blindly.
     `blind`: how a table is read does not depend on what is in it: the cells of CSV are texts, in the dialect that is
     declared or that the header shows; what folders such as `city=Oslo` say are texts too; and a column of SQLite
     without a declared type has none.
@@ -60,6 +69,7 @@ class SourceSpec:
     frames: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     table: str | None = None
     csv: CsvOptions = CsvOptions()
+    file_times: FileTimes | None = None
     blind: bool = False
     query_timeout: timedelta = timedelta(seconds=60)
     connect_timeout: timedelta = timedelta(seconds=10)

@@ -41,6 +41,7 @@ from sources._csv_types import types_that_keep_values
 from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
 from sources._file_tables import PARQUET, endings_of, files_by_table, find_files, stem_of
+from sources._file_times import FILE_OF_ROW, FILE_TIME, with_file_times
 from sources._names import did_you_mean
 from sources._parquet_types import ParquetReader
 from sources._spec import SourceSpec
@@ -166,17 +167,31 @@ class Files(DuckdbSource):
         return f"{place} cannot be read: incomplete, of another format, or the csv options do not fit"
 
     def _view(self, name: str) -> ir.Table:
-        files = [realpath(path) for path in self._files[name]]
+        times = self._spec.file_times
+        if times is None or self._spec.blind:
+            return self._rows(name, name)
+        rows = f"{name} (rows)"
+        if FILE_TIME in {column.casefold() for column in self._rows(name, rows).columns}:
+            text = f"the files have a column '{FILE_TIME}', which file_times makes; remove file_times"
+            raise QueryFailed(f"source '{self.name}': {text}")
+        self._connection.execute(with_file_times(name, rows, times))
+        return self._backend.table(name)
+
+    def _rows(self, table: str, name: str) -> ir.Table:
+        """Make a view of the rows of a table; with the path of their file where that says something."""
+        files = [realpath(path) for path in self._files[table]]
         together: dict[str, Any] = {"union_by_name": True} if self._spec.table is not None else {}
-        in_folders = self._spec.table is not None and all("=" in str(path.parent) for path in self._files[name])
+        in_folders = self._spec.table is not None and all("=" in str(path.parent) for path in self._files[table])
         hive: dict[str, Any] = {"hive_partitioning": in_folders}
         if self._spec.blind:
-            return self._blind(name)
+            return self._blind(table)
+        if self._spec.file_times is not None:
+            hive["filename"] = FILE_OF_ROW
         if endings_of(files[0]) == PARQUET:
             return self._parquet.view(name, files, {**hive, **together})
         options = {**self._csv_options(), **hive, **together}
         parts: dict[CsvLayout, list[_CsvFile]] = {}
-        for path in self._files[name]:
+        for path in self._files[table]:
             file = self._csv_file(path)
             parts.setdefault(replace(file.read_layout, width=0), []).append(file)
         if len(parts) == 1:

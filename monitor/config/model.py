@@ -5,6 +5,7 @@ a new check needs no change here.
 """
 
 import codecs
+import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 from zoneinfo import ZoneInfo
 
 from annotated_types import Ge, Le, MaxLen, MinLen
-from pydantic import Field, SerializeAsAny, field_validator, model_validator
+from pydantic import AfterValidator, Field, SerializeAsAny, field_validator, model_validator
 
 from checks import Check, ColumnClass, moment_of_local_time, within_calendar
 from monitor.config.alerts_model import Alerts
@@ -96,6 +97,22 @@ class CsvFormat(Section):
         return name
 
 
+def _names_a_period(form: str) -> str:
+    parts = re.findall("%(.?)", form)
+    if "Y" not in parts or len(parts) != len(set(parts)) or not set(parts) <= set("YmdH"):
+        raise ValueError(f"a name with %Y, and %m, %d and %H where it has them, each once; not {form!r}")
+    return form
+
+
+class FileTimesFormat(Section):
+    """When the files of a table are there that has one for each period."""
+
+    name: Annotated[str, AfterValidator(_names_a_period)] = Field(
+        description="Name of a file without its ending, with the begin of its period, such as 'orders-%Y-%m-%d'."
+    )
+    after: Duration = Field(description="How long after the begin of its period a file is there, such as 26h.")
+
+
 class Source(Section):
     """A data source: exactly one of `files`, `url`, `spark`, `external`."""
 
@@ -107,6 +124,9 @@ class Source(Section):
     )
     table: str | None = Field(None, description="Reads the whole glob as one table of this name.")
     csv: CsvFormat = CsvFormat()
+    file_times: FileTimesFormat | None = Field(
+        None, description="The files are one for each period; the table gets a column `file_time`, for `loaded_at`."
+    )
     timezone: Zone | None = Field(None, description="The IANA zone of naive time columns.")
     query_timeout: PositiveDuration = Field(timedelta(seconds=60), description="Timeout of a statement.")
     connect_timeout: PositiveDuration = Field(timedelta(seconds=10), description="Timeout of a connection attempt.")
@@ -131,6 +151,8 @@ class Source(Section):
             raise ValueError(f"a source has exactly one of {', '.join(names)}; seen: {', '.join(places) or 'none'}")
         if self.files is None and (self.table is not None or self.csv != CsvFormat()):
             raise ValueError("'table' and 'csv' go with 'files' only")
+        if self.file_times is not None and self.table is None:
+            raise ValueError("'file_times' goes with 'files' and 'table', which reads the files as one table")
         return self
 
 

@@ -12,7 +12,7 @@ from monitor.config import Config, ConfigError, Loaded, files_of, find, load, lo
 from monitor.terminal.output import Invocation
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from sources import CsvOptions, SourceSpec, is_same_table, table_identity
+from sources import CsvOptions, FileTimes, SourceSpec, is_same_table, table_identity
 from store import StoreError, open_store, store_file
 
 if TYPE_CHECKING:
@@ -198,6 +198,7 @@ class Project:
             external=source.external is not None,
             table=source.table,
             csv=CsvOptions(**dict(source.csv)),
+            file_times=None if source.file_times is None else FileTimes(**dict(source.file_times)),
             query_timeout=source.query_timeout,
             connect_timeout=source.connect_timeout,
             lock_timeout=source.lock_timeout,

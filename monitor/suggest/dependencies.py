@@ -1,7 +1,7 @@
 """Propose functional dependencies: a column that decides another, though it is no key.
 
-1. prefilter   one aggregate over a sample: distinct values of columns and of pairs of them. Where A decides B, the pairs
-               are about as many as the values of A.
+1. prefilter   one aggregate over a sample: distinct values of columns and of pairs of them. Where A decides B, the
+               pairs are about as many as the values of A.
 2. evidence    one statement for the few pairs that are left: the rows that contradict the rest of their group
 
 That no row contradicts says something only where rows could: rows beyond the first of their group. Each of them would

@@ -1,7 +1,7 @@
 """Propose checks for tables: measure each, propose, and try what is proposed by the pass that runs checks.
 
 1. profile     one aggregate, one statement of GROUP BYs             profile.py
-2. propose     pure: keys, rules of columns, references              keys.py, rules.py, dependencies.py, references.py ...
+2. propose     keys, rules of columns, dependencies, references      keys.py, rules.py, dependencies.py, references.py
 3. try         the proposed checks, planned and judged as by `check` scan/
 """
 

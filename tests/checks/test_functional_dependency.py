@@ -122,9 +122,7 @@ def test_column_that_determines_itself():
 @settings(max_examples=examples(EXAMPLES))
 @given(
     st.lists(
-        st.tuples(
-            st.sampled_from("ab") | st.none(), st.integers(0, 1) | st.none(), st.sampled_from("xyz") | st.none()
-        ),
+        st.tuples(st.sampled_from("ab") | st.none(), st.integers(0, 1) | st.none(), st.sampled_from("xyz") | st.none()),
         min_size=1,
         max_size=25,
     )

@@ -2,13 +2,13 @@
 
 import gzip
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from sources import CsvOptions, QueryFailed, SourceSpec, TableNotFound, Unreachable, open_source
+from sources import CsvOptions, FileTimes, QueryFailed, SourceSpec, TableNotFound, Unreachable, open_source
 from sources._contract import Source
 
 Write = Callable[..., None]
@@ -50,6 +50,49 @@ def test_each_file_is_a_table_named_after_its_stem(tmp_path: Path, write: Write)
     with open_source(spec(tmp_path, "**/*")) as source:
         assert source.tables() == ["orders", "packed", "refunds", "visits"]
         assert [count(source, table) for table in source.tables()] == [1, 2, 1, 1]
+
+
+DAILY = FileTimes("orders-%Y-%m-%d", timedelta(hours=26))
+
+
+def test_the_name_of_a_file_says_when_its_rows_were_there(tmp_path: Path, write: Write) -> None:
+    """Rows of plain, packed and rewritten files have the begin of their period and what was declared after it."""
+    write("orders-2026-11-21.csv")
+    (tmp_path / "orders-2026-11-22.csv.gz").write_bytes(gzip.compress(b"id\n1\n2\n"))
+    (tmp_path / "orders-2026-11-23.csv").write_bytes(b"note;id\r\ncaf\xe9;3\r\n")
+    csv = CsvOptions(encoding="cp1252")
+    with open_source(spec(tmp_path, "orders-*", table="orders", csv=csv, file_times=DAILY)) as source:
+        rows = source.fetch("SELECT file_time, count(*) AS n FROM orders GROUP BY 1 ORDER BY 1")
+        assert [(row["file_time"], row["n"]) for row in rows] == [
+            (datetime(2026, 11, day, 2), n)  # noqa: DTZ001 - a naive column
+            for day, n in ((22, 1), (23, 2), (24, 1))
+        ]
+        assert list(source.table("orders").columns) == ["id", "note", "file_time"]
+
+
+def test_parquet_files_of_one_month_each(tmp_path: Path, write: Write) -> None:
+    """A period is as long as the name says: a month begins on its first day."""
+    for month in ("2026-10", "2026-11"):
+        write(f"sales {month}.parquet")
+    times = FileTimes("sales %Y-%m", timedelta(days=31))
+    with open_source(spec(tmp_path, "*.parquet", table="sales", file_times=times)) as source:
+        rows = source.fetch("SELECT file_time FROM sales ORDER BY 1")
+    assert [row["file_time"].date() for row in rows] == [date(2026, 11, 1), date(2026, 12, 2)]
+
+
+def test_a_name_without_a_period_is_an_error(tmp_path: Path, write: Write) -> None:
+    """A file of another name is named, not left out, and a column that would be hidden is refused."""
+    write("orders-2026-11-21.csv")
+    write("orders-latest.csv")
+    with pytest.raises(Unreachable, match="name of file 'orders-latest' does not have the form 'orders-%Y-%m-%d'"):
+        open_source(spec(tmp_path, "*.csv", table="orders", file_times=DAILY)).__enter__()
+    (tmp_path / "orders-latest.csv").unlink()
+    write("orders-2026-11-22.csv", "SELECT 1 AS File_Time")
+    with (
+        open_source(spec(tmp_path, "*.csv", table="orders", file_times=DAILY)) as source,
+        pytest.raises(QueryFailed, match="the files have a column 'file_time'"),
+    ):
+        source.table("orders")
 
 
 def test_an_underscore_above_the_glob_hides_nothing(tmp_path: Path, write: Write) -> None:

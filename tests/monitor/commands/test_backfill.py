@@ -153,3 +153,27 @@ def test_times_that_are_none(history: Terminal) -> None:
     assert history.refused("backfill", "--from", "30d", "--every", "0s")[0]["code"] == "backfill.every"
     assert history.refused("backfill", "--from", "30d", "--every", "1s")[0]["code"] == "backfill.times"
     assert history.refused("check", "--as-of", "2030-01-01")[0]["code"] == "check.as_of"
+
+
+def test_files_of_one_day_each_are_seen_as_they_came(terminal: Terminal) -> None:
+    """A past time sees the files that should have been there, to the second; a file of later days does not count."""
+    for day in range(1, 20):
+        rows = "".join(f"{day * 100 + n}\n" for n in range(day))
+        (terminal.folder / f"orders-2026-11-{day:02}.csv").write_text(f"id\n{rows}", encoding="utf-8")
+    (terminal.folder / "tablewatch.yaml").write_text(
+        "version: 1\nproject: daily\ntimezone: UTC\nstorage: {url: 'sqlite:///store.db'}\nsources:\n"
+        "  daily: {files: 'orders-*.csv', table: orders, timezone: UTC, "
+        "file_times: {name: 'orders-%Y-%m-%d', after: 26h}}\n"
+        "tables:\n  - name: orders\n    source: daily\n    loaded_at: file_time\n    checks:\n"
+        "      - {id: all, type: volume, min: 1}\n"
+        "      - {id: today, type: volume, column: file_time, window: 1d, min: 1}\n",
+        encoding="utf-8",
+    )
+    for at, whole, today in (
+        ("2026-11-12T01:59:59", sum(range(1, 11)), 10),
+        ("2026-11-12T02:00:00", sum(range(1, 12)), 11),
+    ):
+        results = terminal.json("check", "--as-of", at)["results"]
+        assert [result["observed"]["rows"] for result in results] == [whole, today]
+    value = terminal.json("backfill", "--from", "2026-11-10T06:00", "--to", "2026-11-20T06:00", "--every", "1d")
+    assert value["results"] == {"pass": 20, "warn": 0, "fail": 0, "unknown": 0}

@@ -20,6 +20,7 @@ from monitor.config import (
     Storage,
     Table,
 )
+from monitor.config.model import FileTimesFormat
 from monitor.config.scalars import Section
 
 
@@ -30,6 +31,10 @@ from monitor.config.scalars import Section
         (Source, {}, "exactly one of files, url, spark, external; seen: none"),
         (Source, {"url": "sqlite:///a", "table": "x"}, "'table' and 'csv' go with 'files' only"),
         (Source, {"url": "sqlite:///a", "csv": {"header": True}}, "'table' and 'csv' go with 'files' only"),
+        (Source, {"files": "x", "file_times": {"name": "x-%Y", "after": "1d"}}, "'file_times' goes with 'files' and"),
+        (FileTimesFormat, {"name": "orders", "after": "1d"}, "a name with %Y"),
+        (FileTimesFormat, {"name": "orders-%Y-%j", "after": "1d"}, "a name with %Y"),
+        (FileTimesFormat, {"name": "orders-%Y-%Y", "after": "1d"}, "each once"),
         (Source, {"files": "x", "query_timeout": "0s"}, "longer than 0s"),
         (Source, {"files": "x", "memory_limit": "much"}, "match pattern"),
         (BusinessHours, {"start": "19:00", "end": "09:00"}, "comes after 'start'"),

@@ -345,7 +345,7 @@ def _dependencies(suggestions: SourceSuggestions, table: str) -> Mapping[tuple[s
 
 
 def test_functional_dependencies_are_proposed_with_their_evidence(here: Path) -> None:
-    """A zip code has one city and that one country: sure from 3,000 rows that would differ by chance; nothing decides size."""
+    """A zip code has one city, a city one country: sure where 3,000 rows would differ by chance; none decides size."""
     found = _dependencies(_suggest(_csv(here, "places", _places(4000))), "places")
     assert set(found) == {("zip", "city"), ("city", "country")}
     proposal = found["zip", "city"]

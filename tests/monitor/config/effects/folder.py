@@ -25,6 +25,8 @@ FILES: Final = {
     "refunds.csv": "id,customer,at\n1,ann,2026-11-23 08:30:00\n",
     "odd.csv": "made by a tool\nid;when;day;what\n"
     "1;05/04/2026 10:00:00;05/04/2026;'a;''b'\n2;06/04/2026 11:00:00;06/04/2026;n/a\n",
+    "day/orders-2026-11-21.csv": "id\n1\n",
+    "day/orders-2026-11-22.csv": "id\n2\n",
     "results.json": '{"origin": "other", "run_id": "1", '
     '"started_at": "2026-11-23T08:00Z", "ended_at": "2026-11-23T08:00Z", '
     '"results": [{"check": "sums", "status": "pass"}]}',
@@ -71,6 +73,7 @@ def folder_of(config: Mapping[str, Any]) -> Iterator[Path]:
     """Yield a working folder with the tables and a configuration."""
     with TemporaryDirectory() as name, chdir(name):
         for file, text in FILES.items():
+            Path(file).parent.mkdir(exist_ok=True)
             Path(file).write_text(text, encoding="utf-8")
         Path("tablewatch.yaml").write_text(json.dumps(config), encoding="utf-8")
         yield Path(name)

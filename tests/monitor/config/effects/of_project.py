@@ -128,6 +128,18 @@ def _tables() -> Iterator[Effect]:
         yield Effect(f"Table.{key}", base, (first, second), observe, ("tables", number, key))
 
 
+def _file_times() -> Iterator[Effect]:
+    """Yield the keys of files that are one for each period, by the age of the last of them."""
+    times = {"name": "orders-%Y-%m-%d", "after": "26h"}
+    source = {"files": "day/orders-2026-11-*.csv", "table": "orders", "timezone": "UTC", "file_times": times}
+    fresh = {"type": "freshness", "column": "file_time", "max_age": "12h"}
+    base = nested(nested(BASE, "sources", daily=source), "tables", 0, source="daily", checks=[fresh])
+    yield Effect("Source.file_times", base, (ABSENT, times), CHECKED, ("sources", "daily", "file_times"))
+    for key, second in (("name", "orders-%Y-%d-%m"), ("after", "60h")):
+        place = ("sources", "daily", "file_times", key)
+        yield Effect(f"FileTimesFormat.{key}", base, (times[key], second), CHECKED, place)
+
+
 def _external() -> Iterator[Effect]:
     """Yield the keys of checks that another tool evaluates: what was imported, three hours later."""
     check = {"type": "external", "origin": "other", "id": "totals", "reference": "sums"}
@@ -221,6 +233,7 @@ def entries() -> Iterator[Effect]:
     yield Effect("Source.files", BASE, ("*.csv", "orders.csv"), CHECKED, ("sources", "lake", "files"))
     one = nested(BASE, "sources", "lake", files="orders.csv")
     yield Effect("Source.table", one, (ABSENT, "refunds"), CHECKED, ("sources", "lake", "table"))
+    yield from _file_times()
     work = {"start": "2026-11-17T00:00:00Z", "end": "2026-11-17T06:00:00Z", "reason": "a move"}
     planned = {**BASE, "maintenance": [work]}
     for key, base, first, second, observe in (
