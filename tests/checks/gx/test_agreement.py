@@ -243,29 +243,8 @@ def test_agrees_on_random_tables(place):
 
 
 def test_every_check_with_a_twin_takes_part():
-<<<<<<< HEAD
     """Every check that has a twin is here, but those that need a clock or run text: they have tests of their own."""
     assert {type(check) for check in random_checks(0)} == set(_TWINS) - {Expectation, Sql}
-=======
-    """Every check that has a twin is here, but those that need a clock or run text: they have tests of their own.
-
-    Great Expectations has nothing of its own that measures disclosure risk, nothing that matches whole texts on every
-    engine, and nothing to ask of a check that another tool evaluates.
-    """
-    apart = {
-        "expectation",
-        "external",
-        "freshness",
-        "sql",
-        "foreign_key",
-        "functional_dependency",
-        "pattern",
-        "reconcile",
-    }
-    assert {type(check) for check in random_checks(0)} == {
-        kind for name, kind in load_catalog().items() if name not in apart and kind.kind is not Kind.DISCLOSURE
-    }
->>>>>>> 6f1a061d (file_times: the names of files of one period each say when their rows were there; suggest is tried on Spark)
 
 
 def disclosure_checks(seed: int) -> Sequence[Check]:
