@@ -231,5 +231,5 @@ def _columns_of(check: Check) -> tuple[str, ...]:
     columns: tuple[str, ...] | None = getattr(check, "columns", None)
     determinant: tuple[str, ...] | None = getattr(check, "determinant", None)
     if determinant is not None:
-        return (*determinant, check.dependent)  # type: ignore[attr-defined] # functional_dependency
+        return (*determinant, str(getattr(check, "dependent", "")))
     return tuple(columns or ((column,) if column is not None else ()))

