@@ -24,6 +24,8 @@ EFFECTS = {
     "on_empty": ({"determinant": ["q"], "dependent": "s", "where": "id > 99"}, "unknown", "pass"),
 }
 CANARIES = [
+    {"determinant": ["id"], "dependent": "email"},
+    {"determinant": ["loaded_at"], "dependent": "name"},
     {"determinant": ["age"], "dependent": "name"},
     {"determinant": ["name", "code"], "dependent": "email", "max_ratio": 1},
     {"determinant": ["born"], "dependent": "fee", "where": "CAST(code AS INTEGER) > 5"},
