@@ -185,8 +185,9 @@ def _places(tree: Node) -> Iterator[tuple[Node, bool]]:
     secret = child(child(tree, "storage"), "signature_key")
     if secret is not None:
         yield secret, False
-    for section, key in (("proxy", "secret"), ("oidc", "client_secret")):
-        shared = child(child(child(tree, "web"), section), key)
+    web, events = child(tree, "web"), child(tree, "openlineage")
+    for section, key in ((child(web, "proxy"), "secret"), (child(web, "oidc"), "client_secret"), (events, "token")):
+        shared = child(section, key)
         if shared is not None:
             yield shared, False
 

@@ -227,6 +227,7 @@ class DaemonProcess:
             "config": PeriodicJob(2, self._look_at_config),
             "reports": PeriodicJob(30, lambda: self._speaker.report(self.project)),
             "tickets": PeriodicJob(15, lambda: self._speaker.pull(self.project)),
+            "events": PeriodicJob(10, lambda: self._speaker.push_events(self.project)),
             "ping": PeriodicJob(60, self._ping),
             "log": PeriodicJob(5, self._store.shorten_log),
             "prune": PeriodicJob(3600, self._prune),

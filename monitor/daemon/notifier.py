@@ -17,6 +17,7 @@ from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.weekly_report import report_if_due
+from monitor.integrations.openlineage_push import EventPush
 from monitor.terminal.problem import Stop
 from store import Store, StoreConflict, StoreError
 
@@ -38,6 +39,7 @@ class Notifier:
         """Whether this daemon speaks for all of them."""
         self._store, self._clock, self._holder = store, clock, holder
         self._dispatcher = Dispatcher(holder)
+        self._events = EventPush(store, clock)
         self._remind_at = self._report_at = 0.0
         self._pull_at: dict[str, float] = {}
         self._untold: deque[OperationalEvent] = deque(maxlen=_MOST_UNTOLD)
@@ -91,6 +93,15 @@ class Notifier:
                 problem = pull_tickets(project, self._store, channel).problem
                 if problem is not None:
                     LOG.warning("the tickets of channel %s could not be read: %s", channel, problem)
+
+    def push_events(self, project: Project) -> None:
+        """Send the events of runs to an API of OpenLineage.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        for problem in self._events.step(project) if self.leads else ():
+            LOG.warning("OpenLineage: %s", problem)
 
     def flush(self, project: Project) -> None:
         """Decide and send without waiting for more of a group: for a daemon that leaves at once.

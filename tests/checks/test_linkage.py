@@ -303,7 +303,7 @@ def test_distances_at_the_edge(dialect):
 def test_what_is_no_number_matches_nothing():
     """NaN is no value, and nothing is near infinity."""
     strange = Rows({"f": "float"}, [(float("nan"),), (float("inf"),), (1e308,), (None,), (1.0,)])
-    for dialect in set(ENGINES) - {"sqlite"}:
+    for dialect in set(ENGINES) - {"sqlite", "mysql"}:
         with place(dialect, t=strange, b=strange) as here:
             near = ask(LinkageCheck(auxiliary="b", on=("f",), tolerance={"f": 0.5}), here)
             exact = ask(LinkageCheck(auxiliary="b", on=("f",)), here)

@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from monitor.clock import SimulatedClock
+from monitor.config import OpenLineage
 from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.integrations.openlineage import UnreadableEvents, dataset_of, read_lineage, run_event
+from monitor.integrations.openlineage_push import EventPush
 from monitor.scan.run import run_checks
 from store import Store
+from tests.monitor.alerts.receivers import Handler, Request, listening
 from tests.monitor.shop import NOW, build_shop
 
 CONFIG = """
@@ -172,3 +178,105 @@ def test_no_event_of_any_shape_is_a_bug(
     path = tmp_path / "events.json"
     path.write_text(json.dumps([{"inputs": inputs, "outputs": outputs}, 1, None]), encoding="utf-8")
     read_lineage(watched[0], path)
+
+
+class _Api:
+    """An API of OpenLineage on the loopback that answers by a list of statuses, then 201."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = deque(statuses)
+        self.run_ids: list[str] = []
+        self.logins: set[str | None] = set()
+
+    def __call__(self, handler: Handler, request: Request) -> None:
+        """Take an event."""
+        self.run_ids.append(json.loads(request.body)["run"]["runId"])
+        self.logins.add(request.headers.get("authorization"))
+        handler.say(self.statuses.popleft() if self.statuses else 201)
+
+
+@pytest.fixture
+def three_runs(watched: tuple[Project, Store]) -> tuple[Project, Store, list[str]]:
+    """Return a project with three runs, and the ids of their events, oldest first."""
+    project, store = watched
+    for _ in range(2):
+        run_checks(project, select(["orders"], project.config), store=store)
+    return project, store, [event["run"]["runId"] for event in _events(project, store)]
+
+
+def _sending_to(project: Project, address: str, **settings: Any) -> Project:
+    where = OpenLineage(url=address, **settings)
+    clock = SimulatedClock(NOW + timedelta(seconds=1))
+    return Project(replace(project.loaded, config=project.config.model_copy(update={"openlineage": where})), clock)
+
+
+def test_each_run_is_sent_once_and_in_order(three_runs: tuple[Project, Store, list[str]]) -> None:
+    """What was taken is not sent again while the daemon runs; the token goes with it."""
+    project, store, run_ids = three_runs
+    api = _Api()
+    with listening(api) as receiver:
+        there = _sending_to(project, receiver.url, token="canary", allow_private=True)  # noqa: S106 - of a fake
+        push = EventPush(store, there.clock)
+        assert [push.step(there) for _ in range(3)] == [[], [], []]
+    assert api.run_ids == run_ids
+    assert api.logins == {"Bearer canary"}
+
+
+def test_what_was_not_taken_is_sent_again_later(three_runs: tuple[Project, Store, list[str]]) -> None:
+    """After a 503 nothing is sent for a minute, then the same run first; the problem is named once for each try."""
+    project, store, run_ids = three_runs
+    api = _Api(201, 503)
+    with listening(api) as receiver:
+        there = _sending_to(project, receiver.url, allow_private=True)
+        push = EventPush(store, there.clock)
+        [problem] = push.step(there)
+        assert problem == "no event was taken: the answer was 503; tried again in 60 s"
+        assert list(push.step(there)) == []
+        assert api.run_ids == run_ids[:2]
+        there.clock.advance(timedelta(seconds=61))
+        assert list(push.step(there)) == []
+    assert api.run_ids == [*run_ids[:2], *run_ids[1:]]
+    assert api.logins == {None}
+
+
+def test_an_event_that_is_refused_for_good_holds_up_no_other(three_runs: tuple[Project, Store, list[str]]) -> None:
+    """It is named, by its table, and passed over."""
+    project, store, run_ids = three_runs
+    api = _Api(422)
+    with listening(api) as receiver:
+        there = _sending_to(project, receiver.url, allow_private=True)
+        problems = EventPush(store, there.clock).step(there)
+    assert list(problems) == ["the event of a run of orders was refused with 422; it is not sent again"]
+    assert api.run_ids == run_ids
+
+
+def test_a_daemon_that_starts_sends_the_last_day_again(three_runs: tuple[Project, Store, list[str]]) -> None:
+    """Nothing is lost by a kill: the same runs have the same ids, and older ones are left alone."""
+    project, store, run_ids = three_runs
+    api = _Api()
+    with listening(api) as receiver:
+        there = _sending_to(project, receiver.url, allow_private=True)
+        EventPush(store, there.clock).step(there)
+        EventPush(store, there.clock).step(there)
+        there.clock.advance(timedelta(days=2))
+        EventPush(store, there.clock).step(there)
+    assert api.run_ids == [*run_ids, *run_ids]
+
+
+def test_a_private_address_is_reached_only_where_that_is_allowed(three_runs: tuple[Project, Store, list[str]]) -> None:
+    """Without `allow_private` nothing is sent to the loopback, and nothing is lost; no token is in the text."""
+    project, store, _ = three_runs
+    api = _Api()
+    with listening(api) as receiver:
+        there = _sending_to(project, receiver.url, token="canary")  # noqa: S106 - of a fake
+        [problem] = EventPush(store, there.clock).step(there)
+    assert problem.startswith("no event was taken: ")
+    assert "canary" not in problem
+    assert api.run_ids == []
+
+
+def test_a_token_is_not_sent_in_the_clear() -> None:
+    """An address without TLS beyond this machine is refused when the configuration is read."""
+    OpenLineage(url="http://marquez:5000/api/v1/lineage")
+    with pytest.raises(ValueError, match="would be sent unencrypted"):
+        OpenLineage(url="http://marquez:5000/api/v1/lineage", token="canary")  # noqa: S106 - of nobody

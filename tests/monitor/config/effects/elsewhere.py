@@ -13,6 +13,7 @@ _WAITS: Final = "needs a server or a statement that does not answer"
 
 _KINDS: Final = "tests/monitor/channels/"
 _WEB: Final = "tests/monitor/web/"
+_EVENTS: Final = "tests/monitor/integrations/test_openlineage.py::"
 _DAEMON: Final = "tests/monitor/daemon/"
 _RELEASES: Final = "tests/monitor/releases/"
 _SCAN: Final = "tests/monitor/scan/"
@@ -129,6 +130,14 @@ ELSEWHERE: Final = tuple(
         (
             "Webhook.allow_private",
             f"{_KINDS}test_standard_webhooks.py::test_a_name_that_changes_its_meaning_reaches_nothing",
+            _SERVER,
+        ),
+        ("Config.openlineage", f"{_EVENTS}test_each_run_is_sent_once_and_in_order", _SERVER),
+        ("OpenLineage.url", f"{_EVENTS}test_each_run_is_sent_once_and_in_order", _SERVER),
+        ("OpenLineage.token", f"{_EVENTS}test_each_run_is_sent_once_and_in_order", _SERVER),
+        (
+            "OpenLineage.allow_private",
+            f"{_EVENTS}test_a_private_address_is_reached_only_where_that_is_allowed",
             _SERVER,
         ),
         ("Jira.close_resolves", f"{_KINDS}test_tickets.py::{_RESOLVES}", _SERVER),
