@@ -22,7 +22,6 @@ from monitor.config.model import (
     Daemon,
     Domain,
     Maintenance,
-    OpenLineage,
     Owner,
     Rate,
     Rates,
@@ -33,6 +32,7 @@ from monitor.config.model import (
     Table,
     WeeklyReportPlan,
 )
+from monitor.config.openlineage_model import OpenLineage
 from monitor.config.scalars import Schedule, Weekdays
 from monitor.config.web_model import OidcSignIn, ProxySignIn, Web
 

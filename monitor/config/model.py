@@ -18,6 +18,7 @@ from pydantic import AfterValidator, Field, SerializeAsAny, field_validator, mod
 
 from checks import Check, ColumnClass, moment_of_local_time, within_calendar
 from monitor.config.alerts_model import Alerts
+from monitor.config.openlineage_model import OpenLineage
 from monitor.config.scalars import (
     Clock,
     Cron,
@@ -338,25 +339,6 @@ class Daemon(Section):
     metrics: Annotated[str, Field(pattern="^(off|[^ :]+:[0-9]{1,5}|\\[[0-9a-fA-F:]+\\]:[0-9]{1,5})$")] = Field(
         "127.0.0.1:9464", description="Listen address of the Prometheus /metrics endpoint, or off."
     )
-
-
-class OpenLineage(Section):
-    """Where `tablewatch run` sends the events of its runs."""
-
-    url: Annotated[str, Field(pattern="^https?://")] = Field(
-        description="Address that takes events: http://127.0.0.1:5000/api/v1/lineage."
-    )
-    token: str | None = Field(None, description="Bearer token.")
-    allow_private: bool = Field(default=False, description="Whether the address may lie in a private network.")
-
-    @model_validator(mode="after")
-    def _keeps_its_token(self) -> Self:
-        from monitor.channels.json_service import sends_in_the_clear
-
-        problem = None if self.token is None else sends_in_the_clear(self.url)
-        if problem is not None:
-            raise ValueError(problem)
-        return self
 
 
 class Config(Section):
