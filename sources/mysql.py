@@ -3,14 +3,17 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import ibis.expr.types as ir
 import MySQLdb
 from ibis.backends.sql import SQLBackend
-from MySQLdb.constants import CR, ER
+from MySQLdb.constants import CR, ER, FIELD_TYPE
+from MySQLdb.converters import conversions
 from MySQLdb.cursors import SSCursor
+from MySQLdb.times import DateTime_or_None
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_statements
@@ -48,9 +51,16 @@ def connect(url: str, **options: Any) -> MySQLdb.Connection:
         password=unquote(parts.password or ""),
         database=unquote(parts.path.removeprefix("/")),
         autocommit=True,
+        conv={**conversions, FIELD_TYPE.TIMESTAMP: _moment},
         multi_statements=False,
         init_command=f"SET SESSION time_zone = '+00:00', sql_mode = '{_SQL_MODE}'",
     )
+
+
+def _moment(text: str) -> datetime | None:
+    """Return a TIMESTAMP as a moment, which the driver takes for a wall clock; None for one that is none."""
+    wall = DateTime_or_None(text)
+    return None if wall is None else wall.replace(tzinfo=UTC)
 
 
 class MySql(EngineSource):

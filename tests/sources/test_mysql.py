@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -155,3 +155,4 @@ def test_types_are_what_they_hold(mysql_schema: str, owner: Any) -> None:
         [row] = source.fetch(source.compile(odd.filter(odd.y > 2000)))
     assert kinds == ["int16", "string", "binary", "timestamp('UTC', 6)", "timestamp(6)", "int8"]
     assert (row["y"], row["s"], row["b"], row["t"]) == (2026, "a,b", b"\x05", 1)
+    assert (row["m"], row["w"]) == (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1))  # noqa: DTZ001 - a wall clock
