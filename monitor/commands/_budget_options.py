@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from store import Store, StoredLedger
 
 TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table under 'budgets' of the configuration.")]
-By = Annotated[
-    str | None, typer.Option("--by", metavar="WHO", help="Name recorded as the actor; by default the current user.")
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._options import who
+from monitor.commands._options import By, who
 from monitor.terminal.console import progress
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop, not_read
@@ -76,7 +76,6 @@ OpenAsUnknown = Annotated[
 Partial = Annotated[bool, typer.Option("--partial", help="Import valid rows even if others are invalid.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Dry run: read everything, write nothing.")]
 AnyTable = Annotated[bool, typer.Option("--any-table", help="Allow tables that are not in the configuration.")]
-By = Annotated[str | None, typer.Option(metavar="WHO", help="Name recorded as the actor; by default the current user.")]
 
 
 def import_incidents(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from monitor.commands._options import ResolutionWord, actor
+from monitor.commands._options import By, ResolutionWord, actor
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -29,9 +29,6 @@ def read_number(text: str) -> int:
 
 
 Number: TypeAlias = Annotated[int, typer.Argument(metavar="ID", help="Incident number.", parser=read_number)]
-By: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="WHO", help="Name recorded as the actor; by default the current user.")
-]
 Occurred: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="When the problem started.")]
 Detected: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="When it was detected.")]
 

@@ -4,7 +4,9 @@ import getpass
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
+
+import typer
 
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -18,6 +20,9 @@ _STEPS: Final = 200
 """Steps in which the progress of work is shown that counts no pieces."""
 
 Done = TypeVar("Done")
+By: TypeAlias = Annotated[
+    str | None, typer.Option("--by", metavar="WHO", help="Name recorded as the actor; by default the current user.")
+]
 
 
 class SeverityWord(StrEnum):

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._budget_options import By, TableName, counter
+from monitor.commands._budget_options import TableName, counter
+from monitor.commands._options import By
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 

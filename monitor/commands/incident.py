@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from monitor.commands import _incident_verbs
-from monitor.commands._options import FoundByWord, ResolutionWord, SeverityWord, StateWord
+from monitor.commands._options import By, FoundByWord, ResolutionWord, SeverityWord, StateWord
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -174,7 +174,7 @@ def open_(
     any_table: Annotated[
         bool, typer.Option("--any-table", help="Allow a table that is not in the configuration.")
     ] = False,
-    by: _incident_verbs.By = None,
+    by: By = None,
 ) -> None:
     """Log an incident that no check detected.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.commands._output_pages import Force
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -69,7 +70,7 @@ def perturb(
             "not share that file: in a sorted file, the position reveals the value.",
         ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    force: Force = False,
 ) -> None:
     """Randomise one person's value, or the values of a file; publish only the reports.
 

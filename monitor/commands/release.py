@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import LocaleWord, actor, how_known, who
+from monitor.commands._options import By, LocaleWord, actor, how_known, who
 from monitor.commands._output_pages import Force, Page, format_for
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Stop
@@ -133,9 +133,6 @@ def verify(
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Configured release.")]
 Remedy = Annotated[str, typer.Option(metavar="NAME", help="Remedy of the release, or as-it-is.")]
 Note = Annotated[str, typer.Option(help="Reason; it is recorded.")]
-By = Annotated[
-    str | None, typer.Option("--by", metavar="WHO", help="Name recorded as the actor; by default the current user.")
-]
 
 app = typer.Typer(
     help="Assess a release, compare remedies, approve one, and export a file that passes its limits.",
@@ -275,7 +272,7 @@ def export(
     remedy: Remedy,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The .csv or .parquet file to write.")],
     by: By = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    force: Force = False,
 ) -> None:
     """Export an approved release: the file is written, verified, and published only if it meets every limit.
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._options import actor
+from monitor.commands._options import By, actor
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -39,9 +39,7 @@ def add(
         ),
     ] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="End time.")] = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="WHO", help="Name recorded as the actor; by default the current user.")
-    ] = None,
+    by: By = None,
 ) -> None:
     """Mute alerts for tables until a given time. Incidents still open then are sent; resolutions are always sent.
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from checks import Json
 from monitor.clock import Clock
 from monitor.releases.disclosure.table_ref import TableRef
-from monitor.releases.treatment.output import OutputColumns, check_not_read, publish, row_writer
-from monitor.releases.treatment.table_reader import changed, count, pieces_of, reading, schema_of
+from monitor.releases.treatment.output import OutputColumns, Rewriting, check_not_read, publish, rewrite
+from monitor.releases.treatment.table_reader import changed, count
 from monitor.releases.treatment.verify import WrittenFile, count_name, verify_file
 from remedies import StopRequest
 
@@ -115,34 +115,20 @@ class _Writer:
     def __init__(
         self, place: TableRef, chosen: "ChosenLevels", every: Sequence[str], *, leaving: OutputColumns
     ) -> None:
+        from remedies.generalisation.rows import Rows
+
         self._place, self._recoding, self._every, self._leaving = place, chosen.recoding, every, leaving
         self.written = WrittenFile()
+        self._rows = Rows(chosen.recoding.frequencies)
 
     def write(self, draft: Path) -> None:
-        """Read the table anew, piece by piece, and write what is left of it.
+        """Write what is left of the table.
 
         Raises:
             Stop: it cannot be read, or is not what it was when it was counted.
         """
-        from remedies.generalisation.rows import Rows
-
-        rows, before = Rows(self._recoding.frequencies), 0
-        with reading(self._place) as (source, whole):
-            table = whole.drop(*self._leaving.drop)
-            pieces = pieces_of(source, table)
-            first = next(pieces, None)
-            if first is None:
-                raise changed()
-            schema = self._schema(schema_of(first, table))
-            self.written = WrittenFile.of(schema)
-            with row_writer(draft, schema, order=self._leaving.order) as write:
-                piece: pa.Table | None = first
-                while piece is not None:
-                    before += len(piece)
-                    write(self._recoded(piece, rows, schema))
-                    piece = next(pieces, None)
-        if before != self._recoding.frequencies.rows:
-            raise changed()
+        rewriting = Rewriting(self._schema, self._recoded, self._recoding.frequencies.rows)
+        self.written = rewrite(draft, self._place, rewriting, leaving=self._leaving)
 
     def _schema(self, before: "pa.Schema") -> "pa.Schema":
         """Return the types of the output: texts for what has labels, all else as it is."""
@@ -153,14 +139,14 @@ class _Writer:
         }
         return pa.schema([(item.name, pa.string() if item.name in labelled else item.type) for item in before])
 
-    def _recoded(self, piece: "pa.Table", rows: Any, schema: "pa.Schema") -> "pa.Table":
+    def _recoded(self, piece: "pa.Table", _: "pa.Schema", schema: "pa.Schema") -> "pa.Table":
         import pandas as pd
         import pyarrow as pa
 
         from remedies.generalisation.recoding import one_zero
 
         frame: pd.DataFrame = piece.to_pandas(types_mapper=pd.ArrowDtype)
-        combinations = rows.find(frame)
+        combinations = self._rows.find(frame)
         if (combinations < 0).any():
             raise changed()
         treated = self._recoding.apply(frame, combinations)

@@ -24,6 +24,7 @@ import numpy as np
 
 from monitor.clock import Clock
 from monitor.releases.disclosure.table_ref import TableRef
+from monitor.releases.treatment.table_reader import changed, pieces_of, reading, schema_of
 from monitor.releases.treatment.verify import WrittenFile, k_check, reached_in
 from monitor.terminal.output_file import ProtectedFiles, check_target, matches, refused, write_file
 from monitor.terminal.problem import Stop
@@ -214,6 +215,44 @@ def publish(out: Path, write: Callable[[Path], None], prove: Callable[[Path], Fo
         Stop: the file cannot be written, or `prove` refuses it; nothing is left behind.
     """
     return write_file(out, write, prove, replace=True, code=_CODE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """How a table becomes another one: `schema` of the file from that of the table, and rows from rows.
+
+    `treat` takes a piece of the table, the table's schema and that of the file. `rows`: how many the table had when it
+    was measured.
+    """
+
+    schema: "Callable[[pa.Schema], pa.Schema]"
+    treat: "Callable[[pa.Table, pa.Schema, pa.Schema], pa.Table]"
+    rows: int
+
+
+def rewrite(draft: Path, place: TableRef, rewriting: Rewriting, *, leaving: OutputColumns) -> WrittenFile:
+    """Read a table anew, piece by piece, and write what is made of it; return how the file is to be read again.
+
+    Raises:
+        Stop: it cannot be read, or has not as many rows as it had.
+    """
+    rows = 0
+    with reading(place) as (source, whole):
+        table = whole.drop(*leaving.drop)
+        pieces = pieces_of(source, table)
+        piece = next(pieces, None)
+        if piece is None:
+            raise changed()
+        before = schema_of(piece, table)
+        after = rewriting.schema(before)
+        with row_writer(draft, after, order=leaving.order) as write:
+            while piece is not None:
+                rows += len(piece)
+                write(rewriting.treat(piece, before, after))
+                piece = next(pieces, None)
+    if rows != rewriting.rows:
+        raise changed()
+    return WrittenFile.of(after)
 
 
 def verify_k(

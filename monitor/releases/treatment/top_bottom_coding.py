@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from checks import did_you_mean
 from monitor.releases.disclosure.table_ref import TableRef
-from monitor.releases.treatment.output import OutputColumns, check_not_read, publish, row_writer
-from monitor.releases.treatment.table_reader import changed, distinct_values, pieces_of, reading, schema_of
+from monitor.releases.treatment.output import OutputColumns, Rewriting, check_not_read, publish, rewrite
+from monitor.releases.treatment.table_reader import distinct_values, reading
 from monitor.releases.treatment.verify import WrittenFile, exact, verify_bounds
 from remedies import Misfit
 
@@ -96,29 +96,14 @@ class _Writer:
         self.written = WrittenFile()
 
     def write(self, draft: Path) -> None:
-        """Read the table anew, piece by piece, and write it.
+        """Write the table.
 
         Raises:
             Misfit: as the remedy.
             Stop: it cannot be read, or has not as many rows as it had.
         """
-        with reading(self._place) as (source, whole):
-            table = whole.drop(*self._leaving.drop)
-            pieces = pieces_of(source, table)
-            first = next(pieces, None)
-            if first is None:
-                raise changed()
-            before = schema_of(first, table)
-            after = self._schema(before)
-            self.written = WrittenFile.of(after)
-            with row_writer(draft, after, order=self._leaving.order) as write:
-                piece: pa.Table | None = first
-                while piece is not None:
-                    write(self._coded(piece.cast(before), after))
-                    self._progress(min(1.0, self.tally.rows / self._rows))
-                    piece = next(pieces, None)
-        if self.tally.rows != self._rows:
-            raise changed()
+        rewriting = Rewriting(self._schema, self._coded, self._rows)
+        self.written = rewrite(draft, self._place, rewriting, leaving=self._leaving)
 
     def _schema(self, before: "pa.Schema") -> "pa.Schema":
         import pyarrow as pa
@@ -126,12 +111,14 @@ class _Writer:
         labelled = self._remedy.columns if self._remedy.form.value == "label" else ()
         return pa.schema([(item.name, pa.string() if item.name in labelled else item.type) for item in before])
 
-    def _coded(self, piece: "pa.Table", after: "pa.Schema") -> "pa.Table":
+    def _coded(self, piece: "pa.Table", before: "pa.Schema", after: "pa.Schema") -> "pa.Table":
         import pandas as pd
         import pyarrow as pa
 
+        piece = piece.cast(before)
         frame = piece.select(list(self._remedy.columns)).to_pandas(types_mapper=pd.ArrowDtype)
         treated = self._remedy.piece(frame, self.tally)
+        self._progress(min(1.0, self.tally.rows / self._rows))
         columns = [
             pa.array(treated[item.name], from_pandas=False).cast(item.type)
             if item.name in treated
