@@ -62,6 +62,14 @@ class _Compiler(MySQLCompiler):
         """Return 0 where no row is counted, not NULL as the sum is that Ibis writes."""
         return self.f.count(sge.Star()) if where is None else self.f.count(self.if_(where, sge.convert(1), sge.null()))
 
+    def visit_Divide(self, op: ops.Divide, *, left: sge.Expression, right: sge.Expression) -> Any:
+        """Divide in floating point what Ibis says is; whole numbers have four digits behind the point otherwise."""
+        return sge.Div(this=self.cast(left, op.dtype) if op.dtype.is_floating() else left, expression=right)
+
+    def visit_Mean(self, op: ops.Mean, *, arg: sge.Expression, where: sge.Expression | None) -> Any:
+        """Return a mean in floating point, for the same reason."""
+        return self.agg.avg(self.cast(arg, op.dtype) if op.dtype.is_floating() else arg, where=where)
+
     def visit_ExtractEpochSeconds(self, op: ops.ExtractEpochSeconds, *, arg: sge.Expression) -> Any:
         """Return the seconds since 1970 of any time; UNIX_TIMESTAMP has those of 32 bits."""
         return self.f.anon.timestampdiff(self.v.SECOND, sge.convert("1970-01-01"), arg)

@@ -293,5 +293,5 @@ def _slug(check: Mapping[str, Any]) -> str:
     what = str(check.get("expectation", check["type"])).removeprefix("expect_").removeprefix("column_")
     current_names = ("column", "columns", "column_list", "quasi_identifiers")
     columns = next((kwargs[name] for name in current_names if kwargs.get(name)), ())
-    names = [columns] if isinstance(columns, str) else list(columns)
+    names = columns if isinstance(columns, list | tuple) else (columns,)  # a column may be anything in a hostile suite
     return re.sub("[^A-Za-z0-9]+", "-", "-".join([what, *map(str, names)])).strip("-")[:70]

@@ -58,6 +58,7 @@ _OFTEN: Final = {
     "config": 2,
     "reports": 30,
     "tickets": 0.2,
+    "events": 10,
     "ping": 60,
     "log": 0.5,
     "prune": 0.5,

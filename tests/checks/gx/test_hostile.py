@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checks._catalog import load_catalog
@@ -48,6 +48,9 @@ def _translated(suite: object) -> Imported | None:
     return found
 
 
+@example(
+    suite={"expectations": 2 * [{"type": "expect_column_distinct_values_to_be_in_set", "kwargs": {"column": True}}]}
+)
 @settings(max_examples=examples(400), deadline=None)
 @given(_JSON | st.fixed_dictionaries({"expectations": st.lists(_ANY_EXPECTATION | _JSON, max_size=4)}))
 def test_any_json_is_translated_noted_or_refused(suite: Any) -> None:
