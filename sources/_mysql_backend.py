@@ -64,7 +64,7 @@ class _Compiler(MySQLCompiler):
 
     def visit_Divide(self, op: ops.Divide, *, left: sge.Expression, right: sge.Expression) -> Any:
         """Divide in floating point what Ibis says is; whole numbers have four digits behind the point otherwise."""
-        return sge.Div(this=self.cast(left, op.dtype) if op.dtype.is_floating() else left, expression=right)
+        return self.binop(sge.Div, self.cast(left, op.dtype) if op.dtype.is_floating() else left, right)
 
     def visit_Mean(self, op: ops.Mean, *, arg: sge.Expression, where: sge.Expression | None) -> Any:
         """Return a mean in floating point, for the same reason."""
@@ -94,7 +94,7 @@ class _Compiler(MySQLCompiler):
 
     def visit_Equals(self, op: ops.Equals, *, left: sge.Expression, right: sge.Expression) -> Any:
         """Compare texts by their collation, which is exact; Ibis compares bytes, of two encodings maybe."""
-        return sge.EQ(this=left, expression=right)
+        return self.binop(sge.EQ, left, right)
 
     def visit_Cast(self, op: ops.Cast, *, arg: sge.Expression, to: dt.DataType) -> Any:
         """Keep microseconds, which the engine's plain DATETIME has not, and compare exact texts letter by letter."""
