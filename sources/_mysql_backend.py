@@ -114,7 +114,9 @@ class _Compiler(MySQLCompiler):
         return self.f.anon.regexp_replace(arg, pattern, replacement)
 
     def visit_TryCast(self, op: ops.TryCast, *, arg: sge.Expression, to: dt.DataType) -> Any:
-        """Cast as always: what does not fit is NULL in a query, and no error."""
+        """Cast to a time: what is none is NULL in a query, and no error. A number of what is none would be 0."""
+        if not to.is_temporal():
+            raise UnsupportedOperationError("a cast that may fail is known of times only")
         return self.visit_Cast(op, arg=arg, to=to)
 
 

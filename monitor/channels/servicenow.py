@@ -53,12 +53,6 @@ class ServiceNowKind(TicketKind):
     description = "ServiceNow: one record for each incident."
     secrets = (SecretPlace(("password",)),)
 
-    def problem(self, settings: ServiceNow) -> str | None:
-        """Check that the password is not sent in the clear."""
-        from monitor.channels.json_service import sends_in_the_clear
-
-        return sends_in_the_clear(settings.url)
-
     def target(self, settings: ServiceNow) -> str:
         """Return the table of the instance."""
         return f"servicenow {settings.url.rstrip('/')} {settings.table}"

@@ -67,6 +67,12 @@ class TicketKind(ChannelKind):
     at_once: ClassVar[int] = 50
     """How many statuses are read with one request."""
 
+    def problem(self, settings: Any) -> str | None:
+        """Check that the secret is not sent in the clear."""
+        from monitor.channels.json_service import sends_in_the_clear
+
+        return sends_in_the_clear(settings.url)
+
     @abstractmethod
     def service(self, settings: Any, message: OutgoingMessage) -> TicketService:
         """Return the service for one attempt."""

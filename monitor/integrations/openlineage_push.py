@@ -24,8 +24,9 @@ SENT_AGAIN: Final = timedelta(days=1)
 """How far back runs are sent after a start."""
 _LATE: Final = timedelta(minutes=5)
 """So long after its end a run may still be stored, by a daemon whose clock is behind."""
-_AT_A_TIME: Final = timedelta(hours=1)
-_MOST_RUNS: Final = 1_000
+_AT_A_TIME: Final = timedelta(minutes=5)
+_MOST_RUNS: Final = 100_000
+"""More runs than daemons complete in `_AT_A_TIME` and `_LATE` together."""
 _WAIT: Final = timedelta(minutes=1)
 """How long the other side is left alone after it did not take an event."""
 _POLITE_S: Final = 5.0
@@ -49,7 +50,10 @@ class EventPush:
             StoreError: the store cannot be read; what was not sent is sent the next time.
         """
         settings = project.config.openlineage
-        if settings is None or self._clock.monotonic() < self._wait_until:
+        if settings is None:
+            self._complete_until = self._clock.now() - SENT_AGAIN  # where it is configured later, as after a start
+            return ()
+        if self._clock.monotonic() < self._wait_until:
             return ()
         problems: list[str] = []
         for runs, until in self._portions():
@@ -69,14 +73,9 @@ class EventPush:
         """Yield the runs that were not sent yet, a while at a time, with the end of that while."""
         now = self._clock.now()
         while self._complete_until < now:
-            since, length = self._complete_until - _LATE, _AT_A_TIME
-            while True:
-                until = min(now, self._complete_until + length)
-                with self._store.reading() as tx:
-                    runs = tx.results.runs_between(since, until, most=_MOST_RUNS)
-                if len(runs) < _MOST_RUNS or length < timedelta(seconds=1):
-                    break
-                length /= 2
+            until = min(now, self._complete_until + _AT_A_TIME)
+            with self._store.reading() as tx:
+                runs = tx.results.runs_between(self._complete_until - _LATE, until, most=_MOST_RUNS)
             yield [(run, results) for run, results in runs if run.id not in self._sent], until
 
 

@@ -263,6 +263,38 @@ def test_a_daemon_that_starts_sends_the_last_day_again(three_runs: tuple[Project
     assert api.run_ids == [*run_ids, *run_ids]
 
 
+def test_a_run_that_is_stored_late_is_sent(three_runs: tuple[Project, Store, list[str]]) -> None:
+    """A run that ended three minutes before the last step, and was not stored then, is sent with the next."""
+    project, store, run_ids = three_runs
+    api = _Api()
+    with listening(api) as receiver:
+        there = _sending_to(project, receiver.url, allow_private=True)
+        there.clock.advance(timedelta(minutes=3))
+        push = EventPush(store, there.clock)
+        push.step(there)
+        run_checks(project, select(["orders"], project.config), store=store)
+        there.clock.advance(timedelta(seconds=10))
+        push.step(there)
+    assert api.run_ids[:3] == run_ids
+    assert len(set(api.run_ids)) == len(api.run_ids) == 4
+
+
+def test_where_it_is_configured_later_the_last_day_is_sent(three_runs: tuple[Project, Store, list[str]]) -> None:
+    """A daemon that ran for days before sends what ended within a day, as after a start."""
+    project, store, run_ids = three_runs
+    api = _Api()
+    with listening(api) as receiver:
+        there = _sending_to(project, receiver.url, allow_private=True)
+        before = Project(project.loaded, there.clock)
+        push = EventPush(store, there.clock)
+        for hours, sent in ((23, run_ids), (48, [])):
+            there.clock.advance(timedelta(hours=hours))
+            push.step(before)
+            push.step(there)
+            assert api.run_ids == sent
+            api.run_ids.clear()
+
+
 def test_a_private_address_is_reached_only_where_that_is_allowed(three_runs: tuple[Project, Store, list[str]]) -> None:
     """Without `allow_private` nothing is sent to the loopback, and nothing is lost; no token is in the text."""
     project, store, _ = three_runs
