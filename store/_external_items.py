@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import delete, exists, literal_column, select, update
@@ -62,15 +62,20 @@ class ExternalItemReader(Repository):
 class ExternalItemWriter(ExternalItemReader):
     """What can be written about external items."""
 
-    def begin(self, incident_id: int, channel: str, target: str, now: datetime) -> tuple[ExternalItem, bool] | None:
+    def begin(
+        self, incident_id: int, channel: str, target: str, now: datetime, *, settles_s: float
+    ) -> tuple[ExternalItem, bool] | None:
         """Return what an incident is in the service of a channel, and whether this is the first try to make it.
 
-        The first try writes its label down. A channel that leads elsewhere by now begins anew. None for an incident
-        that is not in the store any more.
+        The first try writes its label down. A try that comes `settles_s` or more after the last one that may have made
+        the item may make it too, and becomes the last one. A channel that leads elsewhere by now begins anew. None for
+        an incident that is not in the store any more.
         """
         its = (_ITEM.c.incident_id == incident_id, _ITEM.c.channel == channel)
         row = self._connection.execute(select(*columns_of(ExternalItemRow)).where(*its)).first()
         if row is not None and row.target == target:
+            if row.item is None and now - row.begun_at >= timedelta(seconds=settles_s):
+                self._connection.execute(update(_ITEM).where(*its).values(begun_at=now))
             return ExternalItem(*row), False
         self._connection.execute(delete(_ITEM).where(*its))
         if not self._connection.scalar(select(exists().where(_INCIDENT.c.id == incident_id))):

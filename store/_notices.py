@@ -93,8 +93,8 @@ class ExternalItem:
     """What an incident is in a service that shows it: a page, a message or a ticket.
 
     `label` is ours, and written down before anything is sent: by it the service finds what it made, when its answer was
-    lost. `target` is the service and the place in it. `begun_at`: when it was first tried to make it. `item` is what
-    the service calls it, None while that is not known; `status` is what a ticket was last read or set to.
+    lost. `target` is the service and the place in it. `begun_at`: when the last try began that may have made it. `item`
+    is what the service calls it, None while that is not known; `status` is what a ticket was last read or set to.
     """
 
     incident_id: int

@@ -31,6 +31,7 @@ from checks import Outcome, PlainEnglish
 from monitor.alerts.message import compose
 from monitor.channels import (
     LONGEST_WAIT,
+    SETTLES_S,
     Attachment,
     Attempt,
     DeliveryFailed,
@@ -320,7 +321,8 @@ def _with_sent_item(project: Project, tx: "WriteTransaction", delivery: "Deliver
     ids = delivery.payload.get("ids", ())
     if channel is None or not channel.kind.follows or delivery.subject is not MessageSubject.INCIDENTS or len(ids) != 1:
         return delivery
-    begun = tx.external_items.begin(ids[0], delivery.channel, channel.kind.target(channel.settings), now)
+    target = channel.kind.target(channel.settings)
+    begun = tx.external_items.begin(ids[0], delivery.channel, target, now, settles_s=SETTLES_S)
     if begun is None:
         return delivery
     item, first = begun

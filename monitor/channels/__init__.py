@@ -33,7 +33,7 @@ from monitor.channels.kind import (
 from monitor.channels.pagerduty import PagerDutyKind
 from monitor.channels.servicenow import ServiceNowKind
 from monitor.channels.slack import SlackKind
-from monitor.channels.tickets import TicketKind
+from monitor.channels.tickets import SETTLES_S, TicketKind
 from monitor.channels.webhook import Webhook, WebhookKind
 
 KINDS: Final[dict[str, ChannelKind]] = {
@@ -45,6 +45,7 @@ KINDS: Final[dict[str, ChannelKind]] = {
 __all__ = [
     "KINDS",
     "LONGEST_WAIT",
+    "SETTLES_S",
     "Attachment",
     "Attempt",
     "ChannelKind",

@@ -82,7 +82,7 @@ class SentItem:
     """What an incident is at the other side.
 
     `label` is ours, by which the other side finds it. `item` is what the other side calls it, None while that is not
-    known. `tried_s` seconds ago it was first tried to make it, None at the first try.
+    known. `tried_s` seconds ago the last try began that may have made it, None at the first try.
     """
 
     label: str

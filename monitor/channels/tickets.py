@@ -2,8 +2,8 @@
 
 Before a ticket is made, its label is in the store (`SentItem.label`), and it carries that label. Whoever comes after an
 attempt of which nobody knows how it ended looks for the label first. A service may need a moment until a search finds
-what it made, or be still at work on a request whose answer was not waited for: so long a search that finds nothing
-proves nothing, and no ticket is made (`SETTLES_S`).
+what it made, or be still at work on a request whose answer was not waited for: so long after the last attempt that may
+have made it (`SentItem.tried_s`), a search that finds nothing proves nothing, and no ticket is made (`SETTLES_S`).
 """
 
 from abc import ABC, abstractmethod

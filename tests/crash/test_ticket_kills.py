@@ -85,6 +85,7 @@ def test_one_incident_is_one_ticket(nursery, tmp_path, record_property, kind, fa
             assert life.wait(0.0) is None, life.said()
             assert life.kill() == -9
             seen.acknowledged += life.acknowledged()
+            receiver.drain()
             _one_each(fake)
         fake.fair = True
         fake.index()

@@ -77,11 +77,40 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Knows whose it is; a client that goes away is no error."""
+    """Knows whose it is, and which clients it has not done with; a client that goes away is no error."""
 
     daemon_threads = True
     receiver: "Receiver"
     lock: threading.Lock
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self._changed = threading.Condition()
+        self._in_work: set[tuple[str, int]] = set()
+        self._done: set[tuple[str, int]] = set()
+
+    def process_request(self, request, client_address):
+        with self._changed:
+            self._in_work.add(client_address)
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request, client_address):
+        super().process_request_thread(request, client_address)
+        with self._changed:
+            self._in_work.remove(client_address)
+            self._done.add(client_address)
+            self._changed.notify_all()
+
+    def drain(self) -> None:
+        """Wait until everything is done that clients have sent, also those that died since."""
+        with socket.socket() as last:
+            last.bind(("127.0.0.1", 0))
+            name = last.getsockname()
+            with self._changed:
+                self._done.discard(name)
+            last.connect(self.server_address)  # connections are accepted in their order
+        with self._changed:
+            assert self._changed.wait_for(lambda: name in self._done and not self._in_work, timeout=120)
 
     def handle_error(self, *_: object) -> None:
         """Report nothing on stderr."""
@@ -100,6 +129,7 @@ class Receiver:
     requests: list[Request] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
     port: int = 0
+    drain: Callable[[], None] = lambda: None
 
     @property
     def url(self) -> str:
@@ -117,6 +147,7 @@ def listening(
         if tls is not None:
             server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         receiver.port = server.server_address[1]
+        receiver.drain = server.drain
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:

@@ -77,6 +77,26 @@ def test_an_uncertain_attempt_makes_no_second_ticket(tmp_path, kind, fault, lags
 
 
 @BOTH
+def test_the_wait_begins_again_with_each_attempt_that_may_have_made_it(tmp_path, kind):
+    """A daemon died amid the first attempt, the answer to the second was lost: the third waits."""
+    with following(tmp_path, kind) as (desk, fake):
+        desk.open()
+        desk.told(at(0), arrives=False)
+        channel = desk.project.config.alerts.channels["desk"]
+        with desk.store.writing() as tx:
+            tx.external_items.begin(1, "desk", channel.kind.target(channel.settings), at(0), settles_s=SETTLES_S)
+        fake.lags = True
+        fake.faults.extend([None, "lost"])  # a search; a ticket, and no answer
+        assert desk.step(0.1).failed == 1
+        desk.step(0.1 + 10 / 3600)
+        assert len(fake.tickets) == 1
+        fake.index()
+        desk.step(0.3)
+        assert len(fake.tickets) == 1
+        assert desk.item().item == next(iter(fake.tickets))
+
+
+@BOTH
 def test_the_next_attempt_waits_until_a_search_proves_something(tmp_path, kind):
     """It says so, and comes when the service has settled."""
     with following(tmp_path, kind) as (desk, fake):
