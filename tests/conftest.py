@@ -51,6 +51,9 @@ _RESOURCES: Final = frozenset(
         "tracing",
         "dbt",
         "datacontract",
+        "airflow",
+        "dagster",
+        "prefect",
         "promtool",
     }
 )

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import quote
 
 from pydantic import Field
 
@@ -52,6 +53,10 @@ class JiraKind(TicketKind):
     def target(self, settings: Jira) -> str:
         """Return the site; an issue that moves to another project stays what it is."""
         return f"jira {settings.url.rstrip('/')}"
+
+    def item_url(self, settings: Jira, item: str) -> str:
+        """Return the page of an issue."""
+        return f"{settings.url.rstrip('/')}/browse/{quote(item, safe='')}"
 
     def service(self, settings: Jira, message: OutgoingMessage) -> TicketService:
         """Return the site for one attempt."""

@@ -141,6 +141,11 @@ class ChannelKind(ABC):
         del settings  # what does not follow incidents shows them nowhere
         return self.name
 
+    def item_url(self, settings: Any, item: str) -> str | None:
+        """Return the address at which people see what the other side made; None where the settings do not tell it."""
+        del settings, item  # not every service has an address that can be told from these
+        return None
+
     @abstractmethod
     def send(self, settings: Any, message: OutgoingMessage) -> Attempt:
         """Send a message once. What is raised becomes a `DeliveryFailed` that may be tried again."""

@@ -57,6 +57,10 @@ class ServiceNowKind(TicketKind):
         """Return the table of the instance."""
         return f"servicenow {settings.url.rstrip('/')} {settings.table}"
 
+    def item_url(self, settings: ServiceNow, item: str) -> str:
+        """Return the form of a record."""
+        return f"{settings.url.rstrip('/')}/{settings.table}.do?{urlencode({'sys_id': item})}"
+
     def service(self, settings: ServiceNow, message: OutgoingMessage) -> TicketService:
         """Return the instance for one attempt."""
         from monitor.channels.json_service import JsonService, basic

@@ -61,6 +61,8 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         **{kind: lambda value, kind=kind: show(value, kind) for kind in kinds},
         "show": show,
         "say": say,
+        "missed": lambda value, level: _missed(value, level, voice),
+        "points": sentences.percentage_points,
         "level_value": lambda value, level: _level_value(value, level, voice),
         "signed_hours": signed_hours,
         "as_length": sentences.length,
@@ -112,6 +114,14 @@ def _level_value(value: Fraction | None, level: Level, voice: MessageFormatter) 
     if level is Level.AVAILABILITY:
         return f"{voice.format(sentences.floor_percent(value), 'number')}%"
     return voice.format(sentences.length(value), "hours")
+
+
+def _missed(value: Fraction, level: Level, voice: MessageFormatter) -> str:
+    """Format by how much a promise was broken."""
+    if level is Level.AVAILABILITY:
+        points = sentences.percentage_points(value)
+        return Message("missed by {points:number} percentage points", {"points": points}).render(voice)
+    return Message("missed by {value}", {"value": _level_value(value, level, voice)}).render(voice)
 
 
 def _short(hours: Fraction, voice: MessageFormatter) -> str:

@@ -25,6 +25,11 @@ def floor_percent(share: Fraction) -> float:
     return float(Fraction(share * 100_000 // 1, 1000))
 
 
+def percentage_points(share: Fraction | float) -> float:
+    """Return a difference of two shares in percentage points, to three decimals, of which the last is the least."""
+    return max(round(float(share * 100), 3), 0.001)
+
+
 def some(names: Sequence[str]) -> Message:
     """Name a few and count the rest."""
     texts, more = tuple(names[:_NAMES_SHOWN]), len(names) - _NAMES_SHOWN

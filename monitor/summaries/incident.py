@@ -30,6 +30,7 @@ from monitor.clock import iso
 from monitor.config.project import Project
 from monitor.triage.create import tidy
 from monitor.triage.desk import IncidentDetail
+from store import ExternalItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +165,22 @@ def sheet_as_json(project: Project, sheet: IncidentDetail, as_of: datetime | Non
         "version": len(sheet.events),
         "fingerprint": incident.fingerprint,
         "duplicates": list(sheet.duplicates),
+        "external_items": [external_item_as_json(project, item) for item in sheet.external_items],
         "episodes": [episode_as_json(project, incident, figures, number) for number in range(len(incident.episodes))],
         "events": [_event(event) for event in sheet.events],
+    }
+
+
+def external_item_as_json(project: Project, item: ExternalItem) -> dict[str, Any]:
+    """Return a ticket, page or message; an address only while its channel still leads to the place where it is."""
+    channel = project.config.alerts.channels.get(item.channel)
+    is_there = channel is not None and channel.kind.target(channel.settings) == item.target
+    return {
+        "channel": item.channel,
+        "service": item.target.partition(" ")[0],
+        "item": item.item,
+        "status": item.status,
+        "url": channel.kind.item_url(channel.settings, item.item) if channel and is_there and item.item else None,
     }
 
 

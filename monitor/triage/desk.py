@@ -27,16 +27,20 @@ from incidents import (
 from incidents.verbs import Ending
 from monitor.config.project import Project
 from monitor.triage.errors import IncidentChanged
-from store import History, IncidentFilter, NotRecorded, ReadTransaction, Store, WriteTransaction
+from store import ExternalItem, History, IncidentFilter, NotRecorded, ReadTransaction, Store, WriteTransaction
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentDetail:
-    """An incident, what happened to it in the order of recording, and the incidents that were merged into it."""
+    """An incident, what happened to it in the order of recording, and the incidents that were merged into it.
+
+    `external_items`: what it is in the services that show it, by channel.
+    """
 
     incident: Incident
     events: Sequence[Event]
     duplicates: Sequence[int]
+    external_items: Sequence[ExternalItem] = ()
 
 
 def read_incident_detail(tx: ReadTransaction, incident_id: int) -> IncidentDetail:
@@ -47,7 +51,8 @@ def read_incident_detail(tx: ReadTransaction, incident_id: int) -> IncidentDetai
     """
     merged = tx.incidents.matching(IncidentFilter(merged_into=incident_id))
     duplicates = sorted(item.id for item in merged)
-    return IncidentDetail(tx.incidents.get(incident_id), tx.incidents.events(incident_id), duplicates)
+    incident, events = tx.incidents.get(incident_id), tx.incidents.events(incident_id)
+    return IncidentDetail(incident, events, duplicates, tx.external_items.of_incident(incident_id))
 
 
 class IncidentDesk:

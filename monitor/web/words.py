@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from checks import Message, Status
 from incidents import Lever
+from monitor.channels import TicketStatus
 from monitor.reporting import release_comparison, release_record
 from monitor.reporting.words import LEVEL_VERDICT_SHAPES, LEVEL_VERDICTS, LEVELS, REASONS
 from monitor.summaries.health import TableHealth
@@ -58,6 +59,11 @@ DAEMONS: Final[Mapping[str, tuple[str, Message]]] = {
     "silent": ("▲", Message("no heartbeat")),
     "stopped": ("○", Message("stopped")),
 }
+TICKETS: Final[Mapping[str, Message]] = {
+    TicketStatus.NEW: Message("new"),
+    TicketStatus.IN_PROGRESS: Message("in progress"),
+    TicketStatus.CLOSED: Message("closed"),
+}
 CHANNELS: Final[Mapping[str, tuple[str, Message]]] = {
     "ok": ("●", Message("ok")),
     "waiting": ("■", Message("retrying")),
@@ -72,7 +78,13 @@ REMEDIES: Final = {
 
 def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
     """Return each word set by its name in templates: a shape (none where no colour is) and the word."""
-    plain: Mapping[str, Mapping[Any, Message]] = {"day": DAYS, "event": EVENTS, "lever": LEVERS, "level": LEVELS}
+    plain: Mapping[str, Mapping[Any, Message]] = {
+        "day": DAYS,
+        "event": EVENTS,
+        "lever": LEVERS,
+        "level": LEVELS,
+        "ticket": TICKETS,
+    }
     return {
         "health": HEALTH,
         "status": STATUSES,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from incidents import Level, LevelResult, from_us
-from monitor.reporting.sentences import floor_percent
+from monitor.reporting.sentences import floor_percent, percentage_points
 from monitor.summaries.service_levels import JudgedContract
 from monitor.terminal.tables import draw_table
 from monitor.triage.time_parsing import format_hours
@@ -40,10 +40,14 @@ def _row(result: LevelResult) -> tuple[str, str, str, str, str]:
 
 
 def _why(result: LevelResult) -> str:
-    missed = "" if result.missed_by is None else f"missed by {_value(result.level, result.missed_by)}"
+    missed = "" if result.missed_by is None else f"missed by {_difference(result.level, result.missed_by)}"
     numbers = result.incidents or result.undecided
     about = f"incidents {', '.join(f'#{number}' for number in numbers)}" if numbers else ""
     return ": ".join(part for part in (missed, about) if part)
+
+
+def _difference(level: Level, value: Fraction) -> str:
+    return f"{percentage_points(value):g} percentage points" if level is Level.AVAILABILITY else format_hours(value)
 
 
 def _value(level: Level, value: Fraction | None) -> str:

@@ -33,7 +33,14 @@ from incidents import (
 )
 from incidents.verbs import available
 from monitor.config.project import Project
-from monitor.summaries.incident import IncidentFigures, incident_figures, is_downtime, owner_of, title_of
+from monitor.summaries.incident import (
+    IncidentFigures,
+    external_item_as_json,
+    incident_figures,
+    is_downtime,
+    owner_of,
+    title_of,
+)
 from monitor.triage.create import ticket_of, tidy
 from monitor.triage.desk import IncidentDetail
 from monitor.triage.time_parsing import format_hours, format_time
@@ -75,7 +82,7 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
             yield Text(f"episode {number} of {len(incident.episodes)}")
         yield from _times(incident, episode, figures.episodes[number - 1], text=finder, zone=zone)
     yield _line("so far" if incident.state is not State.RESOLVED else "total", _lengths(project, incident, figures))
-    for label, wording in _facts(project, incident):
+    for label, wording in (*_facts(project, incident), *_external_items(project, sheet)):
         yield _line(label, wording)
     if sheet.duplicates:
         yield _line("merged", ", ".join(f"#{duplicate}" for duplicate in sheet.duplicates))
@@ -163,6 +170,13 @@ def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
         yield "note", ", ".join(flags)
     if incident.found_by is FoundBy.PERSON:
         yield "note", "no check detected this; adding one reduces TTD"
+
+
+def _external_items(project: Project, sheet: IncidentDetail) -> Iterator[tuple[str, str]]:
+    for line in (external_item_as_json(project, item) for item in sheet.external_items):
+        name = "not confirmed yet" if line["item"] is None else tidy(line["item"])
+        status = "" if line["status"] is None else f" ({line['status']})"
+        yield line["service"], f"{name}{status}" + ("" if line["url"] is None else f"  {line['url']}")
 
 
 def _say(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is the clearest form

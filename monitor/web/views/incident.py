@@ -52,6 +52,20 @@ class IncidentEvent(Shape):
     change: dict[str, Any]
 
 
+class ExternalItemLine(Shape):
+    """What it is in a service that shows it: a ticket with its status, a page or a message.
+
+    `item` is what the service calls it, null until its answer is known; `url` where people see it, null if that cannot
+    be told.
+    """
+
+    channel: str
+    service: str
+    item: str | None
+    status: str | None
+    url: str | None
+
+
 class ConfiguredCheck(Shape):
     """What the configuration says of the check that an incident is of."""
 
@@ -82,6 +96,7 @@ class IncidentPage(IncidentSummary):
     version: int
     fingerprint: str
     duplicates: tuple[int, ...]
+    external_items: tuple[ExternalItemLine, ...]
     episodes: tuple[IncidentEpisode, ...]
     events: tuple[IncidentEvent, ...]
     check: ConfiguredCheck | None

@@ -1,10 +1,14 @@
 """`tablewatch contract show`: service levels of a period, from the store."""
 
 from datetime import timedelta
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from incidents import Level
+from monitor.reporting.filters import filters
+from monitor.terminal.localizer import Localizer
 from store import Delivery, MessageSubject, open_store
 from tests.monitor.commands.terminal import CONFIG, NOW, Terminal
 
@@ -54,6 +58,22 @@ def test_a_broken_level_names_its_incident_and_leaves_with_one(promised: Termina
     assert _levels(value)["time-to-repair"]["verdict"] == "kept"
     assert _levels(value)["availability"]["verdict"] == "broken"  # 2 of 10 hours
     assert (text.code, "missed by 1 h 30 min: incidents #1" in text.out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("locale", "words"), [("en", "missed by 16.667 percentage points"), ("ja", "差は16.667ポイント")]
+)
+def test_a_missed_availability_is_told_in_percentage_points(promised: Terminal, locale: str, words: str) -> None:
+    """Two hours of 7.5 were down: 73.333 % is 16.667 points less than 90 %, and 16.667 % of nothing."""
+    promised("check")
+    times = ("--occurred", "3h ago", "--detected", "1h ago", "--resolved", "1h ago", "--as", "fixed")
+    with promised.at(NOW + timedelta(hours=7, minutes=30)):
+        promised.json("incident", "open", "--table", "orders", "--title", "late", *times)
+        shown = promised("contract", "show", "--from", NOW.isoformat())
+    assert "missed by 16.667 percentage points" in shown.out
+    missed = filters(Localizer(locale, "UTC"), "JPY")["missed"]
+    assert missed(Fraction(1, 6), Level.AVAILABILITY) == words
+    assert missed(Fraction(1, 10**9), Level.AVAILABILITY) == words.replace("16.667", "0.001")
 
 
 def test_a_table_shows_its_contracts_and_the_report_its_week(promised: Terminal) -> None:
