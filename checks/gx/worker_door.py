@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from time import monotonic
-from typing import Any, Final, Literal, Self
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from checks._contract import Check, Frame, Misconfigured, UnknownReason
 from checks._outcome import Message
@@ -28,6 +26,9 @@ from checks.gx.errors import no_answer, raised_classes, reason_of
 from checks.gx.registry import make, no_provider, problem
 from sources import Source
 from sources.expressions import ops
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _IMPORT_WITHIN: Final = timedelta(minutes=3)
 """It takes 3 s of one quiet core, and does not count against the deadline of the first question."""
@@ -254,7 +255,7 @@ def _has_rows(batch: Any, kwargs: Mapping[str, Any]) -> bool:
 def _batch(table: _SqlTable | pd.DataFrame) -> Iterator[Any]:
     """Open a table for one request; nothing stays open or in memory after it."""
     sources = _context().data_sources
-    if isinstance(table, pd.DataFrame):
+    if not isinstance(table, _SqlTable):
         asset = sources.add_pandas("table").add_dataframe_asset("table")
         try:
             yield asset.add_batch_definition_whole_dataframe("table").get_batch({"dataframe": table})

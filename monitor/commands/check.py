@@ -14,6 +14,7 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from rich.console import Console
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from monitor.config.project import Project
     from monitor.config.selector import Selection
     from monitor.scan.results import PassResult
+    from monitor.workers import WorkerCalls
 
 app = typer.Typer(rich_help_panel="Watch")
 
@@ -65,11 +67,9 @@ def check(
     from contextlib import nullcontext
 
     from checks import Severity
-    from checks.gx.caller import PRELOAD
     from monitor.config.project import Project
     from monitor.config.selector import select
     from monitor.scan.run import check_past, run_checks
-    from monitor.workers import WorkerCalls
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -81,7 +81,7 @@ def check(
         page.check()
     past = None if as_of is None else _past(project, as_of, invocation)
     store_or_none = nullcontext() if no_store else project.open_store()
-    with store_or_none as store, WorkerCalls(PRELOAD) as caller, progress("checking", len(selection)) as advance:
+    with store_or_none as store, _caller(project, selection) as caller, progress("checking", len(selection)) as advance:
         how: dict[str, Any] = {
             "store": store,
             "fail_on": Severity(fail_on),
@@ -111,6 +111,20 @@ def _refuse_nothing(project: "Project", selection: "Selection", invocation: Invo
         raise Stop(ExitCode.NOTHING_SELECTED, _no_checks(unchecked, external=external))
     if unchecked and named:
         invocation.note(f"note: no checks to run are configured for {', '.join(unchecked)}")
+
+
+def _caller(project: "Project", selection: "Selection") -> "AbstractContextManager[WorkerCalls | None]":
+    """Return what calls Great Expectations in a worker process; None where no selected check is an expectation."""
+    from contextlib import nullcontext
+
+    tables = (table for table in project.config.tables if table.name in selection.tables)
+    selected = (check for table in tables for check in table.checks if check.name in selection.tables[table.name])
+    if not any(check.type == "expectation" for check in selected):
+        return nullcontext()
+    from checks.gx.caller import PRELOAD
+    from monitor.workers import WorkerCalls
+
+    return WorkerCalls(PRELOAD)
 
 
 def _document(report: "PassResult", written: CheckFormat, project: "Project", invocation: Invocation) -> str:
