@@ -16,9 +16,8 @@ from sources._contract import (
 )
 from sources._deadline import reporting_stuck
 from sources._identity import is_same_table, table_identity
-from sources._kinds import dialect_of, one_connection, open_source
 from sources._names import did_you_mean, nearest
-from sources._spec import CsvOptions, FileTimes, SourceSpec, path_in_url
+from sources._spec import CsvOptions, FileTimes, SourceSpec, dialect_of, one_connection, open_source, path_in_url
 from sources.lazy import engine_function
 from sources.moments import Moment, as_moment
 

@@ -26,8 +26,7 @@ from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sources._contract import Source, SourceError
-from sources._kinds import open_source
-from sources._spec import SourceSpec, scheme_of
+from sources._spec import SourceSpec, open_source, scheme_of
 
 _SIZE: Final = 12
 """Bytes of a mark: two tables share one by chance with a probability of 2^-96 per pair."""
