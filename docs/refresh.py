@@ -20,8 +20,7 @@ from rich.console import Console
 
 from docs.companies import companies
 from docs.hierarchies import examples
-from monitor.cli import build_command
-from monitor.commands import command_files
+from monitor.cli import build_command, command_files
 from monitor.config.schema import json_schema
 from monitor.demo import build_demo, tell
 

@@ -1,11 +1,14 @@
 """The command line: `tablewatch`. Commands live in `monitor/commands/`, one file each; see there how to add one."""
 
 import gc
+import importlib
 import os
+import pkgutil
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +18,7 @@ import typer
 import typer.core
 import typer.main
 
-from monitor.commands import command_files, load_command, sum_up_command
+from monitor import commands
 from monitor.terminal.console import StdoutLost, discard_stdout, guard_streams
 from monitor.terminal.input_bounds import problem_of
 from monitor.terminal.internal_error import crash_hook
@@ -34,6 +37,42 @@ _CODES = (
 _PANELS = ("Watch", "Incidents and cost", "Set up", "Disclosure")
 _ONCE = frozenset({"install_completion", "show_completion"})
 """Options that Typer gives to every application, but that make sense at the root only."""
+_SUMMARY = re.compile(r'"""`tablewatch [^`]+`: (?P<first>.)(?P<rest>.*?)(\.(\s|"|$)|"|$)')
+_PANEL = re.compile(r'rich_help_panel="(?P<panel>[^"]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is listed of a command: a sentence, and the panel it is listed in."""
+
+    text: str
+    panel: str | None
+
+
+@cache
+def command_files() -> Mapping[str, str]:
+    """Return the module of every command by the command's name, in the order of the alphabet."""
+    modules = sorted(
+        module.name for module in pkgutil.iter_modules(commands.__path__) if not module.name.startswith("_")
+    )
+    return {module.rstrip("_"): f"{commands.__name__}.{module}" for module in modules}
+
+
+def load_command(name: str) -> typer.Typer:
+    """Import the file of a command and give its Typer application, named after the file."""
+    application: typer.Typer = importlib.import_module(command_files()[name]).app
+    application.info.name = name
+    return application
+
+
+@cache
+def sum_up_command(name: str) -> Summary:
+    """Read what is to be listed of a command from its file, without importing it."""
+    file = Path(commands.__path__[0], command_files()[name].rpartition(".")[2]).with_suffix(".py")
+    text = file.read_text(encoding="utf-8")
+    summary, panel = _SUMMARY.match(text), _PANEL.search(text)
+    sentence = f"{summary['first'].upper()}{summary['rest']}." if summary else ""
+    return Summary(sentence, panel["panel"] if panel else None)
 
 
 def _shared(

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from monitor.cli import build_command
-from monitor.commands import command_files
+from monitor.cli import build_command, command_files
 from monitor.config.schema import json_schema
 from tests.templates.message_ids import HOUSE, ROOMS, texts_of_templates
 

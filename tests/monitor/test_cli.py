@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import monitor
-from monitor.cli import _PANELS, build_command, run
-from monitor.commands import command_files, load_command, sum_up_command
+from monitor.cli import _PANELS, build_command, command_files, load_command, run, sum_up_command
 from monitor.terminal.output import Invocation
 
 _HOUSE = Path(monitor.__file__).parents[1]
@@ -62,7 +61,7 @@ def _json(done: subprocess.CompletedProcess[str]) -> Any:
 _ASK_FOR_HELP = """
 import json, sys
 from monitor.cli import run
-from monitor.commands import command_files
+from monitor.cli import command_files
 from monitor.terminal.output import Invocation
 for words in (["--help"], *([name, "--help"] for name in command_files())):
     code = run(words, Invocation())

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from checks._catalog import load_catalog
-from monitor.cli import build_command
-from monitor.commands import command_files
+from monitor.cli import build_command, command_files
 from tests.privacy.cases import CASES
 from tests.privacy.place import Place
 from tests.privacy.planted import PLANTS

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from monitor.cli import _build_root, run
-from monitor.commands import command_files
+from monitor.cli import _build_root, command_files, run
 from monitor.terminal.output import Invocation
 from tests.monitor.commands.terminal import CONFIG, open_terminal
 
