@@ -17,7 +17,7 @@ from store._engines import Address, address_of
 from store._errors import StoreCorrupt, StoreError, StoreForeign, StoreUnavailable, in_our_words
 from store._failpoint import FailPoint, reached
 from store._files import logs_of, make_draft, put_on_disk, remove_draft
-from store._schema import OUR_TABLES, REVISION_TABLE, refuse_foreign, refuse_newer
+from store._open import OUR_TABLES, REVISION_TABLE, refuse_foreign, refuse_newer
 
 PATIENCE: Final = timedelta(seconds=20)
 

@@ -1,26 +1,73 @@
 """Open a store: make it when there is none, look whether it is whole, and bring an older one up to date.
 
 Nothing here deletes or repairs. A file that is damaged, empty, somebody else's or newer is refused by name and left as
-it is.
+it is. A new store is made by files of SQL. The newest revision is a constant, so that only upgrades import Alembic.
 """
 
 import os
 import sqlite3
+import threading
 from contextlib import ExitStack, closing
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from string import Template
 from typing import Final
 from urllib.parse import quote
 
-from sqlalchemy import text
+from sqlalchemy import Connection, column, insert, inspect, table, text
 
-from store import _schema
 from store._engines import Address, address_of, migration_engine
-from store._errors import BRING_BACK, StoreCorrupt, StoreError, StoreUnavailable, in_our_words
+from store._errors import (
+    BRING_BACK,
+    StoreCorrupt,
+    StoreError,
+    StoreForeign,
+    StoreNewer,
+    StoreUnavailable,
+    in_our_words,
+)
 from store._failpoint import FailPoint, reached
 from store._files import make_draft, make_folder, remove_draft
-from store._schema import REVISION_TABLE, refuse_foreign, revision_of, upgrade
 from store._store import Store
+
+OLDEST: Final = "0007"
+"""The revision from which stores are upgraded."""
+NEW: Final = "0011"
+"""The revision of `migrations/tables.sql`, with which new stores begin."""
+HEAD: Final = NEW
+REVISION_TABLE: Final = "store_revision"
+OUR_TABLES: Final = frozenset(
+    {
+        *("project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap"),
+        *("schedule", "slot", "skip", "clock", "daemon", "quarantine"),
+        *("class_state", "class_part", "class_size", "class_count", "release", "released_row", "released_value"),
+        *("privacy_budget", "ledger_entry", "release_event", "release_comparison"),
+        *("transition", "told", "external_item", "delivery", "silence", "disabled_channel"),
+        *("web_user", "web_session", "login_link", "api_token"),
+    }
+)
+_ONE_AT_A_TIME: Final = threading.Lock()  # Alembic keeps the present migration in a global
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_WORDS: Final = {
+    "sqlite": {
+        "serial": "INTEGER",
+        "numbered": "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT",
+        "whole": "INTEGER",
+        "bytes": "BLOB",
+        "strict": " STRICT",
+        "clustered": " WITHOUT ROWID, STRICT",
+    },
+    "postgresql": {
+        "serial": "BIGSERIAL",
+        "numbered": "BIGSERIAL PRIMARY KEY",
+        "whole": "BIGINT",
+        "bytes": "BYTEA",
+        "strict": "",
+        "clustered": "",
+    },
+}
+"""What words of `migrations/tables.sql` are on each database."""
 
 CHECKED_WHOLE: Final = 64 * 2**20
 """Files up to this size (bytes) are checked page by page at every opening: 0.2 s at most."""
@@ -60,8 +107,8 @@ def open_store(url: str, *, checkpoints: bool = False, thorough: bool = False, p
             _check_file(address.file, whole=thorough or address.file.stat().st_size <= CHECKED_WHOLE)
         with ExitStack() as unless_opened:
             store = unless_opened.enter_context(Store(address, patience=patience, checkpoints=checkpoints))
-            if store.revision() != _schema.HEAD:
-                migrate(address, to=_schema.HEAD, patience=patience)
+            if stored_revision(store) != HEAD:
+                migrate(address, to=HEAD, patience=patience)
             unless_opened.pop_all()
     return store
 
@@ -99,7 +146,7 @@ def _make_file(address: Address, file: Path, patience: timedelta) -> None:
             f"{file} cannot be created ({error.strerror}); check the folder and its permissions"
         ) from None
     try:
-        migrate(Address(address.url.set(database=str(draft)), address.name, draft), to=_schema.HEAD, patience=patience)
+        migrate(Address(address.url.set(database=str(draft)), address.name, draft), to=HEAD, patience=patience)
         file.hardlink_to(draft)  # unlike a rename, this never replaces a store that another process made meanwhile
     except FileExistsError:
         pass
@@ -146,3 +193,107 @@ def _look_into(file: Path, mode: str) -> sqlite3.Connection:
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
+
+
+# --- revisions of the tables ------------------------------------------------------------------------------------------
+
+
+def revision_of(connection: Connection, name: str) -> str | None:
+    """Return the revision that a database holds, None for a database that has nothing of ours.
+
+    Raises:
+        StoreForeign: the database holds other tables where ours would go.
+        StoreNewer: a newer Tablewatch wrote it.
+    """
+    present = set(inspect(connection).get_table_names())
+    if REVISION_TABLE not in present:
+        refuse_foreign(present if connection.dialect.name == "sqlite" else present & OUR_TABLES, name)
+        return None
+    result = connection.scalar(text(f"SELECT version_num FROM {REVISION_TABLE}"))  # noqa: S608 - our own constant
+    if result is None:
+        return None
+    revision = str(result)
+    refuse_newer(revision, name)
+    return revision
+
+
+def stored_revision(store: Store) -> str | None:
+    """Return the revision of an open store; errors as those of `revision_of`."""
+    return store.inspect(partial(revision_of, name=store.name))
+
+
+def refuse_newer(revision: str, name: str) -> None:
+    """Refuse tables that this program does not know.
+
+    Raises:
+        StoreNewer: a newer Tablewatch wrote them.
+    """
+    if revision > HEAD:
+        raise StoreNewer(
+            f"{name} was written by a newer Tablewatch (revision {revision}, this one knows up to {HEAD}); "
+            "upgrade Tablewatch to use it"
+        )
+
+
+def refuse_foreign(taken: set[str], name: str) -> None:
+    """Refuse a database whose tables are in the way of ours: all there are in a file, those with our names elsewhere.
+
+    Raises:
+        StoreForeign: there is one.
+    """
+    if taken:
+        text = ", ".join(sorted(taken)[:3])
+        raise StoreForeign(
+            f"{name} is a database of another application (it has the tables {text}); use a separate database for "
+            "the store"
+        )
+
+
+def upgrade(connection: Connection, name: str, *, to: str) -> None:
+    """Create the tables, or bring older ones to a revision, inside the caller's transaction.
+
+    Raises:
+        StoreError: no migration leads there.
+    """
+    revision = revision_of(connection, name)
+    if revision is None:
+        create_tables(connection)
+        connection.execute(insert(table(REVISION_TABLE, column("version_num"))).values(version_num=NEW))
+        revision = NEW
+    if revision < OLDEST:
+        raise StoreError(
+            f"{name} was written by a build before the first release (revision {revision}; upgrades begin at {OLDEST})"
+            "; start a new store"
+        )
+    if revision != to:
+        _migrate(connection, name, to=to)
+
+
+def create_tables(connection: Connection) -> None:
+    """Create the tables of a new store with their indexes and triggers in an empty database."""
+    dialect = connection.dialect.name
+    tables = Template(_paragraphs_of("tables.sql")).substitute(_WORDS[dialect])
+    for statements in (tables, _paragraphs_of(f"guards_{dialect}.sql")):
+        for statement in statements.strip().split("\n\n"):
+            connection.exec_driver_sql(statement)
+
+
+def _paragraphs_of(file: str) -> str:
+    """Return a file of SQL without its comments, which stand on lines of their own."""
+    lines = (_MIGRATIONS / file).read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("--"))
+
+
+def _migrate(connection: Connection, name: str, *, to: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    try:
+        with _ONE_AT_A_TIME:
+            command.upgrade(config, to)
+    except CommandError as error:
+        raise StoreError(f"{name} cannot be upgraded to revision {to}: {error}") from None

@@ -13,7 +13,7 @@ from sqlite3 import Connection
 
 from sqlalchemy import URL
 
-from store import _schema
+from store import _open
 from store._backup import (
     PATIENCE,
     Backup,
@@ -29,8 +29,7 @@ from store._errors import StoreCorrupt, StoreError, StoreForeign, StoreUnavailab
 from store._failpoint import FailPoint, reached
 from store._files import LOG_ENDS, logs_of, put_on_disk
 from store._lock import daemon_lock
-from store._open import migrate
-from store._schema import REVISION_TABLE, refuse_foreign
+from store._open import REVISION_TABLE, migrate, refuse_foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,8 @@ def _prepare(file: Path, draft: Path, *, project: str | None, patience: timedelt
         raise StoreForeign(
             f"{file} is a copy of the store of project '{result.project}'; this configuration is project '{project}'"
         )
-    if result.revision != _schema.HEAD:
-        migrate(
-            Address(URL.create("sqlite", database=str(draft)), str(file), draft), to=_schema.HEAD, patience=patience
-        )
+    if result.revision != _open.HEAD:
+        migrate(Address(URL.create("sqlite", database=str(draft)), str(file), draft), to=_open.HEAD, patience=patience)
         with in_our_words(str(file)), closing(connect(draft, "rw")) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
         verify(draft, name=str(file))

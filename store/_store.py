@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from sqlalchemy import Connection, Engine, Transaction
 
@@ -24,13 +24,14 @@ from store._engines import (
 from store._errors import StoreBusy, StoreError, StoreForeign, in_our_words
 from store._files import is_at
 from store._leader import Leader
-from store._schema import revision_of
 from store._transaction import ReadTransaction, WriteTransaction
 
 if TYPE_CHECKING:
     from store._rebuild import Discrepancy
     from store._request_claims import RequestClaim
     from store._retention import Pruned
+
+T = TypeVar("T")
 
 _NEARLY_FULL: Final = 64 * 2**20
 """Bytes that are free on the disk of the store below which its log is kept short."""
@@ -178,21 +179,16 @@ class Store:
                 return total
             total += step
 
+    def inspect(self, read: Callable[[Connection], T]) -> T:
+        """Return what a function reads over a connection, of any database: it may have no tables of ours."""
+        with in_our_words(self.name), self._connect(self._reader) as connection, connection.begin():
+            return read(connection)
+
     def rebuild_check(self) -> Sequence[Discrepancy]:
         """Fold every incident's events and name those whose stored form says something else; empty when all agree."""
         from store._rebuild import compare_with_events
 
-        with in_our_words(self.name), self._connect(self._reader) as connection, connection.begin():
-            return compare_with_events(connection)
-
-    def revision(self) -> str | None:
-        """Return the revision of the tables, None when there are none.
-
-        Raises:
-            StoreForeign, StoreNewer: these are not our tables, or not yet.
-        """
-        with in_our_words(self.name), self._connect(self._reader) as connection, connection.begin():
-            return revision_of(connection, self.name)
+        return self.inspect(compare_with_events)
 
     def try_lead(self) -> bool:
         """Be the one daemon that dispatches alerts and reports, if there is no other; says whether this one is.

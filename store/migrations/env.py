@@ -3,7 +3,7 @@
 from alembic import context
 
 from store._columns import map_all_rows
-from store._schema import REVISION_TABLE
+from store._open import REVISION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],

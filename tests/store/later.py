@@ -6,10 +6,9 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from store import _schema, open_store
+from store import _open, open_store
 from store._engines import address_of, migration_engine
-from store._open import PATIENCE
-from store._schema import HEAD
+from store._open import HEAD, PATIENCE
 
 NEXT = f"{int(HEAD) + 1:04}"
 LATER = '''
@@ -52,9 +51,9 @@ def add_revision(folder: Path, put: Callable[[object, str, object], None] = seta
     migrations = folder / "migrations"
     if not migrations.exists():
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(Path(_schema.__file__).parent / "migrations", migrations, ignore=ignored)
+        shutil.copytree(Path(_open.__file__).parent / "migrations", migrations, ignore=ignored)
     revision = migrations / "versions" / f"{NEXT}_note.py"
     revision.write_text(LATER)
-    put(_schema, "_MIGRATIONS", migrations)
-    put(_schema, "HEAD", NEXT)
+    put(_open, "_MIGRATIONS", migrations)
+    put(_open, "HEAD", NEXT)
     return revision

@@ -32,7 +32,7 @@ from store import (
     open_store,
     restore,
 )
-from store._schema import HEAD
+from store._open import HEAD, stored_revision
 from tests.store.later import NEXT, add_revision, make_store_with_rows
 from tests.store.made import AT, opened
 
@@ -312,7 +312,7 @@ def test_an_older_copy_is_brought_up_to_date(
     done = restore(_url(file), copy, now=AT)
     assert (done.backup.revision, copy.read_bytes()) == (HEAD, before)
     with open_store(_url(file)) as store, store.reading() as tx:
-        assert store.revision() == NEXT
+        assert stored_revision(store) == NEXT
         assert (tx.counts().measurements, tx.counts().incidents) == (3, 2)
 
 

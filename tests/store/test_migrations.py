@@ -16,10 +16,10 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from incidents import Resolution, Resolved
-from store import Changed, Store, StoreError, _open, _schema, open_store
+from store import Changed, Store, StoreError, _open, open_store
 from store._columns import map_all_rows
 from store._engines import address_of, migration_engine
-from store._schema import HEAD, OUR_TABLES, REVISION_TABLE
+from store._open import HEAD, OUR_TABLES, REVISION_TABLE, stored_revision
 from tests.store.later import LATER, NEXT, add_revision, make_store_with_rows
 from tests.store.made import AT, HOUR, opened
 
@@ -27,7 +27,7 @@ from tests.store.made import AT, HOUR, opened
 def test_the_head_is_the_newest_revision() -> None:
     """The constant that spares us Alembic names the only head there is, and revisions sort as text."""
     config = Config()
-    config.set_main_option("script_location", str(Path(_schema.__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(_open.__file__).parent / "migrations"))
     scripts = ScriptDirectory.from_config(config)
     assert scripts.get_heads() == [HEAD]
     revisions = [script.revision for script in scripts.walk_revisions()][::-1]
@@ -123,7 +123,7 @@ def test_an_older_store_is_upgraded_with_all_its_rows(older_store: str, request:
     assert sum(count > 0 for count, _ in before.values()) == 8
     request.getfixturevalue("with_a_later_revision")
     with open_store(older_store) as store:
-        assert store.revision() == NEXT
+        assert stored_revision(store) == NEXT
         assert store.rebuild_check() == []
         with store.writing() as tx:
             notes = tx._connection.scalars(text("SELECT note FROM check_state")).all()
@@ -133,7 +133,7 @@ def test_an_older_store_is_upgraded_with_all_its_rows(older_store: str, request:
             tx._connection.execute(text("DELETE FROM incident_event"))
     assert _hashes(older_store) == before
     with open_store(older_store) as store:
-        assert store.revision() == NEXT
+        assert stored_revision(store) == NEXT
 
 
 def test_an_upgraded_store_is_used_like_a_new_one(older_store: str, request: pytest.FixtureRequest) -> None:
@@ -175,7 +175,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             """
         )
     with open_store(url) as store:
-        assert store.revision() == HEAD
+        assert stored_revision(store) == HEAD
         assert store.rebuild_check() == []
     assert _hashes(url) == before
     described = file.parent / "described.db"
@@ -217,7 +217,7 @@ def test_a_failing_upgrade_changes_nothing(older_store: str, request: pytest.Fix
     address = address_of(older_store)
     store = Store(address, patience=_open.PATIENCE, checkpoints=False)
     try:
-        assert store.revision() == HEAD
+        assert stored_revision(store) == HEAD
         with store.reading() as tx:
             assert tx.counts().checks == 2
             assert set(tx.results.watches()) == {"crm.customers.not-null", "shop.orders.volume"}

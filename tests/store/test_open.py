@@ -15,8 +15,7 @@ from sqlalchemy import create_engine, make_url, text
 import store as room
 from store import Store, StoreBusy, StoreCorrupt, StoreError, StoreForeign, StoreNewer, StoreUnavailable, open_store
 from store._engines import address_of
-from store._open import CHECKED_WHOLE
-from store._schema import HEAD
+from store._open import CHECKED_WHOLE, HEAD, stored_revision
 from tests.store.made import AT, opened, watch
 
 QUICK = timedelta(milliseconds=200)
@@ -47,7 +46,7 @@ def test_what_was_written_is_there_when_it_is_opened_again(url: str) -> None:
         incident = tx.incidents.open(opened(), recorded_at=AT, actor="tablewatch")
     with open_store(url, thorough=True) as store, store.reading() as tx:
         assert tx.incidents.matching() == [incident]
-        assert store.revision() == HEAD
+        assert stored_revision(store) == HEAD
 
 
 def test_opening_an_up_to_date_store_imports_no_alembic(file: Path) -> None:
