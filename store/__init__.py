@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from store._incident_pages import IncidentPlace, IncidentSlice
     from store._incidents import History
     from store._ledger import StoredLedger
-    from store._ledger_anchor import anchor_file
+    from store._ledger_chain import anchor_file
     from store._ledger_repository import DatedCharge, Tries
     from store._lock import DaemonLock, daemon_lock, lock_holder
     from store._notices import (
@@ -169,7 +169,7 @@ _HOMES: Final = {
     "_incident_pages": ("IncidentPlace", "IncidentSlice"),
     "_incidents": ("History",),
     "_ledger": ("StoredLedger",),
-    "_ledger_anchor": ("anchor_file",),
+    "_ledger_chain": ("anchor_file",),
     "_ledger_repository": ("DatedCharge", "Tries"),
     "_lock": ("DaemonLock", "daemon_lock", "lock_holder"),
     "_notices": (

@@ -36,9 +36,8 @@ from remedies.differential_privacy.ledger import (
 from store._errors import LedgerBroken, NotRecorded, StoreConflict
 from store._failpoint import FailPoint, reached
 from store._json import from_text, to_text
-from store._ledger_anchor import Anchor, AnchorFile
 from store._ledger_audit import audit, carry_over, described, disagreement, resumed_already
-from store._ledger_chain import ChainedEntry, EntryKind, LedgerFact
+from store._ledger_chain import Anchor, AnchorFile, ChainedEntry, EntryKind, LedgerFact
 from store._ledger_repository import LedgerReader, StoredBudget, Tries
 from store._request_claims import RequestClaim
 from store._store import Store

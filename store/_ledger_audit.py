@@ -12,8 +12,7 @@ from remedies import Misfit
 from remedies.differential_privacy.ledger import Audit, Flaw, LedgerBudget
 from store._errors import LedgerBroken, StoreCorrupt
 from store._json import from_text, to_text
-from store._ledger_anchor import Anchor
-from store._ledger_chain import START, ChainedEntry, EntryKind, Head, LedgerFact
+from store._ledger_chain import START, Anchor, ChainedEntry, EntryKind, Head, LedgerFact
 from store._ledger_repository import LedgerReader, LedgerWriter, StoredBudget
 
 

@@ -1,22 +1,18 @@
-"""What was decided for one channel about one change, as the log shows it and the store keeps it (JSON).
+"""What changed of an incident, and what was decided for each channel: the log shows it, the store keeps it (JSON)."""
 
-Find what lasts and was never told to a channel that is to hear of it: its route came later, or its way was lost.
-
-Such a change is decided on once more, like any other. What was imported has no change that anybody had to hear of, so
-it stays silent until there is one; what quiet hours dropped stays dropped.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Final, Self
 
+from incidents import Incident
 from monitor.alerts.decide import NotificationReason
 from monitor.alerts.hold import Hold, HoldReason
-from monitor.alerts.route import channels_for
-from monitor.config import Config
-from store import Lasting, LastNotification, ReadTransaction, Transition
+from store import Transition
+
+LOOK_AGAIN: Final = timedelta(minutes=5)
+"""The longest that what is held back waits to be decided again."""
 
 
 class DecisionAction(StrEnum):
@@ -119,38 +115,59 @@ def as_decision(records: Mapping[str, DecisionRecord], why: str | None) -> dict[
     return {"why": why, "channels": {channel: record.as_json() for channel, record in records.items()}}
 
 
-def backfill(
-    config: Config, tx: ReadTransaction, last_notifications: Iterable[LastNotification], *, limit: int
-) -> Sequence[int]:
-    """Return the ids of settled transitions to decide on once more, at most so many, the oldest incident first.
+@dataclass(slots=True)
+class IncidentNotification:
+    """What changed of an incident (nothing, if it is about a reminder), and what was decided."""
 
-    `last_notifications` is what channels were last told of incidents that last.
-    """
-    knows = {
-        (last_notification.incident_id, last_notification.channel)
-        for last_notification in last_notifications
-        if last_notification.reason != NotificationReason.RESOLVED
-    }
-    unheard: dict[int, list[str]] = {}
-    routes: dict[object, Sequence[str]] = {}
-    for item in tx.outbox.open_incidents():
-        channels = routes.get(item[1:])
-        if channels is None:
-            channels = routes[item[1:]] = _channels(config, item)
-        missing = [channel for channel in channels if (item.incident_id, channel) not in knows]
-        if missing:
-            unheard[item.incident_id] = missing
-    last = tx.outbox.latest(unheard)
-    return [last[item].id for item, channels in unheard.items() if item in last and _is_missed(last[item], channels)][
-        :limit
-    ]
+    incident: Incident
+    transitions: Sequence[Transition] = ()
+    records: dict[str, DecisionRecord] = field(default_factory=dict)
+    why: str | None = None
+
+    @property
+    def since(self) -> datetime:
+        """Return since when it waits to be told."""
+        recorded = (transition.recorded_at for transition in self.transitions)
+        return min(recorded, default=self.incident.last.detected_at)
+
+    def tells(self, channel: str) -> bool:
+        """Check whether a channel is told of it."""
+        return channel in self.records and self.records[channel].action is DecisionAction.TOLD
+
+    def owes(self, channel: str) -> bool:
+        """Check whether quiet hours or a full channel kept something of it back before."""
+        before = (DecisionRecord.read(transition.decision, channel) for transition in self.transitions)
+        return any(record is not None and record.action is DecisionAction.HELD and record.owed for record in before)
+
+    def dropped(self, channel: str) -> DecisionRecord | None:
+        """Return what was decided where quiet hours dropped all that changed: it is decided on for others only."""
+        if not self.transitions or not all(
+            was_dropped(transition.decision, channel) for transition in self.transitions
+        ):
+            return None
+        return DecisionRecord.read(self.transitions[-1].decision, channel)
+
+    def conclude(self, transition: Transition, now: datetime) -> tuple[datetime | None, Mapping[str, object]]:
+        """Return what was decided on a change by now, and when to look again; None if that is settled."""
+        records = {
+            channel: record.after(DecisionRecord.read(transition.decision, channel))
+            for channel, record in self.records.items()
+        }
+        holds = [record for record in records.values() if record.action is DecisionAction.HELD]
+        ends = [record.until for record in holds if record.until is not None]
+        until = min([*ends, now + LOOK_AGAIN]) if holds else None
+        return until, as_decision({**_gone(transition, records), **records}, self.why)
 
 
-def _channels(config: Config, lasting: Lasting) -> Sequence[str]:
-    return list(channels_for(lasting.table, config, severity=lasting.severity, kind=lasting.kind).channels)
-
-
-def _is_missed(last: Transition, channels: Sequence[str]) -> bool:
-    if last.settled_at is None:
-        return False  # it waits to be decided on anyhow
-    return any(not was_dropped(last.decision, channel) for channel in channels)
+def _gone(transition: Transition, records: Mapping[str, DecisionRecord]) -> Mapping[str, DecisionRecord]:
+    """Return what was decided before for channels that are not concerned any more."""
+    results = {}
+    for channel in (transition.decision or {}).get("channels", {}):
+        record = DecisionRecord.read(transition.decision, channel)
+        if channel in records or record is None:
+            continue
+        held = record.action is DecisionAction.HELD
+        results[channel] = (
+            replace(record, action=DecisionAction.NOTHING, why="no longer one of its channels") if held else record
+        )
+    return results

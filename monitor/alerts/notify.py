@@ -16,11 +16,10 @@ from typing import Final
 from checks import Outcome, PlainEnglish
 from monitor.alerts.batch import HOUR, Batch, BatchItem, batches, rate_limit, ready, worst_first
 from monitor.alerts.decide import NotificationReason, believed, remembered
-from monitor.alerts.decision_record import DecisionAction, as_decision, backfill
+from monitor.alerts.decision_record import LOOK_AGAIN, DecisionAction, IncidentNotification, as_decision
 from monitor.alerts.hold import Hold, HoldReason
-from monitor.alerts.incident_notification import LOOK_AGAIN, IncidentNotification
 from monitor.alerts.inhibition import circumstances_of
-from monitor.alerts.lasting import acknowledged_by, may_be_reminded, to_hear_of_lasting
+from monitor.alerts.lasting import acknowledged_by, backfill, may_be_reminded, to_hear_of_lasting
 from monitor.alerts.message import MessageComposer
 from monitor.alerts.operational import enqueue
 from monitor.alerts.policy import ChannelState, NotificationPolicy

@@ -8,7 +8,7 @@ import pytest
 
 from remedies.differential_privacy.ledger import Audit
 from store import FailPoint, StoredLedger, open_store
-from store._ledger_anchor import AnchorFile
+from store._ledger_chain import AnchorFile
 from tests.crash.nursery import until
 from tests.crash.test_random_kills import ROUNDS, SEED
 from tests.store.ledgers import budget

@@ -25,12 +25,12 @@ from store import (
     StoreConflict,
     StoredLedger,
     _ledger,
-    _ledger_anchor,
+    _ledger_chain,
     backup,
     open_store,
 )
 from store._files import logs_of
-from store._ledger_anchor import Anchor
+from store._ledger_chain import Anchor
 from tests.store.ledgers import budget, charge
 from tests.store.made import AT
 
@@ -364,7 +364,7 @@ def _dying_at(point: FailPoint | None) -> Iterator[None]:
         if here is point:
             raise Crash
 
-    modules = (_ledger, _ledger_anchor)
+    modules = (_ledger, _ledger_chain)
     before = [module.reached for module in modules]
     for module in modules:
         module.reached = reached

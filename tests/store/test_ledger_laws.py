@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from store import StoredLedger, StoreError, _ledger, _ledger_anchor, _ledger_audit, _ledger_repository
-from store._ledger_anchor import AnchorFile
+from store import StoredLedger, StoreError, _ledger, _ledger_audit, _ledger_chain, _ledger_repository
+from store._ledger_chain import AnchorFile
 from store._ledger_repository import LedgerWriter
 from tests.store.ledger_machine import Crash, Ledgers
 
@@ -66,7 +66,7 @@ _FAULTS = {
         (*_STORED, "write", _BEFORE, f"self._advance(mark) if mark.head != anchor.head else None; {_BEFORE}")
     ],
     "an anchor that goes back": [
-        (_ledger_anchor, AnchorFile, "advance", "present.head.number >= anchor.head.number", "False")
+        (_ledger_chain, AnchorFile, "advance", "present.head.number >= anchor.head.number", "False")
     ],
     "an anchor that nobody asks": [(*_STORED, "_fitting_anchor", "disagreement(tx.ledger, anchor)", "None")],
     "an anchor that knows no hash": [

@@ -6,7 +6,7 @@ import pytest
 
 from checks import Severity
 from incidents import Escalated, Snoozed
-from monitor.alerts.incident_notification import LOOK_AGAIN
+from monitor.alerts.decision_record import LOOK_AGAIN
 from monitor.alerts.notify import NotifyResult, notify
 from store import History
 from store._outbox import OutboxWriter

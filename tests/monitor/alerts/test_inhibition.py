@@ -3,7 +3,7 @@
 import pytest
 
 from incidents import Snoozed
-from monitor.alerts.incident_notification import LOOK_AGAIN
+from monitor.alerts.decision_record import LOOK_AGAIN
 from monitor.alerts.notify import notify
 from store import History
 from tests.monitor.alerts.desk import MINUTE, MORNING, NIGHT

@@ -8,7 +8,7 @@ from checks import Severity
 from incidents import Acknowledged, Escalated, Flapped, Merged, Snoozed
 from monitor.alerts import notify as module
 from monitor.alerts.batch import HOUR
-from monitor.alerts.incident_notification import LOOK_AGAIN
+from monitor.alerts.decision_record import LOOK_AGAIN
 from monitor.alerts.notify import NotifyResult, decide_again, notify
 from store import Scope, Store
 from store._outbox import OutboxWriter
