@@ -146,6 +146,25 @@ class Calendar:
             left -= max(close - begin, _NONE)
         raise OverflowError("beyond the last day of the calendar")
 
+    def last_opening(self, until: datetime) -> datetime | None:
+        """Return when the last window up to a moment opens; None without one in the year before."""
+        for days in (8, 366):
+            openings = [start for start, _ in self._windows(until - timedelta(days=days), until) if start <= until]
+            if openings:
+                return openings[-1]
+        return None
+
+    def next_opening(self, since: datetime) -> datetime:
+        """Return when the first window that opens at a moment or later does.
+
+        Raises:
+            OverflowError: it lies beyond the year 9999.
+        """
+        for start, _ in self._windows(since, None):
+            if start >= since:
+                return start
+        raise OverflowError("beyond the last day of the calendar")
+
     @property
     def _is_always(self) -> bool:
         return self.days == _EVERY_DAY and not self.holidays and self.start == self.end

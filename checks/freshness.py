@@ -31,6 +31,7 @@ from checks.parameters.scalars import Clock, Duration, PositiveDuration, Weekday
 _FRESH_ENOUGH: Final = Message("the newest row is {age:duration} old")
 _TOO_OLD: Final = Message("the newest row is {age:duration} old, limit {limit:duration}")
 _NOTHING_NEW: Final = Message("no new row for {age:duration} of expected time, limit {limit:duration}")
+_NOT_BY: Final = Message("the newest row was {age:duration} old when it was due at {due:time}, limit {limit:duration}")
 _UNUSUALLY_OLD: Final = Message("the newest row is {age:duration} old, learned limit {limit:duration}")
 _LEAST_SPREAD: Final = 60.0
 """Seconds: ages that differ by less than minutes are taken for equal."""
@@ -45,6 +46,7 @@ class Expected(BaseModel):
     holidays: tuple[date, ...] = Field((), description="Days without expected rows.")
     start: Clock | None = Field(None, description="Start time; midnight by default.")
     end: Clock | None = Field(None, description="End time; on the next day if it is not after the start.")
+    by: Clock | None = Field(None, description="Time of these days at which the age is judged; by default always.")
     timezone: Zone | None = Field(None, description="Time zone of these days and times.")
 
 
@@ -106,9 +108,12 @@ class Freshness(LearnsLimits):
     def _judge_age(self, newest: datetime, measurement: Measurement, history: Sequence[Past], future: int) -> Outcome:
         now = measurement.measured_at
         calendar = self._calendar(measurement)
-        age = calendar.elapsed(newest, now)
+        by = None if self.expected is None else self.expected.by
+        times = None if by is None else replace(calendar, start=by, end=by)
+        due = now if times is None else times.last_opening(now) or newest
+        age = calendar.elapsed(newest, due)
         observed = _observe(newest, future, age=now - newest, expected_age=age)
-        limit, text, missing = self.max_age, _TOO_OLD if self.expected is None else _NOTHING_NEW, None
+        limit, text, missing = self.max_age, self._too_old, None
         if self.learns and (limit is None or age <= limit):
             verdict = self.learn(
                 measurement, history, value=age.total_seconds(), read=_age_in, above_only=True, floor=_LEAST_SPREAD
@@ -116,14 +121,23 @@ class Freshness(LearnsLimits):
             observed["learned"], missing = verdict.observed or None, verdict.missing
             if verdict.side:
                 limit, text = timedelta(seconds=verdict.bound), _UNUSUALLY_OLD
-        values = {"age": age.total_seconds(), "future": future}
         if limit is not None and age > limit:
-            deadline = Occurrence(calendar.after(newest, limit), OccurrenceMethod.FRESHNESS_DEADLINE)
-            message = text.given(**values, limit=limit.total_seconds())
-            return Outcome(Status.FAIL, message, observed, self._expects, occurrence=deadline)
+            missed_at = calendar.after(newest, limit)
+            deadline = missed_at if times is None else times.next_opening(missed_at)
+            message = text.given(age=age.total_seconds(), due=due, limit=limit.total_seconds(), future=future)
+            occurrence = Occurrence(deadline, OccurrenceMethod.FRESHNESS_DEADLINE)
+            return Outcome(Status.FAIL, message, observed, self._expects, occurrence=occurrence)
         if missing is not None:
             return replace(missing, observed=observed)
-        return Outcome(Status.PASS, _FRESH_ENOUGH.given(**values), observed, self._expects)
+        shown = age if times is None else max(now - newest, timedelta())
+        message = _FRESH_ENOUGH.given(age=shown.total_seconds(), future=future)
+        return Outcome(Status.PASS, message, observed, self._expects)
+
+    @property
+    def _too_old(self) -> Message:
+        if self.expected is None:
+            return _TOO_OLD
+        return _NOTHING_NEW if self.expected.by is None else _NOT_BY
 
     @property
     def _expects(self) -> dict[str, Json]:

@@ -6,18 +6,17 @@ data become checks, and those about incidents an entry of `contracts`, which is 
 not taken is named with its line and the reason.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from checks.parameters.scalars import say
 from monitor.config.checks import propose_id
 from monitor.config.project import Project
-from monitor.integrations.odcs_document import ContractPart, length_of, read_document
-from monitor.integrations.odcs_quality import OPERATORS, NotExpressible, Relation, bad_length, checks_of_rule, too_old
+from monitor.integrations.odcs_columns import csv_formats, read_options
+from monitor.integrations.odcs_document import ContractPart, read_document
+from monitor.integrations.odcs_levels import read_levels
+from monitor.integrations.odcs_quality import OPERATORS, NotExpressible, Relation, checks_of_rule
 from monitor.integrations.odcs_tables import (
     ContractPlace,
     ContractTable,
@@ -29,8 +28,6 @@ from monitor.integrations.odcs_tables import (
     named_apart,
     owner_of,
     place_of_tables,
-    range_limits,
-    share_of,
     slug,
     table_lines,
     text_columns,
@@ -39,13 +36,6 @@ from monitor.integrations.odcs_tables import (
 from monitor.integrations.proposal import head_of, in_one_line
 from monitor.integrations.results import NotTaken
 from sources import dialect_of
-
-_AGES: Final = frozenset({"freshness", "latency", "frequency"})
-_TIMES: Final = {
-    "timetodetect": "time_to_detect",
-    "timetonotify": "time_to_notify",
-    "timetorepair": "time_to_repair",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +78,7 @@ class _Contract:
         self._sources: dict[str, str] = {}
         self._owner: Mapping[str, dict[str, str]] = {}
         self._tables: dict[str, ContractTable] = {}
-        self._levels: dict[str, dict[str, Any]] = {}
+        self._levels: Mapping[str, Mapping[str, Any]] = {}
         self.name = slug(document.text("name") or document.text("id") or path.name.partition(".")[0])
 
     def read(self) -> None:
@@ -108,9 +98,7 @@ class _Contract:
             self._read_rules(part, table, None)
             if part.plain("relationships") is not None:
                 part.refuse("relationships are read at columns only", "relationships")
-        for level in self._document.parts("slaProperties"):
-            self._read_level(level)
-            level.skip()
+        self._levels = read_levels(self._document, self._tables, self.name, self._add)
         self._domain = domain
 
     # --- tables and columns -------------------------------------------------------------------------------------------
@@ -140,10 +128,14 @@ class _Contract:
             settings["table"] = relation
         if place.name is None:
             types = {columns[column]: "VARCHAR" for column in text_columns(part)} if place.is_csv else {}
-            self._sources[source] = place.yaml(name, physical, types)
+            formats = csv_formats(part) if place.is_csv else {}
+            self._sources[source] = place.yaml(name, physical, {**formats, **({"types": types} if types else {})})
+        else:
+            formats = {}
         if description := part.text("description"):
             settings["description"] = " ".join(description.split())[:500]
-        return ContractTable(name, Relation(self._dialect(source, place), relation), source, settings, columns)
+        relation_in_sql = Relation(self._dialect(source, place), relation)
+        return ContractTable(name, relation_in_sql, source, settings, columns, formats)
 
     def _dialect(self, source: str, place: "ContractPlace") -> str:
         if self._present is not None and source in self._present.config.sources:
@@ -188,28 +180,14 @@ class _Contract:
         options = column.part("logicalTypeOptions")
         if options is not None:
             values = options.plain("enum") if values is None else values
-            self._read_options(options, name, table)
+            for check in read_options(options, column.text("logicalType"), name, table):
+                self._add(options, table, check)
             options.close()
         if values is not None:
             listed = [item.get("value") if isinstance(item, dict) else item for item in values if item is not None]
             self._add(column, table, {"type": "accepted_values", "column": name, "values": listed})
         self._read_relationships(column, name, table)
         self._read_rules(column, table, name)
-
-    def _read_options(self, options: ContractPart, name: str, table: ContractTable) -> None:
-        limits = range_limits(options)
-        if limits.keys() & {"min", "max"}:
-            self._add(options, table, {"type": "range", "column": name, **limits})
-        if (pattern := options.plain("pattern")) is not None:
-            self._add(options, table, {"type": "pattern", "column": name, "pattern": pattern})
-        least, most = options.plain("minLength"), options.plain("maxLength")
-        if least is not None or most is not None:
-            try:
-                check = bad_length(name, table.relation, least=least, most=most)
-            except NotExpressible as error:
-                options.refuse(str(error))
-            else:
-                self._add(options, table, {**check, "id": slug(f"length-{name}")})
 
     def _read_relationships(self, column: ContractPart, name: str, table: ContractTable) -> None:
         for relationship in column.parts("relationships"):
@@ -258,77 +236,6 @@ class _Contract:
         names = {str(item["id"]) for item in table.checks}
         table.checks.append({**check, "id": named_apart(str(check.get("id") or propose_id(built)), names)})
 
-    def _read_level(self, level: ContractPart) -> None:
-        name = re.sub("[^a-z]", "", str(level.plain("property")).lower())
-        tables = self._named(level)
-        if tables is None:
-            return
-        if name in _TIMES or name == "availability":
-            self._read_promise(level, name, [table.name for table, _ in tables])
-        elif name in _AGES or name == "retention":
-            for table, column in tables:
-                self._read_age(level, name, table, column)
-        elif name == "timeofavailability":
-            level.refuse("no check asks that rows are there at a time of the day; see `expected` of a freshness check")
-        else:
-            level.refuse("no check or service level is made of this property")
-
-    def _named(self, level: ContractPart) -> Sequence[tuple[ContractTable, str | None]] | None:
-        """Return the tables that a service level is about, with the column where one is named; None if refused."""
-        element = level.text("element") or self._document.text("slaDefaultElement")
-        if element is None:
-            return [(table, None) for table in self._tables.values()]
-        named = []
-        for word in (part.strip() for part in element.split(",")):
-            table_name, _, column = word.partition(".")
-            table = self._tables.get(table_name)
-            if table is None or (column and column not in table.columns):
-                level.refuse(f"its element '{word}' is neither a table nor a column of the contract", "element")
-                return None
-            named.append((table, table.columns[column] if column else None))
-        return named
-
-    def _read_age(self, level: ContractPart, name: str, table: ContractTable, column: str | None) -> None:
-        length = length_of(level.plain("value"), level.plain("unit"))
-        if length is None:
-            level.refuse("its value is no length of time: a number with a unit such as d, h or m, or ISO 8601")
-        elif column is None:
-            level.refuse("its element names no column with the time of a row, such as orders.loaded_at")
-        elif name == "retention":
-            self._add_oldest(level, table, column, length)
-        else:
-            check = {"type": "freshness", "column": column, "max_age": say(length)}
-            self._add(level, table, {**check, "id": slug(f"{name}-{column}")})
-
-    def _add_oldest(self, level: ContractPart, table: ContractTable, column: str, length: timedelta) -> None:
-        try:
-            check = too_old(column, table.relation, seconds=int(length.total_seconds()))
-        except NotExpressible as error:
-            level.refuse(str(error))
-        else:
-            self._add(level, table, {**check, "id": slug(f"retention-{column}")})
-
-    def _read_promise(self, level: ContractPart, name: str, tables: Sequence[str]) -> None:
-        """Read a service level that is judged from the incident log; one contract holds those about the same tables."""
-        value, unit = level.plain("value"), level.plain("unit")
-        promised: str | float | None
-        if name == "availability":
-            key, promised = name, share_of(value, unit)
-            expected = "a percentage such as 99.5, or a share with another unit than percent"
-        else:
-            length = length_of(value, unit)
-            key, promised = _TIMES[name], None if length is None else say(length)
-            expected = "a length of time: a number with a unit such as d, h or m, or ISO 8601"
-        whole = set(tables) == {table.name for table in self._tables.values()}
-        contract = self.name if whole else slug(f"{self.name}-{'-'.join(tables)}")
-        entry = self._levels.setdefault(contract, {"tables": list(dict.fromkeys(tables))})
-        if promised is None:
-            level.refuse(f"its value is not {expected}")
-        elif key in entry:
-            level.refuse("the contract has this service level already, and one is judged")
-        else:
-            entry[key] = promised
-
     # --- text ---------------------------------------------------------------------------------------------------------
 
     def proposal(self, not_taken: Sequence[NotTaken]) -> ProposedContract:
@@ -364,7 +271,7 @@ class _Contract:
             if name in present:
                 yield f"# contract {in_one_line(name)} has other service levels in the file: {in_one_line(entry)}"
 
-    def _promises(self) -> Mapping[str, dict[str, Any]]:
+    def _promises(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the service levels that the configuration does not have under any name."""
         from monitor.config.contracts_model import Contract
 

@@ -248,12 +248,27 @@ def _write_sql(sheet: _Sheet, check: Any) -> str | None:
 
 
 def _write_freshness(sheet: _Sheet, check: Any) -> str | None:
-    if check.expected is not None or check.max_age is None:
-        return "the standard counts all hours, and wants a largest age"
-    value, unit = _in_units(check.max_age)
-    sheet.column(check.column)
-    element = f"{sheet.table.name}.{check.column}"
-    sheet.ages.append({"property": "freshness", "value": value, "unit": unit, "element": element})
+    from checks.freshness import Expected
+
+    by = None if check.expected is None else check.expected.by
+    is_daily = (
+        check.max_age == timedelta(days=1) and by is not None and check.expected == Expected(by=by, timezone="UTC")
+    )
+    if check.max_age is None or (check.expected is not None and not is_daily):
+        return "the standard counts all hours, or wants rows of the last day at a time of every day (UTC)"
+    column = sheet.column(check.column)
+    if check.timezone is not None:
+        options = column.setdefault("logicalTypeOptions", {})
+        if column.setdefault("logicalType", "timestamp") != "timestamp":
+            return "the standard has time zones of timestamps only"
+        if options.setdefault("defaultTimezone", check.timezone) != check.timezone:
+            return "the standard has one time zone for a column"
+    element = {"element": f"{sheet.table.name}.{check.column}"}
+    if by is not None:
+        sheet.ages.append({"property": "timeOfAvailability", "value": f"{by:%H:%M}+00:00", **element})
+    else:
+        value, unit = _in_units(check.max_age)
+        sheet.ages.append({"property": "freshness", "value": value, "unit": unit, **element})
     return None
 
 

@@ -282,6 +282,20 @@ def bad_length(column: str, relation: Relation, *, least: Any, most: Any) -> dic
     return {"type": "sql", "query": f"SELECT 1 AS bad FROM {relation.sql} WHERE {bad}"}
 
 
+def bad_multiple(column: str, relation: Relation, divisor: Any) -> dict[str, Any]:
+    """Return a `sql` check that whole numbers are multiples of one.
+
+    Raises:
+        NotExpressible: the divisor is no whole number above 0.
+    """
+    if not isinstance(divisor, int) or isinstance(divisor, bool) or divisor < 1:
+        raise NotExpressible("multipleOf is checked for a whole number above 0")
+    return {
+        "type": "sql",
+        "query": f"SELECT 1 AS bad FROM {relation.sql} WHERE {relation.quoted(column)} % {divisor} <> 0",
+    }
+
+
 def too_old(column: str, relation: Relation, *, seconds: int) -> dict[str, Any]:
     """Return a `sql` check that no row is older than some seconds, counted by the clock of the engine.
 

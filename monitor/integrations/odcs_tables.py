@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,13 +25,18 @@ _ABOUT: Final = ("id", "severity", "why", "runbook")
 
 @dataclass(slots=True)
 class ContractTable:
-    """A table of the contract: its name, where it lies, what is said of it, and its checks."""
+    """A table of the contract: its name, where it lies, what is said of it, and its checks.
+
+    `formats`: how its files write dates and times, by the key of the configuration. `zones`: of its columns of times.
+    """
 
     name: str
     relation: Relation
     source: str
     settings: dict[str, Any]
     columns: Mapping[str, str]
+    formats: Mapping[str, str] = field(default_factory=dict)
+    zones: dict[str, str] = field(default_factory=dict)
     checks: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -61,12 +65,12 @@ class ContractPlace:
         """Return the name of a table within its source."""
         return f"{self.schema}.{physical}" if self.schema is not None else physical
 
-    def yaml(self, name: str, physical: str, types: Mapping[str, str]) -> str:
-        """Return the source in the configuration."""
+    def yaml(self, name: str, physical: str, settings: Mapping[str, Any]) -> str:
+        """Return the source in the configuration; `settings` are those of CSV files."""
         if self.url is not None:
             return f'{{url: "{self.url}"}}'
         files = (self.files or "").replace("{model}", name).replace("{object}", name)
-        csv: dict[str, Any] = {**self.csv, **({"types": dict(types)} if types else {})} if self.is_csv else {}
+        csv: dict[str, Any] = {**self.csv, **settings} if self.is_csv else {}
         return in_one_line({"files": files, "table": physical, **({"csv": csv} if csv else {})})
 
 
@@ -148,32 +152,6 @@ def owner_of(document: ContractPart) -> Mapping[str, dict[str, str]]:
             entry = {"email": name} if re.fullmatch("[^@ ]+@[^@ ]+", name) else {"name": name}
             return {slug(name.partition("@")[0]): entry}
     return {}
-
-
-def range_limits(options: ContractPart) -> dict[str, Any]:
-    """Return the limits of a range; an exclusive limit is a number, or in older documents a flag beside the other."""
-    limits: dict[str, Any] = {}
-    for end, side in (("minimum", "min"), ("maximum", "max")):
-        plain, exclusive = options.plain(end), options.plain(f"exclusive{end.capitalize()}")
-        if exclusive is not None and not isinstance(exclusive, bool):
-            if plain is not None:
-                options.refuse(f"with exclusive{end.capitalize()}, the stricter of both is not chosen; write one", end)
-            plain, exclusive = exclusive, True
-        if plain is not None:
-            limits |= {side: plain} | ({f"exclusive_{side}": True} if exclusive else {})
-    return limits
-
-
-def share_of(value: Any, unit: Any) -> float | None:
-    """Return a share (0 to 1) of a percentage, or of a share with another unit than percent."""
-    words = str(value).strip()
-    percent = words.endswith("%") or str(unit or "percent").strip().casefold() in {"percent", "%", "pct"}
-    try:
-        number = Decimal(words.removesuffix("%").strip())
-    except InvalidOperation:
-        return None
-    share = number / 100 if percent else number
-    return float(share) if share.is_finite() and 0 < share <= 1 else None
 
 
 def first_look(part: ContractPart, key: str) -> Iterator[ContractPart]:

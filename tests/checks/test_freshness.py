@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import Misconfigured, OccurrenceMethod, Status, UnknownReason, Zones
-from checks._instants import latest_local_time, read_local_time
+from checks._instants import Calendar, latest_local_time, read_local_time
 from checks.freshness import Freshness
+from checks.parameters.scalars import Weekdays
 from tests.checks.ask import ENGINES, EXAMPLES, NOW, Question, Rows, ask, place
 from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
@@ -198,6 +199,7 @@ def test_filter(dialect):
         assert ask(empty, here, zones=UTC_ZONE).reason is UnknownReason.NO_DATA
 
 
+NEW_YORK = "America/New_York"
 FRIDAY_18 = datetime(2026, 11, 13, 18, 0, tzinfo=UTC)
 MONDAY_10 = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)
 
@@ -238,7 +240,59 @@ def test_holidays_and_clock_times():
         assert ask(check, here, zones=UTC_ZONE, now=MONDAY_10 + 24 * HOUR).observed["expected_age_s"] == 3600
 
 
-NEW_YORK = "America/New_York"
+def test_a_time_of_the_day_by_which_rows_are_there(dialect):
+    """Between two such times nothing is judged; what was missed lasts until a row comes, from when it was due."""
+    check = Freshness(column="at", max_age="12h", expected={"days": "mon-fri", "by": "09:00"})
+    tuesday_9, tuesday_3 = MONDAY_10 + 23 * HOUR, MONDAY_10 + 17 * HOUR
+    with place(dialect, t=table(naive(MONDAY_10 - 4 * HOUR))) as here:  # Monday 06:00: three hours before it is due
+        for now in (MONDAY_10, tuesday_9 - timedelta(seconds=1)):
+            outcome = ask(check, here, zones=UTC_ZONE, now=now)
+            assert (outcome.status, outcome.observed["expected_age_s"]) == (Status.PASS, 3 * 3600)
+        for now in (tuesday_9, tuesday_9 + 20 * HOUR, tuesday_9 + 50 * HOUR):
+            outcome = ask(check, here, zones=UTC_ZONE, now=now)
+            assert (outcome.status, outcome.occurrence.at) == (Status.FAIL, tuesday_9)
+    assert str(ask_message(check, naive(MONDAY_10 - 4 * HOUR), tuesday_9 + HOUR)) == (
+        "the newest row was 1 d 3 h old when it was due at 2026-11-17T09:00:00+00:00, limit 12 h"
+    )
+    with place(dialect, t=table(naive(tuesday_3))) as here:
+        assert ask(check, here, zones=UTC_ZONE, now=tuesday_9 + 20 * HOUR).status is Status.PASS
+    with place(dialect, t=table(naive(tuesday_9 + HOUR))) as here:  # late, but there
+        assert ask(check, here, zones=UTC_ZONE, now=tuesday_9 + 2 * HOUR).status is Status.PASS
+
+
+def ask_message(check, newest, now):
+    """Return what a check says of a table with one row."""
+    with place("duckdb", t=table(newest)) as here:
+        return ask(check, here, zones=UTC_ZONE, now=now).message
+
+
+def test_nothing_is_due_on_days_without_expected_rows():
+    """Over a weekend Friday's time counts; where a year has no expected day, nothing is ever due."""
+    by_nine = {"days": "mon-fri", "by": "09:00"}
+    holidays = [(FRIDAY_18.date() - timedelta(days=day)).isoformat() for day in range(-10, 400)]
+    for expected, status in ((by_nine, Status.FAIL), ({**by_nine, "holidays": holidays}, Status.PASS)):
+        check = Freshness(column="at", max_age="1h", expected=expected)
+        with place("duckdb", t=table(naive(FRIDAY_18 - 34 * HOUR))) as here:
+            outcome = ask(check, here, zones=UTC_ZONE, now=FRIDAY_18 + 40 * HOUR)
+        assert outcome.status is status
+    assert outcome.observed["expected_age_s"] == 0
+
+
+@given(
+    days=st.sets(st.sampled_from(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]), min_size=1),
+    clock=st.times().map(lambda at: at.replace(second=0, microsecond=0, tzinfo=None)),
+    since=st.datetimes(datetime(2024, 1, 1), datetime(2027, 1, 1)).map(lambda at: at.replace(tzinfo=UTC)),  # noqa: DTZ001
+    zone=st.sampled_from(["UTC", "Asia/Tokyo", NEW_YORK, "Europe/London"]),
+)
+@settings(max_examples=examples(100))
+def test_the_last_time_is_before_the_next(days, clock, since, zone):
+    """No time of the day lies between the last up to a moment and the next after it, which are on expected days."""
+    calendar = Calendar(ZoneInfo(zone), Weekdays.parse(",".join(days)), start=clock, end=clock)
+    last, following = calendar.last_opening(since), calendar.next_opening(since + timedelta(microseconds=1))
+    assert last <= since < following
+    assert calendar.last_opening(following - timedelta(microseconds=1)) == last
+    for moment in (last, following):
+        assert f"{moment.astimezone(ZoneInfo(zone)):%a}".lower() in days
 
 
 @pytest.mark.parametrize(
@@ -278,6 +332,7 @@ def test_column_that_holds_no_time(kind):
         {"timezone": "Asia/Tokio"},
         {"expected": {"days": "someday"}},
         {"expected": {"start": "9:00"}},
+        {"expected": {"by": "25:00"}},
         {"warn": {"skew": "1h"}},
         {"warn": {}},
     ],

@@ -40,10 +40,15 @@ schema:
         logicalTypeOptions: {minimum: 0, maximum: 100}
         quality:
           - {id: mean, type: sql, query: "SELECT avg(${property}) FROM ${object}", mustBeBetween: [5, 50]}
+      - {name: placed_at, logicalType: timestamp, logicalTypeOptions: {defaultTimezone: UTC}}
     quality:
       - {id: rows, metric: rowCount, mustBeBetween: [3, 4]}
+slaProperties:
+  - {property: freshness, value: 30000, unit: d, element: orders.placed_at}
+  - {property: retention, value: 30000, unit: d, element: orders.placed_at}
 """
-HEADER = "order_id,status,customer,amount\n"
+HEADER = "order_id,status,customer,amount,placed_at\n"
+AT = "2026-11-01 08:00:00"
 GOOD = "1,open,ann,10\n2,paid,bob,20\n3,,cyd,30\n"
 CASES = {
     "good": GOOD,
@@ -59,14 +64,19 @@ CASES = {
     "too few rows": "1,open,ann,10\n2,paid,bob,20\n",
     "too many rows": GOOD + "4,open,dan,10\n5,open,eve,10\n",
 }
+CASES = {case: "".join(f"{row},{AT}\n" for row in rows.splitlines()) for case, rows in CASES.items()}
+CASES["no new row"] = CASES["good"].replace(AT, "1925-11-01 08:00:00")
+CASES["an old row"] = CASES["good"].replace(AT, "1925-11-01 08:00:00", 1)
 RULES = {"known-status", "some-status", "named", "letters", "once", "mean", "rows"}
 SAME = {
     "field_required order_id": "not-null-order-id",
     "field_unique order_id": "unique-order-id",
     "field_minimum amount": "range-amount",
     "field_maximum amount": "range-amount",
+    "servicelevel_freshness placed_at": "freshness-placed-at",
+    "servicelevel_retention placed_at": "retention-placed-at",
 }
-"""What the schema demands, by datacontract-cli's type and field, and the check of ours that asks it."""
+"""What schema and service levels demand, by datacontract-cli's type and field, and the check of ours that asks it."""
 
 
 @pytest.fixture(scope="module")

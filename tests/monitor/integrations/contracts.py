@@ -33,7 +33,7 @@ schema:
             severity: warning
       - name: customer
         logicalType: string
-        logicalTypeOptions: {minLength: 2, maxLength: 20, format: email}
+        logicalTypeOptions: {minLength: 2, maxLength: 20, format: password}
         quality:
           - {metric: nullValues, mustBeLessOrEqualTo: 40, unit: percent}
           - {metric: missingValues, mustBeLessThan: 3, arguments: {missingValues: [null, "", "N/A"]}}
@@ -60,6 +60,7 @@ slaProperties:
   - {property: timeToDetect, value: 36, unit: h}
   - {property: timeToRepair, value: PT8H, element: orders}
   - {property: availability, value: 99.5, unit: percent}
+  - {property: timeOfAvailability, value: "09:00", element: orders.placed_at}
   - {property: endOfSupport, value: "2030-01-01"}
 """
 

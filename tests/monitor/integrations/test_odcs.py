@@ -1,5 +1,6 @@
 """What a data contract becomes: checks that ask the same, and a list of what is not taken."""
 
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import load_catalog
+from checks.parameters.regex import portable
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.integrations.odcs import propose_contract
+from monitor.integrations.odcs_columns import strptime_format
 from monitor.integrations.odcs_document import UnreadableContract, length_of
 from monitor.integrations.odcs_quality import Limit, NotExpressible, Relation, checks_of_rule
 from tests.monitor.integrations.contracts import CONTRACT, write_contract
@@ -82,6 +85,7 @@ def test_what_is_not_taken_is_named_with_its_line(tmp_path: Path) -> None:
         "slaProperties[timeOfAvailability]",
         "slaProperties[endOfSupport]",
     }
+    assert "09:00-08:00" in next(item.reason for item in not_taken if "timeOf" in item.name)
     by_name = {item.name.partition(": ")[2]: item.name for item in not_taken}
     number = int(by_name["schema[orders].quality[2]"].split()[1].rstrip(":"))
     assert "engine: soda" in lines[number - 1]
@@ -232,6 +236,22 @@ def test_every_proposed_check_is_one() -> None:
         ),
         ("enum: [{value: x}, {value: y}]", {"type": "accepted_values", "column": "a", "values": ["x", "y"]}),
         ("logicalTypeOptions: {pattern: '^x'}", {"type": "pattern", "column": "a", "pattern": "^x"}),
+        (
+            "logicalType: string, logicalTypeOptions: {format: uuid}",
+            {"type": "pattern", "column": "a", "pattern": "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"},
+        ),
+        (
+            "logicalType: integer, logicalTypeOptions: {format: u8}",
+            {"type": "range", "column": "a", "min": 0, "max": 255},
+        ),
+        (
+            "logicalType: integer, logicalTypeOptions: {format: i64}",
+            {"type": "range", "column": "a", "min": -(2**63), "max": 2**63 - 1},
+        ),
+        (
+            "logicalType: integer, logicalTypeOptions: {multipleOf: 5}",
+            {"type": "sql", "query": 'SELECT 1 AS bad FROM "t" WHERE "a" % 5 <> 0'},
+        ),
         ("unique: true", {"type": "unique", "columns": ["a"]}),
         ("relationships: [{to: u.b}]", {"type": "foreign_key", "column": "a", "references": "u.b"}),
     ],
@@ -241,6 +261,106 @@ def test_what_a_column_demands_is_a_check(tmp_path: Path, column: str, expected:
     table = _table(tmp_path, f"  - name: t\n    properties:\n      - {{name: a, {column}}}\n")
     asked = [{key: value for key, value in check.items() if key != "id"} for check in table["checks"]]
     assert expected in asked
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        ("email", "a.b@example.org", "example.org"),
+        ("uuid", "01234567-89ab-cdef-0123-456789abcdef", "0123"),
+        ("uri", "https://example.org/a?b=c", "example"),
+        ("hostname", "a.example.org", "a b"),
+        ("ipv4", "192.168.0.255", "192.168.0.256"),
+        ("ipv6", "2001:db8::1", "2001:db8::x"),
+    ],
+)
+def test_a_format_of_texts_is_a_pattern(tmp_path: Path, kind: str, good: str, bad: str) -> None:
+    """What has the format matches, what has not does not."""
+    column = f"{{name: a, logicalType: string, logicalTypeOptions: {{format: {kind}}}}}"
+    table = _table(tmp_path, f"  - name: t\n    properties: [{column}]\n")
+    (pattern,) = [check["pattern"] for check in table["checks"] if check["id"] == "format-a"]
+    assert re.search(portable(pattern), good)
+    assert not re.search(portable(pattern), bad)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("dd/MM/yyyy", "%d/%m/%Y"),
+        ("yyyyMMdd", "%Y%m%d"),
+        ("dd.MM.yy HH:mm:ss", "%d.%m.%y %H:%M:%S"),
+        ("yyyy-MM-dd'T'HH:mm", "%Y-%m-%dT%H:%M"),
+        ("dd MMM yyyy", None),
+        ("yyyy 'of", None),
+        ("yyyy%", None),
+    ],
+)
+def test_formats_of_dates_are_those_of_the_source(wanted: str, expected: str | None) -> None:
+    """A letter whose meaning has no other form there is not read as another."""
+    assert strptime_format(wanted) == expected
+
+
+def test_how_dates_are_written_is_a_setting_of_the_file(tmp_path: Path) -> None:
+    """Where all columns of dates are written alike; else the format is named, and so is one of a database."""
+    columns = "{name: a, logicalType: date, logicalTypeOptions: {format: dd/MM/yyyy}}"
+    iso = "{name: b, logicalType: date, logicalTypeOptions: {format: yyyy-MM-dd}}"
+    day = "{name: c, logicalType: timestamp, logicalTypeOptions: {format: 'dd.MM.yyyy HH:mm'}}"
+    duckdb = "servers: [{server: s, type: duckdb, database: shop.duckdb}]\n"
+    for server, properties, formats, refused in (
+        (SERVER, [columns, day], {"date_format": "%d/%m/%Y", "timestamp_format": "%d.%m.%Y %H:%M"}, 0),
+        (SERVER, [columns, iso], None, 1),
+        (SERVER, [columns, "{name: b, logicalType: date}"], None, 1),
+        (duckdb, [columns, iso], None, 1),
+    ):
+        text = f"{HEAD}{server}schema: [{{name: t, properties: [{', '.join(properties)}]}}]\n"
+        path = write_contract(tmp_path, text)
+        assert len(propose_contract(path, None).not_taken) == refused, properties
+        assert next(iter(_proposed(path)["sources"].values())).get("csv") == formats
+
+
+@pytest.mark.parametrize(
+    ("value", "by"),
+    [("09:00-08:00", "17:00"), ("23:30+05:30", "18:00"), ("08:00Z", "08:00"), ("08:00:00+00:00", "08:00")],
+)
+def test_a_time_of_availability_is_when_rows_are_due(tmp_path: Path, value: str, by: str) -> None:
+    """At that time of every day, by its own offset, there is a row of the last day."""
+    levels = f'slaProperties: [{{property: TimeOfAvailability, value: "{value}", element: a}}]\n'
+    schema = "schema: [{name: t, properties: [{name: a, logicalType: timestamp}]}]\n"
+    path = write_contract(tmp_path, HEAD + SERVER + schema + levels)
+    assert propose_contract(path, None).not_taken == []
+    due = next(check for check in _proposed(path)["tables"][0]["checks"] if check["type"] == "freshness")
+    assert due == {
+        "type": "freshness",
+        "column": "a",
+        "max_age": "1d",
+        "expected": {"by": by, "timezone": "UTC"},
+        "id": "available-a",
+    }
+
+
+@pytest.mark.parametrize("value", ["09:00", "9-8", "25:00Z", "09:00+25:00", "soon", ""])
+def test_a_time_of_availability_that_is_none_is_named(tmp_path: Path, value: str) -> None:
+    """Nor is one without an offset read as one of some zone."""
+    levels = f'slaProperties: [{{property: timeOfAvailability, value: "{value}", element: t.a}}]\n'
+    path = write_contract(tmp_path, HEAD + SERVER + "schema: [{name: t, properties: [{name: a}]}]\n" + levels)
+    (item,) = propose_contract(path, None).not_taken
+    assert "09:00-08:00" in item.reason
+
+
+def test_levels_have_synonyms_and_columns_a_zone(tmp_path: Path) -> None:
+    """The short names of the standard are read, a column alone where there is one table, and its default zone."""
+    levels = (
+        "[{property: LY, value: 4, unit: h, element: a}, {property: td, value: 1, unit: h}, {property: AV, value: 99}]"
+    )
+    options = "logicalType: timestamp, logicalTypeOptions: {defaultTimezone: Asia/Tokyo}"
+    schema = f"schema: [{{name: t, properties: [{{name: a, {options}}}]}}]\nslaProperties: {levels}\n"
+    path = write_contract(tmp_path, HEAD + SERVER + schema)
+    assert propose_contract(path, None).not_taken == []
+    config = _proposed(path)
+    (contract,) = config["contracts"].values()
+    assert contract == {"tables": ["t"], "time_to_detect": "1h", "availability": 0.99}
+    (age,) = [check for check in config["tables"][0]["checks"] if check["type"] == "freshness"]
+    assert (age["column"], age["max_age"], age["timezone"]) == ("a", "4h", "Asia/Tokyo")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,9 @@ BOTH_KNOW = [
     "{type: volume, id: at-most, max: 9}",
     "{type: sql, query: 'SELECT id FROM orders WHERE amount < 0;', max: 2}",
     "{type: freshness, column: at, max_age: 90m}",
+    "{type: freshness, id: by-nine, column: at, max_age: 1d, expected: {by: '09:00', timezone: UTC}}",
 ]
+ZONES = ("Asia/Tokyo", "Europe/London")
 OURS_ALONE = [
     "{type: not_null, columns: [id], where: id > 1}",
     "{type: schema}",
@@ -59,6 +61,9 @@ OURS_ALONE = [
     "{type: volume, min_ratio: 0.5}",
     "{type: volume, limits: {learned: {false_alarms: 1 per 90d}}}",
     "{type: freshness, column: at, max_age: 1h, expected: {days: mon-fri}}",
+    "{type: freshness, column: at, max_age: 2d, expected: {by: '09:00', timezone: UTC}}",
+    "{type: freshness, column: at, max_age: 1d, expected: {by: '09:00', timezone: Asia/Tokyo}}",
+    "{type: freshness, column: at, max_age: 1d, expected: {timezone: UTC}}",
     "{type: metric, aggregate: sum, column: amount, max: 5}",
     "{type: sql, query: \"SELECT id FROM orders WHERE status = '{x}'\"}",
 ]
@@ -88,6 +93,15 @@ def test_what_both_know_comes_back_as_it_was(tmp_path: Path) -> None:
     assert not [item for item in again.not_taken if "servers" not in item.name], again.not_taken
 
 
+def test_the_zone_of_a_column_comes_back(tmp_path: Path) -> None:
+    """One zone for each column; a second one is named."""
+    checks = [f"{{type: freshness, id: {zone[:3]}, column: at, max_age: 1h, timezone: {zone}}}" for zone in ZONES]
+    project = _project(tmp_path, checks[:1])
+    path = write_contract(tmp_path, yaml.safe_dump(_exported(project).document, sort_keys=False))
+    assert "freshness" not in propose_contract(path, project).text
+    assert [item.name for item in _exported(_project(tmp_path, checks)).left_out] == ["orders.Eur"]
+
+
 def test_what_the_standard_has_no_words_for_is_named(tmp_path: Path) -> None:
     """Half of a check is never written as if it were the whole, and nothing is dropped in silence."""
     for number, check in enumerate(OURS_ALONE):
@@ -107,6 +121,7 @@ def test_a_contract_holds_what_its_readers_need(tmp_path: Path) -> None:
     assert (listed["severity"], listed["description"]) == ("critical", "The board counts them.")
     assert document["slaProperties"] == [
         {"property": "freshness", "value": 90, "unit": "m", "element": "orders.at"},
+        {"property": "timeOfAvailability", "value": "09:00+00:00", "element": "orders.at"},
         {"property": "timeToDetect", "value": 90, "unit": "m"},
         {"property": "timeToNotify", "value": "PT45S", "unit": "s"},
         {"property": "availability", "value": 99.5, "unit": "percent"},
@@ -116,7 +131,7 @@ def test_a_contract_holds_what_its_readers_need(tmp_path: Path) -> None:
 def test_promises_about_some_of_the_tables_name_them(tmp_path: Path) -> None:
     """With both tables, a level about one has it as its element."""
     levels = _exported(_project(tmp_path, BOTH_KNOW), "orders", "refunds").document["slaProperties"]
-    by_name = {level["property"]: level.get("element") for level in levels[1:]}
+    by_name = {level["property"]: level.get("element") for level in levels[2:]}
     expected = dict.fromkeys(("timeToDetect", "timeToNotify", "availability"), "orders")
     assert by_name == {**expected, "timeToRepair": None}
 

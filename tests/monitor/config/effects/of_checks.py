@@ -65,6 +65,7 @@ _EXPECTED: Final = {
     "holidays": ({}, [], ["2026-11-20"]),
     "start": ({}, ABSENT, "08:45"),
     "end": ({}, ABSENT, "07:00"),
+    "by": ({}, ABSENT, "00:00"),
     "timezone": ({"start": "08:45"}, "UTC", "Asia/Tokyo"),
 }
 _LEARNED_FROM: Final = {
