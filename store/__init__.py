@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from store._backup import Backup, backup
     from store._class_repository import Staged
     from store._counting import StoredCounts
-    from store._engines import store_file
     from store._errors import (
         LedgerBroken,
         NotRecorded,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         StoreUnavailable,
     )
     from store._failpoint import FailPoint, reached
+    from store._files import store_file
     from store._incident_pages import IncidentPlace, IncidentSlice
     from store._incidents import History
     from store._ledger import StoredLedger
@@ -55,14 +55,25 @@ if TYPE_CHECKING:
     )
     from store._open import open_store
     from store._rebuild import Discrepancy
-    from store._release_events import ReleaseEvent, ReleaseEventKind, StoredComparison
     from store._release_ledger import ReleaseLedger, RememberedPersons
     from store._restore import Restored, restore
     from store._retention import Pruned
     from store._signature_key import signature_key
     from store._store import Store
     from store._transaction import ReadTransaction, WriteTransaction
-    from store._values import BACKFILL, Counts, IncidentChange, IncidentFilter, Pace, Result, Run, Sample
+    from store._values import (
+        BACKFILL,
+        Counts,
+        IncidentChange,
+        IncidentFilter,
+        Pace,
+        ReleaseEvent,
+        ReleaseEventKind,
+        Result,
+        Run,
+        Sample,
+        StoredComparison,
+    )
     from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
 
 __all__ = [
@@ -151,7 +162,6 @@ _HOMES: Final = {
     "_backup": ("Backup", "backup"),
     "_class_repository": ("Staged",),
     "_counting": ("StoredCounts",),
-    "_engines": ("store_file",),
     "_errors": (
         "LedgerBroken",
         "NotRecorded",
@@ -166,6 +176,7 @@ _HOMES: Final = {
         "StoreUnavailable",
     ),
     "_failpoint": ("FailPoint", "reached"),
+    "_files": ("store_file",),
     "_incident_pages": ("IncidentPlace", "IncidentSlice"),
     "_incidents": ("History",),
     "_ledger": ("StoredLedger",),
@@ -188,13 +199,24 @@ _HOMES: Final = {
     "_open": ("open_store",),
     "_rebuild": ("Discrepancy",),
     "_release_ledger": ("ReleaseLedger", "RememberedPersons"),
-    "_release_events": ("ReleaseEvent", "ReleaseEventKind", "StoredComparison"),
     "_restore": ("Restored", "restore"),
     "_retention": ("Pruned",),
     "_signature_key": ("signature_key",),
     "_store": ("Store",),
     "_transaction": ("ReadTransaction", "WriteTransaction"),
-    "_values": ("BACKFILL", "Counts", "IncidentChange", "IncidentFilter", "Pace", "Result", "Run", "Sample"),
+    "_values": (
+        "BACKFILL",
+        "Counts",
+        "IncidentChange",
+        "IncidentFilter",
+        "Pace",
+        "ReleaseEvent",
+        "ReleaseEventKind",
+        "Result",
+        "Run",
+        "Sample",
+        "StoredComparison",
+    ),
     "_work": (
         "DaemonRecord",
         "Lease",

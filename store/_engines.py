@@ -14,12 +14,13 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from sqlalchemy import URL, Engine, ExceptionContext, NullPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from store._errors import StoreError, StoreUnavailable
+from store._files import UNREADABLE_URL, store_file
 
 PAGES_BEFORE_CHECKPOINT: Final = 1000
 WRITER_LOCK: Final = 0x7461_626C_6577_6174  # "tablewat": one writer at a time on PostgreSQL, like BEGIN IMMEDIATE
@@ -70,39 +71,15 @@ def address_of(url: str) -> Address:
     Raises:
         StoreError: it is no URL of a SQLite file or a PostgreSQL database.
     """
-    if url.partition(":")[0].partition("+")[0] == "sqlite":
-        file = _sqlite_file(url)
+    file = store_file(url)
+    if file is not None:
         return Address(URL.create("sqlite", database=str(file)), str(file), file)
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise StoreError(
-            "the store's url cannot be read; expected sqlite:///FILE or postgresql://USER@HOST/DATABASE"
-        ) from None
-    backend = parsed.drivername.partition("+")[0]
-    if backend in {"postgresql", "postgres"}:
-        place = f"{parsed.host or 'the local PostgreSQL server'}/{parsed.database or ''}"
-        return Address(parsed.set(drivername="postgresql+psycopg"), place, None)
-    raise StoreError(
-        f"the store's url begins with '{backend}'; expected sqlite:///FILE or postgresql://USER@HOST/DATABASE"
-    )
-
-
-def _sqlite_file(url: str) -> Path:
-    # Not by SQLAlchemy, of which one version decodes the path and another one does not.
-    path = url.partition(":///")[2]
-    if not path or path == ":memory:" or "?" in path:
-        raise StoreError("the store needs a file of its own; expected sqlite:///FILE without options")
-    return Path(unquote(path))
-
-
-def store_file(url: str) -> Path | None:
-    """Return the file of the store at a URL, whether it is there or not; None on PostgreSQL.
-
-    Raises:
-        StoreError: as `address_of`.
-    """
-    return address_of(url).file
+        raise StoreError(UNREADABLE_URL) from None
+    place = f"{parsed.host or 'the local PostgreSQL server'}/{parsed.database or ''}"
+    return Address(parsed.set(drivername="postgresql+psycopg"), place, None)
 
 
 def writer_engine(address: Address, *, patience: timedelta, checkpoints: bool) -> Engine:

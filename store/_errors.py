@@ -20,8 +20,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import exc
-
 
 class StoreError(Exception):
     """The root of this room's errors."""
@@ -102,6 +100,8 @@ def in_our_words(name: str) -> Iterator[None]:
 
     Drivers print values and addresses, so what they said is dropped and only the class of the error is kept.
     """
+    from sqlalchemy import exc  # here, so that who only names an error imports no library
+
     try:
         yield
     except (exc.SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:  # text that is none: a damaged page
@@ -110,6 +110,8 @@ def in_our_words(name: str) -> Iterator[None]:
 
 def translated(error: Exception, name: str) -> StoreError:
     """Return our error for a driver's."""
+    from sqlalchemy import exc
+
     cause = getattr(error, "orig", None) or error
     if isinstance(cause, StoreError):
         return cause

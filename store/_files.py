@@ -1,4 +1,4 @@
-"""Make files and folders that only their owner reads, and see that they are on the disk."""
+"""Name the file of a store; make files and folders that only their owner reads, and see that they are on the disk."""
 
 import fcntl
 import os
@@ -7,14 +7,42 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
+
+from store._errors import StoreError
 
 LOG_ENDS = ("-wal", "-shm", "-journal")
 """What SQLite puts beside a database while it is in use, or after a crash."""
+
+UNREADABLE_URL: Final = "the store's url cannot be read; expected sqlite:///FILE or postgresql://USER@HOST/DATABASE"
 
 _DRAFT: Final = ".tablewatch-draft-"
 _A_DRAFT: Final = re.compile(re.escape(_DRAFT) + "[0-9a-f]{16}")
 _HELD: Final[dict[Path, int]] = {}
 """The drafts of this process, each with a descriptor that is locked: so others see that somebody is at it."""
+
+
+def store_file(url: str) -> Path | None:
+    """Return the file of the store at a URL, whether it is there or not; None on PostgreSQL.
+
+    Raises:
+        StoreError: it is no URL of a SQLite file or a PostgreSQL database.
+    """
+    scheme, mark, path = url.partition(":")
+    backend = scheme.partition("+")[0]
+    if backend == "sqlite":
+        # Not by SQLAlchemy, of which one version decodes the path and another one does not.
+        path = path.partition("///")[2]
+        if not path or path == ":memory:" or "?" in path:
+            raise StoreError("the store needs a file of its own; expected sqlite:///FILE without options")
+        return Path(unquote(path))
+    if not mark:
+        raise StoreError(UNREADABLE_URL)
+    if backend not in {"postgresql", "postgres"}:
+        raise StoreError(
+            f"the store's url begins with '{backend}'; expected sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+        )
+    return None
 
 
 def make_folder(folder: Path) -> None:

@@ -14,9 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from store._engines import address_of
 from store._errors import StoreError, StoreHeld, StoreUnavailable
-from store._files import is_at, make_folder
+from store._files import is_at, make_folder, store_file
 
 
 class DaemonLock:
@@ -63,7 +62,7 @@ def daemon_lock(url: str) -> DaemonLock:
     Raises:
         StoreError: it is no URL of a SQLite file or a PostgreSQL database.
     """
-    file = address_of(url).file
+    file = store_file(url)
     if file is None:
         return DaemonLock(None)
     store = file.resolve()  # two names of one store have one lock

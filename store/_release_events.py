@@ -3,39 +3,16 @@
 Beside them the last comparison of the remedies of a release.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
 from sqlalchemy import Index, delete, insert, select
 
-from checks import Json
 from store._columns import STRICT, Row, columns_of, key, line, one_of, time, word
 from store._json import from_text, to_text
 from store._repository import Repository
-
-
-class ReleaseEventKind(StrEnum):
-    """What happened to a release: somebody approved it, somebody or something held it, a file was given out."""
-
-    APPROVED = "approved"
-    HELD = "held"
-    EXPORTED = "exported"
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseEvent:
-    """A fact about a release. `body`: what it is about, as plain data; no value of the table is in it."""
-
-    release: str
-    kind: ReleaseEventKind
-    actor: str
-    note: str
-    body: Mapping[str, Json]
-    recorded_at: datetime
-    id: int = 0
+from store._values import ReleaseEvent, ReleaseEventKind, StoredComparison
 
 
 class ReleaseEventRow(Row, table=True):
@@ -51,19 +28,6 @@ class ReleaseEventRow(Row, table=True):
     note: str = line()
     body: str = line()
     recorded_at: datetime = time("recorded_us", "recorded_at")
-
-
-@dataclass(frozen=True, slots=True)
-class StoredComparison:
-    """How the remedies of a release compared last. `digest`: of the release as it was configured then.
-
-    `body`: rounded figures as plain data; no value of the table is in it.
-    """
-
-    release: str
-    digest: str
-    body: Mapping[str, Json]
-    compared_at: datetime
 
 
 class ReleaseComparisonRow(Row, table=True):

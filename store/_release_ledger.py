@@ -18,8 +18,8 @@ from remedies.differential_privacy.ledger import Audit, Flaw
 from store._json import from_text, to_text
 from store._ledger import StoredLedger
 from store._ledger_chain import EntryKind, LedgerFact
-from store._release_events import ReleaseEvent, ReleaseEventKind
 from store._transaction import ReadTransaction, WriteTransaction
+from store._values import ReleaseEvent, ReleaseEventKind
 
 _Result = TypeVar("_Result")
 _Key = Callable[[], bytes]

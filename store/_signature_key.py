@@ -10,9 +10,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
-from store._engines import address_of
 from store._errors import StoreUnavailable
-from store._files import make_draft, put_on_disk, remove_draft
+from store._files import make_draft, put_on_disk, remove_draft, store_file
 
 _BYTES: Final = 32
 _LEAST_GIVEN: Final = 16
@@ -34,7 +33,7 @@ def signature_key(url: str, text: str | None = None) -> bytes:
                 f"'signature_key' of the storage is short; expected {_LEAST_GIVEN} characters or more"
             )
         return blake2b(text.encode(), digest_size=_BYTES, person=b"signature key").digest()
-    store = address_of(url).file
+    store = store_file(url)
     if store is None:
         raise StoreUnavailable(
             "counts and releases that are kept on PostgreSQL need 'signature_key' of the storage, the same for every "

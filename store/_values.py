@@ -1,8 +1,9 @@
-"""What goes into the store and comes out of it, where it is no value of the incidents room."""
+"""What goes into the store and comes out of it, where it is no value of the incidents room. Imports no database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Final
 
 from checks import Json, Kind, Message, Severity, Status, UnknownReason
@@ -102,3 +103,37 @@ class Counts:
     episodes: int
     events: int
     gaps: int
+
+
+class ReleaseEventKind(StrEnum):
+    """What happened to a release: somebody approved it, somebody or something held it, a file was given out."""
+
+    APPROVED = "approved"
+    HELD = "held"
+    EXPORTED = "exported"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseEvent:
+    """A fact about a release. `body`: what it is about, as plain data; no value of the table is in it."""
+
+    release: str
+    kind: ReleaseEventKind
+    actor: str
+    note: str
+    body: Mapping[str, Json]
+    recorded_at: datetime
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """How the remedies of a release compared last. `digest`: of the release as it was configured then.
+
+    `body`: rounded figures as plain data; no value of the table is in it.
+    """
+
+    release: str
+    digest: str
+    body: Mapping[str, Json]
+    compared_at: datetime

@@ -13,7 +13,7 @@ from monitor.terminal.output import Invocation
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from sources import CsvOptions, FileTimes, SourceSpec, is_same_table, table_identity
-from store import StoreError, open_store, store_file
+from store import StoreError, store_file
 
 if TYPE_CHECKING:
     from incidents import MaintenanceSpans, Pricing
@@ -81,6 +81,8 @@ class Project:
         Raises:
             Stop: it cannot be opened.
         """
+        from store import open_store  # imports a database
+
         try:
             store = open_store(self.config.storage.url, checkpoints=alone, thorough=alone)
             store.claim(self.config.project, adopt=adopt)

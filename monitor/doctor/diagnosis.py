@@ -9,7 +9,8 @@ import platform
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
@@ -238,10 +239,10 @@ def _rooms(owner: str | None) -> Iterator[Finding]:
     An editable installation has no owner on record: then each room must lie beside `monitor`, which importing it has
     proved, and nobody else may have it on record.
     """
-    owners = metadata.packages_distributions()
+    owners = _owners()
     fine = True
     for room in _ALL_ROOMS:
-        others = sorted({name for name in owners.get(room, []) if owner is None or name != owner})
+        others = sorted({name for name in owners.get(room, ()) if owner is None or name != owner})
         if others:
             message = f"package '{room}' also belongs to {', '.join(others)}"
             hint = "install tablewatch in a separate virtual environment"
@@ -252,6 +253,25 @@ def _rooms(owner: str | None) -> Iterator[Finding]:
         yield Finding(
             "rooms", FindingStatus.OK, f"all {len(_ALL_ROOMS)} packages are in {house} and belong to one distribution"
         )
+
+
+def _owners() -> Mapping[str, set[str]]:
+    """Return the distributions that bring a package or module of a room's name.
+
+    As `metadata.packages_distributions`, which makes a path of every file that is installed: a tenth of a second.
+    """
+    owners: dict[str, set[str]] = defaultdict(set)
+    for distribution in metadata.distributions():
+        declared = distribution.read_text("top_level.txt")
+        if declared:
+            names = set(declared.split())
+        else:
+            files = distribution.read_text("RECORD") or distribution.read_text("SOURCES.txt") or ""
+            paths = (line.split(",")[0] for line in files.splitlines())
+            names = {path.split("/")[0].removesuffix(".py") for path in paths if path.endswith(".py")}
+        for room in names.intersection(_ALL_ROOMS):
+            owners[room].add(distribution.metadata["Name"])
+    return owners
 
 
 def _holds_password(text: str) -> bool:

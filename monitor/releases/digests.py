@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from checks import Json
 from monitor.config.project import Project
@@ -26,7 +26,10 @@ from monitor.releases.treatment.table_reader import reading
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from sources import engine_function, is_same_table
 from sources.expressions import dt, ibis, ir
-from store import ReadTransaction, ReleaseEvent, ReleaseEventKind
+from store import ReleaseEvent, ReleaseEventKind
+
+if TYPE_CHECKING:
+    from store import ReadTransaction
 
 MARKS = "table_identity"
 """The key under which an export keeps the marks of its table."""

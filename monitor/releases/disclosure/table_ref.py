@@ -13,9 +13,7 @@ from checks import Check, ColumnClass, did_you_mean
 from monitor.clock import Clock
 from monitor.config import ConfigError, find
 from monitor.config.project import Project
-from monitor.scan.recorder import judge_only
 from monitor.scan.results import CheckResult, Subject, Target, targets_of
-from monitor.scan.scanner import scan_source
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from sources import SourceSpec
@@ -41,6 +39,9 @@ class TableRef:
 
     def ask(self, checks: Sequence[Check], clock: Clock) -> Sequence[CheckResult]:
         """Look at the table with these checks, and judge; nothing is remembered."""
+        from monitor.scan.recorder import judge_only
+        from monitor.scan.scanner import scan_source  # imports engines
+
         asked = tuple((f"{self.name}.{check.name}", check) for check in checks)
         target = replace(self.target, subject=replace(self.target.subject, checks=asked))
         return judge_only(list(scan_source([target], clock=clock, plans={})), store=None)
