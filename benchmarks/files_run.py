@@ -1,7 +1,9 @@
 """How many files of the product a reader goes through who follows a command: those in which a function runs.
 
-Not a matter of time, but of navigation. What runs while a module is imported is left out. `--list`: name the files with
-their lines; `--command WORDS`: count one command, in the project of the folder this is called from.
+Not a matter of time, but of navigation. What runs while a module is imported is left out, and so is what imports or
+makes a class ready later, when it is first used, so that commands start fast: the `__getattr__` of a package, and the
+schema of a type that pydantic asks for. `--list`: name the files with their lines; `--command WORDS`: count one
+command, in the project of the folder this is called from.
 """
 
 import argparse
@@ -17,6 +19,7 @@ from benchmarks._measure import table
 
 HOUSE = Path(__file__).resolve().parents[1]
 PACKAGES = ("checks", "incidents", "monitor", "remedies", "sources", "store", "templates")
+LATE_IMPORTS = frozenset({"__getattr__", "LazyModule.__getattr__"})
 PREPARATION = "release approve member-survey --remedy mondrian --by privacy-desk --note seen"
 COMMANDS = ("check orders", "run --once", "release export member-survey --remedy mondrian --out survey.csv")
 
@@ -38,8 +41,12 @@ class FileTrace:
         code = frame.f_code
         if code.co_name == "<module>":
             self._state.importing = importing + (1 if event == "call" else -1)
-        elif event == "call" and not importing:
+        elif event == "call" and not importing and not _is_late_import(code.co_qualname):
             self.files.add(code.co_filename)
+
+
+def _is_late_import(name: str) -> bool:
+    return name in LATE_IMPORTS or name.endswith(".__get_pydantic_core_schema__")
 
 
 def count_files(arguments: Sequence[str]) -> list[Path]:

@@ -50,6 +50,8 @@ def may_be_reminded(last_notification: LastNotification, project: Project, now: 
 def _acknowledged_unheard(tx: ReadTransaction, project: Project, used: Collection[str], since: datetime) -> set[int]:
     """Return the incidents that are acknowledged, which a channel that shows them as they stand does not know."""
     following = [name for name in used if project.config.alerts.channels[name].kind.follows]
+    if not following:
+        return set()
     return tx.external_items.unheard_acknowledgements(dict.fromkeys(following, HEARD_OF_ACKNOWLEDGEMENT), since)
 
 
