@@ -36,6 +36,8 @@ def one(name: str = "x") -> None:
 app()
 """
 """What the packages cost that every command of the store needs, with an option that is read and a line printed."""
+ENGINES = FLOOR.replace("import rich.console", "import ibis.backends.duckdb, ibis.backends.sqlite, rich.console")
+"""The same for a command that opens sources of SQLite and DuckDB as well: Ibis loads pandas for either."""
 COMMANDS = (
     "--help",
     "status",
@@ -66,12 +68,19 @@ def main() -> None:
         _run([sys.executable, "-m", "monitor", "demo", "--dir", str(folder / "demo")], folder, environment)
         (folder / "bare.py").write_text(BARE, encoding="utf-8")
         (folder / "floor.py").write_text(FLOOR, encoding="utf-8")
+        (folder / "engines.py").write_text(ENGINES, encoding="utf-8")
         programs = {
             "a bare Typer application, `--help`": [sys.executable, str(folder / "bare.py"), "--help"],
             "`python -c 'import sqlmodel'`": [sys.executable, "-c", "import sqlmodel"],
             "SQLModel, Typer, YAML and Rich, nothing of ours": [
                 sys.executable,
                 str(folder / "floor.py"),
+                "--name",
+                "y",
+            ],
+            "these and Ibis's engines of SQLite and DuckDB, nothing of ours": [
+                sys.executable,
+                str(folder / "engines.py"),
                 "--name",
                 "y",
             ],

@@ -139,7 +139,7 @@ def test_packages_export_what_they_name() -> None:
     assert missing == []
 
 
-MOST_FILES = 62
+MOST_FILES = 60
 """The files that a reader goes through who follows a check from the command to the store; make it smaller."""
 _SMALL = """\
 version: 1

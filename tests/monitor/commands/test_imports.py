@@ -36,6 +36,18 @@ _ENGINES = frozenset(
 _FIGURES = frozenset({"babel", "numpy"})
 """What lengths of time and amounts of money are computed and rounded with."""
 
+_DATABASE = frozenset({"sqlalchemy", "sqlmodel", "store._engines"})
+
+_RELEASE = """
+releases:
+  survey:
+    table: orders
+    audience: a university
+    columns: {id: direct-identifier, customer: quasi-identifier}
+    limits: {k: 2}
+    remedies: [{remedy: suppress}]
+"""
+
 _NOT_THERE = frozenset(
     {
         "monitor.config.budgets_model",
@@ -114,8 +126,17 @@ def test_command_with_figures_imports_no_engine(words: str, shop: Path) -> None:
 
 
 def test_checking_a_configuration_imports_no_engine(shop: Path) -> None:
-    """Without a release, whose tables are looked at, `config check` reads what is written and opens no source."""
-    assert _modules("config check", shop) & (_ENGINES | _FIGURES) == set()
+    """Without a release, whose tables are looked at, `config check` opens no source; it never opens the store."""
+    assert _modules("config check", shop) & (_ENGINES | _FIGURES | _DATABASE) == set()
+
+
+def test_checking_releases_imports_no_database(shop: Path) -> None:
+    """`config check` opens the sources of releases, and no store."""
+    with (shop / "tablewatch.yaml").open("a", encoding="utf-8") as config:
+        config.write(_RELEASE)
+    modules = _modules("config check", shop)
+    assert modules & _DATABASE == set()
+    assert "ibis" in modules
 
 
 @pytest.mark.parametrize("words", ["status", "alert log", "silence list", "incident list"])
