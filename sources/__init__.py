@@ -15,9 +15,19 @@ from sources._contract import (
     Unreachable,
 )
 from sources._deadline import reporting_stuck
+from sources._file_tables import delta_tables
 from sources._identity import is_same_table, table_identity
 from sources._names import did_you_mean, nearest
-from sources._spec import CsvOptions, FileTimes, SourceSpec, dialect_of, one_connection, open_source, path_in_url
+from sources._spec import (
+    CsvOptions,
+    FileTimes,
+    IcebergCatalog,
+    SourceSpec,
+    dialect_of,
+    one_connection,
+    open_source,
+    path_in_url,
+)
 from sources.lazy import engine_function
 from sources.moments import Moment, as_moment
 
@@ -25,6 +35,7 @@ __all__ = [
     "Column",
     "CsvOptions",
     "FileTimes",
+    "IcebergCatalog",
     "Moment",
     "NotTemporal",
     "PermissionDenied",
@@ -36,6 +47,7 @@ __all__ = [
     "TimedOut",
     "Unreachable",
     "as_moment",
+    "delta_tables",
     "dialect_of",
     "did_you_mean",
     "engine_function",

@@ -2,7 +2,7 @@
 
 import glob
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os.path import realpath
 from pathlib import Path
 from typing import Final
@@ -13,6 +13,7 @@ from sources._spec import SourceSpec
 
 _CSV: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET: Final = (".parquet",)
+DELTA_LOG: Final = "_delta_log"
 
 
 def files_by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
@@ -51,12 +52,20 @@ def find_files(spec: SourceSpec) -> Sequence[Path]:
     exact = spec.base / pattern
     if exact.is_file():
         return [exact] if endings_of(exact.name) else []
-    matches = glob.iglob(pattern, root_dir=spec.base, recursive=True)  # noqa: PTH207 - pathlib's matches hidden files
     return sorted(
         spec.base / match
-        for match in matches
+        for match in _matches(spec.base, pattern)
         if endings_of(match) and not _beside_data(match, pattern) and (spec.base / match).is_file()
     )
+
+
+def delta_tables(base: Path, place: str) -> Sequence[Path]:
+    """Return the folders that a glob finds and that are Delta tables, by the names of the folders."""
+    return [base / match for match in sorted(_matches(base, place)) if (base / match / DELTA_LOG).is_dir()]
+
+
+def _matches(base: Path, pattern: str) -> Iterator[str]:
+    return glob.iglob(pattern, root_dir=base, recursive=True)  # noqa: PTH207 - pathlib's matches hidden files
 
 
 def _beside_data(match: str, pattern: str) -> bool:

@@ -4,6 +4,8 @@ An identity is a set of marks, and two tables are the same table if they have a 
 fact that stays true when the source is written in other words:
 
     files       the resolved path of each file, and its inode: not the glob, link or relative path that leads there
+    Delta       the same of its folder and of each Parquet file in it; of an object store, the address
+    Iceberg     the file or address of the catalogue, with namespace and table, and the place where the table lies
     SQLite      path and inode of the database file, with the table; a view has the marks of the tables behind it
     DuckDB      as SQLite; a view that reads files has the marks of those files
     PostgreSQL  the cluster's system identifier with the object ids of database and table, and the normalised URL;
@@ -22,11 +24,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sources._contract import Source, SourceError
-from sources._spec import SourceSpec, open_source, scheme_of
+from sources._file_tables import delta_tables
+from sources._spec import IcebergCatalog, SourceSpec, open_source, scheme_of
+
+if TYPE_CHECKING:
+    from sources.iceberg import Iceberg
 
 _SIZE: Final = 12
 """Bytes of a mark: two tables share one by chance with a probability of 2^-96 per pair."""
@@ -76,19 +82,27 @@ def table_identity(spec: SourceSpec, relation: str, *, connect: bool = True) -> 
         connect: whether a database may be asked which tables are behind a view, and which server it is. Without that,
             and where it cannot be reached, a database is identified by its file or its URL alone.
     """
-    if spec.files is not None:
-        return frozenset(_of_files(_files_of(spec, relation)))
-    if spec.spark is not None:
-        return frozenset({_mark("spark", _spark_address(spec.spark), _plain_relation("spark", relation))})
-    if spec.external:
-        return frozenset({_mark("external", spec.name, _plain_relation("ansi", relation))})
+    return frozenset(_marks(spec, relation, connect=connect))
+
+
+def _marks(spec: SourceSpec, relation: str, *, connect: bool) -> Iterator[str]:
     scheme = _scheme(spec.url or "")
-    if scheme in {"sqlite", "duckdb"}:
-        return frozenset(_of_database_file(spec, scheme, relation, connect=connect))
-    marks = {_mark("url", *_address(spec.url or ""), _plain_relation(scheme, relation))}
-    if scheme == "postgresql" and connect:
-        marks |= set(_of_postgresql(spec, relation))
-    return frozenset(marks)
+    if spec.files is not None:
+        yield from _of_files(_files_of(spec, relation))
+    elif spec.delta is not None:
+        yield from _of_delta(spec, relation)
+    elif spec.iceberg is not None:
+        yield from _of_iceberg(spec, spec.iceberg, relation, connect=connect)
+    elif spec.spark is not None:
+        yield _mark("spark", _spark_address(spec.spark), _plain_relation("spark", relation))
+    elif spec.external:
+        yield _mark("external", spec.name, _plain_relation("ansi", relation))
+    elif scheme in {"sqlite", "duckdb"}:
+        yield from _of_database_file(spec, scheme, relation, connect=connect)
+    else:
+        yield _mark("url", *_address(spec.url or ""), _plain_relation(scheme, relation))
+        if scheme == "postgresql" and connect:
+            yield from _of_postgresql(spec, relation)
 
 
 def is_same_table(names: Iterable[str], other: Iterable[str]) -> bool:
@@ -127,6 +141,35 @@ def _files_of(spec: SourceSpec, relation: str) -> Iterable[Path | str]:
     from sources.files import table_files
 
     return table_files(spec, relation) or [spec.base / (spec.files or "") / relation]
+
+
+def _of_delta(spec: SourceSpec, relation: str) -> Iterator[str]:
+    place = spec.delta or ""
+    if scheme_of(place):
+        yield _mark("url", *_address(place.rstrip("/")))
+        return
+    folders = [folder for folder in delta_tables(spec.base, place) if folder.name == relation]
+    for folder in folders or [spec.base / place / relation]:
+        yield from _of_folder(folder)
+
+
+def _of_folder(folder: Path) -> Iterator[str]:
+    return _of_files([folder, *folder.rglob("*.parquet")])
+
+
+def _of_iceberg(spec: SourceSpec, declared: IcebergCatalog, relation: str, *, connect: bool) -> Iterator[str]:
+    name = relation if declared.namespace is None else f"{declared.namespace}.{relation.rpartition('.')[2]}"
+    if declared.uri is not None and scheme_of(declared.uri) == "sqlite":
+        path = spec.base / unquote(urlsplit(declared.uri).path.removeprefix("/"))
+        yield from (_mark("iceberg", mark, name) for mark in file_marks(path))
+    else:
+        place = declared.catalog if declared.uri is None else _address(declared.uri)
+        yield _mark("iceberg", place, name)
+    if connect:
+        with suppress(SourceError), open_source(spec) as source:
+            location = cast("Iceberg", source).location(relation)
+            at = location.removeprefix("file://")
+            yield from _of_folder(Path(at)) if at.startswith("/") else [_mark("url", *_address(location))]
 
 
 def _of_database_file(spec: SourceSpec, scheme: str, relation: str, *, connect: bool) -> Iterator[str]:

@@ -25,6 +25,15 @@ _MODULES: Final = {
     "mariadb": "mysql",
 }
 """The module of a source by the scheme of its URL."""
+_DECLARED: Final = ("files", "delta", "iceberg", "spark")
+"""Kinds that are declared by a key of their name, which is that of their module."""
+_EXTRAS: Final = {
+    "psycopg": "postgres",
+    "MySQLdb": "mysql",
+    "pyspark": "spark",
+    "deltalake": "delta",
+    "pyiceberg": "iceberg",
+}
 _DIALECTS: Final = {"sqlite": "sqlite", "duckdb_file": "duckdb", "postgresql": "postgres", "mysql": "mysql"}
 
 
@@ -61,10 +70,23 @@ class FileTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceSpec:
-    """A source as declared: exactly one of `files`, `url`, `spark`, `external`.
+class IcebergCatalog:
+    """A catalogue of Iceberg tables: its name, its address, and the namespace whose tables need none before their name.
 
-    `files` is a file or glob, `spark` a master or a Connect address; nothing is read from an `external` source.
+    Without `uri` it is what pyiceberg's own configuration says of the name; with it that is added, such as a token.
+    """
+
+    catalog: str = "default"
+    uri: str | None = field(default=None, repr=False)
+    namespace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """A source as declared: exactly one of `files`, `delta`, `iceberg`, `url`, `spark`, `external`.
+
+    `files` is a file or glob, `delta` a folder, glob of folders or address of Delta tables, `iceberg` a catalogue,
+    `spark` a master or a Connect address; nothing is read from an `external` source.
     `frames`, which no configuration declares, are tables of this process by name: all Arrow data, or all Ibis tables.
     `base` is the folder that relative paths belong to. `table` reads a whole glob as one table of that name.
     `file_times`: its files are one for each period; the table has a column `file_time`, unless it is read blindly.
@@ -80,6 +102,8 @@ class SourceSpec:
     name: str
     base: Path
     files: str | None = None
+    delta: str | None = None
+    iceberg: IcebergCatalog | None = None
     url: str | None = field(default=None, repr=False)
     spark: str | None = field(default=None, repr=False)
     external: bool = False
@@ -95,9 +119,9 @@ class SourceSpec:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        places = (self.files, self.url, self.spark, self.frames)
+        places = (self.files, self.delta, self.iceberg, self.url, self.spark, self.frames)
         if sum(place is not None for place in places) + self.external != 1:
-            raise ValueError(f"source '{self.name}' has exactly one of files, url, spark, external")
+            raise ValueError(f"source '{self.name}' has exactly one of files, delta, iceberg, url, spark, external")
         if self.table is not None and self.files is None:
             raise ValueError(f"source '{self.name}': 'table' goes with 'files' only")
 
@@ -113,13 +137,15 @@ def path_in_url(path: str) -> str:
     return "".join(quote(letter) if letter.isascii() else letter for letter in path)
 
 
-def file_of(spec: SourceSpec) -> Path:
+def file_of(spec: SourceSpec, url: str | None = None) -> Path:
     """Return the existing file of a `sqlite:///` or `duckdb:///` URL; a relative path belongs to the source's base.
+
+    Without `url` it is that of the source.
 
     Raises:
         Unreachable: it names no file, or a missing one; it is never created.
     """
-    parts = urlsplit(spec.url or "")
+    parts = urlsplit(url or spec.url or "")
     if parts.netloc or parts.query or parts.fragment or not parts.path.strip("/"):
         marks = "a ? or # of its name as %3F or %23"
         expected = f"{parts.scheme}:///FOLDER/FILE, without host and options, {marks}"
@@ -180,19 +206,17 @@ def _unconnected(spec: SourceSpec) -> Source:
             return _of_its_kind(spec) if spec.frames is None else _of_frames(spec)
     except ImportError as error:
         missing = (error.name or "its driver").split(".")[0]
-        extra = {"psycopg": "tablewatch[postgres]", "MySQLdb": "tablewatch[mysql]", "pyspark": "tablewatch[spark]"}.get(
-            missing, missing
-        )
+        extra = f"tablewatch[{_EXTRAS[missing]}]" if missing in _EXTRAS else missing
         text = f"source '{spec.name}' needs {missing}, which cannot be imported; install '{extra}'"
         raise Unreachable(text) from None
 
 
 def dialect_of(spec: SourceSpec) -> str:
     """Return sqlglot's name of the dialect of a source without loading its engine; `ansi` where only that knows it."""
-    if spec.files is not None or spec.frames is not None:
-        return "duckdb"
     if spec.spark is not None:
         return "spark"
+    if spec.url is None and not spec.external:
+        return "duckdb"
     return _DIALECTS.get(_MODULES.get(_scheme(spec), ""), "ansi")
 
 
@@ -205,10 +229,8 @@ def _of_its_kind(spec: SourceSpec) -> Source:
         raise Unreachable(
             f"source '{spec.name}' is external: nothing is read from it; give it a url to read its tables"
         )
-    if spec.files is not None or spec.spark is not None:
-        module = "files" if spec.spark is None else "spark"
-    else:
-        module = _MODULES.get(_scheme(spec), "ibis_url")
+    declared = next((kind for kind in _DECLARED if getattr(spec, kind) is not None), None)
+    module = declared or _MODULES.get(_scheme(spec), "ibis_url")
     source: Source = import_module(f"sources.{module}").SOURCE(spec)
     return source
 

@@ -7,72 +7,31 @@ have: pandas and polars frames, DuckDB relations, and all that speaks Arrow's C 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-import duckdb
-import ibis.expr.types as ir
 import pyarrow as pa
 import pyarrow.dataset as ds
-from ibis.backends.sql import SQLBackend
 
-from sources._contract import QueryFailed, Source, Unreachable
-from sources._duckdb import DuckdbSource
+from sources._arrow_tables import ArrowTables
+from sources._contract import QueryFailed, Source
 from sources._engine import CatalogueEntry
-from sources._spec import SourceSpec
 
 _BATCH: Final = 100_000
-_STREAM: Final = "tablewatch_stream"
 _MOST_DIGITS: Final = 38
 _ONLY_POLARS: Final = {"Object": "Python objects", "Int128": "numbers of 128 bits", "UInt128": "numbers of 128 bits"}
 
 
-class FrameSource(DuckdbSource):
+class FrameSource(ArrowTables):
     """Arrow data by the name of its table: tables, data sets, and streams that are read once."""
 
     types_declared = False
 
-    def __init__(self, spec: SourceSpec) -> None:
-        super().__init__(spec)
-        self._registered: set[str] = set()
-
-    def _open(self, closing: ExitStack) -> SQLBackend:
-        self._registered.clear()
-        try:
-            return self._connect(closing)
-        except duckdb.Error as error:
-            text = "DuckDB cannot be started with these settings; see memory_limit"
-            raise Unreachable(self._says(text, error)) from None
-
-    @property
-    def _frames(self) -> Mapping[str, Any]:
-        return self._spec.frames or {}
-
     def _list(self) -> Iterable[CatalogueEntry]:
-        return (CatalogueEntry("", "", name, bare=True) for name in self._frames)
+        return (CatalogueEntry("", "", name, bare=True) for name in self._spec.frames or {})
 
-    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
-        for entry in self._list():  # a statement may name tables that no check refers to
-            self._register(entry.table)
-        return super()._execute(sql)
-
-    def _describe(self, entry: CatalogueEntry) -> ir.Table:
-        self._register(entry.table)
-        return self._backend.table(entry.table)
-
-    def _register(self, name: str) -> None:
-        """Make a table of data, once; called while asking, since a stream takes time and may fail."""
-        if name in self._registered:
-            return
-        data = self._frames[name]
-        if isinstance(data, pa.RecordBatchReader):
-            self._connection.register(_STREAM, data)
-            self._connection.execute(f"CREATE TEMP TABLE {_quoted(name)} AS FROM {_STREAM}")
-            self._connection.unregister(_STREAM)
-        else:
-            self._connection.register(name, data)
-        self._registered.add(name)
+    def _data(self, entry: CatalogueEntry) -> Iterable[pa.Table | ds.Dataset | pa.RecordBatchReader]:
+        return [(self._spec.frames or {})[entry.table]]
 
 
 def arrow_data(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
@@ -184,10 +143,6 @@ def _refuse_alike(names: Sequence[str]) -> None:
             raise QueryFailed(f"two columns are called '{name}'; rename one of them")
         if other != name:
             raise QueryFailed(f"columns '{other}' and '{name}' differ only in case, which DuckDB ignores; rename one")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 SOURCE: Final[type[Source]] = FrameSource

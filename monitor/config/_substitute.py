@@ -31,7 +31,7 @@ UNFILLED = frozenset({"config.substitution", "config.missing_variable", "config.
 """Codes of the problems that leave a value unfilled."""
 _MAX_SECRET_FILE = 65_536
 _MOST_COMPARED = 200
-_GLOB_KEY = "files"
+_GLOB_KEYS = {"files", "delta"}
 _PIECE = re.compile(r"\$\$|\$\{(?P<body>[^{}]*)\}|\$\{.*", re.DOTALL)
 _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.DOTALL)
 
@@ -61,7 +61,7 @@ class Substitution:
             for child in node.value:
                 self.fill(child, folder)
         elif isinstance(node.value, str) and "$" in node.value:
-            self._fill_scalar(node, node.value, folder, in_glob=key == _GLOB_KEY)
+            self._fill_scalar(node, node.value, folder, in_glob=key in _GLOB_KEYS)
 
     def _fill_scalar(self, node: Node, text: str, folder: Path, *, in_glob: bool) -> None:
         parts, shown, outside = [], [], False

@@ -114,10 +114,20 @@ class FileTimesFormat(Section):
     after: Duration = Field(description="How long after the begin of its period a file is there, such as 26h.")
 
 
+class IcebergSource(Section):
+    """A catalogue of Iceberg tables."""
+
+    catalog: str = Field("default", description="Name of the catalogue, also in pyiceberg's own configuration.")
+    uri: str | None = Field(None, description="Its address, such as sqlite:///FILE; else pyiceberg's configuration.")
+    namespace: str | None = Field(None, description="Only its tables are read, and need no namespace in their names.")
+
+
 class Source(Section):
-    """A data source: exactly one of `files`, `url`, `spark`, `external`."""
+    """A data source: exactly one of `files`, `delta`, `iceberg`, `url`, `spark`, `external`."""
 
     files: str | None = Field(None, description="A file or glob of CSV or Parquet, relative to the configuration file.")
+    delta: str | None = Field(None, description="A folder or glob of Delta tables, or the address of one.")
+    iceberg: IcebergSource | None = Field(None, description="A catalogue of Iceberg tables.")
     url: str | None = Field(None, description="sqlite:///, duckdb:///, postgresql://, or any other Ibis URL.")
     spark: str | None = Field(None, description="A Spark master such as local[2], or a Spark Connect address.")
     external: Literal[True] | None = Field(
@@ -146,7 +156,7 @@ class Source(Section):
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
-        names = ("files", "url", "spark", "external")
+        names = ("files", "delta", "iceberg", "url", "spark", "external")
         places = [name for name in names if getattr(self, name) is not None]
         if len(places) != 1:
             raise ValueError(f"a source has exactly one of {', '.join(names)}; seen: {', '.join(places) or 'none'}")

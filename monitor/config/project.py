@@ -12,7 +12,7 @@ from monitor.config import Config, ConfigError, Loaded, files_of, find, load, lo
 from monitor.terminal.output import Invocation
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from sources import CsvOptions, FileTimes, SourceSpec, is_same_table, table_identity
+from sources import CsvOptions, FileTimes, IcebergCatalog, SourceSpec, is_same_table, table_identity
 from store import StoreError, store_file
 
 if TYPE_CHECKING:
@@ -136,9 +136,10 @@ class Project:
         files |= dict.fromkeys(loaded.read_beside, "a file that the configuration reads")
         files |= self._files_of_store() | self._databases()
         patterns = {
-            str(loaded.folder(name).absolute() / source.files): f"a file that is read by source '{name}'"
+            str(loaded.folder(name).absolute() / pattern): f"a file that is read by source '{name}'"
             for name, source in self.config.sources.items()
-            if source.files is not None
+            for pattern in (source.files, None if source.delta is None else f"{source.delta}/**")
+            if pattern is not None
         }
         return ProtectedFiles(files, patterns | _patterns_of(loaded.path))
 
@@ -155,7 +156,8 @@ class Project:
         """Return the files that sources are, by URL."""
         files: dict[Path, str] = {}
         for name, source in self.config.sources.items():
-            scheme, mark, place = (source.url or "").partition(":///")
+            url = source.url if source.iceberg is None else source.iceberg.uri
+            scheme, mark, place = (url or "").partition(":///")
             if mark and scheme.isalnum() and place:
                 file = self.loaded.folder(name) / unquote(place.partition("?")[0])
                 files |= {Path(f"{file}{end}"): f"a file that is read by source '{name}'" for end in ("", *COMPANIONS)}
@@ -195,6 +197,8 @@ class Project:
             name=name,
             base=self.loaded.folder(name),
             files=source.files,
+            delta=source.delta,
+            iceberg=None if source.iceberg is None else IcebergCatalog(**dict(source.iceberg)),
             url=source.url,
             spark=source.spark,
             external=source.external is not None,

@@ -95,8 +95,8 @@ def dataset_of(project: Project, name: str) -> dict[str, str]:
         schema = relation if "." in relation else f"public.{relation}"
         place = f"postgres://{parts.hostname or 'localhost'}:{parts.port or 5432}"
         return {"namespace": place, "name": f"{parts.path.strip('/')}.{schema}"}
-    if source.files is not None:
-        return {"namespace": "file", "name": str((project.loaded.folder(table.source) / source.files).absolute())}
+    if (path := source.files or source.delta) is not None and "://" not in path:
+        return {"namespace": "file", "name": str((project.loaded.folder(table.source) / path).absolute())}
     return {"namespace": f"{project.config.project}/{table.source}", "name": relation}
 
 

@@ -7,16 +7,22 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sources import delta_tables
+
 DATABASES: Final[Mapping[str, str]] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
 _DATA: Final = (".parquet", ".csv")
 
 
 class FolderFiles(NamedTuple):
-    """Files that are a source: a glob below the folder, a word to name it by, and the table where they are one."""
+    """Files that are a source: a glob below the folder, a word to name it by, and the table where they are one.
+
+    `is_delta`: the glob is of folders, which are Delta tables.
+    """
 
     pattern: str
     word: str
     table: str | None = None
+    is_delta: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +53,12 @@ class Folder:
 
     @property
     def is_table(self) -> bool:
-        """Check whether the whole folder is one table: `key=value` folders, or files `part-...`, of one kind.
+        """Check whether the whole folder is one table: Delta, `key=value` folders, or files `part-...`, of one kind.
 
         Nothing else may lie beside the folders, such as what a project's own folder holds; no other data beside files.
         """
+        if delta_tables(self.path, "."):
+            return True
         kinds = {ending for ending in _DATA if any(self._parts(ending))}
         others = [name for name in self.names if "=" not in name and not name.startswith("part-")]
         if not any("=" in name for name in self.names):
@@ -60,6 +68,9 @@ class Folder:
     def sources(self, below: str = "") -> Iterator[FolderFiles]:
         """Yield the sources that the folder's own files are; `below` goes before each pattern, escaped."""
         word = self.path.resolve().name
+        if delta_tables(self.path, "."):
+            yield FolderFiles(below.rstrip("/") or ".", word, is_delta=True)
+            return
         for ending in _DATA:
             if self.is_table:
                 if any(self._parts(ending)):

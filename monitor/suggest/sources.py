@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from glob import escape
 from os.path import relpath
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from monitor.suggest.folder import DATABASES, Folder, FolderFiles
-from sources import SourceSpec, path_in_url
+from sources import IcebergCatalog, SourceSpec, delta_tables, path_in_url
 
+_CATALOGUE: Final = "iceberg+"
+"""What stands before the address of a catalogue of Iceberg tables."""
 _STORE: Final = "tablewatch.db"  # where our own store lies unless told otherwise
 
 
@@ -20,7 +22,8 @@ _STORE: Final = "tablewatch.db"  # where our own store lies unless told otherwis
 class SourceLocation:
     """One source of a first configuration: its entry under `sources`, and what to set beforehand.
 
-    `entry` holds `files` (with `table` where they are one) or `url`, written relative to the configuration's folder;
+    `entry` holds `files` (with `table` where they are one), `delta`, `url`, or as `iceberg` the address of a catalogue,
+    written relative to the configuration's folder;
     `spec` is the same as it was typed, to read the catalogue now. `variable` is the environment variable for the
     password, when the address had one.
     """
@@ -63,7 +66,8 @@ def source_locations(source: str | None, folder: Path, working: Path) -> SourceL
         return SourceLocations((_database(source, folder, working),))
     if path.is_dir():
         return _in_folder(Path(source), folder, working, databases=False)
-    return SourceLocations((_files(FolderFiles(source, _around(source)), folder, working),))
+    is_delta = bool(delta_tables(working, source))
+    return SourceLocations((_files(FolderFiles(source, _around(source), is_delta=is_delta), folder, working),))
 
 
 def _named_apart(places: Sequence[SourceLocation]) -> tuple[SourceLocation, ...]:
@@ -79,7 +83,7 @@ def _named_apart(places: Sequence[SourceLocation]) -> tuple[SourceLocation, ...]
 
 def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> SourceLocations:
     """Return the tables of a folder and of the folders right below."""
-    results, left_out = [], []
+    results, lakes, left_out = [], [], []
     for below in _looked_into(working / path):
         here = path if below is None else path / below
         try:
@@ -88,12 +92,22 @@ def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> S
         except OSError as error:
             left_out.append(f"{here}: it may not be read ({error.strerror})")
             continue
-        results += [_files(source, folder, working) for source in sources]
+        lakes += [source for source in sources if source.is_delta]
+        results += [_files(source, folder, working) for source in sources if not source.is_delta]
         if databases and below is None:
             results += [_database(name, folder, working) for name in there.databases if name != _STORE]
+    results += [_files(source, folder, working) for source in _together(lakes)]
     if not results and not left_out:
         raise SourceNotFound
     return SourceLocations(_named_apart(results), tuple(left_out))
+
+
+def _together(lakes: Sequence[FolderFiles]) -> Sequence[FolderFiles]:
+    """Return the Delta tables of one folder as one source."""
+    if len(lakes) < 2:
+        return lakes
+    around = Path(lakes[0].pattern).parent
+    return [FolderFiles(str(around / "*"), around.name or "delta", is_delta=True)]
 
 
 def _looked_into(path: Path) -> Iterator[str | None]:
@@ -109,12 +123,13 @@ def _around(pattern: str) -> str:
 
 
 def _files(files: FolderFiles, folder: Path, working: Path) -> SourceLocation:
-    spec = SourceSpec(name=_word(files.word) or "files", base=working, files=files.pattern, table=files.table)
-    pattern = files.pattern
+    name, pattern = _word(files.word) or "files", files.pattern
     if not Path(pattern).is_absolute():
         pattern = relpath(Path(escape(str(working))) / pattern, escape(str(folder)))
+    if files.is_delta:
+        return SourceLocation(name, {"delta": pattern}, SourceSpec(name=name, base=working, delta=files.pattern))
     entry = {"files": pattern, **({} if files.table is None else {"table": files.table})}
-    return SourceLocation(spec.name, entry, spec)
+    return SourceLocation(name, entry, SourceSpec(name=name, base=working, files=files.pattern, table=files.table))
 
 
 def _database(path: str, folder: Path, working: Path) -> SourceLocation:
@@ -123,21 +138,27 @@ def _database(path: str, folder: Path, working: Path) -> SourceLocation:
 
 
 def _address(source: str, folder: Path, working: Path) -> SourceLocation:
-    parts = urlsplit(source)
+    url = source.removeprefix(_CATALOGUE)
+    parts, key = urlsplit(url), "url" if url == source else "iceberg"
     engine = parts.scheme.split("+")[0]
     if engine in {"sqlite", "duckdb"}:
-        file = unquote(source.partition(":///")[2])
+        file = unquote(url.partition(":///")[2])
         name = _word(Path(file).stem) or engine
-        spec = SourceSpec(name=name, base=working, url=source)
         beside = file if Path(file).is_absolute() else relpath(working / file, folder)
-        return SourceLocation(name, {"url": f"{engine}:///{path_in_url(beside)}"}, spec)
+        return _addressed(name, url, f"{engine}:///{path_in_url(beside)}", working, key=key)
     name = _word(parts.path.strip("/").rpartition("/")[2]) or engine
-    spec = SourceSpec(name=name, base=working, url=source)
     if parts.password is None:
-        return SourceLocation(name, {"url": source}, spec)
+        return _addressed(name, url, url, working, key=key)
     variable = f"{name}_password".upper().replace("-", "_")
-    hidden = source.replace(f":{parts.password}@", f":${{{variable}}}@", 1)
-    return SourceLocation(name, {"url": hidden}, spec, variable)
+    hidden = url.replace(f":{parts.password}@", f":${{{variable}}}@", 1)
+    return _addressed(name, url, hidden, working, key=key, variable=variable)
+
+
+def _addressed(
+    name: str, typed: str, written: str, working: Path, *, key: str, variable: str | None = None
+) -> SourceLocation:
+    place: dict[str, Any] = {"url": typed} if key == "url" else {"iceberg": IcebergCatalog(uri=typed)}
+    return SourceLocation(name, {key: written}, SourceSpec(name=name, base=working, **place), variable)
 
 
 def _word(text: str) -> str:

@@ -77,7 +77,8 @@ def _source(place: SourceLocation, null_values: Sequence[Proposal]) -> Iterator[
     yield f"  {place.name}:"
     for number, (key, text) in enumerate(place.entry.items()):
         secret = f"   # set {place.variable} before you start" if place.variable and number == 0 else ""
-        yield f"    {key}: {_scalar(text, template=place.variable is not None)}{secret}"
+        value = _scalar(text, template=place.variable is not None)
+        yield f"    {key}: {f'{{uri: {value}}}' if key == 'iceberg' else value}{secret}"
     marks = [
         proposal.setting["csv"]["null_values"][0] for proposal in null_values if proposal.active and proposal.setting
     ]

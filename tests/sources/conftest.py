@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from sources import Source, SourceSpec, open_source
+from tests.sources.lake import KINDS, lake, write
 
 ORDERS = """
 CREATE TABLE orders (id INTEGER, amount DECIMAL(10, 2), note VARCHAR(20), placed_at TIMESTAMP);
@@ -40,9 +41,9 @@ class Place:
 POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.postgres)
 MYSQL = pytest.param("mysql", marks=pytest.mark.mysql)
 SPARK = pytest.param("spark", marks=pytest.mark.spark)
-ALL = ("csv", "parquet", "duckdb", "sqlite", "ibis", MYSQL, POSTGRESQL, SPARK)
+ALL = ("csv", "parquet", *KINDS, "duckdb", "sqlite", "ibis", MYSQL, POSTGRESQL, SPARK)
 WITH_SCHEMAS = ("duckdb", "ibis", MYSQL, POSTGRESQL, SPARK)
-WITH_TIMEOUTS = ("csv", "parquet", "duckdb", "sqlite", MYSQL, POSTGRESQL, SPARK)
+WITH_TIMEOUTS = ("csv", "parquet", *KINDS, "duckdb", "sqlite", MYSQL, POSTGRESQL, SPARK)
 
 
 @pytest.fixture(params=ALL)
@@ -51,6 +52,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     make: Callable[..., Any] = {
         "csv": _csv,
         "parquet": _parquet,
+        **dict.fromkeys(KINDS, _lake),
         "duckdb": _duckdb,
         "sqlite": _sqlite,
         "mysql": _mysql,
@@ -96,6 +98,14 @@ def _csv(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
 def _parquet(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
     _export(folder / "orders.parquet")
     yield Place("parquet", SourceSpec("shop", folder, files="*.parquet"))
+
+
+def _lake(request: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
+    spec = lake(request.param, folder, name="shop")
+    with duckdb.connect() as connection:
+        connection.execute(ORDERS)
+        write(request.param, folder, "orders", connection.sql("FROM orders").to_arrow_table())
+    yield Place(request.param, spec)
 
 
 def _duckdb(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:

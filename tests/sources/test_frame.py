@@ -136,3 +136,12 @@ def test_a_spec_of_frames_is_like_any_other() -> None:
     assert dialect_of(spec) == "duckdb"
     with pytest.raises(ValueError, match="exactly one of"):
         SourceSpec("memory", Path(), files="*.csv", frames={})
+
+
+def test_nan_is_greater_than_every_number_in_a_frame_too() -> None:
+    """Arrow, which DuckDB asks for the rows of a comparison, takes it for no number at all."""
+    data = pa.table({"x": [1.0, float("nan"), None, 5.0]})
+    expected = {"x > 2": 2, "x < 2": 1, "x >= 5": 2, "x <> 1": 2, "x = 'nan'::DOUBLE": 1, "x BETWEEN 0 AND 9": 2}
+    with _source(data=data) as source:
+        results = {text: source.fetch(f"SELECT count(*) AS n FROM data WHERE {text}") for text in expected}
+    assert {text: row["n"] for text, [row] in results.items()} == expected

@@ -4,10 +4,11 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sources import CsvOptions, SourceSpec, Unreachable, dialect_of, did_you_mean, open_source
+from sources import CsvOptions, IcebergCatalog, SourceSpec, Unreachable, dialect_of, did_you_mean, open_source
 
 _AT_ONCE = """
 from pathlib import Path
@@ -28,6 +29,8 @@ HEAVY = ("ibis", "pandas", "duckdb", "sqlglot", "sqlite3", "psycopg", "pyspark",
     ("place", "kind"),
     [
         ({"files": "*.csv"}, "Files"),
+        ({"delta": "lake/*"}, "Delta"),
+        ({"iceberg": IcebergCatalog(uri="sqlite:///a.db")}, "Iceberg"),
         ({"url": "sqlite:///a.db"}, "Sqlite"),
         ({"url": "duckdb:///a.duckdb"}, "DuckdbFile"),
         ({"url": "DUCKDB:///a.duckdb"}, "DuckdbFile"),
@@ -35,9 +38,11 @@ HEAVY = ("ibis", "pandas", "duckdb", "sqlglot", "sqlite3", "psycopg", "pyspark",
         ({"url": "a.duckdb"}, "IbisUrl"),
     ],
 )
-def test_the_kind_follows_from_what_is_declared(place: dict[str, str], kind: str) -> None:
+def test_the_kind_follows_from_what_is_declared(place: dict[str, Any], kind: str) -> None:
     """Files, SQLite, DuckDB and everything else each have a kind of their own."""
-    spec = SourceSpec("s", Path(), **place)  # type: ignore[arg-type]  # by name
+    if (library := {"Delta": "deltalake", "Iceberg": "pyiceberg"}.get(kind)) is not None:
+        pytest.importorskip(library)
+    spec = SourceSpec("s", Path(), **place)
     source = open_source(spec)
     assert (type(source).__name__, source.dialect) == (kind, dialect_of(spec))
 
@@ -67,20 +72,22 @@ def test_mysql_goes_by_several_names(scheme: str) -> None:
     [
         ("MySQLdb", {"url": "mysql://u:canary@localhost/a"}, r"needs MySQLdb.*install 'tablewatch\[mysql\]'"),
         ("psycopg", {"url": "postgresql://u:canary@localhost/a"}, r"needs psycopg.*install 'tablewatch\[postgres\]'"),
+        ("deltalake", {"delta": "lake/*"}, r"needs deltalake.*install 'tablewatch\[delta\]'"),
+        ("pyiceberg", {"iceberg": IcebergCatalog()}, r"needs pyiceberg.*install 'tablewatch\[iceberg\]'"),
         ("pyspark", {"spark": "sc://localhost/;token=canary"}, r"needs pyspark.*install 'tablewatch\[spark\]'"),
     ],
 )
 def test_a_missing_driver_says_what_to_install(
-    module: str, place: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
+    module: str, place: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without its driver a source names the extra to install, and keeps the secret of its address."""
     for name in [name for name in sys.modules if name.split(".")[0] == module]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
-    for name in ("mysql", "postgresql", "spark"):
+    for name in ("mysql", "postgresql", "spark", "delta", "iceberg"):
         monkeypatch.delitem(sys.modules, f"sources.{name}", raising=False)
     with pytest.raises(Unreachable, match=told) as caught:
-        open_source(SourceSpec("s", Path(), **place))  # type: ignore[arg-type]  # by name
+        open_source(SourceSpec("s", Path(), **place))
     assert "canary" not in str(caught.value)
 
 

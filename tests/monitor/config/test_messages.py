@@ -79,7 +79,7 @@ _CHECK = "      - {type: not_null, columns: [id]}\n"
             '"data/*.csv"}',
             '"data/*.csv", url: "sqlite:///a"}',
             "value",
-            "a source has exactly one of files, url, spark, external; seen: files, url",
+            "a source has exactly one of files, delta, iceberg, url, spark, external; seen: files, url",
             None,
         ),
         (

@@ -28,7 +28,7 @@ from monitor.config.scalars import Section
     ("section", "value", "said"),
     [
         (Storage, {"url": "mysql://h/db"}, "begins with sqlite:/// or postgresql://"),
-        (Source, {}, "exactly one of files, url, spark, external; seen: none"),
+        (Source, {}, "exactly one of files, delta, iceberg, url, spark, external; seen: none"),
         (Source, {"url": "sqlite:///a", "table": "x"}, "'table' and 'csv' go with 'files' only"),
         (Source, {"url": "sqlite:///a", "csv": {"header": True}}, "'table' and 'csv' go with 'files' only"),
         (Source, {"files": "x", "file_times": {"name": "x-%Y", "after": "1d"}}, "'file_times' goes with 'files' and"),

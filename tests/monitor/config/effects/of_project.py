@@ -4,12 +4,15 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
+import pyarrow as pa
+
 from monitor.config.web_model import allowed_hosts, cookie_name
 from monitor.web.oidc import OidcProvider, grant_of, name_of
 from sources import SourceError, open_source
 from store import Grant, WebRole
 from tests.monitor.config.effects.effect import ABSENT, Effect
 from tests.monitor.config.effects.folder import BASE, IMPORT, command, nested, project_of
+from tests.sources.lake import KINDS, write
 
 CHECKED: Final = command(("check", "--no-store", "--format", "json"))
 SHEET: Final = command(IMPORT, ("table", "show", "orders"))
@@ -33,6 +36,32 @@ def _odd_file(config: Mapping[str, Any]) -> object:
             return str(table.schema()), source.fetch(source.compile(table))
         except SourceError as error:
             return type(error).__name__
+
+
+def _lakes(config: Mapping[str, Any]) -> object:
+    """Return the tables of a source among two Delta and two Iceberg ones, or the class of the failure."""
+    with project_of(config) as project:
+        folder = project.loaded.folder("lake").resolve()
+        for kind in KINDS:
+            for name, data in (("orders", {"id": [1]}), ("refunds", {"id": [1]})):
+                write(kind, folder, name, pa.table(data))
+        try:
+            with open_source(project.source_spec("lake")) as source:
+                return source.tables()
+        except SourceError as error:
+            return type(error).__name__
+
+
+def _of_lakes() -> Iterator[Effect]:
+    base = {**BASE, "sources": {"lake": {}}}
+    catalogue = {"catalog": "default", "uri": "sqlite:///lake.db", "namespace": "shop"}
+    yield Effect("Source.delta", base, ("*", "ord*"), _lakes, ("sources", "lake", "delta"))
+    other = {**catalogue, "uri": "sqlite:///other.db"}
+    yield Effect("Source.iceberg", base, (catalogue, other), _lakes, ("sources", "lake", "iceberg"))
+    base = nested(base, "sources", "lake", iceberg=catalogue)
+    for key, second in (("catalog", "other"), ("uri", "sqlite:///other.db"), ("namespace", ABSENT)):
+        place = ("sources", "lake", "iceberg", key)
+        yield Effect(f"IcebergSource.{key}", base, (catalogue[key], second), _lakes, place)
 
 
 def _csv() -> Iterator[Effect]:
@@ -245,6 +274,7 @@ def entries() -> Iterator[Effect]:
     ):
         yield Effect(f"Maintenance.{key}", base, (first, second), observe, ("maintenance", 0, key))
     yield from _csv()
+    yield from _of_lakes()
     yield from _cost()
     yield from _tables()
     yield from _contracts()
