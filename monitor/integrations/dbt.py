@@ -9,6 +9,7 @@ files whose query failed, so that a missing source is unknown, too.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -26,6 +27,7 @@ from monitor.integrations.results import (
     Moment,
     NotTaken,
     Reading,
+    add_reading,
     configured_checks,
     missing_readings,
     outcome_of,
@@ -41,6 +43,10 @@ _TEST: Final = "test."
 _EVALUATING: Final = ("test", "build")
 _SELECTING: Final = ("select", "exclude", "selector", "resource_types", "exclude_resource_types")
 _WORDS: Final = frozenset({"pass", "warn", "fail", "error", "skipped"})
+_SCHEMA: Final = re.compile(r"/dbt/(?P<kind>[a-z-]+)/v(?P<number>\d{1,6})\.json")
+_RESULTS: Final = frozenset({"run-results", "sources", "freshness"})
+_TRIED: Final = {"manifest": 12, "run-results": 6, "sources": 3, "freshness": 0}
+"""Kinds of artifacts with the versions that were read."""
 _FRESHNESS_WORDS: Final = {"pass": "pass", "warn": "warn", "error": "fail", "runtime error": "error"}
 
 
@@ -56,7 +62,30 @@ class _Foreign(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
+@dataclass(frozen=True, slots=True)
+class SchemaVersion:
+    """Which kind of artifact a file says it is, and of which version."""
+
+    kind: str
+    number: int
+
+    @classmethod
+    def of(cls, text: Any) -> "SchemaVersion | None":
+        """Return what `dbt_schema_version` says; None without it, or for another text."""
+        match = _SCHEMA.search(text) if isinstance(text, str) else None
+        return None if match is None else cls(match["kind"], int(match["number"]))
+
+    @property
+    def newer(self) -> str | None:
+        """Return the sentence that it is newer than what is read here; None if it is not."""
+        tried = _TRIED.get(self.kind)
+        if tried is None or self.number <= tried:
+            return None
+        return f"{self.kind} v{self.number} is newer than v{tried}, for which this was made; what is new is not read"
+
+
 class _Metadata(_Foreign):
+    dbt_schema_version: Any = None
     invocation_id: str = Field(min_length=1, max_length=200)
     generated_at: Moment
     invocation_started_at: Moment | None = None
@@ -184,6 +213,10 @@ def _read_artifact(path: Path, *, partial: bool) -> Artifact:
         key = ".".join(map(str, ("metadata", *first["loc"])))
         message = f"no artifact of dbt: key '{key}': {first['msg'].lower()}"
         raise UnreadableArtifact(Problem("dbt.not_artifact", message, str(path))) from None
+    version = SchemaVersion.of(metadata.dbt_schema_version)
+    if version is not None and version.kind not in _RESULTS:
+        message = f"an artifact of another kind ({version.kind}); expected one of {', '.join(sorted(_RESULTS))}"
+        raise UnreadableArtifact(Problem("dbt.not_artifact", message, str(path)))
     entries = content.get("results")
     if not isinstance(entries, list):
         raise UnreadableArtifact(Problem("dbt.not_artifact", "no artifact of dbt: no list 'results'", str(path)))
@@ -225,7 +258,9 @@ def _import_artifact(
     for key in checks:
         by_reference.setdefault(key[1], []).append(key)
     readings: dict[tuple[str, str], Reading] = {}
-    not_taken: list[NotTaken] = []
+    version = SchemaVersion.of(artifact.metadata.dbt_schema_version)
+    newer = None if version is None else version.newer
+    not_taken = [] if newer is None else [NotTaken(artifact.name, newer)]
     for entry in artifact.entries:
         read = _read_entry(entry, is_freshness=is_freshness)
         if isinstance(read, NotTaken):
@@ -237,7 +272,7 @@ def _import_artifact(
         if not keys:
             not_taken.append(NotTaken(read.unique_id, "no check with this reference is configured"))
         for key in keys:
-            readings[key] = _reading(checks[key][1], read, artifact.metadata)
+            not_taken += add_reading(readings, key, _reading(checks[key][1], read, artifact.metadata), read.unique_id)
     if artifact.complete:
         start = artifact.metadata.invocation_started_at or artifact.metadata.generated_at
         readings |= missing_readings(checks, readings, start, max(start, artifact.metadata.generated_at))

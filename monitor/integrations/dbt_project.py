@@ -7,14 +7,15 @@ a comment. Descriptions, owners (`meta.owner`, else the group's owner), tiers (`
 
 import hashlib
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from monitor.config import Config
-from monitor.integrations.dbt import UnreadableArtifact, read_json
+from monitor.integrations.dbt import SchemaVersion, UnreadableArtifact, read_json
 from monitor.integrations.proposal import ProposedConfiguration, head_of, in_one_line
 from monitor.integrations.results import configured_checks
 from monitor.terminal.problem import Problem
@@ -64,7 +65,9 @@ def propose_configuration(target: Path, present: Config | None, *, source: str |
         raise UnreadableArtifact(Problem("dbt.not_artifact", "no manifest of dbt: no mapping 'nodes'", str(path)))
     project = _Project(manifest)
     name = _source_name(present, source)
-    tables, notes = project.tables(present), list(project.notes)
+    version = SchemaVersion.of(_of(manifest, "metadata").get("dbt_schema_version"))
+    newer = None if version is None else version.newer
+    tables, notes = project.tables(present), [*([newer] if newer else []), *project.notes]
     lines = [*_head(manifest, name)] if present is None else []
     lines += project.owner_lines(tables, present)
     new = [node for node in tables if present is None or present.table(node.name) is None]
@@ -104,7 +107,7 @@ class _Project:
         raw = {**_mappings(manifest, "nodes"), **_mappings(manifest, "sources")}
         self._parents = {name: _parents(node) for name, node in raw.items()}
         tables = {name: node for name, node in raw.items() if node.get("resource_type") in _TABLES}
-        names = [str(node.get("name")) for node in tables.values()]
+        names = Counter(str(node.get("name")) for node in tables.values())
         self._nodes = {
             name: _Node(name, _table_name(node, names), _relation(node), node) for name, node in tables.items()
         }
@@ -142,7 +145,7 @@ class _Project:
                 twin = {"type": "accepted_values", "column": column, "values": arguments["values"]}
             case "relationships":
                 other = _REF.search(str(arguments.get("to")))
-                pointed = None if other is None else self._named(other["name"])
+                pointed = None if other is None else self._by_name.get(other["name"])
                 if pointed is not None and isinstance(arguments.get("field"), str):
                     target = f"{pointed}.{arguments['field']}"
                     twin = {"type": "foreign_key", "column": column, "references": target}
@@ -151,8 +154,9 @@ class _Project:
             twin["where"] = where
         return twin
 
-    def _named(self, name: str) -> str | None:
-        return next((node.name for node in self._nodes.values() if node.raw.get("name") == name), None)
+    @cached_property
+    def _by_name(self) -> Mapping[str, str]:
+        return {str(node.raw.get("name")): node.name for node in reversed(self._nodes.values())}
 
     def tables(self, present: Config | None) -> Sequence[_Node]:
         """Return the tables with tests that are not configured, in the order of their names."""
@@ -261,9 +265,9 @@ def _relation(node: Mapping[str, Any]) -> str:
     return f"{schema}.{name}" if isinstance(schema, str) and schema else str(name)
 
 
-def _table_name(node: Mapping[str, Any], names: Sequence[str]) -> str:
+def _table_name(node: Mapping[str, Any], names: Mapping[str, int]) -> str:
     name = str(node.get("name"))
-    return name if names.count(name) == 1 else f"{node.get('source_name') or node.get('schema')}.{name}"
+    return name if names[name] == 1 else f"{node.get('source_name') or node.get('schema')}.{name}"
 
 
 def _has_freshness(node: Mapping[str, Any]) -> bool:

@@ -21,13 +21,13 @@ from monitor.integrations.odcs_tables import (
     ContractPlace,
     ContractTable,
     about_rule,
-    asks_the_same,
     built_check,
     by_column,
     first_look,
     named_apart,
     owner_of,
     place_of_tables,
+    question_of,
     slug,
     table_lines,
     text_columns,
@@ -231,10 +231,13 @@ class _Contract:
         if wrong is not None:
             part.refuse(wrong)
             return
-        if any(asks_the_same(built, built_check(other)) for other in table.checks):
+        question = question_of(built)
+        if question in table.questions:
             return
-        names = {str(item["id"]) for item in table.checks}
-        table.checks.append({**check, "id": named_apart(str(check.get("id") or propose_id(built)), names)})
+        name = named_apart(str(check.get("id") or propose_id(built)), table.names)
+        table.checks.append({**check, "id": name})
+        table.questions.add(question)
+        table.names.add(name)
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
@@ -292,11 +295,10 @@ class _Contract:
         if configured is None:
             return table.checks
         names = {check.name for check in configured.checks}
-        present = [single for check in configured.checks for single in by_column(check)]
+        present = {question_of(single) for check in configured.checks for single in by_column(check)}
         new = []
         for check in table.checks:
-            built = built_check(check)
-            if any(asks_the_same(built, other) for other in present):
+            if question_of(built_check(check)) in present:
                 continue
             new.append({**check, "id": named_apart(str(check["id"]), names)})
             names.add(str(new[-1]["id"]))

@@ -35,6 +35,8 @@ _UNITS: Final = {
     **dict.fromkeys(("w", "week", "weeks"), timedelta(weeks=1)),
     **dict.fromkeys(("y", "yr", "year", "years"), timedelta(days=365)),
 }
+_MOST_BYTES: Final = 4 * 1024 * 1024
+"""What a contract may hold; a place is remembered for each of its values."""
 _LONGEST: Final = timedelta(days=36_500)
 
 
@@ -145,7 +147,7 @@ def read_document(path: Path, not_taken: list[NotTaken]) -> ContractPart:
         UnreadableContract: it cannot be read, or is no contract of ODCS 3.
     """
     try:
-        tree, problems = read_yaml(read_text(path), str(path))
+        tree, problems = read_yaml(read_text(path, most=_MOST_BYTES), str(path))
     except OSError as error:
         raise UnreadableContract(not_read("contract.not_read", path, error)) from None
     except UnicodeDecodeError:

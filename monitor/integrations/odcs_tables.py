@@ -1,5 +1,6 @@
 """Tables of a contract of ODCS: where they lie, their checks, and how the configuration has them."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ class ContractTable:
     """A table of the contract: its name, where it lies, what is said of it, and its checks.
 
     `formats`: how its files write dates and times, by the key of the configuration. `zones`: of its columns of times.
+    `questions`, `names`: what its checks ask, and their ids.
     """
 
     name: str
@@ -38,6 +40,8 @@ class ContractTable:
     formats: Mapping[str, str] = field(default_factory=dict)
     zones: dict[str, str] = field(default_factory=dict)
     checks: list[dict[str, Any]] = field(default_factory=list)
+    questions: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +181,12 @@ def built_check(check: Mapping[str, Any]) -> Any:
         return f"no check of type {check['type']} can be made of it: {place + ': ' if place else ''}{first['msg']}"
 
 
-def asks_the_same(check: Any, other: Check) -> bool:
-    """Check whether two checks ask the same."""
-    return type(check) is type(other) and _asked(check) == _asked(other)
+def question_of(check: Any) -> str:
+    """Return what a check asks, the same text for two that ask the same."""
+    asked: dict[str, Any] = check.model_dump(mode="json", exclude=set(_ABOUT))
+    if check.type == "sql":
+        asked["query"] = check.query.strip().rstrip(";")
+    return json.dumps(asked, sort_keys=True)
 
 
 def by_column(check: Any) -> Sequence[Check]:
@@ -187,11 +194,6 @@ def by_column(check: Any) -> Sequence[Check]:
     if check.type != "not_null":
         return [check]
     return [check.model_copy(update={"columns": (name,)}) for name in check.columns]
-
-
-def _asked(check: Any) -> dict[str, Any]:
-    asked: dict[str, Any] = check.model_dump(exclude=set(_ABOUT))
-    return asked | ({"query": check.query.strip().rstrip(";")} if check.type == "sql" else {})
 
 
 def table_lines(table: ContractTable, checks: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from monitor.terminal.problem import Problem
 from store import Store
 
 MOST_RESULTS: Final = 10_000
+_BADNESS: Final = {Status.PASS: 0, Status.WARN: 1, Status.UNKNOWN: 2, Status.FAIL: 3}
 _FUTURE_S: Final = 300
 """How far (seconds) the clock of another machine may be ahead of ours."""
 _YEARS: Final = range(1970, 9000)
@@ -132,14 +133,25 @@ def import_run(project: Project, store: Store, run: ExternalRun) -> ImportedRun:
         matching = [key for key in named.get(result.check, ()) if result.table in {None, key[0]}]
         if len(matching) != 1:
             not_taken.append(NotTaken(result.check, _why_not(matching, run.origin)))
-        elif matching[0] in readings:
-            not_taken.append(NotTaken(result.check, "it has two results in this run; the first is used"))
         else:
             outcome = outcome_of(checks[matching[0]][1], result.status, ExternalNumbers(result.violations))
-            readings[matching[0]] = Reading(outcome, run.started_at, run.ended_at)
+            reading = Reading(outcome, run.started_at, run.ended_at)
+            not_taken += add_reading(readings, matching[0], reading, result.check)
     if run.complete:
         readings |= missing_readings(checks, readings, run.started_at, run.ended_at)
     return record_readings(project, store, checks, readings, run=(run.origin, run.run_id), not_taken=not_taken)
+
+
+def add_reading(
+    readings: dict[tuple[str, str], Reading], key: tuple[str, str], reading: Reading, name: str
+) -> Sequence[NotTaken]:
+    """Add what a run says of a check; where it says two things, the worse stays and the other is named."""
+    other = readings.get(key)
+    if other is None:
+        readings[key] = reading
+        return ()
+    readings[key] = max(other, reading, key=lambda item: _BADNESS[item.outcome.status])
+    return [NotTaken(name, "it has several results in this run; the worst is used")]
 
 
 def _why_not(matching: Sequence[tuple[str, str]], origin: str) -> str:
