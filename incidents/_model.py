@@ -85,12 +85,16 @@ class Onset:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One stretch of bad data, `[onset.at, detected_at, resolved_at)`; `resolved_at` is None while it lasts."""
+    """One stretch of bad data, `[onset.at, detected_at, resolved_at)`; `resolved_at` is None while it lasts.
+
+    `acknowledged_at`: when somebody took care of it, None if nobody did.
+    """
 
     onset: Onset
     detected_at: datetime
     resolved_at: datetime | None = None
     first_failed_at: datetime | None = None
+    acknowledged_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,6 @@ class Incident:
     episodes: tuple[Episode, ...]
     resolution: Resolution | None = None
     cause: str | None = None
-    acknowledged_at: datetime | None = None
     assignee: str | None = None
     snoozed_until: datetime | None = None
     regressed: bool = False
@@ -126,6 +129,11 @@ class Incident:
     def last(self) -> Episode:
         """Return the newest episode."""
         return self.episodes[-1]
+
+    @property
+    def acknowledged_at(self) -> datetime | None:
+        """Return when somebody took care of its newest episode."""
+        return self.last.acknowledged_at
 
     @property
     def counts(self) -> bool:

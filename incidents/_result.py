@@ -58,7 +58,9 @@ class Downtime:
 
     `n`: incidents with any time in the window. `n_occurred`: those that occurred in it, which adds up over windows.
     `undetected_low` and `undetected_high`: the undetected part if every incident had occurred as late, or as early, as
-    possible. `ttd`: over incidents detected in the window, `ttr`: over those resolved in it; None without any.
+    possible. `ttd`: over incidents detected in the window, `ttr`: over those resolved in it, `tta`: over the
+    `n_acknowledged` first acknowledged in it; None without any. `n_unacknowledged` were resolved in it, and nobody had
+    acknowledged them.
     `table_time`: time in which a table was down, however many incidents it had at once, summed over tables.
     `by_severity`: parts of those that have any. `excluded`: time that does not count, by resolution or `maintenance`.
     `exposure`: disclosure incidents, which are no downtime. `open`: those that lasted at the moment of knowing.
@@ -74,6 +76,9 @@ class Downtime:
     undetected_high: int = 0
     ttd: Statistics | None = None
     ttr: Statistics | None = None
+    tta: Statistics | None = None
+    n_acknowledged: int = 0
+    n_unacknowledged: int = 0
     table_time: int = 0
     by_severity: Mapping[Severity, Part] = field(default_factory=lambda: MappingProxyType({}))
     excluded: Mapping[str, ExcludedCount] = field(default_factory=lambda: MappingProxyType({}))

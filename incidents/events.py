@@ -118,7 +118,8 @@ def _change(  # noqa: C901, PLR0911 - one line for each kind of change is the cl
         case Escalated():
             return _escalate(incident, change)
         case Acknowledged(at):
-            return replace(incident, state=State.ACKNOWLEDGED, acknowledged_at=at)
+            newest = replace(incident.last, acknowledged_at=at)
+            return replace(incident, state=State.ACKNOWLEDGED, episodes=(*incident.episodes[:-1], newest))
         case Assigned(assignee):
             return replace(incident, assignee=assignee)
         case Snoozed(until):
@@ -163,7 +164,6 @@ def _reopen(incident: Incident, change: Reopened) -> Incident:
         state=State.OPEN,
         episodes=(*incident.episodes, change.episode),
         resolution=None,
-        acknowledged_at=None,
         snoozed_until=None,
         regressed=incident.regressed or change.regressed,
         merged_into=None,

@@ -10,7 +10,7 @@ from checks.classes.arrays import np
 from incidents._columns import dense, union
 from incidents._measure import Bools, MaintenanceSpans
 from incidents._model import Resolution
-from incidents.spans import Ints, Spans, Window
+from incidents.spans import OPEN_END, Ints, Spans, Window
 
 _COUNTS: Final = (*(resolution.counts for resolution in Resolution), True)
 """Whether a resolution counts, by its index; the last, index -1, is for incidents that are open."""
@@ -85,8 +85,10 @@ class PerIncident:
     """One entry for each incident; microseconds.
 
     Inside of the window: `undetected`, `undetected_low`, `undetected_high`, `repair` without planned maintenance, `raw`
-    with it. As a whole: `ttd` and `ttr` without it. `down`: it is downtime; `excluded`: its resolution does not count;
-    `exposed`: it is a disclosure incident that counts. `occurred`, `detected`, `resolved`: it did so in the window.
+    with it. As a whole: `ttd`, `ttr` and `tta` without it; `tta` is that of the first episode that was acknowledged, 0
+    without one. `down`: it is downtime; `excluded`: its resolution does not count;
+    `exposed`: it is a disclosure incident that counts. `occurred`, `detected`, `resolved`, `acknowledged`:
+    it did so, or somebody first did so, in the window. `unacknowledged`: it was resolved in it and nobody ever did.
     `lasts`: it was not over at the moment of knowing. `first` and `last`: its rows.
     """
 
@@ -99,12 +101,15 @@ class PerIncident:
     raw: Ints
     ttd: Ints
     ttr: Ints
+    tta: Ints
     down: Bools
     excluded: Bools
     exposed: Bools
     occurred: Bools
     detected: Bools
     resolved: Bools
+    acknowledged: Bools
+    unacknowledged: Bools
     lasts: Bools
 
 
@@ -126,6 +131,11 @@ def per_incident(spans: Spans, ruler: Ruler, *, disclosure: bool) -> PerIncident
     # what lies in planned maintenance from beginning to end is no incident at all
     real = (lasted == 0) | (ttd + ttr > 0)
     is_down, does_count = is_downtime(spans, disclosure=disclosure)[first], counts(spans)[first]
+    resolved = is_down & real & ruler.has(spans.resolved[last])
+    first_acknowledged, anybody = _first_acknowledged(spans, first, ruler.as_of_us)
+    acknowledged_at = np.where(anybody, spans.acknowledged[first_acknowledged], OPEN_END)
+    noticed_at, table = spans.detected[first_acknowledged], spans.table[first_acknowledged]
+    tta = ruler.counted(table, noticed_at, np.where(anybody, np.maximum(acknowledged_at, noticed_at), noticed_at))
     return PerIncident(
         first=first,
         last=last,
@@ -136,11 +146,27 @@ def per_incident(spans: Spans, ruler: Ruler, *, disclosure: bool) -> PerIncident
         raw=summed(ruler.clip(end) - ruler.clip(spans.occurred)),
         ttd=ttd,
         ttr=ttr,
+        tta=tta,
         down=is_down,
         excluded=~does_count & (disclosure | ~spans.disclosure[first]),
         exposed=does_count & spans.disclosure[first],
         occurred=is_down & real & ruler.has(spans.occurred[first]),
         detected=is_down & real & ruler.has(spans.detected[first]),
-        resolved=is_down & real & ruler.has(spans.resolved[last]),
+        resolved=resolved,
+        acknowledged=is_down & real & ruler.has(acknowledged_at),
+        unacknowledged=resolved & ~anybody,
         lasts=is_down & (spans.resolved[last] > ruler.as_of_us) & (spans.occurred[last] < ruler.window.end_us),
     )
+
+
+def _first_acknowledged(spans: Spans, first: Ints, as_of_us: int) -> tuple[Ints, Bools]:
+    """Return the row of each incident's first episode that was acknowledged by then, and whether there is one.
+
+    Without one it is the row of the first episode.
+    """
+    if first.size == 0:
+        return first, np.zeros(0, dtype=np.bool_)
+    rows = np.arange(spans.incident.size)
+    earliest = np.minimum.reduceat(np.where(spans.acknowledged <= as_of_us, rows, OPEN_END), first)
+    anybody = earliest < OPEN_END
+    return np.where(anybody, earliest, first), anybody

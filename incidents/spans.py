@@ -58,7 +58,7 @@ class Spans:
     (`check` is -1 for an incident that a person reported; `root_table` is the table of the root cause, else its own);
     `severity` is `Severity.rank`; `resolution` is the index in `Resolution`, -1 while open; `disclosure` marks
     disclosure incidents. Times in microseconds UTC: `occurred` within [`earliest`, `latest`], `detected`, `resolved`
-    (`OPEN_END` while it lasts).
+    (`OPEN_END` while it lasts), `acknowledged` (`OPEN_END` while nobody took care of it).
     """
 
     names: tuple[str, ...]
@@ -74,6 +74,7 @@ class Spans:
     latest: Ints
     detected: Ints
     resolved: Ints
+    acknowledged: Ints
 
     @classmethod
     def of(cls, incidents: Iterable[Incident], *, roots: Mapping[int, Incident] | None = None) -> "Spans":
@@ -133,7 +134,7 @@ def _row(incident: Incident, episode: Episode, *, root_table: str, names: dict[s
         to_us(onset.earliest),
         to_us(onset.latest),
         to_us(episode.detected_at),
-        OPEN_END if episode.resolved_at is None else to_us(episode.resolved_at),
+        *(OPEN_END if moment is None else to_us(moment) for moment in (episode.resolved_at, episode.acknowledged_at)),
     )
 
 

@@ -12,10 +12,11 @@ from store._columns import columns_of
 from store._notice_rows import ExternalItemRow, ToldRow
 from store._notices import ExternalItem
 from store._repository import Repository
-from store._rows import IncidentRow
+from store._rows import EpisodeRow, IncidentRow
 
 _ITEM: Final = ExternalItemRow.__table__
 _INCIDENT: Final = IncidentRow.__table__
+_EPISODE: Final = EpisodeRow.__table__
 _TOLD: Final = ToldRow.__table__
 
 
@@ -44,7 +45,7 @@ class ExternalItemReader(Repository):
         acknowledged = select(_INCIDENT.c.id).where(
             _INCIDENT.c.state != literal_column("'resolved'"),  # has an index
             _INCIDENT.c.state == State.ACKNOWLEDGED,
-            _INCIDENT.c.acknowledged_at >= since,
+            exists().where(_EPISODE.c.incident_id == _INCIDENT.c.id, _EPISODE.c.acknowledged_at >= since),
         )
         return {
             number

@@ -104,7 +104,7 @@ def event_of(row: Row[*tuple[Any, ...]]) -> Event:
 def episode_of(row: Row[*tuple[Any, ...]]) -> Episode:
     """Return a row as an episode."""
     onset = Onset(row.occurred_at, row.earliest_at, row.latest_at, row.method)
-    return Episode(onset, row.detected_at, row.resolved_at, row.first_failed_at)
+    return Episode(onset, row.detected_at, row.resolved_at, row.first_failed_at, row.acknowledged_at)
 
 
 def incident_of(row: Row[*tuple[Any, ...]], episodes: Sequence[Episode]) -> Incident:
@@ -123,7 +123,6 @@ def incident_of(row: Row[*tuple[Any, ...]], episodes: Sequence[Episode]) -> Inci
         episodes=tuple(episodes),
         resolution=row.resolution,
         cause=row.cause,
-        acknowledged_at=row.acknowledged_at,
         assignee=row.assignee,
         snoozed_until=row.snoozed_until,
         regressed=row.regressed,
@@ -150,7 +149,6 @@ def row_of(incident: Incident) -> Mapping[str, Any]:
         "cause": incident.cause,
         "detected_at": incident.episodes[0].detected_at,
         "ended_at": incident.last.resolved_at if incident.state is State.RESOLVED else None,
-        "acknowledged_at": incident.acknowledged_at,
         "assignee": incident.assignee,
         "snoozed_until": incident.snoozed_until,
         "regressed": incident.regressed,
@@ -173,6 +171,7 @@ def episode_rows(incident: Incident) -> Sequence[Mapping[str, Any]]:
             "first_failed_at": episode.first_failed_at,
             "detected_at": episode.detected_at,
             "resolved_at": episode.resolved_at,
+            "acknowledged_at": episode.acknowledged_at,
         }
         for number, episode in enumerate(incident.episodes)
     ]

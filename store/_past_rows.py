@@ -29,7 +29,7 @@ _RESOLVED: Final = State.RESOLVED.value
 _OBSERVED: Final = OccurrenceMethod.FIRST_OBSERVATION.value
 _BY_PERSON: Final = OccurrenceMethod.PERSON.value
 _ROWS_AT_ONCE: Final = 100
-"""Rows of one INSERT: half of the time of one by one; 21 columns of so many stay below every limit of parameters."""
+"""Rows of one INSERT: half of the time of one by one; 20 columns of so many stay below every limit of parameters."""
 
 
 class PastRows(NamedTuple):
@@ -52,9 +52,9 @@ def past_rows(incident_id: int, incident: ReportedIncident, *, recorded_us: int,
     method = _OBSERVED if incident.occurred_at is None else _BY_PERSON
     severity, found_by = incident.severity.value, incident.found_by.value
     text = (
-        f'{{"check_id":null,"episode":{{"detected_at":"{_iso(detected_at)}","first_failed_at":null,'
-        f'"onset":{{"at":"{(began := _iso(occurred_at))}","earliest":"{began}","latest":"{began}",'
-        f'"method":"{method}"}},"resolved_at":null}},"fingerprint":{encode_basestring(fingerprint)},'
+        f'{{"check_id":null,"episode":{{"acknowledged_at":null,"detected_at":"{_iso(detected_at)}",'
+        f'"first_failed_at":null,"onset":{{"at":"{(began := _iso(occurred_at))}","earliest":"{began}",'
+        f'"latest":"{began}","method":"{method}"}},"resolved_at":null}},"fingerprint":{encode_basestring(fingerprint)},'
         f'"found_by":"{found_by}","incident_kind":"{_KIND}","kind":"opened","severity":"{severity}",'
         f'"table":{encode_basestring(incident.table)},"title":{encode_basestring(incident.title)},"title_values":{{}}}}'
     )
@@ -72,9 +72,9 @@ def past_rows(incident_id: int, incident: ReportedIncident, *, recorded_us: int,
     cells: Cells = (
         *(incident_id, fingerprint, incident.table, None, _KIND, severity),
         *(incident.title, "{}", found_by, state, resolution, cause, detected, ended),
-        *(None, None, None, 0, 0, None, None),
+        *(None, None, 0, 0, None, None),
     )
-    episode = (incident_id, 0, occurred, occurred, occurred, method, None, detected, ended)
+    episode = (incident_id, 0, occurred, occurred, occurred, method, None, detected, ended, None)
     return PastRows(fingerprint, resolved_at is None, cells, episode, events)
 
 

@@ -119,7 +119,6 @@ class IncidentRow(Row, table=True):
     cause: str | None = line(optional=True)
     detected_at: datetime = time("detected_us", "detected_at")
     ended_at: datetime | None = time("ended_us", "ended_at", optional=True)
-    acknowledged_at: datetime | None = time("acknowledged_us", "acknowledged_at", optional=True)
     assignee: str | None = line(optional=True)
     snoozed_until: datetime | None = time("snoozed_until_us", "snoozed_until", optional=True)
     regressed: bool = flag()
@@ -149,6 +148,7 @@ class EpisodeRow(Row, table=True):
     first_failed_at: datetime | None = time("first_failed_us", "first_failed_at", optional=True)
     detected_at: datetime = time("detected_us", "detected_at")
     resolved_at: datetime | None = time("resolved_us", "resolved_at", optional=True)
+    acknowledged_at: datetime | None = time("acknowledged_us", "acknowledged_at", optional=True)
 
 
 class IncidentEventRow(Row, table=True):

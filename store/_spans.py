@@ -64,7 +64,7 @@ def _read(result: CursorResult[Any]) -> Spans:
     table, check, root, incident, severity, resolution, disclosure, *times = numbers[
         :, np.lexsort((detected, occurred, incident))
     ]
-    occurred, earliest, latest, detected, resolved = times
+    occurred, earliest, latest, detected, resolved, acknowledged = times
     return Spans(
         names=tuple(name for name in names if name is not None),
         incident=incident,
@@ -79,6 +79,7 @@ def _read(result: CursorResult[Any]) -> Spans:
         latest=latest,
         detected=detected,
         resolved=resolved,
+        acknowledged=acknowledged,
     )
 
 
@@ -113,17 +114,16 @@ def _place(column: Column[Any], words: type[StrEnum]) -> Case[int]:
 
 
 def _columns() -> Select[Any]:
-    occurred, earliest, latest, detected, resolved = (
-        type_coerce(time, WHOLE)
-        for time in (_E.occurred_at, _E.earliest_at, _E.latest_at, _E.detected_at, _E.resolved_at)
-    )
+    certain = (type_coerce(time, WHOLE) for time in (_E.occurred_at, _E.earliest_at, _E.latest_at, _E.detected_at))
+    perhaps = (type_coerce(time, WHOLE) for time in (_E.resolved_at, _E.acknowledged_at))
     words = (_I.c.table_name, _I.c.check_id, type_coerce(_ROOT.c.table_name, Line()))
     numbers = (
         _E.incident_id,
         _place(_I.c.severity, Severity),
         _place(_I.c.resolution, Resolution),
         case((_I.c.kind == Kind.DISCLOSURE, literal(1, WHOLE)), else_=literal(0, WHOLE)),
-        *(occurred, earliest, latest, detected, func.coalesce(resolved, literal(OPEN_END, WHOLE))),
+        *certain,
+        *(func.coalesce(time, literal(OPEN_END, WHOLE)) for time in perhaps),
     )
     return (
         select(*words, *numbers)
@@ -133,7 +133,7 @@ def _columns() -> Select[Any]:
 
 
 _NONE: Final = -1
-_COLUMNS: Final = 12
+_COLUMNS: Final = 13
 _BATCH: Final = 10_000
 _SINCE, _UNTIL = (bindparam(name, type_=WHOLE) for name in ("since_us", "until_us"))
 _STATEMENT: Final = _columns().where(_E.incident_id.in_(touching(_SINCE, _UNTIL)))

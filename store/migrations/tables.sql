@@ -78,7 +78,6 @@ CREATE TABLE incident (
     cause TEXT,
     detected_us ${whole} NOT NULL,
     ended_us ${whole},
-    acknowledged_us ${whole},
     assignee TEXT,
     snoozed_until_us ${whole},
     regressed ${whole} NOT NULL,
@@ -120,6 +119,7 @@ CREATE TABLE episode (
     first_failed_us ${whole},
     detected_us ${whole} NOT NULL,
     resolved_us ${whole},
+    acknowledged_us ${whole},
     CONSTRAINT pk_episode PRIMARY KEY (incident_id, number),
     CONSTRAINT ck_episode_method CHECK (method = 'last-good-run' OR method = 'freshness-deadline' OR method = 'bad-rows' OR method = 'first-observation' OR method = 'person'),
     CONSTRAINT fk_episode_incident_id_incident FOREIGN KEY(incident_id) REFERENCES incident (id)

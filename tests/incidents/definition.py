@@ -37,7 +37,7 @@ class View:
     def known(self, incident):
         """Return the episodes detected by then.
 
-        Earliest, occurred, latest, detected, resolved (None while it lasts).
+        Earliest, occurred, latest, detected, resolved (None while it lasts), acknowledged (None if not by then).
         """
         result = []
         for episode in incident.episodes:
@@ -45,7 +45,10 @@ class View:
             times = (episode.onset.earliest, episode.onset.at, episode.onset.latest, episode.detected_at)
             if tick(episode.detected_at) <= self.as_of:
                 lasts = resolved is None or resolved > self.as_of
-                result.append((*map(tick, times), None if lasts else resolved))
+                acknowledged = None if episode.acknowledged_at is None else tick(episode.acknowledged_at)
+                if acknowledged is not None and acknowledged > self.as_of:
+                    acknowledged = None
+                result.append((*map(tick, times), None if lasts else resolved, acknowledged))
         return result
 
 
@@ -64,6 +67,9 @@ class Facts:
         self.down = self.raw - work
         self.ttd = len(self._ticks(lambda e: set(range(e[1], e[3]))) - work)
         self.ttr = len(self._ticks(lambda e: set(range(e[3], view.as_of if e[4] is None else e[4]))) - work)
+        self.acknowledged = next((e for e in self.episodes if e[5] is not None), None)
+        noticed, answered = (0, 0) if self.acknowledged is None else self.acknowledged[3:6:2]
+        self.tta = len(set(range(noticed, answered)) - work)
         lasted = sum((view.as_of if e[4] is None else e[4]) - e[1] for e in self.episodes)
         self.is_real = lasted == 0 or self.ttd + self.ttr > 0
 
@@ -108,6 +114,13 @@ def downtime(incidents, view):
         "ttd": statistics([one.ttd for one in real if view.has(one.episodes[0][3])]),
         "ttr": statistics(
             [one.ttr for one in real if one.episodes[-1][4] is not None and view.has(one.episodes[-1][4])]
+        ),
+        "tta": statistics([one.tta for one in real if one.acknowledged and view.has(one.acknowledged[5])]),
+        "n_acknowledged": sum(1 for one in real if one.acknowledged and view.has(one.acknowledged[5])),
+        "n_unacknowledged": sum(
+            1
+            for one in real
+            if not one.acknowledged and one.episodes[-1][4] is not None and view.has(one.episodes[-1][4])
         ),
         "table_time": sum(map(len, tables.values())),
         "by_severity": _by_severity(down),

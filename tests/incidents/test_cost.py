@@ -25,7 +25,7 @@ from incidents import (
     role_rate,
     to_us,
 )
-from incidents.spans import HOUR_US
+from incidents.spans import HOUR_US, OPEN_END
 from tests.incidents.definition import Facts
 from tests.incidents.histories import BASE_US
 from tests.incidents.test_calendar import ZONES, half_hours, is_business
@@ -49,7 +49,8 @@ def down(*stretches, tables=None):
     names = tuple(dict.fromkeys(tables or ["orders"] * n))
     table = np.array([names.index(name) for name in tables or ["orders"] * n])
     zero = np.zeros(n, dtype=np.int64)
-    return Spans(names, np.arange(n), table, zero - 1, table, zero, zero, zero > 0, start, start, start, start, end)
+    words = (table, zero - 1, table, zero, zero, zero > 0)
+    return Spans(names, np.arange(n), *words, start, start, start, start, end, zero + OPEN_END)
 
 
 def cost_of(spans, pricing, **others):

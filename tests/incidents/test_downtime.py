@@ -290,8 +290,9 @@ def test_sums_beyond_64_bits_are_exact():
     """A hundred thousand incidents that have lasted for three years make more microseconds than 64 bits hold."""
     n, age = 100_000, 3 * 365 * 24 * HOUR_US
     zero = np.zeros(n, dtype=np.int64)
+    never = zero + OPEN_END
     spans = Spans(
-        ("one",), np.arange(n), zero, zero - 1, zero, zero, zero - 1, zero > 0, zero, zero, zero, zero, zero + OPEN_END
+        ("one",), np.arange(n), zero, zero - 1, zero, zero, zero - 1, zero > 0, zero, zero, zero, zero, never, never
     )
     found = measure(spans, Window(0, age), as_of_us=age)
     assert found.repair == n * age > 2**63

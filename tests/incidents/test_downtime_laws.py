@@ -45,6 +45,7 @@ def scenes(draw, looks=1, most=14):
             episode.onset.latest,
             episode.detected_at,
             episode.resolved_at,
+            episode.acknowledged_at,
         )
         if moment is not None
     )
@@ -88,10 +89,11 @@ def plain(found):
 
     return {
         **{name: getattr(found, name) for name in ("n", "n_occurred", "undetected", "repair", "table_time")},
-        "undetected_low": found.undetected_low,
-        "undetected_high": found.undetected_high,
+        **{name: getattr(found, name) for name in ("undetected_low", "undetected_high")},
+        **{name: getattr(found, name) for name in ("n_acknowledged", "n_unacknowledged")},
         "ttd": statistics(found.ttd),
         "ttr": statistics(found.ttr),
+        "tta": statistics(found.tta),
         "by_severity": {word: (part.n, part.undetected, part.repair) for word, part in found.by_severity.items()},
         "excluded": {name: (tally.n, tally.time) for name, tally in found.excluded.items()},
         "exposure": (found.exposure.n, found.exposure.time),
