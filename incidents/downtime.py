@@ -3,12 +3,12 @@
 An incident is one or more episodes `[occurred, detected, resolved)`. In a window its undetected part is what lies
 inside of `[occurred, detected)`, its repair part what lies inside of `[detected, resolved or as-of)`; planned
 maintenance of its table is taken out. Downtime is the sum of both parts over all incidents that count, n the number of
-incidents with any part, so `downtime = n x (undetected / n + repair / n)` holds for every window. Statistics of TTD and
-TTR are about whole incidents and stand apart. All times are integer microseconds; nothing is rounded.
+incidents with any part, so `downtime = n x (undetected / n + repair / n)` holds for every window. Statistics of TTD,
+TTA and TTR are about whole incidents and stand apart. All times are integer microseconds; nothing is rounded.
 `docs/incidents.md` tells this in plain words.
 
-TTD and TTR of a single incident and of its episodes come from `durations` and `episode_durations` here; every command,
-report and alert shows these values and subtracts no times itself.
+TTD, TTR and TTA (time to acknowledge) of a single incident and of its episodes come from `durations` and
+`episode_durations` here; every command, report and alert shows these values and subtracts no times itself.
 """
 
 from dataclasses import dataclass, replace
@@ -37,13 +37,13 @@ __all__ = [
     "Shares",
     "Statistics",
     "changes",
-    "detection_and_resolution_times",
     "durations",
     "episode_durations",
     "hours",
     "lever",
     "measure",
     "measure_by",
+    "response_times",
     "uncovered",
 ]
 
@@ -110,30 +110,36 @@ def measure_by(
     }
 
 
-def detection_and_resolution_times(
+def response_times(
     spans: Spans, window: Window, *, as_of_us: int, maintenance: MaintenanceSpans | None = None
-) -> tuple[list[int], list[int]]:
-    """Return the TTD of each incident detected in a window, and the TTR of each resolved in it.
+) -> tuple[list[int], list[int], list[int]]:
+    """Return the TTD of incidents detected in a window, the TTA of those acknowledged, the TTR of those resolved in it.
 
-    In microseconds, unclipped: the values of which `Downtime.ttd` and `Downtime.ttr` are the statistics.
+    In microseconds, unclipped: the values of which `ttd`, `tta` and `ttr` of `Downtime` are the statistics.
     """
     rows = known_episodes(spans, window, as_of_us)
     if rows.size == 0:
-        return [], []
+        return [], [], []
     incident = per_incident(spans.take(rows), Ruler(window, as_of_us, maintenance), disclosure=False)
-    return incident.ttd[incident.detected].tolist(), incident.ttr[incident.resolved].tolist()
+    return (
+        incident.ttd[incident.detected].tolist(),
+        incident.tta[incident.acknowledged].tolist(),
+        incident.ttr[incident.resolved].tolist(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Durations:
     """How long an incident, or one of its episodes, took: microseconds, without planned maintenance.
 
-    `ttr` is measured up to the moment of knowing while it lasts. `maintenance`: planned maintenance that lies in it and
-    is in neither `ttd` nor `ttr`.
+    `ttr` is measured up to the moment of knowing while it lasts. `tta`: from the detection of the first episode that
+    was acknowledged until then; None if nobody did. `maintenance`: planned maintenance that lies in it and is in none
+    of them.
     """
 
     ttd: int
     ttr: int
+    tta: int | None
     maintenance: int
     lasts: bool
 
@@ -167,12 +173,18 @@ def _durations(spans: Spans, *, as_of_us: int, maintenance: MaintenanceSpans | N
     if spans.incident.size == 0:
         return []
     # an episode that is detected after the moment of knowing (a clock that was set back) has no repair time yet
-    ended = replace(spans, resolved=np.minimum(spans.resolved, np.maximum(spans.detected, as_of_us)))
+    ended = replace(
+        spans,
+        resolved=np.minimum(spans.resolved, np.maximum(spans.detected, as_of_us)),
+        acknowledged=np.where(spans.acknowledged <= as_of_us, spans.acknowledged, OPEN_END),
+    )
     window = Window(int(spans.occurred.min()), int(ended.resolved.max()) + 1)
     sums = per_incident(ended, Ruler(window, OPEN_END, maintenance), disclosure=True)
     lasts = spans.resolved[sums.last] > as_of_us
-    columns = (sums.ttd, sums.ttr, sums.raw - sums.ttd - sums.ttr, lasts)
-    return [Durations(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    tta = [None if waited < 0 else waited for waited in sums.tta.tolist()]
+    maintenance_time = (sums.raw - sums.ttd - sums.ttr).tolist()
+    rows = zip(sums.ttd.tolist(), sums.ttr.tolist(), tta, maintenance_time, lasts.tolist(), strict=True)
+    return [Durations(*row) for row in rows]
 
 
 def uncovered(incident: Incident, into: Incident, *, as_of_us: int, maintenance: MaintenanceSpans | None = None) -> int:

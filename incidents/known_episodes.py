@@ -85,7 +85,7 @@ class PerIncident:
     """One entry for each incident; microseconds.
 
     Inside of the window: `undetected`, `undetected_low`, `undetected_high`, `repair` without planned maintenance, `raw`
-    with it. As a whole: `ttd`, `ttr` and `tta` without it; `tta` is that of the first episode that was acknowledged, 0
+    with it. As a whole: `ttd`, `ttr` and `tta` without it; `tta` is that of the first episode that was acknowledged, -1
     without one. `down`: it is downtime; `excluded`: its resolution does not count;
     `exposed`: it is a disclosure incident that counts. `occurred`, `detected`, `resolved`, `acknowledged`:
     it did so, or somebody first did so, in the window. `unacknowledged`: it was resolved in it and nobody ever did.
@@ -133,9 +133,10 @@ def per_incident(spans: Spans, ruler: Ruler, *, disclosure: bool) -> PerIncident
     is_down, does_count = is_downtime(spans, disclosure=disclosure)[first], counts(spans)[first]
     resolved = is_down & real & ruler.has(spans.resolved[last])
     first_acknowledged, anybody = _first_acknowledged(spans, first, ruler.as_of_us)
-    acknowledged_at = np.where(anybody, spans.acknowledged[first_acknowledged], OPEN_END)
-    noticed_at, table = spans.detected[first_acknowledged], spans.table[first_acknowledged]
-    tta = ruler.counted(table, noticed_at, np.where(anybody, np.maximum(acknowledged_at, noticed_at), noticed_at))
+    acknowledged_at, detected_at = spans.acknowledged[first_acknowledged], spans.detected[first_acknowledged]
+    # a correction may have moved the detection behind it
+    answered_at = np.where(anybody, np.maximum(acknowledged_at, detected_at), detected_at)
+    waited = ruler.counted(spans.table[first_acknowledged], detected_at, answered_at)
     return PerIncident(
         first=first,
         last=last,
@@ -146,14 +147,14 @@ def per_incident(spans: Spans, ruler: Ruler, *, disclosure: bool) -> PerIncident
         raw=summed(ruler.clip(end) - ruler.clip(spans.occurred)),
         ttd=ttd,
         ttr=ttr,
-        tta=tta,
+        tta=np.where(anybody, waited, -1),
         down=is_down,
         excluded=~does_count & (disclosure | ~spans.disclosure[first]),
         exposed=does_count & spans.disclosure[first],
         occurred=is_down & real & ruler.has(spans.occurred[first]),
         detected=is_down & real & ruler.has(spans.detected[first]),
         resolved=resolved,
-        acknowledged=is_down & real & ruler.has(acknowledged_at),
+        acknowledged=is_down & real & anybody & ruler.has(acknowledged_at),
         unacknowledged=resolved & ~anybody,
         lasts=is_down & (spans.resolved[last] > ruler.as_of_us) & (spans.occurred[last] < ruler.window.end_us),
     )
@@ -167,6 +168,6 @@ def _first_acknowledged(spans: Spans, first: Ints, as_of_us: int) -> tuple[Ints,
     if first.size == 0:
         return first, np.zeros(0, dtype=np.bool_)
     rows = np.arange(spans.incident.size)
-    earliest = np.minimum.reduceat(np.where(spans.acknowledged <= as_of_us, rows, OPEN_END), first)
+    earliest = np.minimum.reduceat(np.where(spans.acknowledged <= min(as_of_us, OPEN_END - 1), rows, OPEN_END), first)
     anybody = earliest < OPEN_END
     return np.where(anybody, earliest, first), anybody

@@ -34,7 +34,8 @@ class Spread:
 class Figures:
     """The figures of one week, or their medians over several (then counts and sums may be fractions).
 
-    `ttd` is over incidents detected in the week, `ttr` over those resolved in it; None when there were none.
+    `ttd` is over incidents detected in the week, `tta` over those first acknowledged, `ttr` over those resolved in it;
+    None when there were none.
     `by_severity` is the downtime of each severity that had any.
     """
 
@@ -48,6 +49,7 @@ class Figures:
     table_us: Fraction
     by_severity: Mapping[Severity, Fraction]
     ttd: Spread | None
+    tta: Spread | None
     ttr: Spread | None
     cost: Fraction | None
     cost_by_table_hours: Fraction | None

@@ -14,7 +14,7 @@ from typing import Final
 from prometheus_client.core import GaugeHistogramMetricFamily, GaugeMetricFamily, Metric
 
 from checks import Status
-from incidents import Window, detection_and_resolution_times, hours, measure_by, price_by, to_us
+from incidents import Window, hours, measure_by, price_by, response_times, to_us
 from monitor.config.project import Project
 from monitor.releases.overview import ReleaseWord, releases_of
 from monitor.summaries.health import states_of
@@ -84,9 +84,10 @@ def _downtime(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[
         amounts = [((spans.names[code], project.currency.code), float(cost.amount)) for code, cost in costs.items()]
         about = "Cost of the data downtime of the last 28 days, by table."
         yield gauge("tablewatch_downtime_cost", about, amounts, ("table", "currency"))
-    ttd, ttr = detection_and_resolution_times(spans, window, as_of_us=as_of_us, maintenance=maintenance)
+    ttd, tta, ttr = response_times(spans, window, as_of_us=as_of_us, maintenance=maintenance)
     about = "Time to {} of the incidents {} in the last 28 days."
     yield _histogram("tablewatch_time_to_detection_seconds", about.format("detection", "detected"), ttd)
+    yield _histogram("tablewatch_time_to_acknowledge_seconds", about.format("acknowledge", "acknowledged"), tta)
     yield _histogram("tablewatch_time_to_resolution_seconds", about.format("resolution", "resolved"), ttr)
 
 

@@ -103,6 +103,7 @@ def _figures(figures: Figures | None, currency: Currency) -> dict[str, Any] | No
         "downtime_h_low": _hours(figures.low_us),
         "downtime_h_high": _hours(figures.high_us),
         "ttd_h": _spread(figures.ttd),
+        "tta_h": _spread(figures.tta),
         "ttr_h": _spread(figures.ttr),
         "table_hours": _hours(figures.table_us),
         "by_severity": {str(severity): _hours(part) for severity, part in figures.by_severity.items()},

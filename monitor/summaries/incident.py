@@ -144,7 +144,8 @@ def incident_as_json(project: Project, incident: Incident, figures: IncidentFigu
         "merged_into": incident.merged_into,
         "counts": incident.counts,
         "ttd_h": float(hours(figures.ttd_us)),
-        "ttr_h": None if figures.ttr_us is None else float(hours(figures.ttr_us)),
+        "tta_h": _hours(figures.whole.tta),
+        "ttr_h": _hours(figures.ttr_us),
         "downtime_h": float(hours(figures.downtime_us)),
         "maintenance_h": float(hours(figures.whole.maintenance)),
         "cost": {"amount": project.currency.number(figures.cost), "currency": project.currency.code},
@@ -201,11 +202,17 @@ def episode_as_json(project: Project, incident: Incident, figures: IncidentFigur
         **_onset(episode),
         "first_failed_at": iso(episode.first_failed_at),
         "detected_at": iso(episode.detected_at),
+        "acknowledged_at": iso(episode.acknowledged_at),
         "resolved_at": iso(episode.resolved_at),
         "ttd_h": float(hours(length.ttd)),
-        "ttr_h": None if length.lasts else float(hours(length.ttr)),
+        "tta_h": _hours(length.tta),
+        "ttr_h": _hours(None if length.lasts else length.ttr),
         "cost": project.currency.number(cost),
     }
+
+
+def _hours(microseconds: int | None) -> float | None:
+    return None if microseconds is None else float(hours(microseconds))
 
 
 def _event(event: Event) -> dict[str, Any]:

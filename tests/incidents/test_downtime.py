@@ -286,6 +286,29 @@ def test_a_change_from_nothing_is_due_to_the_number():
     assert changes(made(6, 6, 18, n=3), made(0, 0, 0, n=0)).total == -24
 
 
+def test_an_incident_that_nobody_acknowledged_is_counted_and_in_no_statistic():
+    """Planned maintenance is not waited for; an acknowledgement before a corrected detection took no time."""
+    now = utc("12-31 00:00")
+
+    def acknowledged(incident, moment):
+        return apply(incident, Event(incident.id, now, "mia", verbs.acknowledge(incident, now=utc(moment))))
+
+    def resolved(incident, moment):
+        ending = verbs.Ending(utc(moment), Resolution.FIXED)
+        return apply(incident, Event(incident.id, now, "mia", verbs.resolve(incident, ending, now=now)))
+
+    slow = resolved(acknowledged(logged(6, "one", "01-06 00:00", "01-06 01:00"), "01-06 05:00"), "01-06 09:00")
+    early = acknowledged(logged(7, "two", "01-07 00:00", "01-07 02:00"), "01-07 01:00")
+    planned = {"one": [(to_us(utc("01-06 02:00")), to_us(utc("01-06 03:00")))]}
+    spans = Spans.of([A1, slow, early])
+    found = measure(
+        spans, JANUARY, as_of_us=to_us(utc("02-01 00:00")), maintenance=MaintenanceSpans.of(spans.names, planned)
+    )
+    assert (found.n_acknowledged, found.n_unacknowledged) == (2, 1)
+    assert found.tta is not None
+    assert (found.tta.min, found.tta.max) == (0, 3 * HOUR_US)
+
+
 def test_sums_beyond_64_bits_are_exact():
     """A hundred thousand incidents that have lasted for three years make more microseconds than 64 bits hold."""
     n, age = 100_000, 3 * 365 * 24 * HOUR_US

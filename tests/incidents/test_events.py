@@ -143,6 +143,24 @@ def test_a_later_end_narrows_the_next_beginning():
     assert_valid(incident)
 
 
+def test_time_to_acknowledge_begins_with_the_first_episode_that_somebody_acknowledged():
+    """Each episode keeps when; what was acknowledged later than the moment asked for is not known yet."""
+    incident = fold(
+        opened(),
+        Resolved(at(10), Resolution.FIXED),
+        Reopened(episode(30, 35)),
+        Acknowledged(at(42)),
+        Resolved(at(50), Resolution.FIXED),
+        Reopened(episode(60, 65)),
+        Acknowledged(at(66)),
+    )
+    spans = Spans.of([incident])
+    assert [one.acknowledged_at for one in incident.episodes] == [None, at(42), at(66)]
+    assert durations(spans, as_of_us=to_us(at(70)))[incident.id].tta == 42 - 35
+    assert [one.tta for one in episode_durations(spans, as_of_us=to_us(at(70)))] == [None, 7, 1]
+    assert durations(spans, as_of_us=to_us(at(41)))[incident.id].tta is None
+
+
 def test_undetected_and_repair_sum_episodes():
     """The figures of one incident sum its episodes; one that lasts is repaired up to the moment asked for."""
     incident = fold(opened(), Resolved(at(10), Resolution.FIXED), Reopened(episode(30, 35)))

@@ -54,7 +54,10 @@ def as_json(project: Project, downtime_figures: DowntimeFigures) -> dict[str, An
         "downtime_h_low": _h(whole.low),
         "downtime_h_high": _h(whole.high),
         "ttd_h": _statistics(whole.ttd),
+        "tta_h": _statistics(whole.tta),
         "ttr_h": _statistics(whole.ttr),
+        "n_acknowledged": whole.n_acknowledged,
+        "n_unacknowledged": whole.n_unacknowledged,
         "table_hours": _h(whole.table_time),
     }
     return {
@@ -147,7 +150,11 @@ def draw(console: "Console", project: Project, downtime_figures: DowntimeFigures
     whole = downtime_figures.whole
     for line in _top(project, downtime_figures):
         console.print(line)
-    rows = [_spread("TTD, time to detection", whole.ttd), _spread("TTR, time to resolution", whole.ttr)]
+    rows = [
+        _spread("TTD, time to detection", whole.ttd),
+        *([_spread("TTA, time to acknowledge", whole.tta)] if whole.n_acknowledged else []),
+        _spread("TTR, time to resolution", whole.ttr),
+    ]
     console.print()
     draw_table(console, ("of an incident", *(f">{name}" for name in _STATISTICS)), rows)
     if downtime_figures.parts:

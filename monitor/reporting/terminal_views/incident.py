@@ -80,7 +80,7 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
     for number, (episode, finder) in enumerate(zip(incident.episodes, _finders(sheet), strict=True), start=1):
         if len(incident.episodes) > 1:
             yield Text(f"episode {number} of {len(incident.episodes)}")
-        yield from _times(incident, episode, figures.episodes[number - 1], text=finder, zone=zone)
+        yield from _times(episode, figures.episodes[number - 1], text=finder, zone=zone)
     yield _line("so far" if incident.state is not State.RESOLVED else "total", _lengths(project, incident, figures))
     for label, wording in (*_facts(project, incident), *_external_items(project, sheet)):
         yield _line(label, wording)
@@ -105,7 +105,7 @@ def _finders(sheet: IncidentDetail) -> Iterator[str]:
                 yield check
 
 
-def _times(incident: Incident, episode: Episode, length: Durations, *, text: str, zone: str) -> Iterator[Text]:
+def _times(episode: Episode, length: Durations, *, text: str, zone: str) -> Iterator[Text]:
     onset = episode.onset
     known = _METHODS[onset.method]
     if onset.earliest < onset.latest:
@@ -114,8 +114,8 @@ def _times(incident: Incident, episode: Episode, length: Durations, *, text: str
     if episode.first_failed_at is not None and episode.first_failed_at < episode.detected_at:
         text += f"; it failed first at {format_time(episode.first_failed_at, zone)}"
     yield _line("detected", f"{format_time(episode.detected_at, zone)}  {text}  TTD {format_hours(length.ttd)}")
-    if episode is incident.last and incident.acknowledged_at is not None:
-        yield _line("acknowledged", format_time(incident.acknowledged_at, zone))
+    if episode.acknowledged_at is not None and length.tta is not None:
+        yield _line("acknowledged", f"{format_time(episode.acknowledged_at, zone)}  TTA {format_hours(length.tta)}")
     if episode.resolved_at is not None:
         yield _line("resolved", f"{format_time(episode.resolved_at, zone)}  TTR {format_hours(length.ttr)}")
     if length.maintenance:

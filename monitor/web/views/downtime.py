@@ -175,6 +175,7 @@ class DowntimePage(Shape):
     as_of: datetime
     total: DowntimeTotals
     ttd: TimeDistribution | None
+    tta: TimeDistribution | None
     ttr: TimeDistribution | None
     lever: str
     days: tuple[date, ...]
@@ -285,6 +286,7 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
         as_of=as_of,
         total=totals_of(project, whole, cost),
         ttd=_spread(whole.ttd),
+        tta=_spread(whole.tta),
         ttr=_spread(whole.ttr),
         lever=lever(whole).value,
         days=tuple(dates),

@@ -29,7 +29,7 @@ class IncidentNumber(BaseModel):
 
 
 class IncidentEpisode(Shape):
-    """An episode: its times, the two lengths (null: it lasts), and what it cost."""
+    """An episode: its times, the lengths (null: it lasts, or nobody acknowledged it), and what it cost."""
 
     occurred_at: datetime
     occurred_earliest: datetime
@@ -37,8 +37,10 @@ class IncidentEpisode(Shape):
     occurrence_method: str
     first_failed_at: datetime | None
     detected_at: datetime
+    acknowledged_at: datetime | None
     resolved_at: datetime | None
     ttd_h: float
+    tta_h: float | None
     ttr_h: float | None
     cost: float | None
 

@@ -60,6 +60,7 @@ class IncidentSummary(Shape):
     merged_into: int | None
     counts: bool
     ttd_h: float
+    tta_h: float | None
     ttr_h: float | None
     downtime_h: float
     maintenance_h: float

@@ -79,6 +79,7 @@ def figures(n: int, undetected: int, repair: int, cost: int | None, **more: Any)
         if n
         else {},
         "ttd": spread(5, 66, 24, 190, 336) if n else None,
+        "tta": spread(2, 11, 6, 25, 40) if n else None,
         "ttr": spread(12, 69, 42, 150, 221) if n else None,
         "cost": None if cost is None else Fraction(cost),
         "cost_by_table_hours": None if cost is None else Fraction(cost) * 9 / 10,
