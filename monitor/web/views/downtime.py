@@ -379,13 +379,7 @@ def _group(
 def _spread(statistics: Statistics | None) -> TimeDistribution | None:
     if statistics is None:
         return None
-    return TimeDistribution(
-        min=as_hours(statistics.min),
-        mean=as_hours(statistics.mean),
-        median=as_hours(statistics.median),
-        p90=as_hours(statistics.p90),
-        max=as_hours(statistics.max),
-    )
+    return TimeDistribution(**{part: as_hours(getattr(statistics, part)) for part in TimeDistribution.model_fields})
 
 
 def _saving(survey: _Survey, whole: Downtime, cost: Fraction | None) -> Saving:
