@@ -26,11 +26,22 @@ from checks._contract import (
     unknown,
 )
 from checks._instants import first_change, latest_local_time, moment_of_local_time, within_calendar
-from checks._judge import judge
+from checks._judge import judge, without_rows
 from checks._outcome import Message, MessageFormatter, PlainEnglish, nearest_ratio, say_duration
+from checks._segments import (
+    MOST_SEGMENTS,
+    By,
+    Segment,
+    SegmentedMeasurement,
+    SegmentNames,
+    is_listed,
+    segment_kind,
+)
 from sources import did_you_mean
 
 __all__ = [
+    "MOST_SEGMENTS",
+    "By",
     "Check",
     "CheckError",
     "CheckParameters",
@@ -50,6 +61,9 @@ __all__ = [
     "Outcome",
     "Past",
     "PlainEnglish",
+    "Segment",
+    "SegmentNames",
+    "SegmentedMeasurement",
     "Severity",
     "Status",
     "UnknownReason",
@@ -57,12 +71,15 @@ __all__ = [
     "Zones",
     "did_you_mean",
     "first_change",
+    "is_listed",
     "judge",
     "latest_local_time",
     "load_catalog",
     "moment_of_local_time",
     "nearest_ratio",
     "say_duration",
+    "segment_kind",
     "unknown",
     "within_calendar",
+    "without_rows",
 ]

@@ -34,6 +34,8 @@ from sources import did_you_mean
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+    from checks._segments import By
+
 __all__ = [
     "Check",
     "CheckError",
@@ -185,6 +187,11 @@ class CheckParameters(BaseModel):
         return False
 
     @property
+    def segments(self) -> By | None:
+        """Return how the table is cut into segments; None where it is judged as a whole."""
+        return None
+
+    @property
     def results_every(self) -> timedelta | None:
         """Return the longest time between two results of another tool; None for a check that a pass evaluates."""
         return None
@@ -296,6 +303,10 @@ class Check(Protocol):
     @property
     def keeps(self) -> bool:
         """Whether the store keeps counts or releases for this check."""
+
+    @property
+    def segments(self) -> By | None:
+        """How the table is cut into segments; None where it is judged as a whole."""
 
     @property
     def results_every(self) -> timedelta | None:

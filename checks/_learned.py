@@ -13,8 +13,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic import WithJsonSchema as JsonSchema
 
 from checks._baseline import Weeks
-from checks._contract import CheckParameters, Earlier, Json, Measurement, Outcome, Past, UnknownReason, unknown
+from checks._contract import Earlier, Json, Measurement, Outcome, Past, UnknownReason, unknown
 from checks._outcome import Message
+from checks._segments import TakesSegments
 from checks.parameters.numbers import exact
 from checks.parameters.scalars import Duration, parse_duration, say
 
@@ -132,7 +133,7 @@ class LearnedVerdict:
     missing: Outcome | None = None
 
 
-class LearnsLimits(CheckParameters):
+class LearnsLimits(TakesSegments):
     """The parameters of a check whose limits may be learned."""
 
     limits: LearnedLimits | None = Field(None, description="Limits that are learned from earlier measurements.")
@@ -151,8 +152,12 @@ class LearnsLimits(CheckParameters):
 
     @property
     def learned_numbers(self) -> int:
-        """Return how many numbers of the check are judged by limits that keep a promise."""
-        return 0 if self.limits is None else 1
+        """Return how many numbers of the check are judged by limits that keep a promise, in all its segments."""
+        return 0 if self.limits is None else self._numbers * (1 if self.by is None else self.by.most)
+
+    @property
+    def _numbers(self) -> int:
+        return 1
 
     def learned_from(self, earlier: Earlier | None = None) -> Earlier | None:
         """Ask for the measurements to learn from, beside others that are asked for."""

@@ -18,6 +18,9 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from checks.parameters.numbers import grouped
 
+SEGMENT: Final = "@segment"
+"""The value of a message that names the segment it is about; no place of a text can have this name."""
+
 
 class MessageFormatter(Protocol):
     """Renders texts in one language: texts, numbers, times."""
@@ -50,7 +53,15 @@ class Message:
         return self.render(PlainEnglish())
 
     def render(self, voice: MessageFormatter) -> str:
-        """Format it in the voice's language."""
+        """Format it in the voice's language; one about a segment of the table begins with that."""
+        segment = self.values.get(SEGMENT)
+        return self._sentence(voice) if segment is None else f"{segment}: {self._sentence(voice)}"
+
+    def about(self, segment: str) -> Message:
+        """Return the same sentence about a segment of the table."""
+        return replace(self, values={**self.values, SEGMENT: segment})
+
+    def _sentence(self, voice: MessageFormatter) -> str:
         if self.one is not None and self.counted is not None:
             text = voice.plural(self.one, self.text, int(self.values[self.counted]))
         else:

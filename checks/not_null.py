@@ -35,9 +35,8 @@ class NotNull(LearnsLimits):
     )
 
     @property
-    def learned_numbers(self) -> int:
-        """Return how many numbers of the check are judged by limits that keep a promise: a share for each column."""
-        return 0 if self.limits is None else len(self.columns)
+    def _numbers(self) -> int:
+        return len(self.columns)
 
     @property
     def _largest_share(self) -> float:

@@ -11,17 +11,18 @@ from typing import Any, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from checks._aggregates import holds_no_number
-from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
+from checks._contract import Check, Context, Measurement, Misconfigured, Outcome, Past, Wants
 from checks._instants import placed, reading_of, time_column
 from checks._judge import Share, judge_violations
 from checks._literals import Comparison, compared, uncertain
 from checks._outcome import Message
+from checks._segments import TakesSegments
 from checks.parameters.columns import ColumnName, fit, is_nan, number_types
 from checks.parameters.numbers import Limit, in_order, is_time
 from sources.expressions import ibis, ir
 
 
-class Range(CheckParameters):
+class Range(TakesSegments):
     """Values lie between two limits, which are numbers, dates or times; NULL is allowed."""
 
     summary: ClassVar[str] = "Values are between two limits; NULL is allowed."

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     )
     from incidents.estimate import Estimate, ExpectedIncidents
     from incidents.events import apply, decode, encode, replay
-    from incidents.lifecycle import Identity, LifecycleStep, Reason, advance
+    from incidents.lifecycle import Identity, LifecycleStep, Reason, advance, status_text
     from incidents.reported import ReportedIncident
     from incidents.service_levels import IncidentHistory, Level, LevelResult, LevelVerdict, judge_levels
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
@@ -169,6 +169,7 @@ __all__ = [
     "replay",
     "response_times",
     "role_rate",
+    "status_text",
     "to_us",
     "uncovered",
     "unobserved",
@@ -243,7 +244,7 @@ _HOMES: Final = {
     ),
     "estimate": ("Estimate", "ExpectedIncidents"),
     "events": ("apply", "decode", "encode", "replay"),
-    "lifecycle": ("Identity", "LifecycleStep", "Reason", "advance"),
+    "lifecycle": ("Identity", "LifecycleStep", "Reason", "advance", "status_text"),
     "reported": ("ReportedIncident",),
     "service_levels": ("IncidentHistory", "Level", "LevelResult", "LevelVerdict", "judge_levels"),
     "spans": ("OPEN_END", "Spans", "Window", "from_us", "to_us"),

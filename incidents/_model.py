@@ -126,6 +126,12 @@ class Incident:
     merged_into: int | None = None
 
     @property
+    def series(self) -> str | None:
+        """Return what the measurements that decide on it are kept under: its check, or one segment of it."""
+        is_segment = self.check_id is not None and self.fingerprint.startswith(f"{self.check_id}[")
+        return self.fingerprint if is_segment else self.check_id
+
+    @property
     def last(self) -> Episode:
         """Return the newest episode."""
         return self.episodes[-1]
@@ -301,7 +307,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What is known of one check between two runs.
+    """What is known of one check, or of one segment that it judges for itself, between two runs.
 
     `recent` are the last 21 evaluated outcomes, oldest first, `P` or `F`, for the flapping rule. `monitored_since` is
     the first run of the check, `last_pass_ended_at` the end of the last run in which the fail limit held (a `pass` or a

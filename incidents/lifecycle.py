@@ -103,7 +103,10 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which check ran, on which table, and what its failures belong to."""
+    """Which check ran, on which table, and what its failures belong to.
+
+    The fingerprint is the check's id, or of a segment of its table that is judged for itself the name of its series.
+    """
 
     check_id: str
     table: str
@@ -140,9 +143,9 @@ def advance(
         policy: how many runs open and resolve an incident.
         run: when the run measured and ended.
     """
-    text = outcome.status.value if outcome.reason is None else f"{outcome.status}({outcome.reason})"
+    text = status_text(outcome)
     if watch is None:
-        watch = Watch(identity.check_id, monitored_since=run.at, last_run_at=run.at, last_status=text)
+        watch = Watch(identity.fingerprint, monitored_since=run.at, last_run_at=run.at, last_status=text)
     elif run.at <= watch.last_run_at:
         return LifecycleStep(watch, (), Reason.OUT_OF_ORDER)
     watch = replace(watch, last_run_at=run.at, last_status=text)
@@ -156,7 +159,12 @@ def advance(
     else:
         watch = _count_fail(watch, incident, run)
         changes, reason = _failed(watch, incident, outcome, identity=identity, policy=policy, run=run)
-    return LifecycleStep(watch, (*changes, *_flapped(watch, incident, changes)), reason)
+    return LifecycleStep(watch, (*changes, *_flapped(watch, incident, changes, identity=identity)), reason)
+
+
+def status_text(outcome: Outcome) -> str:
+    """Return an outcome's status as a `Watch` has it: unknown with its reason."""
+    return outcome.status.value if outcome.reason is None else f"{outcome.status}({outcome.reason})"
 
 
 def _count_pass(watch: Watch, incident: Incident | None, run: RunTimes) -> Watch:
@@ -287,10 +295,12 @@ def _plain(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return plain
 
 
-def _flapped(watch: Watch, incident: Incident | None, changes: tuple[Change, ...]) -> tuple[Flapped, ...]:
+def _flapped(
+    watch: Watch, incident: Incident | None, changes: tuple[Change, ...], *, identity: Identity
+) -> tuple[Flapped, ...]:
     """Return the incident that it started to flap, while it is open, or that it stopped, whenever that is."""
     is_new = any(isinstance(change, Opened) for change in changes)
-    if incident is not None and not is_new and incident.check_id != watch.check_id:
+    if incident is not None and not is_new and incident.check_id != identity.check_id:
         return ()
     flagged = incident is not None and not is_new and incident.flapping
     if watch.flapping == flagged:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     Select,
     Subquery,
     Text,
+    case,
     func,
     literal,
     not_,
@@ -50,7 +51,7 @@ def message_as_json(message: Message) -> Mapping[str, Any]:
 def latest_results(connection: Connection, check_ids: Iterable[str] | None) -> dict[str, Result]:
     """Return the newest measurement of each check; None asks for every check there is."""
     subquery = (
-        measured_checks() if check_ids is None else given(connection, ((name,) for name in check_ids), ["check_id"])
+        _whole_checks() if check_ids is None else given(connection, ((name,) for name in check_ids), ["check_id"])
     )
     run = RunRow.__table__
     statement = (
@@ -67,12 +68,17 @@ def results_of_runs(connection: Connection, numbers: Iterable[int]) -> dict[int,
     statement = (
         select(*columns_of(MeasurementRow), run.c.id.label("run_id"))
         .join(run, run.c.number == _M.run)
-        .where(_M.run.in_(any_of(connection, numbers, "run_number")))
+        .where(_M.run.in_(any_of(connection, numbers, "run_number")), of_checks(_M.check_id))
         .order_by(_M.id)
     )
     for row in connection.execute(statement):
         results[row.run].append(result_of(row))
     return dict(results)
+
+
+def of_checks(check_id: Any) -> Any:
+    """Return the condition that a series is of a check as a whole, and not of one segment of its table."""
+    return check_id.not_like("%]")  # the id of a check ends with a letter, a digit, `-` or `_`
 
 
 def measured_checks() -> Subquery:
@@ -81,6 +87,11 @@ def measured_checks() -> Subquery:
     following = select(func.min(_M.check_id)).where(_M.check_id > ids.c.check_id).correlate(ids).scalar_subquery()
     ids = ids.union_all(select(following).select_from(ids).where(ids.c.check_id.is_not(None)))
     return select(ids.c.check_id).where(ids.c.check_id.is_not(None)).subquery()
+
+
+def _whole_checks() -> Subquery:
+    every = measured_checks()
+    return select(every.c.check_id).where(of_checks(every.c.check_id)).subquery()
 
 
 def newest(subquery: Subquery, *conditions: Any) -> ScalarSelect[Any]:
@@ -175,7 +186,9 @@ def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes, Ho
     statement = (
         select(
             checks.c.check_id,
-            incident.c.check_id.label("of"),
+            case((incident.c.fingerprint == checks.c.check_id, checks.c.check_id), else_=incident.c.check_id).label(
+                "of"
+            ),
             func.coalesce(into.c.resolution, incident.c.resolution).label("resolution"),
             episode.c.occurred_at,
             episode.c.resolved_at,

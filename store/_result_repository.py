@@ -28,10 +28,16 @@ class ResultReader(Repository):
     """What checks measured, run by run, and when nobody looked."""
 
     def watches(self, check_ids: Iterable[str] | None = None) -> dict[str, Watch]:
-        """Return what is known of checks that ran, by check id; None asks for all of them."""
-        statement = select(*columns_of(CheckStateRow))
-        if check_ids is not None:
-            statement = statement.where(_STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id")))
+        """Return what is known of checks that ran, by check id; None asks for all of them.
+
+        Segments that are judged for themselves are given only where their series are named.
+        """
+        wanted = (
+            _measurements.of_checks(_STATE.c.check_id)
+            if check_ids is None
+            else _STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id"))
+        )
+        statement = select(*columns_of(CheckStateRow)).where(wanted)
         return {row["check_id"]: Watch(**row) for row in self._connection.execute(statement).mappings()}
 
     def latest(self, check_ids: Iterable[str] | None = None) -> dict[str, Result]:
@@ -123,6 +129,7 @@ class ResultReader(Repository):
             select(_MEASUREMENT.c.status, func.count())
             .join_from(_RUN, _MEASUREMENT, _MEASUREMENT.c.run == _RUN.c.number)
             .where(_RUN.c.started_at >= since, _RUN.c.started_at < until)
+            .where(_measurements.of_checks(_MEASUREMENT.c.check_id))
             .group_by(_MEASUREMENT.c.status)
         )
         return {Status(status): number for status, number in self._connection.execute(statement)}

@@ -103,26 +103,28 @@ class ChangeLog:
 
     def begin(self, lasting: Iterable[Incident], silent: Mapping[str, UnknownReason]) -> None:
         """Take what is known from before the start: it is no news."""
-        self._incidents = {incident.check_id: incident.id for incident in lasting if incident.check_id is not None}
+        self._incidents = {incident.series: incident.id for incident in lasting if incident.series is not None}
         self._silent = dict(silent)
 
     def take(self, results: Sequence[CheckResult]) -> Iterator[str]:
         """Yield a line for each thing that changed."""
         for result in results:
-            yield from self._of_incident(result)
+            for part in (result, *result.segments):
+                yield from self._of_incident(part)
             yield from self._of_silence(result)
 
     def _of_incident(self, check_result: CheckResult) -> Iterator[str]:
-        before = self._incidents.get(check_result.check_id)
+        series = check_result.remembered_as
+        before = self._incidents.get(series)
         if check_result.incident == before:
             return
         if before is not None:
-            yield f"incident #{before} ended: {check_result.check_id}"
-            del self._incidents[check_result.check_id]
+            yield f"incident #{before} ended: {series}"
+            del self._incidents[series]
         if check_result.incident is not None:
             severity = check_result.check.severity.value
-            yield f"incident #{check_result.incident} opened: {check_result.check_id}, {severity}"
-            self._incidents[check_result.check_id] = check_result.incident
+            yield f"incident #{check_result.incident} opened: {series}, {severity}"
+            self._incidents[series] = check_result.incident
 
     def _of_silence(self, check_result: CheckResult) -> Iterator[str]:
         reason = check_result.outcome.reason if check_result.outcome.status is Status.UNKNOWN else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from checks import Measurement, Outcome
+from checks import Measurement, Outcome, SegmentedMeasurement
 from checks.classes.counts import KnownRelease, PersonPairs
 from monitor.config.project import Project
 from monitor.scan.incremental import with_count_states
@@ -78,10 +78,10 @@ def _remember(project: Project, store: Store, persons: RememberedPersons, actor:
     ledger.write(end)
 
 
-def _pairs(answer: Measurement | Outcome) -> PersonPairs | str:
+def _pairs(answer: Measurement | SegmentedMeasurement | Outcome) -> PersonPairs | str:
     """Return what is to be remembered, or why nothing can be."""
     if isinstance(answer, Outcome):
         return f"the table cannot be read: {answer.message}"
-    if not isinstance(answer.kept, PersonPairs) or not answer.kept.rows:
+    if isinstance(answer, SegmentedMeasurement) or not isinstance(answer.kept, PersonPairs) or not answer.kept.rows:
         return "the person columns are NULL in every row; such a release cannot be compared"
     return answer.kept

@@ -11,13 +11,14 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
-from checks import Check, Measurement, Misconfigured, Outcome, UnknownReason
+from checks import Check, Measurement, Misconfigured, Outcome, SegmentedMeasurement, UnknownReason
 from checks.classes.counts import CountRequest
 from checks.gx.caller import Caller
 from checks.gx.worker_door import GxRequest, evaluate
 from monitor.scan.incremental.counter import IncrementalCounter
 from monitor.scan.planner import PlannedQuery, Relatives, TablePlan, plan, plan_again
 from monitor.scan.results import CheckMeasurement, CountState, misconfigured, not_evaluated
+from monitor.scan.segment_query import SegmentQuery, names_of
 from monitor.scan.sql_template import SqlTemplate, TimeLiterals
 from sources import Source, SourceError
 
@@ -55,6 +56,7 @@ class _Run:
     tables: dict[str, dict[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     frames: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
+    segments: dict[str, tuple[SegmentQuery, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     failed: dict[str, Outcome] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -76,11 +78,15 @@ class _Run:
             self._run_query(query, self._keep_count)
         for family in self.plan.union_queries:
             self._run_family(family)
+        for segments in self.plan.segments:
+            self._run_segments(segments)
         for check_id in self.plan.frames:
             self._run_frame(check_id)
 
     def _answer(self, check_id: str, check: Check) -> CheckMeasurement:
-        result = self._found(check_id)
+        result: Measurement | SegmentedMeasurement | Outcome = self._found(check_id)
+        if check_id in self.segments and isinstance(result, Measurement):
+            result = self._in_segments(check_id, check, result)
         kept = self.plan.wants[check_id].kept if check_id in self.plan.wants else None
         if kept is not None and isinstance(result, Measurement):
             result = self._count(check_id, kept, result)
@@ -106,6 +112,14 @@ class _Run:
                 family=self.plan.subject.family,
             )
         )
+
+    def _in_segments(self, check_id: str, check: Check, whole: Measurement) -> SegmentedMeasurement | Outcome:
+        query, rows = self.segments[check_id]
+        try:
+            names = names_of(self.plan.subject, check, query, self.keeper)
+        except Misconfigured as error:
+            return misconfigured(error)
+        return query.measured(check, check_id, rows=rows, whole=whole, names=names)
 
     def _count(self, check_id: str, count_request: CountRequest, measurement: Measurement) -> Measurement | Outcome:
         """Count into what the store keeps."""
@@ -177,6 +191,19 @@ class _Run:
         for family in part.union_queries:
             if check_id not in self.failed:
                 self._run_family(family)
+
+    def _run_segments(self, query: SegmentQuery) -> None:
+        asking = [check_id for check_id in query.columns if check_id not in self.failed]
+        rows = self._attempt(asking, lambda: self._fetch(query.template)) if asking else None
+        if rows is not None:
+            self.segments |= dict.fromkeys(asking, (query, rows))
+        elif asking:
+            self._run_apart(asking, self._run_segments_alone)
+
+    def _run_segments_alone(self, part: TablePlan, check_id: str) -> None:
+        for query in part.segments:
+            if check_id not in self.failed:
+                self._run_segments(query)
 
     def _run_apart(self, asking: Sequence[str], run: Callable[[TablePlan, str], None]) -> None:
         """Where the engine refused a statement of several checks, run each check's part of it, planned anew."""

@@ -5,14 +5,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from typing import TypeAlias
 
-from checks import Earlier, Measurement, Message, Outcome, Past, UnknownReason, judge, unknown
+from checks import (
+    Check,
+    Earlier,
+    Measurement,
+    Message,
+    Outcome,
+    Past,
+    SegmentedMeasurement,
+    Status,
+    UnknownReason,
+    judge,
+    unknown,
+)
 from incidents import (
     AGENT,
     Change,
     Gap,
     Identity,
     Incident,
+    LifecycleStep,
     Opened,
     Policy,
     Resolution,
@@ -22,12 +36,15 @@ from incidents import (
     Watch,
     advance,
     gaps_after,
+    status_text,
 )
 from monitor.config.project import Project
 from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
-from monitor.scan.results import CheckMeasurement, CheckResult, TableResult, run_guarded
+from monitor.scan.results import CheckResult, TableResult, run_guarded
+from monitor.scan.segment_results import GONE_CAUSE, SegmentMemory, followed, judge_segments
 from store import BACKFILL, History, IncidentFilter, Lease, Result, Run, Store, StoreError, WriteTransaction
 
+_History: TypeAlias = "Mapping[str, Sequence[Past] | None]"
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
 
 
@@ -105,9 +122,11 @@ def record_past(batch: Sequence[TableResult], *, store: Store, past: "PastIncide
     results: list[CheckResult] = []
     with store.writing() as tx:
         for looked in batch:
-            judged = list(_judge_table(looked, tx.results.earlier_many(_wanted_history([looked]))))
+            memory = SegmentMemory() if past is None else past.memory
+            history = tx.results.earlier_many(_wanted_history([looked], memory))
+            judged = list(_judge_table(looked, history, memory))
             run = Run(f"{BACKFILL}{_new_id()}", looked.target.subject.name, looked.started_at, looked.ended_at)
-            tx.results.add_runs([run], [_fact(run, result) for result in judged])
+            tx.results.add_runs([run], [fact for result in judged for fact in _facts(run, result)])
             if past is not None:
                 for result in judged:
                     past.decide(tx, looked, result)
@@ -128,19 +147,30 @@ class PastIncidents:
     _watches: dict[str, Watch] = field(default_factory=dict)
     _incidents: dict[str, Incident] = field(default_factory=dict)
 
+    @property
+    def memory(self) -> SegmentMemory:
+        """Return which segments were followed at earlier past times, and which of their incidents are open."""
+        lasting: dict[str, dict[str, Incident]] = {}
+        for series, incident in self._incidents.items():
+            if incident.state is not State.RESOLVED and incident.check_id not in {None, series}:
+                lasting.setdefault(str(incident.check_id), {})[series] = incident
+        return SegmentMemory(self._watches, lasting)
+
     def decide(self, tx: WriteTransaction, looked: TableResult, result: CheckResult) -> None:
-        """Open, go on with or resolve the incident of a check."""
+        """Open, go on with or resolve the incident of a check, or those of its segments."""
         key = result.check_id
         if key not in self._watches and (tx.results.watches([key]) or tx.incidents.latest([key])):
             return
-        step = advance(
-            self._watches.get(key),
-            self._incidents.get(key),
-            result.outcome,
-            identity=_identity(result),
-            policy=self.policy,
-            run=RunTimes(looked.started_at, looked.ended_at),
-        )
+        before = self._watches.get(key)
+        self._decide(tx, looked, result, result.rest or result.outcome)
+        for segment in result.segments:
+            if segment.remembered_as not in self._watches and before is not None:
+                self._watches[segment.remembered_as] = watch_of_segment(before, segment.remembered_as)
+            self._decide(tx, looked, segment, segment.outcome)
+
+    def _decide(self, tx: WriteTransaction, looked: TableResult, result: CheckResult, outcome: Outcome) -> None:
+        key = result.remembered_as
+        step = step_of(self._watches.get(key), self._incidents.get(key), result, outcome, self.policy, looked)
         self._watches[key] = step.watch
         for change in step.changes:
             if isinstance(change, Opened):
@@ -162,50 +192,96 @@ def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence
     """
     if any(looked.has_counts for looked in batch):
         batch = judge_without_store(batch)
-    history = {} if store is None else _read_history(store, _wanted_history(batch))
-    return [result for looked in batch for result in _judge_table(looked, history)]
+    memory, history = (SegmentMemory(), {}) if store is None else _read_history(store, batch)
+    return [result for looked in batch for result in _judge_table(looked, history, memory)]
 
 
-def _read_history(store: Store, wanted: Mapping[str, tuple[datetime, Earlier]]) -> Mapping[str, Sequence[Past] | None]:
+def _read_history(store: Store, batch: Sequence[TableResult]) -> tuple[SegmentMemory, _History]:
+    memory = SegmentMemory()
     try:
         with store.reading() as tx:
-            return tx.results.earlier_many(wanted)
+            memory = SegmentMemory.read(tx, batch)
+            return memory, tx.results.earlier_many(_wanted_history(batch, memory))
     except StoreError:
-        return dict.fromkeys(wanted)
+        return memory, dict.fromkeys(_wanted_history(batch, memory))
 
 
-def _wanted_history(batch: Sequence[TableResult]) -> Mapping[str, tuple[datetime, Earlier]]:
-    return {
-        check_measurement.check_id: (
-            looked.started_at,
-            replace(check_measurement.earlier, left_out=looked.target.maintenance),
-        )
-        for looked in batch
-        for check_measurement in looked.measured
-        if check_measurement.earlier is not None
-    }
+def _wanted_history(batch: Sequence[TableResult], memory: SegmentMemory) -> Mapping[str, tuple[datetime, Earlier]]:
+    wanted: dict[str, tuple[datetime, Earlier]] = {}
+    for looked in batch:
+        for item in looked.measured:
+            if item.earlier is not None:
+                earlier = replace(item.earlier, left_out=looked.target.maintenance)
+                series = [item.check_id] if item.check.segments is None else followed(item, memory)
+                wanted |= dict.fromkeys(series, (looked.started_at, earlier))
+    return wanted
 
 
-def _judge_table(looked: TableResult, history: Mapping[str, Sequence[Past] | None]) -> Iterable[CheckResult]:
+def _judge_table(looked: TableResult, history: _History, memory: SegmentMemory) -> Iterable[CheckResult]:
     for check_measurement in looked.measured:
-        outcome, past = check_measurement.answer, history.get(check_measurement.check_id, ())
-        if not isinstance(outcome, Outcome):
-            outcome = _judge(check_measurement, outcome, past) if past is not None else _WITHOUT_HISTORY
-        yield CheckResult(
+        answer = check_measurement.answer
+        result = CheckResult(
             check_id=check_measurement.check_id,
             table=looked.target.subject.name,
             check=check_measurement.check,
-            outcome=outcome,
+            outcome=answer if isinstance(answer, Outcome) else _WITHOUT_HISTORY,
             measured_at=looked.started_at,
             duration_s=check_measurement.duration_s,
             source=looked.target.source.name,
             owner=looked.target.owner,
         )
+        if isinstance(answer, SegmentedMeasurement):
+            result = judge_segments(result, check_measurement, memory, history=history, judge=_judge)
+        elif isinstance(answer, Measurement):
+            past = history.get(check_measurement.check_id, ())
+            result = replace(result, outcome=_judge(check_measurement.check, answer, past))
+        yield result
 
 
-def _judge(check_measurement: CheckMeasurement, measurement: Measurement, past: Sequence[Past]) -> Outcome:
+def _judge(check: Check, measurement: Measurement, past: Sequence[Past] | None) -> Outcome:
     """Judge one check; a bug in it leaves the others of the batch. Ctrl-C is no bug: judging is for the main thread."""
-    return run_guarded(partial(judge, check_measurement.check, measurement, past), passes_on=(KeyboardInterrupt,))
+    if past is None:
+        return _WITHOUT_HISTORY
+    return run_guarded(partial(judge, check, measurement, past), passes_on=(KeyboardInterrupt,))
+
+
+def watch_of_segment(check: Watch, series: str) -> Watch:
+    """Return what is known of a segment that was not followed yet, from what is known of its check.
+
+    While none of the segments failed that are not followed, its limits held.
+    """
+    return Watch(
+        series,
+        monitored_since=check.monitored_since,
+        last_run_at=check.last_run_at,
+        last_status=check.last_status,
+        last_pass_ended_at=check.last_pass_ended_at,
+    )
+
+
+def step_of(
+    watch: Watch | None,
+    incident: Incident | None,
+    result: CheckResult,
+    outcome: Outcome,
+    policy: Policy,
+    looked: TableResult,
+) -> LifecycleStep:
+    """Return what a result changes.
+
+    The incident of a segment that has no rows any more ends as that of a check that is no longer configured does: it
+    counts, and nobody says that it was fixed.
+    """
+    judged = replace(outcome, status=Status.PASS, reason=None) if result.is_gone else outcome
+    times = RunTimes(looked.started_at, looked.ended_at)
+    step = advance(watch, incident, judged, identity=_identity(result), policy=policy, run=times)
+    if not result.is_gone:
+        return step
+    ended = tuple(
+        Resolved(change.at, Resolution.NO_ACTION, GONE_CAUSE) if isinstance(change, Resolved) else change
+        for change in step.changes
+    )
+    return replace(step, changes=ended)
 
 
 class _Recorder:
@@ -219,9 +295,12 @@ class _Recorder:
 
     def make(self, batch: Sequence[tuple[str, TableResult]]) -> Sequence[CheckResult]:
         """Decide over looks, each with the id of its run."""
-        history = self._tx.results.earlier_many(_wanted_history([looked for _, looked in batch]))
-        judged = [(run_id, looked, list(_judge_table(looked, history))) for run_id, looked in batch]
-        ids = [result.check_id for _, _, results in judged for result in results]
+        memory = SegmentMemory.read(self._tx, [looked for _, looked in batch])
+        history = self._tx.results.earlier_many(_wanted_history([looked for _, looked in batch], memory))
+        judged = [(run_id, looked, list(_judge_table(looked, history, memory))) for run_id, looked in batch]
+        ids = [
+            part.remembered_as for _, _, results in judged for result in results for part in (result, *result.segments)
+        ]
         self._watches = dict(self._tx.results.watches(ids))
         latest = self._tx.incidents.latest(ids)
         self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
@@ -234,27 +313,36 @@ class _Recorder:
             runs.append(run)
             for result in results:
                 gaps += self._gaps(looked, result)
-                facts.append(_fact(run, result))
+                facts += _facts(run, result)
                 decided.append(self._decide(looked, result))
         self._tx.results.add_runs(runs, facts)
-        self._tx.results.save_watches([self._watches[check_id] for check_id in ids])
+        self._tx.results.save_watches([self._watches[series] for series in ids])
         self._tx.results.add_gaps(gaps)
         return decided
 
     def _decide(self, looked: TableResult, result: CheckResult) -> CheckResult:
-        identity = _identity(result)
-        step = advance(
-            self._watches.get(result.check_id),
-            self._incidents.get(identity.fingerprint),
-            result.outcome,
-            identity=identity,
-            policy=self._policy,
-            run=RunTimes(looked.started_at, looked.ended_at),
-        )
-        self._watches[result.check_id] = step.watch
+        """Decide on a check; where its segments are judged one by one, on each of them and on the others together."""
+        if result.rest is None:
+            return self._step(looked, result, result.outcome)
+        before = self._watches.get(result.check_id)
+        rest = self._step(looked, result, result.rest)
+        watch = self._watches[result.check_id]
+        if watch.last_run_at == looked.started_at:  # else another run was faster
+            self._watches[result.check_id] = replace(watch, last_status=status_text(result.outcome))
+        segments = []
+        for segment in result.segments:
+            if segment.remembered_as not in self._watches and before is not None:
+                self._watches[segment.remembered_as] = watch_of_segment(before, segment.remembered_as)
+            segments.append(self._step(looked, segment, segment.outcome))
+        return replace(rest, segments=tuple(segments))
+
+    def _step(self, looked: TableResult, result: CheckResult, outcome: Outcome) -> CheckResult:
+        series = result.remembered_as
+        step = step_of(self._watches.get(series), self._incidents.get(series), result, outcome, self._policy, looked)
+        self._watches[series] = step.watch
         for change in step.changes:
-            self._write(identity.fingerprint, change, looked.ended_at)
-        incident = self._incidents.get(identity.fingerprint)
+            self._write(series, change, looked.ended_at)
+        incident = self._incidents.get(series)
         lasts = incident is not None and incident.state is not State.RESOLVED
         return replace(result, incident=incident.id if incident is not None and lasts else None)
 
@@ -283,16 +371,21 @@ def _identity(result: CheckResult) -> Identity:
     return Identity(
         check_id=result.check_id,
         table=result.table,
-        fingerprint=result.check_id,
+        fingerprint=result.remembered_as,
         kind=result.check.kind,
         severity=result.check.severity,
     )
 
 
+def _facts(run: Run, result: CheckResult) -> Sequence[Result]:
+    """Return what is kept of a check, and of each segment of it that is followed and has rows."""
+    return [_fact(run, part) for part in (result, *result.segments) if not part.is_gone]
+
+
 def _fact(run: Run, result: CheckResult) -> Result:
     return Result(
         run_id=run.id,
-        check_id=result.check_id,
+        check_id=result.remembered_as,
         table=result.table,
         measured_at=result.measured_at,
         status=result.outcome.status,
@@ -311,11 +404,12 @@ LASTING = (State.OPEN, State.ACKNOWLEDGED)
 
 
 def retire(project: Project, store: Store) -> int:
-    """Close the incidents of checks that are no longer configured, as `no-action`; give how many.
+    """Close the incidents of checks, or segments, that are no longer configured, as `no-action`; give how many.
 
     The class counts that were kept for them are given up; releases stay remembered.
     """
-    configured = {table.check_id(check) for table in project.config.tables for check in table.checks}
+    checks = {table.check_id(check): check for table in project.config.tables for check in table.checks}
+    configured = checks.keys()
     with store.reading() as tx:
         lasting = tx.incidents.matching(IncidentFilter(states=LASTING))
         forgotten = tx.classes.subjects() - configured
@@ -323,7 +417,13 @@ def retire(project: Project, store: Store) -> int:
         with store.writing() as tx:
             tx.classes.keep_only(configured)
     incidents = [
-        incident for incident in lasting if incident.check_id is not None and incident.check_id not in configured
+        incident
+        for incident in lasting
+        if incident.check_id is not None
+        and (
+            incident.check_id not in configured
+            or (incident.series != incident.check_id and checks[incident.check_id].segments is None)
+        )
     ]
     if not incidents:
         return 0

@@ -19,6 +19,7 @@ from checks import (
     Measurement,
     Message,
     Outcome,
+    SegmentedMeasurement,
     Severity,
     Status,
     UnknownReason,
@@ -112,7 +113,7 @@ class CheckMeasurement:
 
     check_id: str
     check: Check
-    answer: Measurement | Outcome
+    answer: Measurement | SegmentedMeasurement | Outcome
     duration_s: float = 0.0
     earlier: Earlier | None = None
     """Which earlier measurements it wants to be judged against."""
@@ -151,6 +152,21 @@ class CheckResult:
     source: str
     owner: str | None = None
     incident: int | None = None
+    series: str | None = None
+    """What it is remembered under, where that is not its check: the series of a segment."""
+    segment: str | None = None
+    """What people see of the segment that it is about."""
+    segments: tuple[CheckResult, ...] = ()
+    """The results of the segments that are followed one by one."""
+    rest: Outcome | None = None
+    """What decides on the check itself where its segments are judged one by one: what the others came to."""
+    is_gone: bool = False
+    """Whether it is about a segment with an open incident that has no rows any more."""
+
+    @property
+    def remembered_as(self) -> str:
+        """Return what its measurements and incidents are kept under."""
+        return self.series or self.check_id
 
 
 OK, FAILED, NOT_EVALUATED, NOTHING_SELECTED = 0, 1, 3, 5

@@ -201,7 +201,8 @@ class IncidentDesk:
         configured = {table.check_id(check) for table in self._project.config.tables for check in table.checks}
         if incident.check_id is None or incident.check_id not in configured:
             return False
-        watch = tx.results.watches([incident.check_id]).get(incident.check_id)
+        series = incident.series or incident.check_id
+        watch = tx.results.watches([series]).get(series)
         return watch is not None and _failed(watch)
 
 

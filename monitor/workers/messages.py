@@ -17,7 +17,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
-from checks import Earlier, Json, Measurement, Outcome
+from checks import Earlier, Json, Measurement, Outcome, SegmentedMeasurement
 from monitor.scan.results import Target
 
 MOST_BYTES: Final = 128 * 1024 * 1024  # four million classes with their counts
@@ -44,7 +44,7 @@ class Begun:
 class TableAnswer:
     """What came back for one check."""
 
-    answer: Measurement | Outcome
+    answer: Measurement | SegmentedMeasurement | Outcome
     duration_s: float
     earlier: Earlier | None
 

@@ -73,6 +73,11 @@ def _result_lines(check_result: CheckResult) -> Iterator[Text]:
     if check_result.owner is not None:
         parts.append(f"owner {check_result.owner}")
     yield Text(_INDENT + " · ".join(parts))
+    for part in check_result.segments:
+        if part.outcome.status is not Status.PASS:
+            number = [] if part.incident is None else [f"incident #{part.incident}"]
+            word, style = _word(part.outcome.status)
+            yield Text.assemble(_INDENT, (word, style), " · ".join([str(part.outcome.message), *number]))
 
 
 def _why_lines(failed: Sequence[CheckResult]) -> Iterator[Text]:
@@ -109,4 +114,17 @@ def result_as_json(check_result: CheckResult) -> dict[str, Any]:
         "incident": check_result.incident,
         "owner": check_result.owner,
         "duration_s": round(check_result.duration_s, 4),
+        **({"segments": [_segment_as_json(part) for part in check_result.segments]} if check_result.rest else {}),
+    }
+
+
+def _segment_as_json(check_result: CheckResult) -> dict[str, Any]:
+    return {
+        "segment": check_result.segment,
+        "series": check_result.series,
+        "status": check_result.outcome.status.value,
+        "observed": dict(check_result.outcome.observed),
+        "message": str(check_result.outcome.message),
+        "reason": check_result.outcome.reason.value if check_result.outcome.reason else None,
+        "incident": check_result.incident,
     }

@@ -139,9 +139,9 @@ def _check(project: Project, incident: Incident) -> ConfiguredCheck | None:
 
 
 def _results(tx: ReadTransaction, incident: Incident) -> tuple[IncidentCheckResult, ...]:
-    if incident.check_id is None:
+    if incident.series is None:
         return ()
-    around = tx.results.around(incident.check_id, incident.last.detected_at, each=AROUND)
+    around = tx.results.around(incident.series, incident.last.detected_at, each=AROUND)
     return tuple(result_of(result) for result in around)
 
 

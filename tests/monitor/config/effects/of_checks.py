@@ -1,12 +1,20 @@
 """What each parameter of each check changes: the outcome of the check on a small table."""
 
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from checks._catalog import load_catalog
+from monitor.clock import SimulatedClock
+from monitor.scan.results import Subject, Target
+from monitor.scan.run import Engine
+from sources import SourceSpec
 from tests.checks.ask import NOW, Question, Rows, ask, past, place
 from tests.checks.stated import stated
 from tests.checks.test_re_release import judged, pairs
@@ -93,6 +101,21 @@ def _learned(parameters: Mapping[str, Any]) -> object:
         return ask(check, here, history=history).observed["learned"]
 
 
+def _in_segments(parameters: Mapping[str, Any]) -> object:
+    """Return how many segments of a table fail for themselves, and what those are called whose names are no hashes."""
+    check = load_catalog()["volume"].model_validate({"min": 9, **parameters})  # type: ignore[attr-defined]  # a model
+    rows = [(name, number) for number, name in enumerate("aabbbc")]
+    with TemporaryDirectory() as folder:
+        with closing(sqlite3.connect(f"{folder}/t.sqlite")) as connection, connection:
+            connection.execute("CREATE TABLE t (a TEXT, b INTEGER)")
+            connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        source = SourceSpec(name="s", base=Path(folder), url="sqlite:///t.sqlite")
+        target = Target(Subject("t", "t", (("t.volume", check),)), source)
+        (result,) = Engine(SimulatedClock(NOW)).run([target])
+    titles = {part.segment for part in result.segments if "=" in str(part.segment)}
+    return len(result.segments), titles
+
+
 def _pairs_of(parameters: Mapping[str, Any]) -> object:
     """Return which pairs of persons and groups are asked for, and of how many rows."""
     check = load_catalog()["re_release"].model_validate(parameters)  # type: ignore[attr-defined]  # a model
@@ -130,6 +153,13 @@ def entries() -> Iterator[Effect]:
         base = {"limits": {"learned": {"false_alarms": "1 per 90d"}}}
         yield Effect(f"Learned.{key}", base, values, _learned, ("limits", "learned", key))
         yield Effect(f"Deviation.{key}", {"deviation": {"sigma": 3}}, values, _learned, ("deviation", key))
+    for key, first, second in (
+        ("columns", ["a"], ["b"]),
+        ("values", [], ["a"]),
+        ("show", False, True),
+        ("most", 2, 3),
+    ):
+        yield Effect(f"By.{key}", {"by": {"columns": ["a"]}}, (first, second), _in_segments, ("by", key))
     promises = ("1 per 90d", "1 per 7d")
     yield Effect("Learned.false_alarms", {}, promises, _learned, ("limits", "learned", "false_alarms"))
     yield Effect("Deviation.sigma", {}, (3, 4), _learned, ("deviation", "sigma"))

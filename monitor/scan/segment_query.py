@@ -1,0 +1,151 @@
+"""One GROUP BY for all checks of a table that share the columns of `by`: what to ask, and which segments came back.
+
+The groups come back with the aggregates of each check, those that a configuration lists first and then the largest, at
+most `MOST_SEGMENTS` of them: what a table with millions of values costs is bounded here, whatever the engine reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from secrets import token_bytes
+from typing import Any, Final
+
+from checks import (
+    MOST_SEGMENTS,
+    Check,
+    Context,
+    Measurement,
+    Misconfigured,
+    Segment,
+    SegmentedMeasurement,
+    SegmentNames,
+    Wants,
+    is_listed,
+    segment_kind,
+)
+from checks.risk.signatures import LEAST_KEY, Signer
+from monitor.scan.results import CountState, Subject
+from monitor.scan.sql_template import Placeholders, SqlTemplate
+from sources.expressions import ibis, ir
+
+_SIZE: Final = "size"
+_LISTED: Final = "listed"
+_EPHEMERAL_KEY: Final = token_bytes(32)
+"""Names segments where nothing is remembered: the names are of this process only."""
+
+
+def fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, dict[str, str]]]:
+    """Return each distinct aggregate one column, and each check its names for those columns."""
+    labels: dict[object, str] = {}
+    aggregates: dict[str, ir.Value] = {}
+    columns: dict[str, dict[str, str]] = {}
+    for check_id, current_wants in wants.items():
+        columns[check_id] = {}
+        for name, expression in current_wants.aggregates.items():
+            operation = expression.op()
+            if operation not in labels:
+                labels[operation] = f"a{len(labels)}"
+                aggregates[labels[operation]] = expression
+            columns[check_id][name] = labels[operation]
+    return aggregates, columns
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentQuery:
+    """A statement with a row for each segment, and whose numbers it has.
+
+    `kinds`: of each column that makes segments, by name; column number n of them comes back as `k<n>`. `columns`: per
+    check id, the wanted name to the column of the answer.
+    """
+
+    template: SqlTemplate
+    kinds: Mapping[str, str]
+    columns: Mapping[str, Mapping[str, str]]
+
+    def measured(
+        self, check: Check, check_id: str, *, rows: Sequence[Mapping[str, Any]], whole: Measurement, names: SegmentNames
+    ) -> SegmentedMeasurement:
+        """Return what a check measured in each segment.
+
+        A listed segment without rows is one of no rows. Others without rows that the check looks at are none, unless
+        the check has an answer of its own for them.
+        """
+        listed, columns = names.listed, self.columns[check_id]
+        segments: dict[str, Segment] = {}
+        for row in rows[:MOST_SEGMENTS]:
+            values = {name: row[f"k{place}"] for place, name in enumerate(self.kinds)}
+            key = names.key(values)
+            measured = {name: row[label] for name, label in columns.items()}
+            if key in listed or measured.get("rows") or check.judges_empty:
+                title = names.title(key, values, is_listed=key in listed)
+                segments[key] = Segment(key, title, key in listed, measured)
+        for key in listed.keys() - segments.keys():
+            title = names.title(key, listed[key], is_listed=True)
+            segments[key] = Segment(key, title, is_listed=True, values=_no_rows(columns))
+        ordered = sorted(segments.values(), key=lambda segment: not segment.is_listed)
+        return SegmentedMeasurement(whole, tuple(ordered), is_cut=len(rows) > MOST_SEGMENTS)
+
+
+def _no_rows(columns: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the aggregates of no rows: counts are 0 wherever they are read as numbers, and all others NULL."""
+    return {name: 0 if name == "rows" else None for name in columns}
+
+
+def names_of(subject: Subject, check: Check, query: SegmentQuery, keeper: CountState | None) -> SegmentNames:
+    """Return what names the segments of a check.
+
+    Raises:
+        Misconfigured: there is no key, where names are kept from run to run.
+    """
+    if check.segments is None:
+        raise TypeError("only a check with 'by' has segments")
+    key = _EPHEMERAL_KEY if keeper is None else keeper.key
+    if keeper is not None and (keeper.problem is not None or len(key) < LEAST_KEY):
+        raise Misconfigured(keeper.problem or "there is no key for the names of segments")
+    return SegmentNames(subject.name, check.segments, query.kinds, Signer(key, "segment").signature)
+
+
+class SegmentPlanner:
+    """Collects checks by the columns of their segments."""
+
+    def __init__(self) -> None:
+        self._asking: dict[frozenset[str], list[tuple[str, Wants, Context, Check]]] = {}
+        self._kinds: dict[str, str] = {}
+
+    def take(self, check_id: str, check: Check, wants: Wants, context: Context) -> None:
+        """Take a check with `by`.
+
+        Raises:
+            Misconfigured: its columns do not fit the table.
+        """
+        by = check.segments
+        if by is None:
+            return
+        kinds = {name: segment_kind(context, name, by) for name in by.columns}
+        is_listed(context, by)  # raises before the statement of others is made with it
+        self._kinds |= kinds
+        self._asking.setdefault(frozenset(by.columns), []).append((check_id, wants, context, check))
+
+    def queries(self, table: ir.Table, holes: Placeholders) -> tuple[SegmentQuery, ...]:
+        """Return a statement for each set of columns."""
+        return tuple(self._query(table, holes, sorted(names), asking) for names, asking in self._asking.items())
+
+    def _query(
+        self,
+        table: ir.Table,
+        holes: Placeholders,
+        names: Sequence[str],
+        asking: Sequence[tuple[str, Wants, Context, Check]],
+    ) -> SegmentQuery:
+        aggregates, columns = fuse({check_id: wants for check_id, wants, _, _ in asking})
+        pairs = [(context, check.segments) for _, _, context, check in asking if check.segments is not None]
+        listed = [which for context, by in pairs if (which := is_listed(context, by)) is not None]
+        first = {_LISTED: table.count(where=reduce(or_, listed))} if listed else {}
+        keys = {f"k{place}": table[name] for place, name in enumerate(names)}
+        groups = table.group_by(**keys).aggregate(**{_SIZE: table.count()}, **first, **aggregates)
+        order = [*([ibis.desc(_LISTED)] if first else []), ibis.desc(_SIZE), *keys]
+        statement = groups.order_by(order).limit(MOST_SEGMENTS + 1)
+        return SegmentQuery(holes.compile(statement), {name: self._kinds[name] for name in names}, columns)
