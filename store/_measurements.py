@@ -51,7 +51,7 @@ def message_as_json(message: Message) -> Mapping[str, Any]:
 def latest_results(connection: Connection, check_ids: Iterable[str] | None) -> dict[str, Result]:
     """Return the newest measurement of each check; None asks for every check there is."""
     subquery = (
-        _whole_checks() if check_ids is None else given(connection, ((name,) for name in check_ids), ["check_id"])
+        measured_checks() if check_ids is None else given(connection, ((name,) for name in check_ids), ["check_id"])
     )
     run = RunRow.__table__
     statement = (
@@ -82,16 +82,11 @@ def of_checks(check_id: Any) -> Any:
 
 
 def measured_checks() -> Subquery:
-    """Name every check that has a measurement, leaping from one to the next in the index."""
+    """Name every check that has a measurement, leaping from one to the next in the index; none of its segments."""
     ids = select(func.min(_M.check_id).label("check_id")).cte("ids", recursive=True)
     following = select(func.min(_M.check_id)).where(_M.check_id > ids.c.check_id).correlate(ids).scalar_subquery()
     ids = ids.union_all(select(following).select_from(ids).where(ids.c.check_id.is_not(None)))
-    return select(ids.c.check_id).where(ids.c.check_id.is_not(None)).subquery()
-
-
-def _whole_checks() -> Subquery:
-    every = measured_checks()
-    return select(every.c.check_id).where(of_checks(every.c.check_id)).subquery()
+    return select(ids.c.check_id).where(ids.c.check_id.is_not(None), of_checks(ids.c.check_id)).subquery()
 
 
 def newest(subquery: Subquery, *conditions: Any) -> ScalarSelect[Any]:

@@ -17,6 +17,7 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    not_,
     or_,
     select,
     tuple_,
@@ -24,12 +25,12 @@ from sqlalchemy import (
 )
 
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
-from store._measurements import accepted, measured_checks, newest
+from store._measurements import accepted, measured_checks, newest, of_checks
 from store._notice_rows import DeliveryRow, ExternalItemRow, SilenceRow, ToldRow, TransitionRow
 from store._notices import DeliveryState
 from store._releases import ReleasedRowRow, ReleaseRow
 from store._repository import any_of
-from store._rows import EpisodeRow, GapRow, IncidentEventRow, IncidentRow, MeasurementRow, RunRow
+from store._rows import CheckStateRow, EpisodeRow, GapRow, IncidentEventRow, IncidentRow, MeasurementRow, RunRow
 from store._work_rows import SkipRow, SlotRow
 
 _CLASS_BATCH: Final = 10_000
@@ -91,6 +92,7 @@ _BATCH: Final = 500
 
 _RUN: Final = RunRow.__table__
 _MEASUREMENT: Final = MeasurementRow.__table__
+_WATCH: Final = CheckStateRow.__table__
 _INCIDENT: Final = IncidentRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
 _EVENT: Final = IncidentEventRow.__table__
@@ -161,6 +163,9 @@ def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
     ).all()
     batch = any_of(connection, numbers, "run_number")
     measurements = connection.execute(delete(_MEASUREMENT).where(_MEASUREMENT.c.run.in_(batch))).rowcount
+    if measurements:  # segments come and go, and nobody removes them from a configuration
+        left = (not_(of_checks(_WATCH.c.check_id)), _WATCH.c.last_run_at < before)
+        connection.execute(delete(_WATCH).where(*left))
     return connection.execute(delete(_RUN).where(_RUN.c.number.in_(batch))).rowcount, measurements
 
 

@@ -89,7 +89,8 @@ def signatures_have_a_key(loaded: Loaded) -> Iterator[Problem]:
         for index, check in enumerate(table.checks):
             if check.keeps:
                 message = (
-                    f"{table.name}.{check.name} stores signatures of rows, which needs a signature key on PostgreSQL"
+                    f"{table.name}.{check.name} stores signatures of rows or segments, which needs a signature key on "
+                    "PostgreSQL"
                 )
                 hint = (
                     "set storage.signature_key to a long random text, the same for every daemon, from the environment "

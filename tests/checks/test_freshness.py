@@ -30,6 +30,7 @@ EFFECTS = {
     "on_empty": ({**_FRESH, "where": "id > 99"}, "unknown", "pass"),
 }
 CANARIES = [
+    {"column": "loaded_at", "max_age": "3h", "by": "email"},
     {"column": "loaded_at", "max_age": "3h"},
     {"column": "loaded_at", "max_age": "3650d"},
     {"column": "name", "max_age": "1d"},

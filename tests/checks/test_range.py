@@ -26,6 +26,7 @@ EFFECTS = {
     "on_empty": ({"column": "id", "min": 1, "where": "id > 99"}, "unknown", "pass"),
 }
 CANARIES = [
+    {"column": "age", "min": 0, "max": 1, "by": {"columns": ["name"], "most": 2}},
     {"column": "age", "min": 0, "max": 120},
     {"column": "wage", "max": 10},
     {"column": "twin", "min": 0},

@@ -28,6 +28,7 @@ EFFECTS = {
     "on_empty": ({"max": 9, "where": "id > 99"}, "unknown", "pass"),
 }
 CANARIES = [
+    {"min": 1000, "by": ["code", "name"]},
     {"min": 1000},
     {"min": 1},
     {"min_ratio": 0.5, "compare": "same_weekday"},

@@ -76,8 +76,7 @@ def _result_lines(check_result: CheckResult) -> Iterator[Text]:
     for part in check_result.segments:
         if part.outcome.status is not Status.PASS:
             number = [] if part.incident is None else [f"incident #{part.incident}"]
-            word, style = _word(part.outcome.status)
-            yield Text.assemble(_INDENT, (word, style), " · ".join([str(part.outcome.message), *number]))
+            yield Text.assemble(_INDENT, _word(part.outcome.status), " · ".join([str(part.outcome.message), *number]))
 
 
 def _why_lines(failed: Sequence[CheckResult]) -> Iterator[Text]:

@@ -230,7 +230,7 @@ def test_signatures_on_a_server_need_a_key(here: Path, capsys: pytest.CaptureFix
         ("config.no_signature_key", 11),
     ]
     assert errors[0]["message"].startswith(
-        "orders.kept stores signatures of rows, which needs a signature key on PostgreSQL"
+        "orders.kept stores signatures of rows or segments, which needs a signature key on PostgreSQL"
     )
     assert errors[1]["message"].startswith("orders.re-release stores")
     assert "storage.signature_key" in errors[0]["hint"]
