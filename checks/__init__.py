@@ -30,18 +30,17 @@ from checks._judge import judge, without_rows
 from checks._outcome import Message, MessageFormatter, PlainEnglish, nearest_ratio, say_duration
 from checks._segments import (
     MOST_SEGMENTS,
-    By,
     Segment,
     SegmentedMeasurement,
     SegmentNames,
     is_listed,
     segment_kind,
 )
+from checks.parameters.segments import SegmentBy
 from sources import did_you_mean
 
 __all__ = [
     "MOST_SEGMENTS",
-    "By",
     "Check",
     "CheckError",
     "CheckParameters",
@@ -62,6 +61,7 @@ __all__ = [
     "Past",
     "PlainEnglish",
     "Segment",
+    "SegmentBy",
     "SegmentNames",
     "SegmentedMeasurement",
     "Severity",

@@ -29,12 +29,12 @@ from checks._outcome import (
     UnknownReason,
     unknown,
 )
+from checks.parameters.segments import SegmentBy
 from sources import did_you_mean
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-    from checks._segments import By
 
 __all__ = [
     "Check",
@@ -183,13 +183,14 @@ class CheckParameters(BaseModel):
 
     @property
     def keeps(self) -> bool:
-        """Check whether the store keeps counts or releases for this check."""
-        return False
+        """Check whether the store keeps counts, releases or segments for this check, under names that need a key."""
+        return self.segments is not None
 
     @property
-    def segments(self) -> By | None:
+    def segments(self) -> SegmentBy | None:
         """Return how the table is cut into segments; None where it is judged as a whole."""
-        return None
+        by: SegmentBy | None = getattr(self, "by", None)
+        return by
 
     @property
     def results_every(self) -> timedelta | None:
@@ -305,7 +306,7 @@ class Check(Protocol):
         """Whether the store keeps counts or releases for this check."""
 
     @property
-    def segments(self) -> By | None:
+    def segments(self) -> SegmentBy | None:
         """How the table is cut into segments; None where it is judged as a whole."""
 
     @property

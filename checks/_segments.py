@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import reduce
 from operator import and_, or_
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Any, Final
 
-from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, field_validator, model_validator
+from pydantic import Field
 
 from checks._contract import CheckParameters, ColumnClass, Context, Measurement, Misconfigured
 from checks._literals import literals_for
-from checks.parameters.columns import ColumnNames, say_type
+from checks.parameters.columns import say_type
+from checks.parameters.segments import SegmentBy, SegmentValue
 from sources.expressions import ibis, ir
 
 MOST_SEGMENTS: Final = 10_000
@@ -29,68 +29,11 @@ _LONGEST: Final = 60
 """Characters of a value that are shown."""
 _KEY_DIGITS: Final = 12
 
-SegmentValue: TypeAlias = "bool | int | date | str | None"
-
-
-class By(BaseModel):
-    """The columns whose values make segments, and which of their values may be named."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    columns: ColumnNames = Field(description="Columns whose combinations of values are the segments.")
-    values: tuple[tuple[SegmentValue, ...], ...] = Field(
-        (), description="Segments that must exist and may be named; for several columns, lists of one value each."
-    )
-    show: bool = Field(default=False, description="Whether values that are not listed may be shown and stored.")
-    most: Annotated[int, Ge(1), Le(1000)] = Field(
-        20, description="Most segments with incidents and a history of their own; the others are summed up."
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _spelled_out(cls, data: Any) -> Any:
-        spelled = data if isinstance(data, dict) else {"columns": data}
-        columns = spelled.get("columns")
-        return {**spelled, "columns": [columns]} if isinstance(columns, str) else spelled
-
-    @field_validator("values", mode="before")
-    @classmethod
-    def _each_a_combination(cls, values: Any) -> Any:
-        if not isinstance(values, list | tuple):
-            return values
-        return [value if isinstance(value, list | tuple) else [value] for value in values]
-
-    @model_validator(mode="after")
-    def _fits(self) -> By:
-        if any(len(values) != len(self.columns) for values in self.values):
-            raise ValueError(f"each of 'values' needs {len(self.columns)} values: {', '.join(self.columns)}")
-        if len(set(self.values)) < len(self.values):
-            raise ValueError("each segment in 'values' once")
-        if len(self.values) > self.most:
-            raise ValueError(f"'most' is {self.most}, and 'values' lists {len(self.values)} segments")
-        return self
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Let editors see the short forms too: one column, or a list of columns."""
-        names = {"type": "array", "items": {"type": "string"}, "minItems": 1}
-        return {"anyOf": [{"type": "string"}, names, handler(core_schema)]}
-
 
 class TakesSegments(CheckParameters):
     """The parameters of a check that can be judged in each segment of its table."""
 
-    by: By | None = Field(None, description="Columns whose values make segments, each judged for itself.")
-
-    @property
-    def keeps(self) -> bool:
-        """Check whether the store keeps segments for this check, under names that need a key."""
-        return self.by is not None
-
-    @property
-    def segments(self) -> By | None:
-        """Return how the table is cut into segments; None where it is judged as a whole."""
-        return self.by
+    by: SegmentBy | None = Field(None, description="Columns whose values make segments, each judged for itself.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +71,7 @@ class SegmentNames:
     """Names segments by their values. `sign` returns a keyed hash of values, the same in every run."""
 
     table: str
-    by: By
+    by: SegmentBy
     kinds: Mapping[str, str]
     """The kind of each column: `string`, `integer`, `boolean` or `date`."""
     sign: Callable[[Sequence[object]], bytes]
@@ -170,7 +113,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def segment_kind(context: Context, name: str, by: By) -> str:
+def segment_kind(context: Context, name: str, by: SegmentBy) -> str:
     """Return the kind of a column that makes segments: `string`, `integer`, `boolean` or `date`.
 
     Raises:
@@ -188,7 +131,7 @@ def segment_kind(context: Context, name: str, by: By) -> str:
     return word
 
 
-def is_listed(context: Context, by: By) -> ir.BooleanValue | None:
+def is_listed(context: Context, by: SegmentBy) -> ir.BooleanValue | None:
     """Return which rows are of segments that the configuration lists; None where it lists none.
 
     Raises:
@@ -208,4 +151,4 @@ def _equals(context: Context, name: str, value: SegmentValue) -> ir.BooleanValue
     if value is None:
         return column.isnull()
     literals = literals_for([value], column, name, context.dialect)
-    return column.isin(literals).fill_null(False) if literals else ibis.literal(value=False)  # noqa: FBT003 - Ibis' own
+    return column.notnull() & column.isin(literals) if literals else ibis.literal(value=False)

@@ -1,16 +1,18 @@
 """Evaluate checks as of past times, oldest first, so that baselines exist on the first day. Nobody is notified."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from checks import Status
+from checks import Outcome, Status
+from incidents import AGENT, Incident, Opened, Policy, State, Watch
 from monitor.config.project import Project
 from monitor.config.selector import Selection
-from monitor.scan.recorder import PastIncidents, record_past
-from monitor.scan.results import Target, targets_of
+from monitor.scan.recorder import facts_of, judge_table, new_id, step_of, wanted_history, watch_of_segment
+from monitor.scan.results import CheckResult, TableResult, Target, targets_of
 from monitor.scan.scanner import Plans, scan_sources
-from store import Store
+from monitor.scan.segment_results import SegmentMemory
+from store import BACKFILL, History, Run, Store, WriteTransaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,79 @@ def backfill(
         for table_result in batch:
             on_table(table_result.target.subject.name)
     return Backfilled(counts, wanted - todo, 0 if past is None else past.opened, problems)
+
+
+def record_past(batch: Sequence[TableResult], *, store: Store, past: "PastIncidents | None") -> Sequence[CheckResult]:
+    """Judge tables as they were at past times, one after the other, and record what was found as backfilled.
+
+    What is known of checks between two runs stays as it is. Incidents are opened only for `past`.
+
+    Raises:
+        StoreError: nothing of the batch was remembered.
+    """
+    results: list[CheckResult] = []
+    with store.writing() as tx:
+        for looked in batch:
+            memory = SegmentMemory() if past is None else past.memory
+            history = tx.results.earlier_many(wanted_history([looked], memory))
+            judged = list(judge_table(looked, history, memory))
+            run = Run(f"{BACKFILL}{new_id()}", looked.target.subject.name, looked.started_at, looked.ended_at)
+            tx.results.add_runs([run], [fact for result in judged for fact in facts_of(run, result)])
+            if past is not None:
+                for result in judged:
+                    past.decide(tx, looked, result)
+            results += judged
+    return results
+
+
+@dataclass
+class PastIncidents:
+    """The incidents of a backfill: decided from one past time to the next, and announced to nobody.
+
+    A check that has run before has its incidents already: none are opened for it.
+    """
+
+    policy: Policy
+    now: datetime
+    opened: int = 0
+    _watches: dict[str, Watch] = field(default_factory=dict)
+    _incidents: dict[str, Incident] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> SegmentMemory:
+        """Return which segments were followed at earlier past times, and which of their incidents are open."""
+        lasting: dict[str, dict[str, Incident]] = {}
+        for series, incident in self._incidents.items():
+            if incident.state is not State.RESOLVED and incident.check_id not in {None, series}:
+                lasting.setdefault(str(incident.check_id), {})[series] = incident
+        return SegmentMemory(self._watches, lasting)
+
+    def decide(self, tx: WriteTransaction, looked: TableResult, result: CheckResult) -> None:
+        """Open, go on with or resolve the incident of a check, or those of its segments."""
+        key = result.check_id
+        if key not in self._watches and (tx.results.watches([key]) or tx.incidents.latest([key])):
+            return
+        before = self._watches.get(key)
+        self._decide(tx, looked, result, result.rest or result.outcome)
+        for segment in result.segments:
+            if segment.remembered_as not in self._watches and before is not None:
+                self._watches[segment.remembered_as] = watch_of_segment(before, segment.remembered_as)
+            self._decide(tx, looked, segment, segment.outcome)
+
+    def _decide(self, tx: WriteTransaction, looked: TableResult, result: CheckResult, outcome: Outcome) -> None:
+        key = result.remembered_as
+        step = step_of(self._watches.get(key), self._incidents.get(key), result, outcome, self.policy, looked)
+        self._watches[key] = step.watch
+        for change in step.changes:
+            if isinstance(change, Opened):
+                history = History([change], self.now, AGENT)
+                self._incidents[key] = tx.incidents.add_histories([history])[0]
+                self.opened += 1
+            else:
+                incident = self._incidents[key]
+                self._incidents[key] = tx.incidents.append(
+                    incident, [change], recorded_at=self.now, actor=AGENT, announce=False
+                )
 
 
 def _missing(

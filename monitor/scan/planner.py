@@ -17,7 +17,7 @@ from checks.classes.tables import ClassTables
 from checks.sql_text.statement import select_sql
 from checks.sql_text.where import predicate_sql
 from monitor.scan.results import Subject, misconfigured
-from monitor.scan.segment_query import SegmentPlanner, SegmentQuery, fuse
+from monitor.scan.segment_query import SegmentPlanner, SegmentQuery
 from monitor.scan.sql_template import Placeholders, SqlTemplate
 from sources import Source, TableNotFound
 from sources.expressions import ibis, ir
@@ -220,11 +220,12 @@ class _Desk:
         self._wants: dict[str, Wants] = {}
         self._asked: list[ClassRequest] = []
         self._segmented: set[str] = set()
-        self._segments = SegmentPlanner()
+        self._segments: SegmentPlanner | None = None
 
     def take(self, check_id: str, wants: Wants, context: Context) -> None:
         check = dict(self._subject.checks)[check_id]
         if check.segments is not None:
+            self._segments = self._segments or SegmentPlanner()
             self._segments.take(check_id, check, wants, context)
             self._segmented.add(check_id)
         self._wants[check_id] = wants
@@ -232,7 +233,7 @@ class _Desk:
 
     def plan(self, refused: Mapping[str, Outcome]) -> TablePlan:
         wants, holes = self._wants, self._holes
-        aggregates, columns = fuse(
+        aggregates, columns = _fuse(
             {check_id: wanted for check_id, wanted in wants.items() if check_id not in self._segmented}
         )
         return TablePlan(
@@ -247,7 +248,7 @@ class _Desk:
                 Relatives(holes.compile(union_query.statement), union_query.parts)
                 for union_query in union_queries(self._asked)
             ),
-            segments=self._segments.queries(self._table, holes),
+            segments=() if self._segments is None else self._segments.queries(self._table, holes, _fuse),
         )
 
     def compile(self, expression: ir.Expr) -> SqlTemplate:
@@ -304,6 +305,22 @@ def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int
         Misconfigured, TableNotFound: the check does not fit the table.
     """
     return _Desk(subject, source).offending_keys(check, limit=limit)
+
+
+def _fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, dict[str, str]]]:
+    """Return each distinct aggregate one column, and each check its names for those columns."""
+    labels: dict[object, str] = {}
+    aggregates: dict[str, ir.Value] = {}
+    columns: dict[str, dict[str, str]] = {}
+    for check_id, current_wants in wants.items():
+        columns[check_id] = {}
+        for name, expression in current_wants.aggregates.items():
+            operation = expression.op()
+            if operation not in labels:
+                labels[operation] = f"a{len(labels)}"
+                aggregates[labels[operation]] = expression
+            columns[check_id][name] = labels[operation]
+    return aggregates, columns
 
 
 def _queries(wants: Mapping[str, Wants], holes: Placeholders) -> tuple[PlannedQuery, ...]:

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TypeAlias
@@ -42,7 +42,7 @@ from monitor.config.project import Project
 from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
 from monitor.scan.results import CheckResult, TableResult, run_guarded
 from monitor.scan.segment_results import GONE_CAUSE, SegmentMemory, followed, judge_segments
-from store import BACKFILL, History, IncidentFilter, Lease, Result, Run, Store, StoreError, WriteTransaction
+from store import IncidentFilter, Lease, ReadTransaction, Result, Run, Store, StoreError, WriteTransaction
 
 _History: TypeAlias = "Mapping[str, Sequence[Past] | None]"
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
@@ -58,7 +58,7 @@ def record_results(batch: Sequence[TableResult], *, store: Store, policy: Policy
     with store.writing() as tx:
         if counts is not None:
             counts.settle(tx, batch)
-        return _Recorder(tx, policy).make([(_new_id(), looked) for looked in batch])
+        return _Recorder(tx, policy).make([(new_id(), looked) for looked in batch])
 
 
 def _staged(batch: Sequence[TableResult], store: Store) -> tuple[Sequence[TableResult], StagedCounts | None]:
@@ -83,7 +83,7 @@ def record_slot_results(
     Raises:
         StoreError: nothing of the batch was remembered, and no slot ended.
     """
-    ids = {lease.id: _new_id() for lease, _ in batch}
+    ids = {lease.id: new_id() for lease, _ in batch}
     results, counts = _staged([looked for _, looked in batch], store)
     with store.writing() as tx:
         held = tx.slots.finish([lease for lease, _ in batch], now=tx.schedule.clock(now), run_ids=ids)
@@ -111,79 +111,6 @@ def record_external_results(
         return _Recorder(tx, policy).make(new), len(known)
 
 
-def record_past(batch: Sequence[TableResult], *, store: Store, past: "PastIncidents | None") -> Sequence[CheckResult]:
-    """Judge tables as they were at past times, one after the other, and record what was found as backfilled.
-
-    What is known of checks between two runs stays as it is. Incidents are opened only for `past`.
-
-    Raises:
-        StoreError: nothing of the batch was remembered.
-    """
-    results: list[CheckResult] = []
-    with store.writing() as tx:
-        for looked in batch:
-            memory = SegmentMemory() if past is None else past.memory
-            history = tx.results.earlier_many(_wanted_history([looked], memory))
-            judged = list(_judge_table(looked, history, memory))
-            run = Run(f"{BACKFILL}{_new_id()}", looked.target.subject.name, looked.started_at, looked.ended_at)
-            tx.results.add_runs([run], [fact for result in judged for fact in _facts(run, result)])
-            if past is not None:
-                for result in judged:
-                    past.decide(tx, looked, result)
-            results += judged
-    return results
-
-
-@dataclass
-class PastIncidents:
-    """The incidents of a backfill: decided from one past time to the next, and announced to nobody.
-
-    A check that has run before has its incidents already: none are opened for it.
-    """
-
-    policy: Policy
-    now: datetime
-    opened: int = 0
-    _watches: dict[str, Watch] = field(default_factory=dict)
-    _incidents: dict[str, Incident] = field(default_factory=dict)
-
-    @property
-    def memory(self) -> SegmentMemory:
-        """Return which segments were followed at earlier past times, and which of their incidents are open."""
-        lasting: dict[str, dict[str, Incident]] = {}
-        for series, incident in self._incidents.items():
-            if incident.state is not State.RESOLVED and incident.check_id not in {None, series}:
-                lasting.setdefault(str(incident.check_id), {})[series] = incident
-        return SegmentMemory(self._watches, lasting)
-
-    def decide(self, tx: WriteTransaction, looked: TableResult, result: CheckResult) -> None:
-        """Open, go on with or resolve the incident of a check, or those of its segments."""
-        key = result.check_id
-        if key not in self._watches and (tx.results.watches([key]) or tx.incidents.latest([key])):
-            return
-        before = self._watches.get(key)
-        self._decide(tx, looked, result, result.rest or result.outcome)
-        for segment in result.segments:
-            if segment.remembered_as not in self._watches and before is not None:
-                self._watches[segment.remembered_as] = watch_of_segment(before, segment.remembered_as)
-            self._decide(tx, looked, segment, segment.outcome)
-
-    def _decide(self, tx: WriteTransaction, looked: TableResult, result: CheckResult, outcome: Outcome) -> None:
-        key = result.remembered_as
-        step = step_of(self._watches.get(key), self._incidents.get(key), result, outcome, self.policy, looked)
-        self._watches[key] = step.watch
-        for change in step.changes:
-            if isinstance(change, Opened):
-                history = History([change], self.now, AGENT)
-                self._incidents[key] = tx.incidents.add_histories([history])[0]
-                self.opened += 1
-            else:
-                incident = self._incidents[key]
-                self._incidents[key] = tx.incidents.append(
-                    incident, [change], recorded_at=self.now, actor=AGENT, announce=False
-                )
-
-
 def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence[CheckResult]:
     """Judge a batch of tables and remember nothing.
 
@@ -193,20 +120,21 @@ def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence
     if any(looked.has_counts for looked in batch):
         batch = judge_without_store(batch)
     memory, history = (SegmentMemory(), {}) if store is None else _read_history(store, batch)
-    return [result for looked in batch for result in _judge_table(looked, history, memory)]
+    return [result for looked in batch for result in judge_table(looked, history, memory)]
 
 
 def _read_history(store: Store, batch: Sequence[TableResult]) -> tuple[SegmentMemory, _History]:
     memory = SegmentMemory()
     try:
         with store.reading() as tx:
-            memory = SegmentMemory.read(tx, batch)
-            return memory, tx.results.earlier_many(_wanted_history(batch, memory))
+            memory = memory_of(tx, batch)
+            return memory, tx.results.earlier_many(wanted_history(batch, memory))
     except StoreError:
-        return memory, dict.fromkeys(_wanted_history(batch, memory))
+        return memory, dict.fromkeys(wanted_history(batch, memory))
 
 
-def _wanted_history(batch: Sequence[TableResult], memory: SegmentMemory) -> Mapping[str, tuple[datetime, Earlier]]:
+def wanted_history(batch: Sequence[TableResult], memory: SegmentMemory) -> Mapping[str, tuple[datetime, Earlier]]:
+    """Return which earlier measurements are to be read, by check, or by segment that is compared with its past."""
     wanted: dict[str, tuple[datetime, Earlier]] = {}
     for looked in batch:
         for item in looked.measured:
@@ -217,7 +145,14 @@ def _wanted_history(batch: Sequence[TableResult], memory: SegmentMemory) -> Mapp
     return wanted
 
 
-def _judge_table(looked: TableResult, history: _History, memory: SegmentMemory) -> Iterable[CheckResult]:
+def memory_of(tx: ReadTransaction, batch: Sequence[TableResult]) -> SegmentMemory:
+    """Return what is known of the segments of a batch, where there are any."""
+    is_cut = any(isinstance(item.answer, SegmentedMeasurement) for looked in batch for item in looked.measured)
+    return SegmentMemory.read(tx, batch) if is_cut else SegmentMemory()
+
+
+def judge_table(looked: TableResult, history: _History, memory: SegmentMemory) -> Iterable[CheckResult]:
+    """Yield what each check of a table came to."""
     for check_measurement in looked.measured:
         answer = check_measurement.answer
         result = CheckResult(
@@ -274,7 +209,7 @@ def step_of(
     """
     judged = replace(outcome, status=Status.PASS, reason=None) if result.is_gone else outcome
     times = RunTimes(looked.started_at, looked.ended_at)
-    step = advance(watch, incident, judged, identity=_identity(result), policy=policy, run=times)
+    step = advance(watch, incident, judged, identity=identity_of(result), policy=policy, run=times)
     if not result.is_gone:
         return step
     ended = tuple(
@@ -295,9 +230,9 @@ class _Recorder:
 
     def make(self, batch: Sequence[tuple[str, TableResult]]) -> Sequence[CheckResult]:
         """Decide over looks, each with the id of its run."""
-        memory = SegmentMemory.read(self._tx, [looked for _, looked in batch])
-        history = self._tx.results.earlier_many(_wanted_history([looked for _, looked in batch], memory))
-        judged = [(run_id, looked, list(_judge_table(looked, history, memory))) for run_id, looked in batch]
+        memory = memory_of(self._tx, [looked for _, looked in batch])
+        history = self._tx.results.earlier_many(wanted_history([looked for _, looked in batch], memory))
+        judged = [(run_id, looked, list(judge_table(looked, history, memory))) for run_id, looked in batch]
         ids = [
             part.remembered_as for _, _, results in judged for result in results for part in (result, *result.segments)
         ]
@@ -313,7 +248,7 @@ class _Recorder:
             runs.append(run)
             for result in results:
                 gaps += self._gaps(looked, result)
-                facts += _facts(run, result)
+                facts += facts_of(run, result)
                 decided.append(self._decide(looked, result))
         self._tx.results.add_runs(runs, facts)
         self._tx.results.save_watches([self._watches[series] for series in ids])
@@ -367,7 +302,8 @@ class _Recorder:
         return gaps_after(watch, table=result.table, until=looked.started_at, period=period)
 
 
-def _identity(result: CheckResult) -> Identity:
+def identity_of(result: CheckResult) -> Identity:
+    """Return what the failures of a check, or of a segment of it, belong to."""
     return Identity(
         check_id=result.check_id,
         table=result.table,
@@ -377,7 +313,7 @@ def _identity(result: CheckResult) -> Identity:
     )
 
 
-def _facts(run: Run, result: CheckResult) -> Sequence[Result]:
+def facts_of(run: Run, result: CheckResult) -> Sequence[Result]:
     """Return what is kept of a check, and of each segment of it that is followed and has rows."""
     return [_fact(run, part) for part in (result, *result.segments) if not part.is_gone]
 
@@ -396,7 +332,8 @@ def _fact(run: Run, result: CheckResult) -> Result:
     )
 
 
-def _new_id() -> str:
+def new_id() -> str:
+    """Return a new id of a run."""
     return secrets.token_hex(12)
 
 

@@ -6,7 +6,7 @@ most `MOST_SEGMENTS` of them: what a table with millions of values costs is boun
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -31,26 +31,12 @@ from monitor.scan.results import CountState, Subject
 from monitor.scan.sql_template import Placeholders, SqlTemplate
 from sources.expressions import ibis, ir
 
+Fuse = Callable[[Mapping[str, Wants]], tuple[Mapping[str, ir.Value], Mapping[str, Mapping[str, str]]]]
+
 _SIZE: Final = "size"
 _LISTED: Final = "listed"
 _EPHEMERAL_KEY: Final = token_bytes(32)
 """Names segments where nothing is remembered: the names are of this process only."""
-
-
-def fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, dict[str, str]]]:
-    """Return each distinct aggregate one column, and each check its names for those columns."""
-    labels: dict[object, str] = {}
-    aggregates: dict[str, ir.Value] = {}
-    columns: dict[str, dict[str, str]] = {}
-    for check_id, current_wants in wants.items():
-        columns[check_id] = {}
-        for name, expression in current_wants.aggregates.items():
-            operation = expression.op()
-            if operation not in labels:
-                labels[operation] = f"a{len(labels)}"
-                aggregates[labels[operation]] = expression
-            columns[check_id][name] = labels[operation]
-    return aggregates, columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +115,14 @@ class SegmentPlanner:
         self._kinds |= kinds
         self._asking.setdefault(frozenset(by.columns), []).append((check_id, wants, context, check))
 
-    def queries(self, table: ir.Table, holes: Placeholders) -> tuple[SegmentQuery, ...]:
-        """Return a statement for each set of columns."""
-        return tuple(self._query(table, holes, sorted(names), asking) for names, asking in self._asking.items())
+    def queries(self, table: ir.Table, holes: Placeholders, fuse: Fuse) -> tuple[SegmentQuery, ...]:
+        """Return a statement for each set of columns; `fuse` merges what checks want of it."""
+        return tuple(
+            self._query(
+                table, holes, sorted(names), asking, fuse({check_id: wants for check_id, wants, _, _ in asking})
+            )
+            for names, asking in self._asking.items()
+        )
 
     def _query(
         self,
@@ -139,8 +130,9 @@ class SegmentPlanner:
         holes: Placeholders,
         names: Sequence[str],
         asking: Sequence[tuple[str, Wants, Context, Check]],
+        fused: tuple[Mapping[str, ir.Value], Mapping[str, Mapping[str, str]]],
     ) -> SegmentQuery:
-        aggregates, columns = fuse({check_id: wants for check_id, wants, _, _ in asking})
+        aggregates, columns = fused
         pairs = [(context, check.segments) for _, _, context, check in asking if check.segments is not None]
         listed = [which for context, by in pairs if (which := is_listed(context, by)) is not None]
         first = {_LISTED: table.count(where=reduce(or_, listed))} if listed else {}

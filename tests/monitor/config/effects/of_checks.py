@@ -159,7 +159,7 @@ def entries() -> Iterator[Effect]:
         ("show", False, True),
         ("most", 2, 3),
     ):
-        yield Effect(f"By.{key}", {"by": {"columns": ["a"]}}, (first, second), _in_segments, ("by", key))
+        yield Effect(f"SegmentBy.{key}", {"by": {"columns": ["a"]}}, (first, second), _in_segments, ("by", key))
     promises = ("1 per 90d", "1 per 7d")
     yield Effect("Learned.false_alarms", {}, promises, _learned, ("limits", "learned", "false_alarms"))
     yield Effect("Deviation.sigma", {}, (3, 4), _learned, ("deviation", "sigma"))
