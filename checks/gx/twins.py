@@ -47,6 +47,8 @@ def twins_of(check: Check, zones: Zones, classified: Mapping[str, ColumnClass] =
     """
     if check.where is not None:
         raise NoTwinError("its filter is SQL, which a row condition cannot express")
+    if check.segments is not None:
+        raise NoTwinError("it is judged in each segment of the table, and an expectation of the whole")
     if isinstance(check, LearnsLimits) and check.learns:
         raise NoTwinError("its limits are learned from earlier measurements, which an expectation does not see")
     if isinstance(check, freshness.Freshness):

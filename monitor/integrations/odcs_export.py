@@ -145,6 +145,8 @@ def _write_check(sheet: _Sheet, check: Any) -> None:
 def _why_not(check: Check) -> str | None:
     if check.where is not None:
         return "the standard has no filter of rows"
+    if check.segments is not None:
+        return "the standard has no segments"
     if check.learned_numbers:
         return "the standard has no learned limits"
     return None
