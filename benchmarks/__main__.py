@@ -11,6 +11,7 @@ NAMES = (
     "workers",
     "due_at_once",
     "one_big_table",
+    "segments",
     "suggest",
     "suggested_faults",
     "disclosure_risk",

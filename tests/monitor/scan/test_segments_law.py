@@ -131,12 +131,44 @@ def _postgres(url: str, folder: Path) -> Iterator[Table]:
         run("DROP TABLE t")
 
 
-@pytest.fixture(scope="module", params=["sqlite", "duckdb", pytest.param("postgres", marks=pytest.mark.postgres)])
+@contextmanager
+def _mysql(url: str, folder: Path) -> Iterator[Table]:
+    from sources import mysql
+
+    def run(statement: str, data: Sequence[Sequence[object]] = ()) -> None:
+        with closing(mysql.connect(url)) as connection:
+            cursor = connection.cursor()
+            cursor.executemany(statement, data) if data else cursor.execute(statement)
+            connection.commit()
+
+    def write(data: Sequence[Sequence[object]]) -> None:
+        run("DELETE FROM t")
+        if data:
+            run("INSERT INTO t VALUES (%s, %s, %s, %s)", [tuple(row) for row in data])
+
+    run(f"CREATE OR REPLACE TABLE t ({_columns().replace('TIMESTAMP', 'DATETIME(6)')}) COLLATE utf8mb4_bin")
+    try:
+        with open_source(SourceSpec(name="s", base=folder, url=url)) as source:
+            yield Table(source, write)
+    finally:
+        run("DROP TABLE t")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "sqlite",
+        "duckdb",
+        pytest.param("postgres", marks=pytest.mark.postgres),
+        pytest.param("mysql", marks=pytest.mark.mysql),
+    ],
+)
 def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
     """Yield a table of each engine in turn."""
     folder = tmp_path_factory.mktemp("segments")
-    if request.param == "postgres":
-        opened = _postgres(request.getfixturevalue("postgres_url"), folder)
+    if request.param in {"postgres", "mysql"}:
+        server = {"postgres": _postgres, "mysql": _mysql}[request.param]
+        opened = server(request.getfixturevalue(f"{request.param}_url"), folder)
     else:
         opened = {"sqlite": _sqlite, "duckdb": _duckdb}[request.param](folder)
     with opened as result:
