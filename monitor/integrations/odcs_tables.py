@@ -70,12 +70,15 @@ class ContractPlace:
         return f"{self.schema}.{physical}" if self.schema is not None else physical
 
     def yaml(self, name: str, physical: str, settings: Mapping[str, Any]) -> str:
-        """Return the source in the configuration; `settings` are those of CSV files."""
+        """Return the source in the configuration; `settings` are those of CSV files.
+
+        By the standard, times that name no zone are UTC.
+        """
         if self.url is not None:
-            return f'{{url: "{self.url}"}}'
+            return f'{{url: "{self.url}", timezone: UTC}}'
         files = (self.files or "").replace("{model}", name).replace("{object}", name)
         csv: dict[str, Any] = {**self.csv, **settings} if self.is_csv else {}
-        return in_one_line({"files": files, "table": physical, **({"csv": csv} if csv else {})})
+        return in_one_line({"files": files, "table": physical, "timezone": "UTC", **({"csv": csv} if csv else {})})
 
 
 def place_of_tables(document: ContractPart, present: Project | None, source: str | None, path: Path) -> ContractPlace:

@@ -2,9 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import yaml
+
+COST_EXAMPLE: Final = (
+    "# cost:                       # cost of an hour of data downtime; set the tier of a table in `tier:`",
+    "#   currency: USD",
+    "#   tiers: {gold: {per_hour: 1000}, silver: {per_hour: 100}}",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,5 +37,7 @@ def head_of(project: str, command: str) -> Sequence[str]:
         f"project: {in_one_line(project)}",
         "timezone: UTC                 # time zone of this file and of reports, such as Asia/Tokyo",
         'storage: {url: "sqlite:///${here}/tablewatch.db"}   # the store, next to this file',
+        "",
+        *COST_EXAMPLE,
         "",
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from monitor.config.yaml_nodes import resolve
+from monitor.integrations.proposal import COST_EXAMPLE
 from monitor.suggest.catalogue import TableEntry
 from monitor.suggest.proposal import Proposal
 from monitor.suggest.sources import SourceLocation
@@ -66,9 +67,7 @@ def _head(
     yield "# owners:                     # owners of tables; set them in `owner:`"
     yield "#   data-team: {name: Data team, email: data-team@example.org}"
     yield ""
-    yield "# cost:                       # cost of an hour of data downtime; set the tier of a table in `tier:`"
-    yield "#   currency: USD"
-    yield "#   tiers: {gold: {per_hour: 1000}, silver: {per_hour: 100}}"
+    yield from COST_EXAMPLE
     yield ""
     yield "tables:"
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -152,6 +153,44 @@ def test_a_dag_runs_checks_and_stops_at_a_release_on_hold(
     assert tasks["gate"]["xcom"]["state"] == "hold"
     for text in ("Nara", *(json.loads(value).get("password") for value in connections.values())):
         assert text is None or text not in json.dumps(tasks)
+
+
+@pytest.mark.airflow
+@pytest.mark.timeout(900)
+def test_the_recipes_of_the_page_are_those_of_airflow(python: str, tmp_path: Path) -> None:
+    """The connection is added by its command, and Airflow reads the Dag, with the task that runs the command in it."""
+    page = (PROVIDER / "README.md").read_text(encoding="utf-8")
+    over_http, by_command = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    dag = f"{over_http}    {by_command.replace(chr(10), chr(10) + '    ').strip()}\n"
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "shop.py").write_text(dag.replace('"check",\n', '"command",\n'), encoding="utf-8")
+    (command,) = re.findall(r"^(airflow .*)$", page, re.MULTILINE)
+    environment = {
+        **os.environ,
+        "AIRFLOW_HOME": str(tmp_path / "home"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "false",
+        "AIRFLOW__CORE__DAGS_FOLDER": str(tmp_path / "dags"),
+        "PYTHONPATH": str(PROVIDER),
+        "TOKEN": "tww_canary",
+    }
+    script = (
+        "from airflow.dag_processing.dagbag import DagBag\n"
+        "bag = DagBag()\n"
+        "assert not bag.import_errors, bag.import_errors\n"
+        "print(*sorted((task.task_id, task.task_type) for task in bag.dags['shop'].tasks), sep='\\n')\n"
+    )
+    airflow = f'"{python}" -m airflow'
+    for line in (f"{airflow} db migrate", command.replace("airflow", airflow, 1), f'"{python}" - <<"E"\n{script}E'):
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert done.stdout.splitlines()[-4:] == [
+        "('check', 'TablewatchCheckOperator')",
+        "('command', 'TablewatchCheckOperator')",
+        "('gate', 'TablewatchReleaseGate')",
+        "('load', '_PythonDecoratedOperator')",
+    ]
 
 
 @pytest.mark.airflow

@@ -48,6 +48,7 @@ def test_a_contract_becomes_a_whole_configuration(tmp_path: Path) -> None:
         "files-orders": {
             "files": "orders.csv",
             "table": "orders",
+            "timezone": "UTC",
             "csv": {"delimiter": ",", "types": {"status": "VARCHAR", "customer": "VARCHAR"}},
         }
     }
@@ -451,4 +452,4 @@ def test_a_server_is_a_source(tmp_path: Path, server: str, url: str) -> None:
     """DuckDB files and PostgreSQL are sources; a password is never written, only where it comes from."""
     text = f"{HEAD}servers: [{server}]\nschema: [{{name: t, properties: [{{name: a}}]}}]\n"
     config = _proposed(write_contract(tmp_path, text))
-    assert config["sources"] == {"s": {"url": url}}
+    assert config["sources"] == {"s": {"url": url, "timezone": "UTC"}}
