@@ -21,7 +21,7 @@ from checks._aggregates import holds_no_number
 from checks._contract import Context, Misconfigured, Outcome, UnknownReason, unknown
 from checks._literals import comparable
 from checks._outcome import Message
-from checks.parameters.columns import number_types, say_type
+from checks.parameters.columns import WITHOUT_NAN, number_types, say_type
 from checks.parameters.scalars import parse_duration, say
 from checks.risk.shared_columns import FAR, MICROSECOND, SLACK
 from sources import NotTemporal
@@ -130,8 +130,7 @@ def _kind(column: ir.Column) -> str:
 
 def _exact(context: Context, column: ir.Column) -> Side:
     values = comparable(column)
-    # SQLite keeps NaN as NULL, and has no word for it
-    may_be_nan = column.type().is_floating() and context.dialect != "sqlite"
+    may_be_nan = column.type().is_floating() and context.dialect not in WITHOUT_NAN
     return Side(values, values.notnull() & ~values.isnan() if may_be_nan else values.notnull(), {})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from annotated_types import MinLen
 from pydantic import AfterValidator, Field
@@ -102,13 +102,17 @@ def common_type(own: dt.DataType, theirs: dt.DataType) -> dt.DataType | None:
     return None
 
 
+WITHOUT_NAN: Final = frozenset({"sqlite", "mssql"})
+"""Engines that cannot be asked for NaN."""
+
+
 def is_nan(column: ir.Column, dialect: str) -> ir.BooleanValue | None:
     """Return which values are NaN; None where there can be none.
 
-    SQLite has no NaN, and of the others only PostgreSQL has decimals that are none.
+    SQLite and SQL Server have no NaN, nor a word for it; of the others only PostgreSQL has decimals that are none.
     """
     kind = column.type()
-    if dialect == "sqlite":
+    if dialect in WITHOUT_NAN:
         return None
     if kind.is_floating():
         return column.isnan()

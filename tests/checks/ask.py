@@ -137,14 +137,15 @@ def place(dialect: str, **tables: Rows) -> Iterator[Place]:
     backend = _engine(dialect)
     try:
         for name, rows in tables.items():
-            _create(backend.con, name, rows, dialect)
+            create(backend.con, name, rows, dialect)
         yield Place(dialect, backend)
     finally:
         for name in tables:
             _execute(backend.con, f"DROP TABLE IF EXISTS {_quoted(name, dialect)}", dialect)
 
 
-def _create(connection: Any, name: str, rows: Rows, dialect: str) -> None:
+def create(connection: Any, name: str, rows: Rows, dialect: str) -> None:
+    """Make a table of rows of Python values."""
     quoted = {column: _quoted(column, dialect) for column in rows.types}
     place = _quoted(name, dialect)
     columns = ", ".join(f"{quoted[column]} {_type(kind, dialect)}" for column, kind in rows.types.items())

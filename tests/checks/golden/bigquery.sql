@@ -1,0 +1,961 @@
+-- Written by `python -m tests.checks.golden`. Compiled for bigquery; not tried on a server.
+
+-- nulls: not_null
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(`t0`.`id` IS NULL) AS `a1`,
+  COUNTIF(`t0`.`code` IS NULL) AS `a2`,
+  COUNTIF(`t0`.`x` IS NULL) AS `a3`,
+  COUNTIF(`t0`.`amount` IS NULL) AS `a4`,
+  COUNTIF(`t0`.`at` IS NULL) AS `a5`,
+  COUNTIF(`t0`.`wall` IS NULL) AS `a6`,
+  COUNTIF(`t0`.`note` IS NULL) AS `a7`,
+  COUNTIF(IS_NAN(`t0`.`x`)) AS `a8`
+FROM `t` AS `t0`;
+
+-- key: primary_key
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(`t0`.`id` IS NULL) AS `a1`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `duplicate_keys`,
+  SUM(`t3`.`copies`) AS `duplicate_rows`
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      `t1`.`key0`,
+      COUNT(*) AS `copies`
+    FROM (
+      SELECT
+        `t0`.`id` AS `key0`
+      FROM `t` AS `t0`
+      WHERE
+        NOT (
+          `t0`.`id` IS NULL
+        )
+    ) AS `t1`
+    GROUP BY
+      1
+  ) AS `t2`
+  WHERE
+    `t2`.`copies` > 1
+) AS `t3`;
+
+-- key-with-nulls: primary_key
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(`t0`.`code` IS NULL) AS `a1`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `duplicate_keys`,
+  SUM(`t3`.`copies`) AS `duplicate_rows`
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      `t1`.`key0`,
+      COUNT(*) AS `copies`
+    FROM (
+      SELECT
+        `t0`.`code` AS `key0`
+      FROM `t` AS `t0`
+      WHERE
+        NOT (
+          `t0`.`code` IS NULL
+        )
+    ) AS `t1`
+    GROUP BY
+      1
+  ) AS `t2`
+  WHERE
+    `t2`.`copies` > 1
+) AS `t3`;
+
+-- key-of-nan: unique
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(`t0`.`x` IS NULL) AS `a1`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `duplicate_keys`,
+  SUM(`t3`.`copies`) AS `duplicate_rows`
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      `t1`.`key0`,
+      COUNT(*) AS `copies`
+    FROM (
+      SELECT
+        `t0`.`x` AS `key0`
+      FROM `t` AS `t0`
+    ) AS `t1`
+    GROUP BY
+      1
+  ) AS `t2`
+  WHERE
+    `t2`.`copies` > 1
+) AS `t3`;
+
+-- key-of-texts: unique
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(`t0`.`note` IS NULL) AS `a1`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `duplicate_keys`,
+  SUM(`t3`.`copies`) AS `duplicate_rows`
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      `t1`.`key0`,
+      COUNT(*) AS `copies`
+    FROM (
+      SELECT
+        `t0`.`note` AS `key0`
+      FROM `t` AS `t0`
+      WHERE
+        NOT (
+          `t0`.`note` IS NULL
+        )
+    ) AS `t1`
+    GROUP BY
+      1
+  ) AS `t2`
+  WHERE
+    `t2`.`copies` > 1
+) AS `t3`;
+
+-- key-of-decimals: unique
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(`t0`.`amount` IS NULL) AS `a1`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `duplicate_keys`,
+  SUM(`t3`.`copies`) AS `duplicate_rows`
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      `t1`.`key0`,
+      COUNT(*) AS `copies`
+    FROM (
+      SELECT
+        `t0`.`amount` AS `key0`
+      FROM `t` AS `t0`
+      WHERE
+        NOT (
+          `t0`.`amount` IS NULL
+        )
+    ) AS `t1`
+    GROUP BY
+      1
+  ) AS `t2`
+  WHERE
+    `t2`.`copies` > 1
+) AS `t3`;
+
+-- key-of-moments: unique
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(`t0`.`at` IS NULL) AS `a1`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `duplicate_keys`,
+  SUM(`t3`.`copies`) AS `duplicate_rows`
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      `t1`.`key0`,
+      COUNT(*) AS `copies`
+    FROM (
+      SELECT
+        `t0`.`at` AS `key0`
+      FROM `t` AS `t0`
+      WHERE
+        NOT (
+          `t0`.`at` IS NULL
+        )
+    ) AS `t1`
+    GROUP BY
+      1
+  ) AS `t2`
+  WHERE
+    `t2`.`copies` > 1
+) AS `t3`;
+
+-- range-of-floats: range
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF((
+    `t0`.`x` < 0.0
+  ) OR (
+    `t0`.`x` > 10.0
+  ) OR IS_NAN(`t0`.`x`)) AS `a1`,
+  COUNTIF(IS_NAN(`t0`.`x`)) AS `a2`
+FROM `t` AS `t0`;
+
+-- range-of-decimals: range
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(
+    (
+      `t0`.`amount` < CAST('-12345678901234567890123456789.012345678' AS NUMERIC)
+    )
+    OR (
+      `t0`.`amount` > CAST('12345678901234567890123456789.012345677' AS NUMERIC)
+    )
+  ) AS `a1`
+FROM `t` AS `t0`;
+
+-- accepted: accepted_values
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(NOT (
+    `t0`.`note` IN ('é', 'a', '日本\'"\\%_')
+  )) AS `a1`
+FROM `t` AS `t0`;
+
+-- pattern: pattern
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(
+    IF(
+      LENGTH(`t0`.`note`) > 1000,
+      TRUE,
+      NOT (
+        REGEXP_CONTAINS(`t0`.`note`, '^(?:[a-z]+)$')
+        AND NOT (
+          INSTR(`t0`.`note`, '\n') > 0
+        )
+      )
+    )
+  ) AS `a1`
+FROM `t` AS `t0`;
+
+-- where: range
+SELECT
+  COUNTIF((
+    `town` = 'Köln' OR `id` > 7
+  )) AS `a0`,
+  COUNTIF((
+    `t0`.`code` > 20
+  ) AND (
+    (
+      `town` = 'Köln' OR `id` > 7
+    )
+  )) AS `a1`
+FROM `t` AS `t0`;
+
+-- rows: volume
+SELECT
+  COUNT(*) AS `a0`
+FROM `t` AS `t0`;
+
+-- sum: metric
+SELECT
+  COUNT(*) AS `a0`,
+  SUM(`t0`.`amount`) AS `a1`
+FROM `t` AS `t0`;
+
+-- mean: metric
+SELECT
+  COUNT(*) AS `a0`,
+  SUM(`t0`.`code`) AS `a1`,
+  COUNT(`t0`.`code`) AS `a2`
+FROM `t` AS `t0`;
+
+-- newest: freshness
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(NOT `t0`.`at` IS NULL) AS `a1`,
+  COUNTIF((
+    NOT `t0`.`at` IS NULL
+  ) AND FALSE) AS `a2`,
+  MAX(IF(`t0`.`at` <= TIMESTAMP('2026-11-20T09:20:00+00:00'), `t0`.`at`, NULL)) AS `a3`,
+  COUNTIF(`t0`.`at` > TIMESTAMP('2026-11-20T09:20:00+00:00')) AS `a4`
+FROM `t` AS `t0`;
+
+-- newest-by-the-wall: freshness
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(NOT `t0`.`wall` IS NULL) AS `a1`,
+  COUNTIF((
+    NOT `t0`.`wall` IS NULL
+  ) AND FALSE) AS `a2`,
+  MAX(IF(`t0`.`wall` <= DATETIME('2026-11-20T09:20:00'), `t0`.`wall`, NULL)) AS `a3`,
+  COUNTIF(`t0`.`wall` > DATETIME('2026-11-20T09:20:00')) AS `a4`
+FROM `t` AS `t0`;
+
+-- columns: schema
+-- the catalogue alone
+
+-- orphans: foreign_key
+SELECT
+  COUNT(*) AS `a0`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `orphans`
+FROM (
+  SELECT
+    `t5`.`own0`
+  FROM (
+    SELECT
+      `t0`.`code` AS `own0`
+    FROM `t` AS `t0`
+    WHERE
+      NOT (
+        `t0`.`code` IS NULL
+      )
+  ) AS `t5`
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM (
+        SELECT
+          `t1`.`code` AS `known0`
+        FROM `parents` AS `t1`
+      ) AS `t3`
+      WHERE
+        `t5`.`own0` = `t3`.`known0`
+    )
+) AS `t6`;
+
+-- orphans-by-text: foreign_key
+SELECT
+  COUNT(*) AS `a0`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `orphans`
+FROM (
+  SELECT
+    `t5`.`own0`,
+    `t5`.`own1`
+  FROM (
+    SELECT
+      `t0`.`town` AS `own0`,
+      `t0`.`ill` AS `own1`
+    FROM `t` AS `t0`
+    WHERE
+      NOT (
+        (
+          `t0`.`town` IS NULL
+        ) OR (
+          `t0`.`ill` IS NULL
+        )
+      )
+  ) AS `t5`
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM (
+        SELECT
+          `t1`.`town` AS `known0`,
+          `t1`.`ill` AS `known1`
+        FROM `parents` AS `t1`
+      ) AS `t3`
+      WHERE
+        `t5`.`own0` = `t3`.`known0` AND `t5`.`own1` = `t3`.`known1`
+    )
+) AS `t6`;
+
+-- dependency: functional_dependency
+SELECT
+  COUNT(*) AS `a0`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `groups`,
+  SUM(`t4`.`others`) AS `violations`
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      `t2`.`key0`,
+      COUNT(*) AS `values`,
+      SUM(`t2`.`copies`) - MAX(`t2`.`copies`) AS `others`
+    FROM (
+      SELECT
+        `t1`.`key0`,
+        `t1`.`value`,
+        COUNT(*) AS `copies`
+      FROM (
+        SELECT
+          `t0`.`code` AS `key0`,
+          `t0`.`town` AS `value`
+        FROM `t` AS `t0`
+        WHERE
+          NOT (
+            (
+              `t0`.`code` IS NULL
+            ) OR (
+              `t0`.`town` IS NULL
+            )
+          )
+      ) AS `t1`
+      GROUP BY
+        1,
+        2
+    ) AS `t2`
+    GROUP BY
+      1
+  ) AS `t3`
+  WHERE
+    `t3`.`values` > 1
+) AS `t4`;
+
+-- dependency-on-nan: functional_dependency
+SELECT
+  COUNT(*) AS `a0`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `groups`,
+  SUM(`t4`.`others`) AS `violations`
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      `t2`.`key0`,
+      COUNT(*) AS `values`,
+      SUM(`t2`.`copies`) - MAX(`t2`.`copies`) AS `others`
+    FROM (
+      SELECT
+        `t1`.`key0`,
+        `t1`.`value`,
+        COUNT(*) AS `copies`
+      FROM (
+        SELECT
+          `t0`.`x` AS `key0`,
+          `t0`.`code` AS `value`
+        FROM `t` AS `t0`
+        WHERE
+          NOT (
+            (
+              `t0`.`x` IS NULL
+            ) OR (
+              `t0`.`code` IS NULL
+            )
+          )
+      ) AS `t1`
+      GROUP BY
+        1,
+        2
+    ) AS `t2`
+    GROUP BY
+      1
+  ) AS `t3`
+  WHERE
+    `t3`.`values` > 1
+) AS `t4`;
+
+-- query: sql
+SELECT
+  COUNT(*) AS `a0`
+FROM `t` AS `t0`;
+SELECT
+  count(*) AS n
+FROM (
+  SELECT
+    id
+  FROM t
+  WHERE
+    town = '東京'
+) AS q;
+
+-- reconciled: reconcile
+SELECT
+  COUNT(*) AS `a0`,
+  SUM(`t0`.`code`) AS `a1`
+FROM `t` AS `t0`;
+SELECT
+  SUM(`t0`.`code`) AS `value`
+FROM `parents` AS `t0`;
+
+-- k: k_anonymity
+WITH `t2` AS (
+  SELECT
+    `t1`.`q0`,
+    `t1`.`q1`,
+    COUNT(*) AS `size`
+  FROM (
+    SELECT
+      `t0`.`ill` AS `q0`,
+      `t0`.`town` AS `q1`
+    FROM `t` AS `t0`
+  ) AS `t1`
+  GROUP BY
+    1,
+    2
+)
+SELECT
+  *
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      0 AS `figure`,
+      `t4`.`size` AS `i0`,
+      `t4`.`classes` AS `i1`,
+      CAST(NULL AS INT64) AS `i2`,
+      CAST(NULL AS STRING) AS `t0`
+    FROM (
+      SELECT
+        `t3`.`size`,
+        COUNT(*) AS `classes`
+      FROM `t2` AS `t3`
+      GROUP BY
+        1
+    ) AS `t4`
+  ) AS `t7`
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    SELECT
+      1 AS `figure`,
+      `t14`.`pattern` AS `i0`,
+      `t14`.`classes` AS `i1`,
+      `t14`.`rows` AS `i2`,
+      CAST(NULL AS STRING) AS `t0`
+    FROM (
+      SELECT
+        `t12`.`pattern`,
+        COUNT(*) AS `classes`,
+        SUM(`t12`.`size`) AS `rows`
+      FROM (
+        SELECT
+          CAST(IF(`t3`.`q0` IS NULL, 1, 0) AS INT64) + CAST(IF(`t3`.`q1` IS NULL, 2, 0) AS INT64) AS `pattern`,
+          `t3`.`size`
+        FROM `t2` AS `t3`
+      ) AS `t12`
+      GROUP BY
+        1
+    ) AS `t14`
+  ) AS `t15`
+) AS `t16`
+UNION ALL
+SELECT
+  *
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      2 AS `figure`,
+      CAST(NULL AS INT64) AS `i0`,
+      CAST(NULL AS INT64) AS `i1`,
+      CAST(NULL AS INT64) AS `i2`,
+      `t8`.`value` AS `t0`
+    FROM (
+      SELECT DISTINCT
+        `t3`.`q1` AS `value`
+      FROM `t2` AS `t3`
+      WHERE
+        NOT `t3`.`q1` IS NULL
+      LIMIT 10001
+    ) AS `t8`
+  ) AS `t10`
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    SELECT
+      3 AS `figure`,
+      CAST(NULL AS INT64) AS `i0`,
+      CAST(NULL AS INT64) AS `i1`,
+      CAST(NULL AS INT64) AS `i2`,
+      `t9`.`value` AS `t0`
+    FROM (
+      SELECT DISTINCT
+        `t3`.`q0` AS `value`
+      FROM `t2` AS `t3`
+      WHERE
+        NOT `t3`.`q0` IS NULL
+      LIMIT 10001
+    ) AS `t9`
+  ) AS `t11`
+) AS `t13`;
+
+-- l: l_diversity
+SELECT
+  0 AS `figure`,
+  `t5`.`rows` AS `i0`,
+  `t5`.`classes` AS `i1`,
+  `t5`.`distinct` AS `i2`,
+  `t5`.`classes:2_None` AS `i3`,
+  `t5`.`records:2_None` AS `i4`,
+  `t5`.`entropy` AS `x0`
+FROM (
+  SELECT
+    SUM(`t4`.`size`) AS `rows`,
+    COUNT(*) AS `classes`,
+    MIN(`t4`.`distinct`) AS `distinct`,
+    MIN(`t4`.`entropy`) AS `entropy`,
+    SUM(IF(`t4`.`distinct` < 2, 1, 0)) AS `classes:2_None`,
+    SUM(IF(`t4`.`distinct` < 2, `t4`.`size`, 0)) AS `records:2_None`
+  FROM (
+    SELECT
+      `t3`.`q0`,
+      `t3`.`distinct`,
+      `t3`.`size`,
+      `t3`.`logs`,
+      IF(
+        `t3`.`distinct` = 1,
+        0.0,
+        LN(CAST(`t3`.`size` AS FLOAT64)) - ieee_divide(`t3`.`logs`, CAST(`t3`.`size` AS FLOAT64))
+      ) AS `entropy`
+    FROM (
+      SELECT
+        `t2`.`q0`,
+        COUNT(*) AS `distinct`,
+        SUM(`t2`.`copies`) AS `size`,
+        SUM(CAST(`t2`.`copies` AS FLOAT64) * LN(CAST(`t2`.`copies` AS FLOAT64))) AS `logs`
+      FROM (
+        SELECT
+          `t1`.`q0`,
+          `t1`.`value`,
+          COUNT(*) AS `copies`
+        FROM (
+          SELECT
+            `t0`.`town` AS `q0`,
+            `t0`.`ill` AS `value`
+          FROM `t` AS `t0`
+        ) AS `t1`
+        GROUP BY
+          1,
+          2
+      ) AS `t2`
+      GROUP BY
+        1
+    ) AS `t3`
+  ) AS `t4`
+) AS `t5`;
+
+-- classified: classification
+-- the catalogue alone
+
+-- present: delta_presence
+SELECT
+  COUNT(*) AS `a0`
+FROM `t` AS `t0`;
+SELECT
+  0 AS `figure`,
+  `t9`.`rows` AS `i0`,
+  `t9`.`population_rows` AS `i1`,
+  `t9`.`classes` AS `i2`,
+  `t9`.`population_classes` AS `i3`,
+  `t9`.`outside` AS `i4`,
+  `t9`.`delta_min` AS `x0`,
+  `t9`.`delta_max` AS `x1`
+FROM (
+  SELECT
+    SUM(`t8`.`rows`) AS `rows`,
+    SUM(`t8`.`population`) AS `population_rows`,
+    COUNTIF(`t8`.`rows` > 0) AS `classes`,
+    COUNTIF(`t8`.`population` > 0) AS `population_classes`,
+    SUM(
+      IF((
+        `t8`.`rows` - `t8`.`population`
+      ) > 0, `t8`.`rows` - `t8`.`population`, 0)
+    ) AS `outside`,
+    MIN(
+      ieee_divide(CAST(`t8`.`rows` AS FLOAT64), CAST(NULLIF(`t8`.`population`, 0) AS FLOAT64))
+    ) AS `delta_min`,
+    MAX(
+      ieee_divide(CAST(`t8`.`rows` AS FLOAT64), CAST(NULLIF(`t8`.`population`, 0) AS FLOAT64))
+    ) AS `delta_max`
+  FROM (
+    SELECT
+      `t7`.`q0`,
+      SUM(`t7`.`rows`) AS `rows`,
+      SUM(`t7`.`population`) AS `population`
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          `t5`.`q0`,
+          `t5`.`size` AS `rows`,
+          0 AS `population`
+        FROM (
+          SELECT
+            `t3`.`q0`,
+            COUNT(*) AS `size`
+          FROM (
+            SELECT
+              `t1`.`town` AS `q0`
+            FROM `t` AS `t1`
+          ) AS `t3`
+          GROUP BY
+            1
+        ) AS `t5`
+      ) AS `t6`
+      UNION ALL
+      SELECT
+        *
+      FROM (
+        SELECT
+          `t2`.`q0`,
+          0 AS `rows`,
+          COUNT(*) AS `population`
+        FROM (
+          SELECT
+            `t0`.`town` AS `q0`
+          FROM `parents` AS `t0`
+        ) AS `t2`
+        GROUP BY
+          1
+      ) AS `t4`
+    ) AS `t7`
+    GROUP BY
+      1
+  ) AS `t8`
+) AS `t9`;
+
+-- linked: linkage
+SELECT
+  COUNT(*) AS `a0`,
+  COUNTIF(NOT `t0`.`town` IS NULL) AS `a1`
+FROM `t` AS `t0`;
+SELECT
+  COUNT(*) AS `rows`,
+  COUNTIF(NOT `t0`.`town` IS NULL) AS `complete`
+FROM `parents` AS `t0`;
+SELECT
+  `t9`.`other_rows` AS `candidates`,
+  SUM(`t9`.`own_rows`) AS `found`,
+  SUM(IF((
+    `t9`.`other_rows` = 1
+  ) AND (
+    `t9`.`back` = 1
+  ), `t9`.`own_rows`, 0)) AS `both_ways`
+FROM (
+  SELECT
+    `t8`.`own0`,
+    `t8`.`own_rows`,
+    `t8`.`other0`,
+    `t8`.`other_rows`,
+    `t8`.`own_rows` AS `back`
+  FROM (
+    SELECT
+      `t6`.`own0`,
+      `t6`.`own_rows`,
+      `t7`.`other0`,
+      `t7`.`other_rows`
+    FROM (
+      SELECT
+        `t2`.`own0`,
+        COUNT(*) AS `own_rows`
+      FROM (
+        SELECT
+          `t0`.`town` AS `own0`
+        FROM `t` AS `t0`
+        WHERE
+          NOT `t0`.`town` IS NULL
+      ) AS `t2`
+      GROUP BY
+        1
+    ) AS `t6`
+    INNER JOIN (
+      SELECT
+        `t3`.`other0`,
+        COUNT(*) AS `other_rows`
+      FROM (
+        SELECT
+          `t1`.`town` AS `other0`
+        FROM `parents` AS `t1`
+        WHERE
+          NOT `t1`.`town` IS NULL
+      ) AS `t3`
+      GROUP BY
+        1
+    ) AS `t7`
+      ON `t6`.`own0` = `t7`.`other0`
+  ) AS `t8`
+) AS `t9`
+GROUP BY
+  1;
+
+-- unique-in-population: population_uniqueness
+SELECT
+  0 AS `figure`,
+  `t3`.`size` AS `i0`,
+  `t3`.`classes` AS `i1`
+FROM (
+  SELECT
+    `t2`.`size`,
+    COUNT(*) AS `classes`
+  FROM (
+    SELECT
+      `t1`.`q0`,
+      `t1`.`q1`,
+      COUNT(*) AS `size`
+    FROM (
+      SELECT
+        `t0`.`ill` AS `q0`,
+        `t0`.`town` AS `q1`
+      FROM `t` AS `t0`
+    ) AS `t1`
+    GROUP BY
+      1,
+      2
+  ) AS `t2`
+  GROUP BY
+    1
+) AS `t3`;
+
+-- subsets: reidentification_by_subset
+SELECT
+  0 AS `figure`,
+  `t4`.`rows` AS `i0`,
+  `t4`.`classes` AS `i1`,
+  `t4`.`uniques` AS `i2`,
+  `t4`.`alike` AS `i3`
+FROM (
+  SELECT
+    SUM(`t3`.`size`) AS `rows`,
+    COUNT(*) AS `classes`,
+    SUM(CAST(`t3`.`size` = 1 AS INT64)) AS `uniques`,
+    SUM(`t3`.`size` * (
+      `t3`.`size` - 1
+    )) AS `alike`
+  FROM (
+    SELECT
+      `t2`.`q0`,
+      `t2`.`q1`,
+      SUM(`t2`.`size`) AS `size`
+    FROM (
+      SELECT
+        `t1`.`q0`,
+        `t1`.`q1`,
+        COUNT(*) AS `size`
+      FROM (
+        SELECT
+          `t0`.`ill` AS `q0`,
+          `t0`.`town` AS `q1`
+        FROM `t` AS `t0`
+      ) AS `t1`
+      GROUP BY
+        1,
+        2
+    ) AS `t2`
+    GROUP BY
+      1,
+      2
+  ) AS `t3`
+) AS `t4`;
+
+-- t: t_closeness
+WITH `t2` AS (
+  SELECT
+    `t1`.`q0`,
+    `t1`.`value`,
+    COUNT(*) AS `copies`
+  FROM (
+    SELECT
+      `t0`.`town` AS `q0`,
+      `t0`.`ill` AS `value`
+    FROM `t` AS `t0`
+  ) AS `t1`
+  GROUP BY
+    1,
+    2
+), `t5` AS (
+  SELECT
+    `t3`.`value`,
+    SUM(`t3`.`copies`) AS `total`
+  FROM `t2` AS `t3`
+  GROUP BY
+    1
+)
+SELECT
+  0 AS `figure`,
+  `t16`.`rows` AS `i0`,
+  `t16`.`classes` AS `i1`,
+  `t16`.`classes:0_1` AS `i2`,
+  `t16`.`records:0_1` AS `i3`,
+  `t16`.`t` AS `x0`
+FROM (
+  SELECT
+    SUM(`t15`.`size`) AS `rows`,
+    COUNT(*) AS `classes`,
+    MAX(`t15`.`far`) AS `t`,
+    SUM(IF(`t15`.`far` > 0.10000000000100001, 1, 0)) AS `classes:0_1`,
+    SUM(IF(`t15`.`far` > 0.10000000000100001, `t15`.`size`, 0)) AS `records:0_1`
+  FROM (
+    SELECT
+      `t14`.`size`,
+      ieee_divide(
+        CAST(`t14`.`moved` AS FLOAT64),
+        NULLIF(CAST(`t14`.`size` * `t14`.`rows` AS FLOAT64) * 1, 0)
+      ) AS `far`
+    FROM (
+      SELECT
+        `t13`.`q0`,
+        MAX(`t13`.`size`) AS `size`,
+        MAX(`t13`.`rows`) AS `rows`,
+        SUM(`t13`.`moved`) AS `moved`
+      FROM (
+        SELECT
+          `t12`.`q0`,
+          `t12`.`size`,
+          `t12`.`rows`,
+          GREATEST((
+            `t12`.`copies` * `t12`.`rows`
+          ) - (
+            `t12`.`size` * `t12`.`total`
+          ), 0) AS `moved`
+        FROM (
+          SELECT
+            `t11`.`q0`,
+            `t11`.`value`,
+            `t11`.`copies`,
+            `t11`.`rows`,
+            `t11`.`total`,
+            SUM(`t11`.`copies`) OVER (PARTITION BY `t11`.`q0` ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS `size`
+          FROM (
+            SELECT
+              `t4`.`q0`,
+              `t4`.`value`,
+              `t4`.`copies`,
+              `t10`.`rows`,
+              COALESCE(`t9`.`total`, `t10`.`null_total`) AS `total`
+            FROM `t2` AS `t4`
+            LEFT OUTER JOIN (
+              SELECT
+                `t6`.`value` AS `known`,
+                MAX(`t6`.`total`) AS `total`
+              FROM `t5` AS `t6`
+              GROUP BY
+                1
+            ) AS `t9`
+              ON `t4`.`value` = `t9`.`known`
+            CROSS JOIN (
+              SELECT
+                SUM(`t6`.`total`) AS `rows`,
+                MAX(IF(`t6`.`value` IS NULL, `t6`.`total`, NULL)) AS `null_total`
+              FROM `t5` AS `t6`
+            ) AS `t10`
+          ) AS `t11`
+        ) AS `t12`
+      ) AS `t13`
+      GROUP BY
+        1
+    ) AS `t14`
+  ) AS `t15`
+) AS `t16`;
