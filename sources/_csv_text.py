@@ -6,46 +6,28 @@ encoding is declared or shown by a byte order mark, the delimiter is found in th
 read once more here to name the line. A file in another encoding, or with line ends of two kinds, is rewritten first.
 """
 
-import codecs
 import csv
-import gzip
 import re
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 
+from sources._csv_encoding import UTF_8, CsvFault, chunks, encoding_of, line_at, opened
 from sources._spec import CsvOptions
 
-_CHUNK: Final = 1 << 20
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # begins as the mark of UTF-16 does
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-UTF_8: Final = {"utf-8", "utf-8-sig"}
-"""Encodings that DuckDB reads as they lie."""
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _RARE_DELIMITERS: Final = (*":^~\x01\x1f\x1e¦§!#&*=/\\ ",)
 """Characters that also stand in names and texts, so none is taken for a delimiter unless it is declared."""
 _SAMPLE_ROWS: Final = 100
 _NOTE: Final = re.compile(r"\"?sep=(.)\"?", re.IGNORECASE)
 _LONGEST_LINE: Final = 1 << 24
-
 CheckTime = Callable[[], None]
 """Raises when the time of the pass is up."""
 
-
-class CsvFault(Exception):
-    """Why a file cannot be read as a table, on which line (from 1), and what to do. Holds no cell."""
-
-    def __init__(self, reason: str, remedy: str, line: int | None = None) -> None:
-        super().__init__(f"{reason}; {remedy}")
-        self.line = line
+RAGGED: Final = "ragged"
+"""The column that says of rows of files that are not read strictly whether they had another number of cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +45,17 @@ class CsvText:
 
 @dataclass(frozen=True, slots=True)
 class CsvLayout:
-    """How cells and rows are written. `width`: cells of a row; 0 where the delimiter has several characters."""
+    """How cells and rows are written. `width`: cells of a row; 0 where the delimiter has several characters.
+
+    `ragged`: rows may have other numbers of cells, and the column `RAGGED` of what is rewritten marks them.
+    """
 
     delimiter: str
     quote: str
     escape: str
     skip: int
     width: int = 0
+    ragged: bool = False
 
     @property
     def options(self) -> dict[str, Any]:
@@ -88,12 +74,12 @@ def read_text(path: Path, declared: CsvOptions, check_time: CheckTime) -> CsvTex
     encoding = encoding_of(path, declared.encoding)
     ends: set[str] = set()
     count = 0
-    for text in _chunks(path, encoding):
+    for text in chunks(path, encoding):
         check_time()
         if (place := text.find("\0")) >= 0:
             remedy = "the file is corrupt, or is UTF-16 without a byte order mark (declare csv.encoding: utf-16-le)"
             raise CsvFault(
-                "a NUL character, which is not allowed in CSV", remedy, _line_at(path, encoding, count + place)
+                "a NUL character, which is not allowed in CSV", remedy, line_at(path, encoding, count + place)
             )
         count += len(text)
         ends |= _ends(text)
@@ -106,8 +92,11 @@ def find_layout(path: Path, text: CsvText, declared: CsvOptions) -> CsvLayout:
     """Find the delimiter: declared, else that of `,` `;` tab `|` that parts the first rows alike, or the header most.
 
     Raises:
-        CsvFault: there is no row, or another delimiter than the declared or usual ones parts the rows.
+        CsvFault: there is no row, no header where one is needed, or another delimiter than the declared or usual ones
+            parts the rows.
     """
+    if not declared.strict and declared.header is False:
+        raise CsvFault("csv.strict: false without a header", "write a header line, or remove csv.strict")
     quote = declared.quote or '"'
     layout = CsvLayout(declared.delimiter or ",", quote, declared.escape or quote, declared.skip_lines)
     _refuse_note_of_delimiter(path, text, layout.skip)
@@ -119,27 +108,50 @@ def find_layout(path: Path, text: CsvText, declared: CsvOptions) -> CsvLayout:
         raise best.fault or CsvFault("no row", "expected a header line with the column names", layout.skip + 1)
     if best.width == 1:
         _refuse_one_column(path, text, best.layout, declared.delimiter is not None)
-    return replace(best.layout, width=best.width, skip=best.line - 1)  # DuckDB takes an empty line for the header
+    skip = best.line - 1  # DuckDB takes an empty line for the header
+    return replace(best.layout, width=best.width, skip=skip, ragged=not declared.strict)
 
 
 def rewrite(path: Path, target: Path, text: CsvText, layout: CsvLayout, check_time: CheckTime) -> CsvLayout:
-    """Write a file as UTF-8 with line ends of one kind, and return the layout of what was written.
+    """Write a file as UTF-8 with line ends of one kind and rows of one width; return the layout of what was written.
 
     Raises:
-        CsvFault: a row cannot be read, or has another number of cells than the first.
+        CsvFault: a row cannot be read, or has another number of cells than the first and `layout` does not allow it.
         OSError: there is no room for it.
     """
-    if not text.mixed:
+    if not text.mixed and not layout.ragged:
         transcode(path, target, text.encoding, check_time)
         return layout
     if not layout.width:
-        remedy = "use one kind of line ending, or a single-character delimiter"
-        raise CsvFault("mixed line endings in a file with a multi-character delimiter", remedy)
+        remedy = "use one kind of line ending and csv.strict, or a single-character delimiter"
+        raise CsvFault("mixed line endings, or csv.strict: false, with a multi-character delimiter", remedy)
     with target.open("x", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, delimiter=layout.delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        for row in _rows(path, text, layout, check_time):
+        rows = _rows(path, text, layout, check_time)
+        for row in _marked(rows, layout.width) if layout.ragged else rows:
             writer.writerow(row.cells)  # an empty row is an empty line
         return replace(layout, quote='"', escape='"', skip=0)
+
+
+def _marked(rows: Iterator["_Row"], width: int) -> Iterator["_Row"]:
+    """Yield rows of one width, and in one more cell whether they had another: cells that lack are empty, more are cut.
+
+    Raises:
+        CsvFault: the header has a column of the name of that cell.
+    """
+    header = next(rows, None)
+    if header is None:
+        return
+    if RAGGED in map(str.casefold, header.cells):
+        reason = f"a column '{RAGGED}', which csv.strict: false makes"
+        raise CsvFault(reason, "rename it, or remove csv.strict", header.line)
+    yield _Row(header.line, [*header.cells, RAGGED])
+    for row in rows:
+        if not row.cells and width > 1:
+            yield row
+            continue
+        cells = [*row.cells[:width], *[""] * (width - len(row.cells))]
+        yield _Row(row.line, [*cells, str(bool(row.cells) and len(row.cells) != width).lower()])
 
 
 def transcode(path: Path, target: Path, encoding: str, check_time: CheckTime, errors: str = "strict") -> None:
@@ -150,7 +162,7 @@ def transcode(path: Path, target: Path, encoding: str, check_time: CheckTime, er
         OSError: there is no room for it.
     """
     with target.open("x", encoding="utf-8", newline="") as out:
-        for chunk in _chunks(path, encoding, errors):
+        for chunk in chunks(path, encoding, errors):
             check_time()
             out.write(chunk)
 
@@ -219,7 +231,7 @@ def _refuse_note_of_delimiter(path: Path, text: CsvText, skip: int) -> None:
     Raises:
         CsvFault: there is one.
     """
-    with _opened(path, text.encoding) as file:
+    with opened(path, text.encoding) as file:
         first = next(islice(_lines(file, lambda: None), skip, None), "")
     if (note := _NOTE.fullmatch(first.rstrip("\r\n"))) is not None:
         remedy = f"declare csv.skip_lines: {skip + 1} and csv.delimiter: {note[1]!r}"
@@ -255,7 +267,7 @@ def _rows(path: Path, text: CsvText, layout: CsvLayout, check_time: CheckTime) -
     """
     csv.field_size_limit(_LONGEST_LINE)
     double = layout.escape == layout.quote
-    with _opened(path, text.encoding) as file:
+    with opened(path, text.encoding) as file:
         lines = _lines(file, check_time)
         for _ in range(layout.skip):
             next(lines, None)
@@ -270,7 +282,7 @@ def _rows(path: Path, text: CsvText, layout: CsvLayout, check_time: CheckTime) -
         line = layout.skip + 1
         try:
             for cells in reader:
-                if cells and layout.width and len(cells) != layout.width:
+                if cells and layout.width and len(cells) != layout.width and not layout.ragged:
                     raise _ragged(len(cells), layout, line)
                 yield _Row(line, cells)
                 line = layout.skip + reader.line_num + 1
@@ -303,53 +315,6 @@ def _lines(file: IO[str], check_time: CheckTime) -> Iterator[str]:
         yield line
 
 
-def encoding_of(path: Path, declared: str | None) -> str:
-    """Return the encoding of a file: a byte order mark goes before what is declared."""
-    with _opened_bytes(path) as file:
-        start = file.read(4)
-    marked = next((encoding for mark, encoding in _MARKS if start.startswith(mark)), None)
-    return marked or declared or "utf-8"
-
-
-def _chunks(path: Path, encoding: str, errors: str = "strict") -> Iterator[str]:
-    """Yield the text; the two characters of a line end are in one piece."""
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
-    held, read = "", 0
-    with _opened_bytes(path) as file:
-        while True:
-            data = file.read(_CHUNK)
-            try:
-                text = held + decoder.decode(data, final=not data)
-            except UnicodeError as error:
-                raise _undecodable(error, path, encoding, read + len(held)) from None
-            held = "\r" if data and text.endswith("\r") else ""
-            text = text.removesuffix(held) if held else text
-            read += len(text)
-            if text:
-                yield text
-            if not data:
-                return
-
-
-def _undecodable(error: UnicodeError, path: Path, encoding: str, read: int) -> CsvFault:
-    before = 0
-    if isinstance(error, UnicodeDecodeError):
-        before = len(error.object[: error.start].decode(encoding, "ignore"))
-    wrong = "UTF-8" if encoding in UTF_8 else encoding
-    remedy = "declare csv.encoding, such as cp1252, shift_jis or utf-16, or write the file as UTF-8"
-    return CsvFault(f"bytes that are not valid {wrong}", remedy, _line_at(path, encoding, read + before))
-
-
-def _line_at(path: Path, encoding: str, characters: int) -> int:
-    """Return the line on which a character stands, from 1."""
-    lines = 1
-    with _opened(path, encoding, errors="replace") as file:
-        while characters > 0 and (text := file.read(min(_CHUNK, characters))):
-            characters -= len(text)
-            lines += text.count("\n") + text.count("\r") - text.count("\r\n")
-    return lines
-
-
 def _ends(text: str) -> set[str]:
     """Return the kinds of line ends in a text."""
     if "\r" not in text:
@@ -363,26 +328,10 @@ def _ends_differ(path: Path, encoding: str, quote: str, check_time: CheckTime) -
     """Return whether line ends outside quotes are of more than one kind."""
     ends: set[str] = set()
     inside = False
-    for text in _chunks(path, encoding):
+    for text in chunks(path, encoding):
         check_time()
         for place, part in enumerate(text.split(quote)):
             inside = inside != bool(place)
             if not inside:
                 ends |= _ends(part)
     return len(ends) > 1
-
-
-def _opened(path: Path, encoding: str, errors: str = "strict") -> IO[str]:
-    kept: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    file: IO[str] = kept(path, "rt", encoding=encoding, errors=errors, newline="")
-    return file
-
-
-def _opened_bytes(path: Path) -> IO[bytes]:
-    kept: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    file: IO[bytes] = kept(path, "rb")
-    return file
-
-
-PACKED_FAULTS: Final = (EOFError, gzip.BadGzipFile, zlib.error)
-"""What reading a `.gz` file raises that is cut short or no such file."""

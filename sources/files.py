@@ -23,13 +23,11 @@ from sqlglot.errors import SqlglotError
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TableNotFound, Unreachable
 from sources._csv_dialect import Dialect
+from sources._csv_encoding import PACKED_FAULTS, UTF_8, CsvFault, encoding_of
 from sources._csv_text import (
-    PACKED_FAULTS,
-    UTF_8,
-    CsvFault,
+    RAGGED,
     CsvLayout,
     CsvText,
-    encoding_of,
     find_fault,
     find_layout,
     line_of_row,
@@ -213,7 +211,7 @@ class Files(DuckdbSource):
         try:
             text = read_text(path, csv, self._check_time)
             layout = find_layout(path, text, csv)
-            if text.plain:
+            if text.plain and csv.strict:
                 file = _CsvFile(path, text, layout, realpath(path), layout)
             else:
                 copy = self._copy_path(path)
@@ -254,6 +252,7 @@ class Files(DuckdbSource):
         try:
             view = self._backend.read_csv(paths, table_name=name, **options)
             types = self._fitting(self._spec.csv.types, view.columns)
+            types |= {} if self._spec.csv.strict else {RAGGED: "BOOLEAN"}
             types |= self._texts(files, view, options)
             read = partial(self._backend.read_csv, paths, table_name=f"{name}\x1ftexts", **options)
             zones_declared = self._spec.csv.timestamp_format is not None

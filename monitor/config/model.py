@@ -85,6 +85,7 @@ class CsvFormat(Section):
     skip_lines: Annotated[int, Ge(0), Le(1000)] = Field(0, description="Number of lines to skip before the header.")
     date_format: str | None = Field(None, description="Date format, such as '%d/%m/%Y'.")
     timestamp_format: str | None = Field(None, description="Timestamp format, such as '%d/%m/%Y %H:%M:%S'.")
+    strict: bool = Field(default=True, description="Whether a row of another length is an error; else it is marked.")
 
     @field_validator("encoding")
     @classmethod

@@ -265,3 +265,66 @@ def test_every_well_formed_file_is_read_whole(tmp_path: Path, data: st.DataObjec
     encoding = data.draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
     found = read(tmp_path, text.getvalue().encode(encoding))
     assert sorted(list(row.values()) for row in found) == sorted(rows)
+
+
+LOOSE = CsvOptions(strict=False)
+
+
+@pytest.mark.parametrize("rows", [0, LONG])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_rows_of_another_length_are_marked_where_they_are_allowed(tmp_path: Path, rows: int, end: bytes) -> None:
+    """Wherever they stand: a cell that lacks is NULL, one too many is cut, and no row is lost."""
+    lines = [b"id,word", *[b"1,x"] * rows, b"2", b"", b'3,"a,b",9', b"4,y", b"5,,"]
+    found = read(tmp_path, end.join(lines) + b"\n", csv=LOOSE)[rows:]
+    assert [tuple(row.values()) for row in found] == [
+        (2, None, True), (3, "a,b", True), (4, "y", False), (5, None, True),
+    ]  # fmt: skip
+
+
+def test_the_mark_has_its_type_without_such_rows_and_without_any(tmp_path: Path) -> None:
+    """A check of the column compares with true and false in any case."""
+    assert read(tmp_path, b"id,word\n1,x\n", csv=LOOSE) == [{"id": 1, "word": "x", "ragged": False}]
+    (tmp_path / "t.csv").write_bytes(b"id,word\n")
+    with open_source(SourceSpec("s", tmp_path, files="t.csv", csv=LOOSE)) as source:
+        assert str(source.table("t").schema()["ragged"]) == "boolean"
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_open_quote_is_refused_strictly_or_not(tmp_path: Path, strict: bool) -> None:
+    """Where a row ends cannot be told then."""
+    text = refusal(tmp_path, b'id,word\n1,x\n7,"canary\n8,y\n', csv=CsvOptions(strict=strict))
+    assert "'t.csv', line 3: an unclosed quote; close it" in text
+
+
+def test_a_value_of_another_type_is_named_by_its_line_among_ragged_rows(tmp_path: Path) -> None:
+    """The line is that of the file as it lies, not of what is read of it."""
+    content = b"id,word\n1\n\n2,x,y\n" + b"3,x\n" * LONG + b"canary,x\n"
+    assert f"line {LONG + 5}: a value does not fit the type of its column" in refusal(tmp_path, content, csv=LOOSE)
+
+
+def test_a_column_called_ragged_and_no_header_are_refused(tmp_path: Path) -> None:
+    """The name would stand for two things, or for none."""
+    assert "line 1: a column 'ragged', which csv.strict: false makes" in refusal(
+        tmp_path, b"id,Ragged\n1,x\n", csv=LOOSE
+    )
+    text = refusal(tmp_path, b"1,x\n", csv=CsvOptions(strict=False, header=False))
+    assert "csv.strict: false without a header" in text
+
+
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(
+        st.lists(
+            st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), min_size=1), min_size=1, max_size=5
+        ),
+        max_size=8,
+    )
+)
+def test_every_row_is_read_and_marked_if_it_is_ragged(tmp_path: Path, rows: list[list[str]]) -> None:
+    """As many rows as were written, each with its first cells."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([["one", "two", "three"], *rows])
+    texts = {"one": "VARCHAR", "two": "VARCHAR", "three": "VARCHAR"}
+    found = read(tmp_path, out.getvalue().encode(), csv=CsvOptions(strict=False, types=texts))
+    expected = [(*row[:3], *[None] * (3 - len(row)), len(row) != 3) for row in rows]
+    assert [tuple(row.values()) for row in found] == expected

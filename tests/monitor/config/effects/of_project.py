@@ -76,6 +76,7 @@ def _csv() -> Iterator[Effect]:
         ("null_values", ["n/a"], []),
         ("types", {}, {"id": "VARCHAR"}),
         ("encoding", "utf-8", "utf-16-le"),
+        ("strict", True, False),
     ):
         base = nested(BASE, "sources", "lake", "csv", **_ODD)
         yield Effect(f"CsvFormat.{key}", base, (first, second), _odd_file, ("sources", "lake", "csv", key))
