@@ -66,6 +66,9 @@ class LocaleWord(StrEnum):
     JA = "ja"
 
 
+Locale = Annotated[LocaleWord | None, typer.Option(help="The language.", show_default="the configuration's")]
+
+
 def window_between(times: "TypedTimes", now: datetime, *, start: str | None, end: str | None) -> "Window":
     """Return the window from `--from` to `--to`; by default the last 28 days."""
     from incidents import Window

@@ -4,12 +4,14 @@ What is done to them is in `_incident_verbs`.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from monitor.commands import _incident_verbs
-from monitor.commands._options import By, FoundByWord, ResolutionWord, SeverityWord, StateWord
+from monitor.commands._options import By, FoundByWord, Locale, ResolutionWord, SeverityWord, StateWord
+from monitor.commands._output_pages import Force, Page
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -149,6 +151,38 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
     with project.open_store() as store, explained(), store.reading() as tx:
         sheet = read_incident_detail(tx, incident_id)
     _incident_verbs.present(invocation, project, sheet, whole=True)
+
+
+@app.command()
+def brief(
+    ctx: typer.Context,
+    incident_id: _incident_verbs.Number,
+    locale: Locale = None,
+    post_mortem: Annotated[bool, typer.Option("--post-mortem", help="Write the draft of a post-mortem.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File to write, else standard output.")] = None,
+    force: Force = False,
+) -> None:
+    """Write an incident as Markdown: a hand-over of one page, or the draft of a post-mortem.
+
+    Example: tablewatch incident brief 41 --out handover.md
+    """
+    from monitor.config.project import Project
+    from monitor.terminal.localizer import Localizer
+    from monitor.triage.errors import explained
+    from monitor.web.incident_brief import incident_brief
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    page = Page(out, force, project.protected_files, "incident.out")
+    page.check()
+    voice = Localizer(locale or project.config.locale, project.config.timezone)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        text = incident_brief(project, tx, incident_id, voice, post_mortem=post_mortem)
+    if invocation.as_json and out is None:
+        shape = {"schema": "tablewatch.incident-brief/1", "id": incident_id, "locale": voice.language, "markdown": text}
+        invocation.emit(shape, lambda _: None)
+    else:
+        page.write(text, invocation)
 
 
 @app.command("open")

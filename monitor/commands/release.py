@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import By, LocaleWord, actor, how_known, who
+from monitor.commands._options import By, Locale, LocaleWord, actor, how_known, who
 from monitor.commands._output_pages import Force, Page, format_for
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Stop
@@ -28,8 +28,6 @@ class RecordFormat(StrEnum):
 
 
 _BY_SUFFIX: Final = {".html": RecordFormat.HTML, ".htm": RecordFormat.HTML, ".json": RecordFormat.JSON}
-
-Locale = Annotated[LocaleWord | None, typer.Option(help="The language.", show_default="the configuration's")]
 
 
 def add_record_commands(app: typer.Typer) -> None:

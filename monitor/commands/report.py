@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._options import LocaleWord
+from monitor.commands._options import Locale
 from monitor.commands._output_pages import Force, Page, format_for
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -54,7 +54,7 @@ def weekly(
         Path | None,
         typer.Option(help="Write to this file: .html, .htm, .md or .json.", show_default="standard output"),
     ] = None,
-    locale: Annotated[LocaleWord | None, typer.Option(help="The language.", show_default="the configuration's")] = None,
+    locale: Locale = None,
     output_format: Annotated[
         ReportFormat | None,
         typer.Option(

@@ -62,7 +62,12 @@ def as_markdown(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str
     def finalize(value: Any) -> Any:
         return value if isinstance(value, Markup) else escape_markdown(redact(str(value)))
 
-    return re.sub(r"\n{3,}", "\n\n", _render("md", report, voice, finalize)).strip() + "\n"
+    return without_gaps(_render("md", report, voice, finalize))
+
+
+def without_gaps(text: str) -> str:
+    """Return a text whose paragraphs are one blank line apart."""
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def escape_markdown(value: str) -> Markup:

@@ -1,0 +1,78 @@
+"""Write an incident down in Markdown: a hand-over of one page, or the draft of a post-mortem from its events."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from incidents import Resolution
+from monitor.config.project import Project
+from monitor.reporting.render import environment, escape_markdown, without_gaps
+from monitor.summaries.catalogue import lineage_of
+from monitor.terminal.localizer import Localizer
+from monitor.terminal.redaction import visible
+from monitor.web.views.incident import IncidentNumber, IncidentPage, result_of, show_incident
+from monitor.web.words import page_words
+from store import ReadTransaction
+
+_HOUR_US: Final = 3_600_000_000
+
+
+def incident_brief(
+    project: Project, tx: ReadTransaction, number: int, voice: Localizer, *, post_mortem: bool = False
+) -> str:
+    """Return what is known of an incident, as Markdown in the voice's language.
+
+    Args:
+        project: its configuration says what the table feeds, and what to do.
+        tx: the store.
+        number: of the incident.
+        voice: the language and the time zone.
+        post_mortem: whether it is a draft of a post-mortem, else a hand-over to whoever goes on.
+
+    Raises:
+        Stop: there is none of that number.
+    """
+    page = show_incident(project, tx, IncidentNumber(id=number), project.clock.now())
+    table = project.config.table(page.table)
+    downstream = () if table is None else lineage_of(table, project.config).downstream_all
+    redact = project.loaded.redactor
+
+    def finalize(value: Any) -> Any:
+        return value if isinstance(value, Markup) else escape_markdown(redact(str(value)))
+
+    made = environment(voice, project.currency.code, finalize)
+    made.filters["length"] = lambda hours: made.filters["show"](
+        None if hours is None else round(hours * _HOUR_US), "hours"
+    )
+    made.filters["masked"] = lambda text: visible(redact(text), keep="\n")
+    latest = {} if page.check_id is None else tx.results.latest([page.check_id])
+    made.globals.update(
+        words=page_words(),
+        resolution=Resolution,
+        timeline=_timeline(page),
+        latest=next(map(result_of, latest.values()), None),
+    )
+    template = made.get_template(f"incident/{'post_mortem' if post_mortem else 'brief'}.md.j2")
+    return without_gaps(
+        template.render(
+            page=page,
+            downstream=downstream,
+            consumers=() if table is None else table.consumers,
+            project_name=project.config.project,
+            zone=voice.zone.key,
+        )
+    )
+
+
+def _timeline(page: IncidentPage) -> list[tuple[datetime, str, Any]]:
+    """Return what happened in order of time: moment, kind, and the episode or event that it is of."""
+    moments: list[tuple[datetime, str, Any]] = []
+    for episode in page.episodes:
+        moments.append((episode.occurred_at, "occurred", episode))
+        moments.append((episode.detected_at, "detected", episode))
+        if episode.resolved_at is not None:
+            moments.append((episode.resolved_at, "resolved", episode))
+    told_by_episodes = {"opened", "reopened", "resolved"}
+    moments += [(event.recorded_at, "event", event) for event in page.events if event.kind not in told_by_episodes]
+    return sorted(moments, key=lambda moment: (moment[0], moment[1] == "resolved"))
