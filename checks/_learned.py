@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from checks.limits import LearnedLimit, LimitRule, MissingHistory
 
 _ALARMS: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) per ([0-9a-z]+)")
-_SHORTEST: Final = timedelta(weeks=6)
+_SHORTEST: Final = timedelta(weeks=12)
 _LONGEST: Final = timedelta(weeks=104)
 _DAY: Final = timedelta(days=1)
 
@@ -94,13 +94,13 @@ class LearnedFrom(BaseModel):
 
     weeks: Weeks = 4
     window: Annotated[Duration, AfterValidator(_long_enough)] = Field(
-        timedelta(weeks=26), description="How far back measurements are learned from, 6w to 104w."
+        timedelta(weeks=26), description="How far back measurements are learned from, 12w to 104w."
     )
     holidays: tuple[date, ...] = Field((), description="Days that are neither learned from nor compared.")
 
 
 class Learned(LearnedFrom):
-    """A limit that is chosen by its own past, so that false alarms are at most as frequent as promised."""
+    """A limit that is chosen by its own past, so that false alarms are as frequent as promised."""
 
     false_alarms: PromisedAlarms
 
@@ -192,7 +192,7 @@ class LearnsLimits(TakesSegments):
             return LearnedVerdict({}, missing=unknown(UnknownReason.NO_DATA, _HOLIDAY))
         now = Look(measurement.measured_at, value)
         looks = [
-            Look(past.measured_at, number, past.expected, past.looks)
+            Look(past.measured_at, number, past.expected, past.unanswered, past.looks)
             for past in history
             if past.in_span and past.measured_at >= now.at - self.source_of_limits.window
             if past.measured_at.astimezone(zone).date() not in holidays
@@ -236,8 +236,7 @@ def _observe(learned: "LearnedLimit") -> dict[str, Json]:
         "low": learned.low,
         "high": learned.high,
         "usual": learned.usual,
-        "promised_alarms": learned.expected_alarms,
     }
     shown = {name: rounded(number) if math.isfinite(number) else None for name, number in figures.items()}
-    method = None if learned.method is None else learned.method.value
-    return {**shown, "alarms": learned.alarms, "method": method, "compared_with": learned.residuals}
+    chance = None if learned.chance is None else rounded(learned.chance)
+    return {**shown, "chance": chance, "compared_with": learned.residuals}

@@ -81,7 +81,8 @@ class Earlier:
     as intervals `[start, end)`), are passed over.
     `accepted`: the newest measurement that counts as accepted (passed, or resolved as expected by a person).
     `span`: all measurements since so long ago, one an hour at most, oldest first; passed over as for the ages, but
-    those inside an incident of the check itself that was resolved as `expected` come with `expected` set.
+    those inside an incident of the check itself that was resolved as `expected` come with `expected` set, those inside
+    one that no person answered with `unanswered`.
     """
 
     ages: tuple[timedelta, ...] = ()
@@ -146,7 +147,7 @@ class Past:
     """An earlier measurement of the same check, as remembered; `age` is the asked age it answers, if any.
 
     `in_span`: it is one of the asked span. `expected`: it lies in an incident of the check that a person resolved as
-    `expected`. `looks`: how many looks it stands for.
+    `expected`. `unanswered`: it lies in one of which no person told what it was. `looks`: how many looks it stands for.
     """
 
     measured_at: datetime
@@ -156,4 +157,5 @@ class Past:
     accepted: bool = False
     in_span: bool = False
     expected: bool = False
+    unanswered: bool = False
     looks: int = 1

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     Connection,
@@ -12,6 +13,7 @@ from sqlalchemy import (
     Select,
     Subquery,
     Text,
+    and_,
     case,
     func,
     literal,
@@ -143,32 +145,53 @@ def earlier_many(connection: Connection, wanted: Wanted) -> dict[str, Sequence[P
     results: dict[str, list[Past]] = {check_id: [] for check_id in wanted}
     aged = {check_id: asked for check_id, asked in wanted.items() if asked[1].ages}
     spanned = {check_id: asked for check_id, asked in wanted.items() if asked[1].span is not None}
-    own, others, expected = _bad_times(connection, aged | spanned)
-    _add_spans(connection, spanned, (own, others, expected), results)
-    own = {check_id: [*own.get(check_id, ()), *expected.get(check_id, ())] for check_id in {*own, *expected}}
-    every = {check_id: [*own.get(check_id, ()), *others.get(check_id, ())] for check_id in aged}
+    bad = _bad_times(connection, aged | spanned)
+    _add_spans(connection, spanned, bad, results)
+    own = {check_id: [hole for holes in bad.of_the_check for hole in holes.get(check_id, ())] for check_id in aged}
+    every = {check_id: [*holes, *bad.others.get(check_id, ())] for check_id, holes in own.items()}
     _add_aged(connection, aged, every, results)
     none = {check_id for check_id, pasts in results.items() if not any(past.age is not None for past in pasts)}
-    _add_aged(connection, {key: aged[key] for key in others if key in aged and key in none}, own, results)
+    _add_aged(connection, {key: aged[key] for key in bad.others if key in aged and key in none}, own, results)
     _add_accepted(connection, {check_id: at for check_id, (at, earlier) in wanted.items() if earlier.accepted}, results)
     return dict(results)
 
 
-def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes, Holes]:
-    """Return when each check's measurements are not to be learned from: `[start, end)` in microseconds, by check.
+class _BadTimes(NamedTuple):
+    """When each check's measurements are not simply to be learned from: `[start, end)` in microseconds, by check.
 
-    The first holds planned maintenance and incidents of the check itself or that a person reported on its table, the
-    second those of other checks of the table, the third incidents of the check itself that were resolved as `expected`.
-    An incident that lasts ends at the end of time.
+    `own` holds planned maintenance and incidents of the check itself or that a person reported on its table, `others`
+    incidents of other checks of the table. Two kinds of incidents of the check itself stand apart: `expected` are
+    resolved as that, `unanswered` are open or were closed by a passing run, with no word of a person.
     """
-    own = {
+
+    own: dict[str, list[tuple[int, int]]]
+    others: dict[str, list[tuple[int, int]]]
+    expected: dict[str, list[tuple[int, int]]]
+    unanswered: dict[str, list[tuple[int, int]]]
+
+    @property
+    def of_the_check(self) -> Sequence[Holes]:
+        """Return all that are about the check itself."""
+        return self.own, self.expected, self.unanswered
+
+    def holes_for(self, row: Row[*tuple[Any, ...]]) -> dict[str, list[tuple[int, int]]]:
+        """Return where an incident belongs."""
+        if row.of != row.check_id:
+            return self.own if row.of is None else self.others
+        if row.resolution == Resolution.EXPECTED:
+            return self.expected
+        return self.unanswered if row.is_untouched and row.resolution in {None, Resolution.FIXED} else self.own
+
+
+def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
+    """Return the bad times of each check; an incident that lasts ends at the end of time."""
+    left_out = {
         check_id: [(to_us(start), to_us(end)) for start, end in earlier.left_out]
         for check_id, (_, earlier) in wanted.items()
     }
-    others: dict[str, list[tuple[int, int]]] = {}
-    expected: dict[str, list[tuple[int, int]]] = {}
+    bad = _BadTimes(left_out, {}, {}, {})
     if not wanted:
-        return own, others, expected
+        return bad
     asked = given(
         connection,
         ((check_id, to_us(at - _reach(earlier)), to_us(at)) for check_id, (at, earlier) in wanted.items()),
@@ -178,6 +201,7 @@ def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes, Ho
     checks = select(asked, table_of_check.label("table_name")).subquery()
     incident, episode, into = IncidentRow.__table__, EpisodeRow.__table__, IncidentRow.__table__.alias("merged_into")
     mistaken = func.coalesce(into.c.resolution, incident.c.resolution, "") == Resolution.FALSE_POSITIVE
+    untouched = and_(*(incident.c[name].is_(None) for name in ("acknowledged_at", "cause", "assignee", "merged_into")))
     statement = (
         select(
             checks.c.check_id,
@@ -185,6 +209,7 @@ def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes, Ho
                 "of"
             ),
             func.coalesce(into.c.resolution, incident.c.resolution).label("resolution"),
+            untouched.label("is_untouched"),
             episode.c.occurred_at,
             episode.c.resolved_at,
         )
@@ -200,12 +225,10 @@ def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes, Ho
             episode.c.occurred_at <= checks.c.high_us,
         )
     )
-    for check_id, of, resolution, occurred_at, resolved_at in connection.execute(statement):
-        holes = own if of in {check_id, None} else others
-        holes = expected if of == check_id and resolution == Resolution.EXPECTED else holes
-        end = _END_OF_TIME if resolved_at is None else to_us(resolved_at)
-        holes.setdefault(check_id, []).append((to_us(occurred_at), end))
-    return own, others, expected
+    for row in connection.execute(statement):
+        end = _END_OF_TIME if row.resolved_at is None else to_us(row.resolved_at)
+        bad.holes_for(row).setdefault(row.check_id, []).append((to_us(row.occurred_at), end))
+    return bad
 
 
 def _reach(earlier: Earlier) -> timedelta:
@@ -214,9 +237,7 @@ def _reach(earlier: Earlier) -> timedelta:
     return max(ages, earlier.span or timedelta())
 
 
-def _add_spans(
-    connection: Connection, wanted: Wanted, holes: tuple[Holes, Holes, Holes], results: dict[str, list[Past]]
-) -> None:
+def _add_spans(connection: Connection, wanted: Wanted, bad: _BadTimes, results: dict[str, list[Past]]) -> None:
     """Add all measurements of a span, one an hour at most, without those inside holes."""
     if not wanted:
         return
@@ -234,17 +255,18 @@ def _add_spans(
     found: dict[str, list[tuple[int, int]]] = {check_id: [] for check_id in wanted}
     for number, check_id, at_us in connection.execute(statement):
         found[check_id].append((at_us, number))
-    own, others, expected = holes
     looks: dict[int, int] = {}
     for check_id, rows in found.items():
-        good = [row for row in sorted(rows) if not _is_inside(row[0], own.get(check_id, ()))]
-        best = [row for row in good if not _is_inside(row[0], others.get(check_id, ()))]
+        good = [row for row in sorted(rows) if not _is_inside(row[0], bad.own.get(check_id, ()))]
+        best = [row for row in good if not _is_inside(row[0], bad.others.get(check_id, ()))]
         looks |= _thinned(best if 2 * len(best) >= len(good) else good)
     ids = any_of(connection, looks, "id_number")
     rows_of_ids = connection.execute(select(_M.id, *_PAST).where(_M.id.in_(ids)).order_by(*_OLDEST_FIRST))
     for row in rows_of_ids:
-        is_expected = _is_inside(to_us(row.measured_at), expected.get(row.check_id, ()))
-        past = Past(row.measured_at, row.status, row.observed, in_span=True, expected=is_expected, looks=looks[row.id])
+        is_expected, is_unanswered = (
+            _is_inside(to_us(row.measured_at), holes.get(row.check_id, ())) for holes in (bad.expected, bad.unanswered)
+        )
+        past = replace(_past(row), in_span=True, expected=is_expected, unanswered=is_unanswered, looks=looks[row.id])
         results[row.check_id].append(past)
 
 

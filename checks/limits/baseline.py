@@ -1,16 +1,19 @@
-"""The usual value: the median of the same slot of the week in the weeks before, and how far values were from it."""
+"""The usual value: the median of the same slot of the week in other weeks, and how far values were from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby, pairwise
-from typing import Final, NamedTuple
+from statistics import median
+from typing import Final, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
 
 from checks.limits.bounds import Floats
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 LEAST_VALUES: Final = 3
 """Values of a slot without which it has no usual value."""
@@ -25,12 +28,14 @@ _MOSTLY: Final = 0.95
 class Look(NamedTuple):
     """A number at a time. `expected`: it broke its limit, and a person said that it was to be expected.
 
-    `looks`: how many looks it stands for, where one was taken of many in an hour.
+    `unanswered`: it lies in an alarm of which nobody said what it was. `looks`: how many looks it stands for, where one
+    was taken of many in an hour.
     """
 
     at: datetime
     value: float
     expected: bool = False
+    unanswered: bool = False
     looks: int = 1
 
 
@@ -43,18 +48,19 @@ def spacing_of(looks: Sequence[Look]) -> timedelta | None:
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """How far earlier values were from what was usual then, oldest first.
+    """How far values were from what was usual in other weeks.
 
     `centre` is what is usual now, None where the slot has too few values; `slot_values`: how many it has, `values`: how
-    many there are of all slots. Residuals and `centre` are logarithms where `is_ratio`.
+    many there are of all slots. Residuals and `centre` are logarithms where `is_ratio`. `unanswered` has the residual
+    farthest from 0 of each run of unanswered looks.
     """
 
     past: Floats
+    unanswered: Floats
     centre: float | None
     slot_values: int
     values: int
     is_ratio: bool
-    spacing: timedelta
 
     def residual(self, value: float) -> float:
         """Return how far a value is from what is usual now."""
@@ -73,22 +79,55 @@ class Residuals:
 
 
 def residuals_at(looks: Sequence[Look], at: datetime, *, weeks: int, zone: ZoneInfo, spacing: timedelta) -> Residuals:
-    """Compare each look with the looks of its slot before it, and find what is usual at a time after all of them.
+    """Compare each look with other looks of its slot, and find what is usual at a time after all of them.
 
     What is usual is the median of the last `weeks` values of the slot: the same weekday, or the same hour of the week
-    where looks are less than 18 hours apart. Values that are nearly all positive are compared as ratios.
+    where looks are less than 18 hours apart. The first values of a slot are compared with the next ones, as if time ran
+    backwards, so that each look has a residual. Values that are nearly all positive are compared as ratios.
     """
-    values = np.array([look.value for look in looks], dtype=np.float64)
-    slots = np.array([_slot(moment, zone, spacing) for moment in (*(look.at for look in looks), at)])
-    is_ratio = len(values) > 0 and bool(np.mean(values > 0) >= _MOSTLY)
+    is_ratio = len(looks) > 0 and sum(look.value > 0 for look in looks) >= _MOSTLY * len(looks)
     if is_ratio:
-        positive = values > 0
-        values, slots = np.log(values[positive]), np.append(slots[:-1][positive], slots[-1])
-    centres = _centres(values, slots, weeks)
-    past = values - centres[:-1]
-    slot_values = int(np.sum(slots[:-1] == slots[-1]))
-    centre = None if np.isnan(centres[-1]) else float(centres[-1])
-    return Residuals(past[~np.isnan(past)], centre, slot_values, len(values), is_ratio, spacing)
+        looks = [look for look in looks if look.value > 0]
+    values = np.array([look.value for look in looks], dtype=np.float64)
+    values = np.log(values) if is_ratio else values
+    usable = np.array([not look.unanswered for look in looks], dtype=np.bool_)
+    slots = np.array([_slot(moment, zone, spacing) for moment in (*(look.at for look in looks), at)])
+    past, centre = _residuals(values, usable, slots, weeks)
+    has_residual = ~np.isnan(past)
+    return Residuals(
+        past=past[usable & has_residual],
+        unanswered=_farthest_of_runs(np.where(has_residual, past, 0.0), usable),
+        centre=None if np.isnan(centre) else float(centre),
+        slot_values=int(np.sum(usable & (slots[:-1] == slots[-1]))),
+        values=int(np.sum(usable)),
+        is_ratio=is_ratio,
+    )
+
+
+def _residuals(values: Floats, usable: Flags, slots: npt.NDArray[np.int_], most: int) -> tuple[Floats, float]:
+    """Return how far each value is from what was usual then, NaN where too little is known, and what is usual now."""
+    residuals = np.full(len(values), np.nan)
+    centre = np.nan
+    for slot in np.unique(slots):
+        places = np.flatnonzero(slots[:-1] == slot)
+        own = values[places[usable[places]]].tolist()
+        following = 0
+        for place in places:
+            number, following = following, following + int(usable[place])
+            if number >= LEAST_VALUES:
+                residuals[place] = values[place] - median(own[max(0, number - most) : number])
+            elif len(own) - following >= LEAST_VALUES:
+                residuals[place] = median(own[following : following + most]) - values[place]
+        if slot == slots[-1] and len(own) >= LEAST_VALUES:
+            centre = median(own[-most:])
+    return residuals, centre
+
+
+def _farthest_of_runs(residuals: Floats, usable: Flags) -> Floats:
+    """Return the residual farthest from 0 of each run of looks that are not usable: one alarm is one distance."""
+    ends = np.flatnonzero(np.diff(np.concatenate(([True], usable, [True]))))
+    runs = [residuals[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)]
+    return np.array([run[np.argmax(np.abs(run))] for run in runs], dtype=np.float64)
 
 
 def _slot(moment: datetime, zone: ZoneInfo, spacing: timedelta) -> int:
@@ -96,18 +135,6 @@ def _slot(moment: datetime, zone: ZoneInfo, spacing: timedelta) -> int:
         return 0
     local = moment.astimezone(zone)
     return local.weekday() if spacing >= _FINE else local.weekday() * 24 + local.hour
-
-
-def _centres(values: Floats, slots: npt.NDArray[np.int_], most: int) -> Floats:
-    """Return for each place the median of the last values of its slot before it; NaN where these are too few."""
-    centres = np.full(len(slots), np.nan)
-    for slot in np.unique(slots):
-        places = np.flatnonzero(slots == slot)
-        own = values[places[places < len(values)]]
-        for number, place in enumerate(places):
-            if number >= LEAST_VALUES:
-                centres[place] = np.median(own[max(0, number - most) : number])
-    return centres
 
 
 def at_present_level(

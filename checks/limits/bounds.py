@@ -1,108 +1,89 @@
-"""Three ways to bound the next residual with a chance of being wrong: Student, Cantelli and empirical.
+"""How far from what is usual a value may be: by the rank of its distance among those of the past, or by hand."""
 
-Each takes the residuals of the past and the chance `tail` with which the next one may lie beyond one bound, and returns
-the bounds; None where the residuals are too few for it.
-"""
-
-from collections.abc import Callable, Mapping
-from enum import StrEnum
-from math import ceil, inf, lgamma, log, pi, sqrt
-from typing import Final, NamedTuple, TypeAlias
+from math import log, log1p, pi, sqrt
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from checks.limits.student import student_quantile
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _NEVER: Final = 1e-12
-_NORMAL: Final = 1e9
-_DEGREES: Final = np.array([2.0, 3.0, 4.0, 6.0, 10.0, 30.0, _NORMAL])
-"""Degrees of freedom that are tried: from tails so heavy that there is no variance to a normal distribution."""
-_STEPS: Final = 25
+_LARGEST: Final = 3
+"""How many of the largest distances show how fast the tail falls."""
+_NEAR: Final = 2.0
+"""Up to so many times the reach of the other looks, an alarm that nobody answered counts as noise."""
+_ROUNDING: Final = 1 + 1e-12
+"""1/49 of 49 is a whole rank, though floating point numbers make it less."""
 _EQUAL: Final = 1e-9
 """Below this share of the mean deviation, a median deviation is rounding: most residuals are equal."""
 _TO_SIGMA: Final = 1.4826
 """The standard deviation of a normal distribution, in median absolute deviations."""
 
 
-class Method(StrEnum):
-    """How the bounds of a learned limit were chosen."""
+def distances_from_others(residuals: Floats, *, above_only: bool = False) -> Floats:
+    """Return how far each of at least three residuals is from the median of the others; above it where `above_only`.
 
-    STUDENT = "student"
-    CANTELLI = "cantelli"
-    EMPIRICAL = "empirical"
-
-
-class Bounds(NamedTuple):
-    """The residuals that are allowed: from `low` to `high`, both included."""
-
-    low: float
-    high: float
-
-    def breaks(self, residuals: Floats) -> npt.NDArray[np.bool_]:
-        """Check which residuals lie outside."""
-        return (residuals < self.low) | (residuals > self.high)
-
-
-def student_bounds(residuals: Floats, tail: float, floor: float = 0.0) -> Bounds:
-    """Bound by the predictive quantile of Student's t, fitted by maximum likelihood.
-
-    The degrees of freedom are averaged over, weighted by their likelihood (Lange, Little, Taylor 1989), a normal
-    distribution preferred; those of the sample are charged as in the interval for one more normal value. `floor` is the
-    smallest scale that is believed.
+    A median without the value itself, as for the value that is judged: else the past would look calmer than the future.
     """
-    n = len(residuals)
-    location, variance, likelihood = _student_fit(residuals, max(floor, _NEVER))
-    evidence = likelihood - (_DEGREES < _NORMAL)  # Akaike: degrees of freedom are one parameter more
-    weights = np.exp(evidence - evidence.max())
-    weights /= weights.sum()
-    degrees = 1 / (1 / _DEGREES + 1 / (n - 1))
-    quantiles = np.array([student_quantile(tail, float(dof)) for dof in degrees])
-    reach = float(weights @ (np.sqrt(variance * (n + 1) / (n - 1)) * quantiles))
-    middle = float(weights @ location)
-    return Bounds(middle - reach, middle + reach)
+    order = np.argsort(residuals)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    ordered, half = residuals[order], len(order) // 2
+    if len(order) % 2:
+        below, middle, above = ordered[half - 1 : half + 2]
+        pairs = (middle + above) / 2, (below + above) / 2
+        centre = np.select([rank < half, rank == half], pairs, (below + middle) / 2)
+    else:
+        centre = np.where(rank < half, ordered[half], ordered[half - 1])
+    away: Floats = residuals - centre
+    return away if above_only else np.abs(away)
 
 
-def _student_fit(residuals: Floats, floor: float) -> tuple[Floats, Floats, Floats]:
-    """Return location, squared scale and log-likelihood for each of the degrees of freedom."""
-    n, dof = len(residuals), _DEGREES[:, None]
-    location = np.full((len(_DEGREES), 1), np.median(residuals))
-    variance = np.full_like(location, max(robust_scale(residuals), floor) ** 2)
-    for _ in range(_STEPS):
-        squares = (residuals - location) ** 2
-        weights = (dof + 1) / (dof + squares / variance)
-        location = (weights @ residuals)[:, None] / weights.sum(axis=1, keepdims=True)
-        variance = np.maximum((weights * (residuals - location) ** 2).mean(axis=1, keepdims=True), floor**2)
-    constant = np.array([lgamma((nu + 1) / 2) - lgamma(nu / 2) - 0.5 * log(nu * pi) for nu in _DEGREES])
-    spread = np.log1p((residuals - location) ** 2 / (dof * variance)).sum(axis=1)
-    likelihood = n * (constant - 0.5 * np.log(variance[:, 0])) - (_DEGREES + 1) / 2 * spread
-    return location[:, 0], variance[:, 0], likelihood
+def tops_of_runs(distances: Floats) -> Floats:
+    """Return the distances that are larger than the one before and the one after: consecutive looks are one alarm.
+
+    Above a limit that is seldom exceeded there are as many of them as runs of looks.
+    """
+    before, after = np.append(-np.inf, distances[:-1]), np.append(distances[1:], -np.inf)
+    tops = distances[(distances > before) & (distances >= after)]
+    return tops if len(tops) > _LARGEST else distances
 
 
-def cantelli_bounds(residuals: Floats, tail: float, floor: float = 0.0) -> Bounds:
-    """Bound by Cantelli's inequality, which holds for every distribution with a variance."""
-    n = len(residuals)
-    scale = max(float(np.std(residuals, ddof=1)), floor, _NEVER)
-    middle, reach = float(np.mean(residuals)), scale * sqrt(1 + 1 / n) * sqrt(1 / tail - 1)
-    return Bounds(middle - reach, middle + reach)
+def reach_by_rank(tops: Floats, looks: int, chance: float) -> float:
+    """Return the distance beyond which an alarm begins at one look with a chance; `tops` of so many looks are known.
+
+    Among n distances and the next one each is equally likely to be the k-th largest, whatever their distribution, so
+    the next one exceeds the k-th largest of n with a chance of k / (n + 1). Between two ranks, and beyond the largest
+    distance, the tail is taken as exponential; beyond it, by the mean excess of the three largest and the quantile that
+    is exact for such a tail. It is never less than the largest then, so that the chance is at most 1 / (n + 1).
+    """
+    ordered = np.sort(tops)[::-1]
+    rank = chance * (looks + 1) * _ROUNDING
+    if rank >= 1:
+        place = min(int(rank), len(ordered) - 1)
+        step = min(1.0, log(rank / place) / log1p(1 / place))
+        return float(ordered[place - 1] + (ordered[place] - ordered[place - 1]) * step)
+    start = ordered[_LARGEST]
+    excess = float(np.mean(ordered[:_LARGEST]) - start)
+    tail = _LARGEST * excess * (((_LARGEST + 1) / rank) ** (1 / _LARGEST) - 1)
+    return float(max(start + tail, ordered[0]))
 
 
-def empirical_bounds(residuals: Floats, tail: float, floor: float = 0.0) -> Bounds | None:
-    """Bound by order statistics: exchangeable residuals lie beyond with a chance of at most `tail` on either side."""
-    n = len(residuals)
-    place = ceil((n + 1) * (1 - tail) - _NEVER)
-    if place > n:
-        return None
-    ordered, middle = np.sort(residuals), float(np.median(residuals))
-    return Bounds(min(float(ordered[n - place]), middle - floor), max(float(ordered[place - 1]), middle + floor))
+def reach_of_promise(distances: Floats, unanswered: Floats, chance: float) -> float:
+    """Return the same from distances in the order of time, and those of alarms of which nobody told what they were.
+
+    Of these the near ones count as noise. Without them the tail would be cut off, and each false alarm would draw the
+    limit nearer; with the far ones each bad day would widen it.
+    """
+    tops, looks = tops_of_runs(distances), len(distances)
+    near = unanswered[unanswered <= _NEAR * reach_by_rank(tops, looks, chance)]
+    return reach_by_rank(np.append(tops, near), looks + len(near), chance)
 
 
-def sigma_bounds(residuals: Floats, sigma: float, floor: float = 0.0) -> Bounds:
-    """Bound by a number of robust standard deviations around the median."""
-    middle, reach = float(np.median(residuals)), sigma * max(robust_scale(residuals), floor, _NEVER)
-    return Bounds(middle - reach, middle + reach)
+def reach_by_sigma(residuals: Floats, sigma: float, floor: float = 0.0) -> float:
+    """Return a number of robust standard deviations, of which at least `floor` is believed."""
+    return sigma * max(robust_scale(residuals), floor, _NEVER)
 
 
 def robust_scale(residuals: Floats) -> float:
@@ -110,15 +91,3 @@ def robust_scale(residuals: Floats) -> float:
     away = np.abs(residuals - np.median(residuals))
     middle, mean = float(np.median(away)), float(np.mean(away))
     return middle * _TO_SIGMA if middle > mean * _EQUAL else mean * sqrt(pi / 2)
-
-
-METHODS: Final[Mapping[Method, Callable[[Floats, float, float], Bounds | None]]] = {
-    Method.STUDENT: student_bounds,
-    Method.CANTELLI: cantelli_bounds,
-    Method.EMPIRICAL: empirical_bounds,
-}
-
-
-def above_only(bounds: Bounds) -> Bounds:
-    """Return bounds of which only the upper one holds."""
-    return Bounds(-inf, bounds.high)

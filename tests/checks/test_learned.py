@@ -52,7 +52,7 @@ def test_volume(usual, status, message):
     learned = outcome.observed["learned"]
     assert learned["low"] < learned["usual"] < learned["high"]
     assert learned["usual"] == pytest.approx(usual, rel=0.1)
-    assert learned["method"] in {"student", "empirical", "cantelli"}
+    assert (learned["chance"], learned["compared_with"]) == (pytest.approx(1 / 90, abs=1e-6), 90)
 
 
 def test_an_empty_table_is_below_what_was_learned():
@@ -68,7 +68,7 @@ def test_too_little_history_is_unknown():
         outcome = ask(Volume(limits=LEARNED), here, history=history(rows_of, noisy(100, days=30)))
         first = ask(Volume(limits=LEARNED), here)
     assert outcome.reason is UnknownReason.NO_DATA
-    assert str(outcome.message) == "no learned limit yet: 5 more looks are needed, about 5 d"
+    assert str(outcome.message) == "no learned limit yet: 24 more looks are needed, about 24 d"
     assert first.reason is UnknownReason.NO_DATA
     assert str(first.message).startswith("no learned limit yet: at least")
 
@@ -86,7 +86,7 @@ def test_deviation_by_hand():
         assert ask(Volume(deviation={"sigma": 1}), here, history=pasts).status is Status.FAIL
         outcome = ask(Volume(deviation={"sigma": 6}), here, history=pasts)
     assert outcome.status is Status.PASS
-    assert outcome.observed["learned"]["method"] is None
+    assert outcome.observed["learned"]["chance"] is None
 
 
 def test_a_softer_deviation_warns():
@@ -104,7 +104,7 @@ def test_holidays_are_neither_compared_nor_learned_from():
     today = Volume(limits={"learned": {"false_alarms": "1 per 90d", "holidays": [NOW.date()]}})
     with place("duckdb", t=HOURS) as here:
         outcome = ask(without, here, history=history(rows_of, wild))
-        assert outcome.observed["learned"]["compared_with"] < 60
+        assert outcome.observed["learned"]["compared_with"] == 77
         assert ask(today, here, history=history(rows_of, noisy(100))).reason is UnknownReason.NO_DATA
 
 
@@ -175,7 +175,7 @@ def test_a_promise_is_shared_by_a_table():
         question = Question(Volume(limits=LEARNED), here)
         alone = question.ask(history(rows_of, noisy(100))).observed["learned"]
         assert question.wants().earlier.span == timedelta(weeks=26)
-    assert alone["promised_alarms"] > 0
+    assert alone["chance"] == pytest.approx(1 / 90, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_promise_is_shared_by_a_table():
         ({"limits": {"learned": {"false_alarms": "0 per 90d"}}}, "more than 0 false alarms"),
         ({"limits": {"learned": {"false_alarms": "1 per 90"}}}, "a duration such as 26h"),
         ({"deviation": {"sigma": 0}}, "greater than 0"),
-        ({"deviation": {"sigma": 3, "window": "1w"}}, "a window between 42d and 728d"),
+        ({"deviation": {"sigma": 3, "window": "1w"}}, "a window between 84d and 728d"),
     ],
 )
 def test_what_is_refused(words, problem):

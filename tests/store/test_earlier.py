@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from checks import Earlier, Kind, Past, Status, UnknownReason
-from incidents import Corrected, Incident, Resolution, Resolved
+from incidents import Acknowledged, Corrected, Incident, Resolution, Resolved
 from store import Store, WriteTransaction
 from tests.store.made import AT, HOUR, episode, measure, opened, result, run
 
@@ -259,24 +259,33 @@ def test_a_span_is_shown_whole(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("resolution", "shown"),
+    ("answers", "shown", "marked"),
     [
-        (Resolution.FIXED, [0, 2]),
-        (Resolution.FALSE_POSITIVE, [0, 1, 2]),
-        (Resolution.EXPECTED, [0, 1, 2]),
+        ([Resolved(AT - 24 * HOUR, Resolution.FIXED)], [0, 1, 2], "unanswered"),  # by a passing run
+        ([], [0, 1, 2], "unanswered"),
+        ([Acknowledged(AT - 30 * HOUR)], [0], None),
+        ([Acknowledged(AT - 30 * HOUR), Resolved(AT - 24 * HOUR, Resolution.FIXED)], [0, 2], None),
+        ([Resolved(AT - 24 * HOUR, Resolution.FIXED, cause="a broken load")], [0, 2], None),
+        ([Resolved(AT - 24 * HOUR, Resolution.FALSE_POSITIVE)], [0, 1, 2], None),
+        ([Resolved(AT - 24 * HOUR, Resolution.EXPECTED)], [0, 1, 2], "expected"),
     ],
 )
-def test_a_span_passes_over_incidents(store: Store, resolution: Resolution, shown: list[int]) -> None:
-    """Measurements inside an incident are left out, unless it was a false alarm; expected ones are marked."""
+def test_a_span_passes_over_incidents(
+    store: Store, answers: list[Acknowledged | Resolved], shown: list[int], marked: str | None
+) -> None:
+    """Measurements inside an incident are left out if it was real; expected and unanswered ones are marked."""
     days = [AT - number * 24 * HOUR for number in (3, 2, 1)]
     measure(store, *((day, Status.PASS) for day in days))
     with store.writing() as tx:
         incident = tx.incidents.open(opened("volume", episode=episode(days[1])), recorded_at=AT, actor="agent")
-        tx.incidents.append(incident, [Resolved(days[2], resolution)], recorded_at=AT, actor="agent")
+        if answers:
+            tx.incidents.append(incident, answers, recorded_at=AT, actor="agent")
     with store.reading() as tx:
         pasts = tx.results.earlier("crm.customers.volume", AT, Earlier(span=WEEK))
         left_out = Earlier(span=WEEK, left_out=((days[0], days[0] + HOUR),))
         without = tx.results.earlier("crm.customers.volume", AT, left_out)
     assert _numbers(pasts) == shown
-    assert [past.observed["number"] for past in pasts if past.expected] == [1] * (resolution is Resolution.EXPECTED)
+    inside = [1] if len(answers) and isinstance(answers[-1], Resolved) else [1, 2]
+    for mark in ("expected", "unanswered"):
+        assert [past.observed["number"] for past in pasts if getattr(past, mark)] == (inside if mark == marked else [])
     assert _numbers(without) == [number for number in shown if number != 0]

@@ -15,7 +15,7 @@ START: Final = datetime(2025, 1, 6, 6, tzinfo=UTC)
 """A Monday."""
 DAY: Final = timedelta(days=1)
 ZONE: Final = ZoneInfo("UTC")
-NOISES: Final = {"normal": stats.norm(), "t3": stats.t(3), "laplace": stats.laplace()}
+NOISES: Final = {"normal": stats.norm(), "laplace": stats.laplace(), "t5": stats.t(5), "t3": stats.t(3)}
 
 
 @dataclass(frozen=True)

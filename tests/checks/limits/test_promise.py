@@ -4,12 +4,11 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from checks.limits import LearnedLimit, LimitRule, Look, Method, MissingHistory, learn_limit
+from checks.limits import LearnedLimit, LimitRule, Look, MissingHistory, learn_limit
 from checks.limits.baseline import residuals_at, spacing_of
-from checks.limits.promise import _episodes, _poisson_tail
-from tests.checks.limits.series import DAY, START, ZONE, weekly_series
-from tests.tiers import examples
+from tests.checks.limits.series import DAY, NOISES, START, ZONE, weekly_series
 
 RULE = LimitRule(per_day=1 / 90)
 
@@ -29,21 +28,24 @@ def noise(days, seed=0, level=1000.0):
     return level * np.exp(np.random.default_rng(seed).normal(0, 0.05, days))
 
 
-@pytest.mark.parametrize(("noise_of", "most"), [("normal", 1.1), ("laplace", 1.3), ("t3", 1.6)])
-def test_the_promise_is_kept(noise_of, most):
-    """Over series with a week, a trend and holidays, false alarms are not more frequent than promised.
+@pytest.mark.parametrize("noise_of", NOISES)
+def test_the_promise_is_kept(noise_of):
+    """Over 200 series with a week, a trend and holidays, false alarms lie in the 95 % interval of those promised.
 
-    The chance of an alarm is computed from the known noise, so few series are enough; `benchmarks/learned_limits.py`
-    counts alarms over 200 series. Heavy tails may exceed the promise by what a limit from half a year cannot know.
+    They are judged from the eighth week on, when history is shortest, for 90 days: one alarm each is promised. How many
+    are to be expected is computed from the known noise, whatever its tails.
     """
-    chances = []
-    for seed in range(examples(40)):
-        series = weekly_series(seed, noise_of, 180)
-        day = next(day for day in range(170, 180) if day not in series.holidays)
+    low, high = stats.poisson.interval(0.95, 200)
+    assert low <= 200 * 90 * np.mean([_chance(seed, noise_of) for seed in range(200)]) <= high
+
+
+def _chance(seed, noise_of):
+    """Return the chance of a false alarm at a look, the mean of looks eight days apart."""
+    series, chances = weekly_series(seed, noise_of, 146), []
+    for day in range(56 + seed % 8, 146, 8):
         limit = learn_limit(series.looks(day), Look(START + day * DAY, 1.0), rule=RULE, zone=ZONE)
-        assert isinstance(limit, LearnedLimit)
-        chances.append(series.chance_of_alarm(day, limit))
-    assert 0.2 < np.mean(chances) * 90 < most
+        chances += [series.chance_of_alarm(day, limit)] if isinstance(limit, LearnedLimit) else []
+    return np.mean(chances)
 
 
 def test_a_change_is_seen():
@@ -91,12 +93,28 @@ def test_the_shape_of_the_week_is_known_after_a_change_of_level():
     assert learned(looks, 2000).side == 1
 
 
-@pytest.mark.parametrize(("days", "missing"), [(34, 1), (30, 5), (10, 25)])
-def test_too_little_history_says_how_much_is_missing(days, missing):
-    """Five weeks of daily looks are needed: three for what is usual, two for how far values are from it."""
-    result = learned(daily(noise(days)), 1000)
-    assert result == MissingHistory(missing, missing * DAY)
-    assert isinstance(learned(daily(noise(days + missing)), 1000), LearnedLimit)
+@pytest.mark.parametrize(
+    ("days", "per_day", "missing"), [(53, 1 / 90, 1), (10, 1 / 90, 44), (40, 1 / 900, 16), (17, 0.1, 10)]
+)
+def test_too_little_history_says_how_much_is_missing(days, per_day, missing):
+    """History is needed for six tenths of the time of one promised alarm, at most eight weeks, and three weekdays."""
+    rule = LimitRule(per_day=per_day)
+    assert learned(daily(noise(days)), 1000, rule=rule) == MissingHistory(missing, missing * DAY)
+    assert isinstance(learned(daily(noise(days + missing)), 1000, rule=rule), LearnedLimit)
+
+
+@pytest.mark.parametrize(
+    ("every", "looks", "weeks"), [(timedelta(hours=1), 1, 8), (timedelta(minutes=5), 12, 8), (DAY * 7, 1, 10)]
+)
+def test_the_history_that_is_needed_is_a_length_of_time(every, looks, weeks):
+    """Hourly looks, and looks each five minutes of which one an hour is shown, need eight weeks; weekly ones ten."""
+    step = every * looks
+    values = noise(weeks * timedelta(weeks=1) // step)
+    shown = [Look(START + number * step, float(value), looks=looks) for number, value in enumerate(values)]
+    now = Look(shown[-1].at + step, 1000.0)
+    assert isinstance(learn_limit(shown, now, rule=RULE, zone=ZONE), LearnedLimit)
+    missing = learn_limit(shown[: len(shown) * 3 // 4], shown[len(shown) * 3 // 4], rule=RULE, zone=ZONE)
+    assert timedelta(weeks=1) < missing.length < timedelta(weeks=4)
 
 
 def test_nothing_at_all_is_said_without_a_length():
@@ -106,12 +124,12 @@ def test_nothing_at_all_is_said_without_a_length():
 
 def test_more_frequent_looks_have_a_smaller_chance_each():
     """The promise is about time: hourly looks get a wider limit than daily ones on the same noise."""
-    values = noise(24 * 7 * 6)
+    values = noise(24 * 7 * 8)
     hourly = [Look(START + number * timedelta(hours=1), float(value)) for number, value in enumerate(values)]
     often = learn_limit(hourly, Look(hourly[-1].at + timedelta(hours=1), 1000.0), rule=RULE, zone=ZONE)
     seldom = learned(daily(noise(100)), 1000)
     assert often.high / often.usual > seldom.high / seldom.usual
-    assert often.expected_alarms == pytest.approx(7 / 90)
+    assert (often.chance, seldom.chance) == pytest.approx((1 / 2160, 1 / 90))
 
 
 def test_a_number_of_a_larger_family_gets_a_smaller_share():
@@ -120,29 +138,12 @@ def test_a_number_of_a_larger_family_gets_a_smaller_share():
     assert learned(looks, 1000, rule=LimitRule(per_day=1 / 900)).high > learned(looks, 1000).high
 
 
-def test_a_method_that_raised_too_many_alarms_gives_way():
-    """Residuals that are calm for weeks and wild for a day refute the tight limit; a wider one is chosen."""
-    rng = np.random.default_rng(2)
-    calm, wild = rng.normal(0, 0.01, 180), rng.normal(0, 0.6, 180)
-    values = 1000 * np.exp(np.where(rng.random(180) < 0.08, wild, calm))
-    result = learned(daily(values), 1000)
-    assert _poisson_tail(result.alarms, result.expected_alarms) >= 0.05
-    assert result.method in set(Method)
-
-
 def test_numbers_that_never_move():
     """A number that was always the same has that number for its limit; zeros are compared as differences."""
     assert learned(daily([50] * 60), 50).side == 0
     assert learned(daily([50] * 60), 51).side == 1
     assert learned(daily([0] * 60), 0).side == 0
     assert learned(daily([0] * 60), 2, rule=LimitRule(per_day=1 / 90, floor=1.0)).side == 0
-
-
-def test_consecutive_looks_at_one_anomaly_are_one_alarm():
-    """Runs of flagged looks count once, also over the end of a week."""
-    flags = np.array([True, True, False, True])
-    assert _episodes(flags, was_alarm=False) == 2
-    assert _episodes(flags, was_alarm=True) == 1
 
 
 def test_thinned_looks_keep_their_spacing():
@@ -156,3 +157,21 @@ def test_the_value_that_is_judged_is_not_in_its_baseline():
     looks = daily(noise(60))
     assert learned(looks, 1).usual == learned(looks, 10**9).usual
     assert residuals_at(looks, looks[-1].at + DAY, weeks=4, zone=ZONE, spacing=DAY).slot_values == 8
+
+
+def test_every_look_has_a_residual():
+    """The first weeks are compared with the next ones; a steady growth is then no reason for larger residuals."""
+    looks = daily(1000 * np.exp(0.01 * np.arange(56)))
+    residuals = residuals_at(looks, looks[-1].at + DAY, weeks=4, zone=ZONE, spacing=DAY)
+    assert len(residuals.past) == 56
+    assert residuals.past == pytest.approx(np.full(56, 0.175), abs=0.04)
+
+
+def test_a_run_of_unanswered_looks_is_one_residual():
+    """Looks in an alarm that nobody answered are in no median, and each run of them is as far as its farthest."""
+    looks = daily(noise(80))
+    bad = {70: 2000.0, 71: 3000.0, 75: 500.0}
+    marked = [look._replace(value=bad[day], unanswered=True) if day in bad else look for day, look in enumerate(looks)]
+    residuals = residuals_at(marked, looks[-1].at + DAY, weeks=4, zone=ZONE, spacing=DAY)
+    assert np.exp(residuals.unanswered) == pytest.approx([3, 0.5], rel=0.1)
+    assert len(residuals.past) == 77

@@ -10,7 +10,7 @@ from incidents import State
 from store import BACKFILL, open_store
 from tests.monitor.commands.terminal import CONFIG, NOW, Terminal
 
-DAYS = 60
+DAYS = 66
 CHECKS = """\
     loaded_at: loaded
     checks:
@@ -30,7 +30,7 @@ OLD = """\
 
 @pytest.fixture
 def history(terminal: Terminal) -> Terminal:
-    """Return a shop whose orders were loaded over sixty days, about 20 a day, 3 on one of the last days."""
+    """Return a shop whose orders were loaded over nine weeks, about 20 a day, 3 on one of the last days."""
     assert OLD in CONFIG
     terminal.configure(**{OLD: CHECKS})
     rows = []
@@ -73,7 +73,7 @@ def test_a_table_is_seen_as_it_was(history: Terminal) -> None:
     now = history.json("check", "orders.rows", "--no-store")["results"][0]["observed"]["rows"]
     past = history.json("check", "orders.rows", "--as-of", "30d")["results"][0]["observed"]["rows"]
     assert 0 < past < now
-    assert past == pytest.approx(now / 2, abs=30)
+    assert past == pytest.approx(now * (DAYS - 30) / DAYS, abs=30)
     assert _dump(history) == []
 
 
