@@ -78,7 +78,7 @@ _EXPECTED: Final = {
 }
 _LEARNED_FROM: Final = {
     "weeks": (3, 8),
-    "window": ("6w", "26w"),
+    "window": ("12w", "26w"),
     "holidays": ([], ["2026-11-13"]),
 }
 _AGAINST: Final = {"table": ({"column": "id"}, "o", "t2"), "column": ({"table": "o"}, "id", "z"),
