@@ -201,7 +201,8 @@ def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
     checks = select(asked, table_of_check.label("table_name")).subquery()
     incident, episode, into = IncidentRow.__table__, EpisodeRow.__table__, IncidentRow.__table__.alias("merged_into")
     mistaken = func.coalesce(into.c.resolution, incident.c.resolution, "") == Resolution.FALSE_POSITIVE
-    untouched = and_(*(incident.c[name].is_(None) for name in ("acknowledged_at", "cause", "assignee", "merged_into")))
+    words = (episode.c.acknowledged_at, incident.c.cause, incident.c.assignee, incident.c.merged_into)
+    untouched = and_(*(word.is_(None) for word in words))
     statement = (
         select(
             checks.c.check_id,
