@@ -4,7 +4,8 @@
     JSON of any tool ───────┴─> results ──> scan.recorder ──> store      (checks of `type: external`)
     events of OpenLineage ──> openlineage ──> `upstream`; stored runs ──> openlineage ──> events
     dbt manifest ──> dbt_project ──> YAML of tables, owners, lineage and checks
-    data contract ──> odcs (and odcs_*) ──> YAML of sources, owners, tables, checks and promises
+    data contract ──> odcs_document ──> odcs: odcs_tables, odcs_columns, odcs_quality, odcs_levels ──> YAML of the same,
+                                              sources and promises
     tables, checks and promises ──> odcs_export ──> data contract
     results of a pass ──> junit, github       problems of a configuration ──> sarif, github
 
