@@ -54,8 +54,13 @@ class Message:
 
     def render(self, voice: MessageFormatter) -> str:
         """Format it in the voice's language; one about a segment of the table begins with that."""
+        return self._sentence(voice) if self.segment is None else f"{self.segment}: {self._sentence(voice)}"
+
+    @property
+    def segment(self) -> str | None:
+        """Return what people see of the segment of the table that the sentence is about; None of a whole table."""
         segment = self.values.get(SEGMENT)
-        return self._sentence(voice) if segment is None else f"{segment}: {self._sentence(voice)}"
+        return None if segment is None else str(segment)
 
     def about(self, segment: str) -> Message:
         """Return the same sentence about a segment of the table."""

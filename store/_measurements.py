@@ -78,6 +78,19 @@ def results_of_runs(connection: Connection, numbers: Iterable[int]) -> dict[int,
     return dict(results)
 
 
+def segments_of(connection: Connection, check_id: str) -> list[Result]:
+    """Return the newest measurement of each followed segment of a check: those of its newest run, in their order."""
+    run = RunRow.__table__
+    newest_run = select(_M.run).where(_M.check_id == check_id).order_by(*_NEWEST_FIRST).limit(1).scalar_subquery()
+    statement = (
+        select(*columns_of(MeasurementRow), run.c.id.label("run_id"))
+        .join(run, run.c.number == _M.run)
+        .where(_M.run == newest_run, _M.check_id.startswith(f"{check_id}[", autoescape=True))
+        .order_by(_M.id)
+    )
+    return [result_of(row) for row in connection.execute(statement)]
+
+
 def of_checks(check_id: Any) -> Any:
     """Return the condition that a series is of a check as a whole, and not of one segment of its table."""
     return check_id.not_like("%]")  # the id of a check ends with a letter, a digit, `-` or `_`

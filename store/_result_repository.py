@@ -44,6 +44,10 @@ class ResultReader(Repository):
         """Return the newest measurement of each check; None asks for every check that has one."""
         return _measurements.latest_results(self._connection, check_ids)
 
+    def segments_of(self, check_id: str) -> Sequence[Result]:
+        """Return what the newest run of a check measured in each segment that it follows; their ids are the series."""
+        return _measurements.segments_of(self._connection, check_id)
+
     def earlier(self, check_id: str, at: datetime, current_earlier: Earlier) -> Sequence[Past]:
         """Return the earlier measurements that a check, measured at a time, wants to see; see `earlier_many`."""
         return self.earlier_many({check_id: (at, current_earlier)})[check_id]

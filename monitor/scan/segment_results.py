@@ -167,7 +167,7 @@ def _tracked(
 
 def _gone(result: CheckResult, name: str, incident: Incident, *, is_cut: bool) -> CheckResult:
     """Return the result of a segment with an open incident that did not come back: nobody knows where some are cut."""
-    title = str(incident.title_values.get("@segment", name))
+    title = Message(incident.title, incident.title_values).segment or name
     outcome = replace(_GONE, message=_GONE.message.about(title))
     return replace(result, series=name, segment=title, outcome=outcome, is_gone=not is_cut)
 
@@ -175,14 +175,16 @@ def _gone(result: CheckResult, name: str, incident: Incident, *, is_cut: bool) -
 def _summed_up(check: Check, judged: Iterable[tuple[Segment, Outcome]], *, is_cut: bool) -> Outcome:
     """Return what all segments came to: fail if one fails, unknown if one is, or if some were not evaluated."""
     by_status: dict[Status, list[str]] = {status: [] for status in Status}
-    reason = None
+    reason, rows = None, 0
     for segment, outcome in judged:
+        rows += int(segment.values.get("rows") or 0)
         by_status[outcome.status].append(segment.title)
         reason = reason or outcome.reason
     total = sum(map(len, by_status.values()))
     if not total:
         return without_rows(check)
     observed = {
+        "rows": rows,
         "segments": total,
         "failing": len(by_status[Status.FAIL]),
         "warning": len(by_status[Status.WARN]),

@@ -48,7 +48,9 @@ class CheckNumber:
 
     @classmethod
     def of(cls, check: Check) -> "CheckNumber":
-        """Return it for a configured check."""
+        """Return it for a configured check; of one that is judged in segments, how many of them fail."""
+        if check.segments is not None:
+            return cls("failing", None, None, 0.0)
         key = _KEYS.get(check.type)
         low, high = _limits(check)
         return cls(key, _SECONDS if check.type == "freshness" else None, low, high)

@@ -7,6 +7,7 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Field
 
 from checks import Check, Status
+from incidents import State
 from monitor.config import Table
 from monitor.config.project import Project
 from monitor.summaries.check_numbers import CheckNumber
@@ -45,10 +46,22 @@ class CheckPoint(Shape):
     unknown: int
 
 
+class CheckSegment(Shape):
+    """What the newest run found in a segment of the table that is followed; `incident` is its open incident."""
+
+    segment: str
+    series: str
+    status: str
+    reason: str | None
+    message: str
+    incident: int | None
+
+
 class CheckPage(Shape):
     """`tablewatch.check-history/1`: points in order of time; `number` is read as `what`, in `unit`.
 
     `low` and `high` are the limits as they are configured now; null where the check has none for this number.
+    `segments`: of a check with `by`, those that have measurements of their own.
     """
 
     schema_: Literal["tablewatch.check-history/1"] = Field("tablewatch.check-history/1", alias="schema")
@@ -66,6 +79,7 @@ class CheckPage(Shape):
     high: float | None
     points: tuple[CheckPoint, ...]
     incidents: tuple[IncidentSummary, ...]
+    segments: tuple[CheckSegment, ...] = ()
 
 
 def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: datetime) -> CheckPage:
@@ -95,7 +109,24 @@ def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: da
         low=number.low,
         high=number.high,
         points=tuple(_point(sample, check, number) for sample in samples),
+        segments=() if check.segments is None else _segments(tx, query.id),
         incidents=summaries_of(project, behind, now),
+    )
+
+
+def _segments(tx: ReadTransaction, check_id: str) -> tuple[CheckSegment, ...]:
+    lasting = tx.incidents.matching(IncidentFilter(states=(State.OPEN, State.ACKNOWLEDGED), check_ids=(check_id,)))
+    incidents = {incident.series: incident.id for incident in lasting}
+    return tuple(
+        CheckSegment(
+            segment=result.message.segment or result.check_id,
+            series=result.check_id,
+            status=result.status.value,
+            reason=None if result.reason is None else result.reason.value,
+            message=str(result.message),
+            incident=incidents.get(result.check_id),
+        )
+        for result in tx.results.segments_of(check_id)
     )
 
 

@@ -1,6 +1,7 @@
 """The pages of checks: the band of what would have been usual, and what checks cost."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from monitor.scan.run import run_checks
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.web.pictures import HISTORY_HEIGHT, history_picture
 from monitor.web.views.check import CheckPage, CheckPoint
+from tests.monitor.shop import build_shop
 from tests.monitor.web.site import Site
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
@@ -103,3 +105,22 @@ def test_the_cost_of_a_check_names_seconds_and_rows(site: Site) -> None:
     assert ran["seconds"] > 0
     assert ran["rows"] == 2
     assert all(line["rows"] is None for name, line in lines.items() if not name.startswith("orders"))
+
+
+def test_a_check_with_segments_shows_those_of_its_last_run(tmp_path: Path) -> None:
+    """The page draws how many segments fail and lists them, each with its incident; no value that is not shown."""
+    shop = build_shop(tmp_path, "      - {type: range, column: amount, max: 6, by: customer}\n")
+    with shop.project().open_store() as store:
+        site = Site(shop.project(), store, shop.clock)
+        run_checks(site.project, select([], site.project.config), store=store)
+        browser = site.signed_in()
+        page = browser.get("/checks/orders.range.json").json()
+        assert (page["what"], page["high"], page["points"][0]["number"]) == ("failing", 0, 1)
+        (segment,) = page["segments"]
+        assert (segment["status"], segment["incident"]) == ("fail", 1)
+        assert segment["message"].endswith("amount: 1 of 1 rows are outside the range (100%)")
+        for language, word in (("en", "Segments of the last run"), ("ja", "最後の実行のセグメント")):
+            text = browser.get("/checks/orders.range", headers={"accept-language": language}).text
+            assert segment["segment"] in text
+            assert word in text
+            assert "bob" not in text
