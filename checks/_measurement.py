@@ -103,6 +103,8 @@ class Wants:
     table `sizes` (columns `size`, `classes`), earlier releases as the table `releases`.
     `statements`: text in the source's dialect, run only as `SELECT count(*) FROM (<one SELECT>) q`.
     `schema`: names and types of the columns, from the catalogue, without a scan.
+    `estimate`: the number of rows that the catalogue says, without a scan, as the values `rows`, `error` and
+    `counted_at`.
     """
 
     aggregates: Mapping[str, ir.Value] = field(default_factory=dict)
@@ -111,6 +113,7 @@ class Wants:
     statements: Mapping[str, str] = field(default_factory=dict)
     kept: CountRequest | None = None
     schema: bool = False
+    estimate: bool = False
     frame: Frame | None = None
     earlier: Earlier | None = None
 

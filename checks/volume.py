@@ -62,6 +62,9 @@ _UNUSUALLY_MANY: Final = Message(
 )
 
 
+_UNSURE: Final = Message("about {rows:count} rows, give or take {error:count}: too near to a limit to tell; count them")
+
+
 class Volume(LearnsLimits):
     """The number of rows, of all or of a recent window, stays within limits or near what it usually is."""
 
@@ -83,6 +86,9 @@ class Volume(LearnsLimits):
     column: ColumnName | None = Field(None, description="With 'window': column with the event time of a row.")
     window: PositiveDuration | None = Field(None, description="Count only rows of this most recent period.")
     timezone: Zone | None = Field(None, description="Time zone of naive values; overrides the table's.")
+    count: Literal["scan", "catalogue"] = Field(
+        "scan", description="How rows are counted; the catalogue of PostgreSQL or MySQL says about how many there are."
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -90,6 +96,10 @@ class Volume(LearnsLimits):
             raise ValueError("at least one of 'min', 'max', 'min_ratio', 'max_ratio', 'limits' and 'deviation'")
         if (self.column is None) != (self.window is None):
             raise ValueError("'column' and 'window' go together")
+        if self.count == "catalogue" and (self.where or self.window or self.by or self.learns):
+            raise ValueError(
+                "'count: catalogue' is of whole tables: without 'where', 'window', 'by' and learned limits"
+            )
         in_order(self.min, self.max)
         if self.min_ratio is not None and self.max_ratio is not None and self.min_ratio > self.max_ratio:
             raise ValueError("'min_ratio' is larger than 'max_ratio'")
@@ -99,6 +109,9 @@ class Volume(LearnsLimits):
         """Count the rows, or those of the window, and ask how many there were on this weekday."""
         softer = self.softened()
         compares = self.compares or (softer is not None and softer.compares)
+        usual = self.learned_from(same_weekday(self.weeks) if compares else None)
+        if self.count == "catalogue":
+            return Wants(estimate=True, earlier=usual)
         aggregates = {"rows": context.rows}
         if self.column is not None and self.window is not None:
             times = zoned_column(context, self.column, self.timezone)
@@ -106,7 +119,7 @@ class Volume(LearnsLimits):
             for clock in times.clocks:
                 recent = (times.value > times.now(clock, -self.window)) & (times.value <= times.now(clock))
                 aggregates[f"recent_{clock.reading}"] = context.count(recent)
-        return Wants(aggregates, earlier=self.learned_from(same_weekday(self.weeks) if compares else None))
+        return Wants(aggregates, earlier=usual)
 
     @property
     def compares(self) -> bool:
@@ -124,6 +137,8 @@ class Volume(LearnsLimits):
         baseline = median_of(history, "rows")
         observed: dict[str, Json] = {"rows": rows, "baseline": plain(baseline)}
         problem = self._beyond(rows) or self._unusual(rows, baseline)
+        if self.count == "catalogue" and self._may_differ(measurement, baseline, problem, observed):
+            return unknown(UnknownReason.NO_DATA, _UNSURE.given(rows=rows, error=observed["error"]), observed)
         verdict = None
         if self.learns:
             verdict = self.learn(measurement, history, value=rows, read=lambda past: number_in(past, "rows"))
@@ -131,6 +146,24 @@ class Volume(LearnsLimits):
             problem = problem or _beyond_learned(rows, verdict)
         if problem is not None:
             return Outcome(Status.FAIL, problem, observed, self._expects)
+        return self._without_problem(rows, baseline, verdict, observed)
+
+    def _may_differ(
+        self, measurement: Measurement, baseline: Fraction | None, problem: Message | None, observed: dict[str, Json]
+    ) -> bool:
+        """Check whether another number of rows within the error of an estimate would be judged otherwise."""
+        rows, error, counted_at = (
+            measurement.number("rows"),
+            measurement.number("error"),
+            measurement.values["counted_at"],
+        )
+        observed |= {"error": error, "counted_at": None if counted_at is None else counted_at.isoformat()}
+        ends = [self._beyond(end) or self._unusual(end, baseline) for end in (max(0, rows - error), rows + error)]
+        return any((end and end.text) != (problem and problem.text) for end in ends)
+
+    def _without_problem(
+        self, rows: int, baseline: Fraction | None, verdict: LearnedVerdict | None, observed: dict[str, Json]
+    ) -> Outcome:
         if not rows:
             return replace(without_rows(self), observed=observed)
         if self.compares and baseline is None:

@@ -17,7 +17,8 @@ says what was tried in our words, plus the class of the driver's error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -56,6 +57,18 @@ class NotTemporal(SourceError):
     """A column that is asked for its moments is neither a time nor text."""
 
 
+@dataclass(frozen=True, slots=True)
+class RowEstimate:
+    """How many rows a catalogue says that a table has, and by how many that may be wrong.
+
+    `counted_at`: when the engine last counted or sampled the table; None where it does not say.
+    """
+
+    rows: int
+    error: int
+    counted_at: datetime | None
+
+
 class Source(Protocol):
     """A place where tables live. Use it as a context manager: connections live inside the block only."""
 
@@ -90,6 +103,13 @@ class Source(Protocol):
         Raises:
             TableNotFound: there is none of that name.
             TimedOut, PermissionDenied, Unreachable, QueryFailed: as in `fetch`.
+        """
+
+    def row_estimate(self, name: str) -> RowEstimate | None:
+        """Return how many rows the catalogue says that a table has, without a scan; None where it does not say.
+
+        Raises:
+            As `table`.
         """
 
     def compile(self, expression: ir.Expr) -> str:

@@ -22,7 +22,7 @@ from ibis.common.exceptions import TableNotFound as NoSuchTable
 from sqlglot import exp
 
 from sources._columns import Columns, plain_columns
-from sources._contract import QueryFailed, TableNotFound, Unreachable
+from sources._contract import QueryFailed, RowEstimate, TableNotFound, Unreachable
 from sources._names import did_you_mean
 from sources._spec import SourceSpec
 
@@ -95,6 +95,11 @@ class EngineSource(ABC):
                 except IbisError as error:
                     raise QueryFailed(self._says(f"the columns of table '{name}' cannot be read", error)) from None
             return self._described[name]
+
+    def row_estimate(self, name: str) -> RowEstimate | None:
+        """Return None: most engines count, or keep no number of rows."""
+        self._find(name)
+        return None
 
     def compile(self, expression: ir.Expr) -> str:
         """Return the SQL text of an expression in this engine's dialect."""

@@ -71,6 +71,7 @@ class _Run:
 
     def _run(self) -> None:
         self._read_columns()
+        self._read_estimate()
         self._run_fused()
         for query in self.plan.queries:
             self._run_query(query, self._keep_rows)
@@ -159,6 +160,21 @@ class _Run:
             result = self._attempt(wanted, lambda: self.source.table(self.plan.subject.relation).schema())
             if result is not None:
                 self.columns = {name: str(type_) for name, type_ in result.items()}
+
+    def _read_estimate(self) -> None:
+        wanted = [check_id for check_id, wants in self.plan.wants.items() if wants.estimate]
+        if wanted:
+            found = self._attempt(wanted, self._estimate)
+            self.values |= {} if found is None else dict.fromkeys(wanted, found)
+
+    def _estimate(self) -> dict[str, Any]:
+        estimate = self.source.row_estimate(self.plan.subject.relation)
+        if estimate is None:
+            raise Misconfigured(
+                f"the catalogue of {self.source.dialect} says no number of rows of this table; remove 'count', or let "
+                "the engine analyze the table"
+            )
+        return {"rows": estimate.rows, "error": estimate.error, "counted_at": estimate.counted_at}
 
     def _run_fused(self) -> None:
         if self.plan.fused is None:
