@@ -17,7 +17,8 @@ class ReportedCheck:
 
     `status` is `pass`, `warn`, `fail` or `unknown`; of an unknown one, `reason` says why (`no-data`, `timeout`,
     `unreachable`, `permission`, `misconfigured`, `bug`). `observed` and `expected` are counts and limits, never values
-    of a row. `incident` is None unless results were recorded.
+    of a row. `incident` is None unless results were recorded. `segments`: of a check with `by`, the results of those
+    that are followed, as in the document; without a store their names are of this process only.
     """
 
     check_id: str
@@ -33,6 +34,7 @@ class ReportedCheck:
     incident: int | None
     owner: str | None
     duration_s: float
+    segments: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)

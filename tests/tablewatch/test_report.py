@@ -70,7 +70,17 @@ def test_the_document_is_the_published_shape(report: tw.Report, terminal: Termin
     assert json.loads(json.dumps(document))["schema"] == published["schema"] == "tablewatch.check/1"
     assert set(document) == set(published)
     assert set(document["results"][0]) == set(published["results"][0])
-    assert [field.name for field in dataclasses.fields(tw.ReportedCheck)] == list(published["results"][0])
+    keys = [*published["results"][0], "segments"]  # only of a check with `by`
+    assert [field.name for field in dataclasses.fields(tw.ReportedCheck)] == keys
+
+
+def test_segments_are_in_the_report_of_their_check() -> None:
+    """A check with `by` reports each segment that it follows, under its name where that may be shown."""
+    by = {"columns": "city", "show": True}
+    frame = pd.DataFrame({"city": ["Kobe", "Kobe", "Nara"], "x": [1, None, 2]})
+    (result,) = tw.check(frame, [{"type": "not_null", "columns": ["x"], "by": by}]).results
+    assert result.observed["segments"] == 2
+    assert [part["message"] for part in result.segments] == ["city=Kobe: x: 1 of 2 rows are NULL (50%)"]
 
 
 def test_the_text_is_that_of_the_terminal(report: tw.Report) -> None:
