@@ -17,7 +17,6 @@ a copy whose content differs, a foreign table, a view of another engine, one ser
 PostgreSQL, which says which one it is).
 """
 
-import fcntl
 import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping
@@ -121,8 +120,10 @@ def file_marks(path: Path | str) -> Iterator[str]:
 
 def _generation(path: str) -> int:
     """Return what tells an inode from an earlier use of its number; 0 where the file system does not say."""
-    with suppress(OSError, struct.error):
-        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with suppress(ImportError, OSError, struct.error):
+        import fcntl
+
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
             answer = fcntl.ioctl(number, _GET_GENERATION, bytes(8))
         finally:

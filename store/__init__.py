@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         StoreUnavailable,
     )
     from store._failpoint import FailPoint, reached
-    from store._files import store_file
+    from store._files import NO_LINKS, lock_file, store_file
     from store._incident_pages import IncidentPlace, IncidentSlice
     from store._incidents import History
     from store._ledger import StoredLedger
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BACKFILL",
+    "NO_LINKS",
     "ApiToken",
     "Backup",
     "Changed",
@@ -148,6 +149,7 @@ __all__ = [
     "anchor_file",
     "backup",
     "daemon_lock",
+    "lock_file",
     "lock_holder",
     "open_store",
     "reached",
@@ -176,7 +178,7 @@ _HOMES: Final = {
         "StoreUnavailable",
     ),
     "_failpoint": ("FailPoint", "reached"),
-    "_files": ("store_file",),
+    "_files": ("NO_LINKS", "lock_file", "store_file"),
     "_incident_pages": ("IncidentPlace", "IncidentSlice"),
     "_incidents": ("History",),
     "_ledger": ("StoredLedger",),

@@ -1,6 +1,6 @@
 """Name the file of a store; make files and folders that only their owner reads, and see that they are on the disk."""
 
-import fcntl
+import errno
 import os
 import re
 import secrets
@@ -11,6 +11,15 @@ from urllib.parse import unquote
 
 from store._errors import StoreError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    LOCKS = False
+else:
+    LOCKS = True
+
+NO_LINKS: Final[int] = getattr(os, "O_NOFOLLOW", 0)
+"""The flag for `os.open` that refuses a link, on systems that have it."""
 LOG_ENDS = ("-wal", "-shm", "-journal")
 """What SQLite puts beside a database while it is in use, or after a crash."""
 
@@ -20,6 +29,19 @@ _DRAFT: Final = ".tablewatch-draft-"
 _A_DRAFT: Final = re.compile(re.escape(_DRAFT) + "[0-9a-f]{16}")
 _HELD: Final[dict[Path, int]] = {}
 """The drafts of this process, each with a descriptor that is locked: so others see that somebody is at it."""
+
+
+def lock_file(number: int, *, shared: bool = False, wait: bool = False) -> None:
+    """Lock an open file until it is closed, alone or with others who share it.
+
+    Raises:
+        BlockingIOError: another process has it, and `wait` is not set.
+        OSError: the disk or the system has no locks of files.
+    """
+    if not LOCKS:
+        raise OSError(errno.ENOLCK, "this system has no locks of files (fcntl); use Linux, macOS or WSL")
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    fcntl.flock(number, kind if wait else kind | fcntl.LOCK_NB)
 
 
 def store_file(url: str) -> Path | None:
@@ -78,9 +100,9 @@ def make_draft(file: Path) -> Path:
     _remove_orphans(file.parent)
     while True:
         draft = file.with_name(f"{_DRAFT}{secrets.token_hex(8)}")
-        number = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        number = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
         with suppress(OSError):  # a disk without locks, where nobody removes what another one left
-            fcntl.flock(number, fcntl.LOCK_EX)
+            lock_file(number, wait=True)
         if is_at(draft, os.fstat(number)):  # nobody took it for an orphan before it was locked
             _HELD[draft] = number
             return draft
@@ -109,9 +131,9 @@ def _remove_orphans(folder: Path) -> None:
 
 def _remove_orphan(draft: Path) -> None:
     if draft.stat().st_nlink == 1:  # else it is another name of a store: to open that would cost SQLite its locks
-        number = os.open(draft, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        number = os.open(draft, os.O_RDWR | NO_LINKS)
         try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(number)
             remove_draft(draft)
         finally:
             os.close(number)

@@ -9,7 +9,6 @@ goes forward, under a lock of its own, and is replaced as a whole: written under
 Whoever brings back the database and the anchor together is not noticed: keep the anchor on another disk than backups.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +29,7 @@ from remedies.differential_privacy.sensitivity import Adjacency
 from store._engines import address_of
 from store._errors import LedgerBroken, StoreUnavailable
 from store._failpoint import FailPoint, reached
-from store._files import make_draft, make_folder, put_on_disk, remove_draft
+from store._files import NO_LINKS, lock_file, make_draft, make_folder, put_on_disk, remove_draft
 
 _FORM: Final = "tablewatch.ledger-anchor/1"
 
@@ -216,11 +215,11 @@ class AnchorFile:
         """Let one at a time write the anchor; nobody waits here who could keep the store's lock from others."""
         try:
             make_folder(self.file.parent)
-            number = os.open(f"{self.file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            number = os.open(f"{self.file}.lock", os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600)
         except OSError as error:
             raise self._unwritable(error) from None
         try:
-            fcntl.flock(number, fcntl.LOCK_EX)
+            lock_file(number, wait=True)
             yield
         except OSError as error:
             raise self._unwritable(error) from None

@@ -5,7 +5,6 @@ when it is killed; the file stays, since to remove it would let two in. On Postg
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import socket
@@ -15,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from store._errors import StoreError, StoreHeld, StoreUnavailable
-from store._files import is_at, make_folder, store_file
+from store._files import NO_LINKS, is_at, lock_file, make_folder, store_file
 
 
 class DaemonLock:
@@ -79,11 +78,11 @@ def lock_holder(url: str) -> StoreHeld | None:
     if file is None:
         return None
     try:
-        number = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        number = os.open(file, os.O_RDONLY | NO_LINKS)
     except OSError:
         return None  # no daemon was ever here, or it is another person's
     try:
-        fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        lock_file(number, shared=True)
     except BlockingIOError:
         return _held(file, number)
     except OSError:
@@ -95,13 +94,13 @@ def lock_holder(url: str) -> StoreHeld | None:
 def _take(file: Path) -> int:
     try:
         make_folder(file.parent)
-        number = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        number = os.open(file, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600)
     except OSError as error:
         raise StoreUnavailable(
             f"{file} cannot be created ({error.strerror}); check the folder and its permissions"
         ) from None
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(number)
         os.truncate(number, 0)
         os.write(number, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
     except BlockingIOError:

@@ -8,7 +8,6 @@ more, and still has one answer.
 """
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from store._engines import Address, leader_engine
 from store._errors import StoreUnavailable, in_our_words
-from store._files import is_at, make_folder
+from store._files import NO_LINKS, is_at, lock_file, make_folder
 from store._leader import PREPARE
 
 _PAUSE_S: Final = 0.05
@@ -85,14 +84,14 @@ def _lock_file(file: Path) -> RequestClaim | None:
     while True:
         try:
             make_folder(file.parent)
-            number = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            number = os.open(file, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600)
         except OSError as error:
             raise StoreUnavailable(
                 f"{file} cannot be created ({error.strerror}); check the folder and its permissions; nothing was "
                 "charged"
             ) from None
         try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(number)
         except BlockingIOError:
             os.close(number)
             return None

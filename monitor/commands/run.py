@@ -54,6 +54,7 @@ def run(
     from monitor.daemon.web_process import WebProcess, web_command
     from store import StoreError, StoreHeld, daemon_lock
 
+    _check_system()
     if once and serve:
         raise Stop(ExitCode.USAGE, Problem("usage", "--serve goes with a daemon that runs on, --once ends"))
     if serve:
@@ -81,6 +82,20 @@ def run(
     except MetricsAddressRefused as error:
         raise Stop(ExitCode.USAGE, Problem("daemon.metrics", str(error))) from None
     _conclude(invocation, project.config.project, counted, statistics)
+
+
+def _check_system() -> None:
+    """Check whether the system has what worker processes need.
+
+    Raises:
+        Stop: it has not.
+    """
+    from monitor.workers import missing_for_workers
+
+    if missing := missing_for_workers():
+        message = f"the daemon needs Linux: this system has no {', '.join(missing)}"
+        hint = "run it in a container or WSL, or run 'tablewatch check' from the system's scheduler"
+        raise Stop(ExitCode.NOT_EVALUATED, Problem("daemon.system", message, hint=hint))
 
 
 def _check_has_work(project: "Project") -> None:

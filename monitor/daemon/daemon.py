@@ -41,7 +41,9 @@ _STUCK_S: Final = 60.0
 """A loop that did not come round for so long is not well: it waits for the store 20 s at most."""
 _MUTE_S: Final = 120.0
 """A daemon that could not decide on alerts for so long is not well, however much it finds."""
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_RELOAD: Final = getattr(signal, "SIGHUP", None)
+"""The signal to load the configuration anew, on systems that have it."""
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, *([] if _RELOAD is None else [_RELOAD]))
 
 
 class DaemonProcess:
@@ -212,7 +214,7 @@ class DaemonProcess:
         self._presence.goodbye()
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGHUP:
+        if number == _RELOAD:
             self._reload_asked.set()
         else:
             self._stop.set()

@@ -24,6 +24,8 @@ LONGEST: Final = 100_000
 _MOST_DIGITS: Final = 1_000
 _DIGITS: Final = re.compile(rf"[0-9]{{{_MOST_DIGITS + 1},}}")
 _SHOWN: Final = 40
+_NO_WAITING: Final[int] = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+"""Flags that keep a pipe or terminal from stopping us, on systems that have them."""
 
 
 def problem_of(value: Any) -> str | None:
@@ -90,7 +92,7 @@ def read_bytes(path: Path, *, most: int = _MOST_BYTES, pipes: bool = True) -> by
     Raises:
         OSError: it cannot be read, is neither, or holds more.
     """
-    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    number = os.open(path, os.O_RDONLY | _NO_WAITING)
     try:
         kind = os.fstat(number).st_mode
         if stat.S_ISDIR(kind):
@@ -117,7 +119,7 @@ def check_regular(path: Path) -> None:
     Raises:
         OSError: it is not.
     """
-    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    number = os.open(path, os.O_RDONLY | _NO_WAITING)
     try:
         kind = os.fstat(number).st_mode
     finally:

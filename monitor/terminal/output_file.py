@@ -254,7 +254,7 @@ def _set_mode(draft: Path, path: Path, mode: int | None) -> None:
 
 
 def _sync(path: Path) -> None:
-    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    number = os.open(path, os.O_RDONLY)
     try:
         os.fsync(number)
     finally:

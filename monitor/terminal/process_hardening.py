@@ -1,7 +1,6 @@
 """Keep what this process writes, and what it would leave in a crash, to the account it runs as."""
 
 import os
-import resource
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -18,6 +17,9 @@ def harden_process() -> None:
     """
     os.umask(_OWNER_ONLY)
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with suppress(ImportError):  # Windows has none
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     with suppress(OSError):  # only Linux has it
         Path("/proc/self/coredump_filter").write_text("0", encoding="ascii")

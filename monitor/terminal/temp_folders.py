@@ -1,6 +1,5 @@
 """Folders for what is not finished: gone with the work, or, where that was killed, with the next work there."""
 
-import fcntl
 import os
 import re
 import shutil
@@ -9,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
+
+from store import NO_LINKS, lock_file
 
 _PREFIX: Final = ".tablewatch-"
 _A_DRAFT: Final = re.compile(re.escape(_PREFIX) + r"\w{8}")
@@ -41,9 +42,9 @@ def _made(beside: Path) -> tuple[Path, int]:
     while True:
         folder = Path(mkdtemp(dir=beside, prefix=_PREFIX))
         with suppress(FileNotFoundError):  # taken for an orphan before it was locked
-            number = os.open(folder / _HELD, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            number = os.open(folder / _HELD, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
             with suppress(OSError):  # a disk without locks, where nobody removes what another one left
-                fcntl.flock(number, fcntl.LOCK_EX)
+                lock_file(number, wait=True)
             if (folder / _HELD).exists():
                 return folder, number
             os.close(number)
@@ -60,12 +61,12 @@ def _remove_orphans(beside: Path) -> None:
 
 def _remove_orphan(folder: Path) -> None:
     try:
-        number = os.open(folder / _HELD, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        number = os.open(folder / _HELD, os.O_RDWR | NO_LINKS)
     except FileNotFoundError:
         folder.rmdir()  # only if there is nothing in it
         return
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(number)
         _remove(folder)
     finally:
         os.close(number)

@@ -24,6 +24,7 @@ from monitor.workers.job import (
     TableScanned,
 )
 from monitor.workers.pool import Pool, PoolState, Wear
+from monitor.workers.process_control import missing_for_workers
 from monitor.workers.spawner import ENGINES
 
 __all__ = [
@@ -43,4 +44,5 @@ __all__ = [
     "Wear",
     "WorkerCalls",
     "call_each",
+    "missing_for_workers",
 ]

@@ -33,7 +33,7 @@ from monitor.workers.messages import (
     Word,
     unpack,
 )
-from monitor.workers.process_control import allowed_memory, memory_of
+from monitor.workers.process_control import allowed_memory, memory_of, missing_for_workers
 from monitor.workers.spawner import ENGINES
 from monitor.workers.task import CallTask, KeptPlans, Task
 from monitor.workers.worker_processes import WorkerProcesses
@@ -95,6 +95,8 @@ class Pool:
             wear: when a worker is replaced.
             preload: modules to import once, for all workers.
         """
+        if missing := missing_for_workers():
+            raise ChildProcessError(f"worker processes need Linux; this system has no {', '.join(missing)}")
         self._clock = clock
         self._wear = wear
         self._allowed = allowed_memory()

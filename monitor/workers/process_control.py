@@ -4,10 +4,11 @@ import ctypes
 import os
 import re
 import signal
-from collections.abc import Iterator
+import socket
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
-from resource import getpagesize
 from typing import Final
 
 _SHARE: Final = (3, 4)
@@ -15,6 +16,17 @@ _SHARE: Final = (3, 4)
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _TOTAL: Final = re.compile(r"^MemTotal:\s+(\d+) kB", re.MULTILINE)
 _CGROUP: Final = re.compile(r"^0::/(.*)$", re.MULTILINE)
+
+
+def missing_for_workers() -> Sequence[str]:
+    """Return what worker processes need and this system does not have; nothing on Linux."""
+    there = {
+        "fork": hasattr(os, "fork"),
+        "Unix sockets of packets": hasattr(socket, "AF_UNIX") and hasattr(socket, "SOCK_SEQPACKET"),
+        "/proc": Path("/proc/self/task").is_dir(),
+        "locks of files (fcntl)": find_spec("fcntl") is not None,
+    }
+    return [name for name, has in there.items() if not has]
 
 
 def die_with_parent(parent: int) -> None:
@@ -44,7 +56,7 @@ def _prctl(option: int, value: int) -> None:
 def memory_of(process: int) -> int:
     """Return the bytes of memory that a process holds; 0 of one that is gone."""
     try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * getpagesize()
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
         return 0
 
@@ -57,7 +69,7 @@ def allowed_memory(root: Path = Path("/")) -> int:
 
 def _limits(root: Path) -> Iterator[int]:
     match = _TOTAL.search((root / "proc/meminfo").read_text(encoding="ascii"))
-    yield int(match[1]) * 1024 if match else os.sysconf("SC_PHYS_PAGES") * getpagesize()
+    yield int(match[1]) * 1024 if match else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     with suppress(OSError):
         group = _CGROUP.search((root / "proc/self/cgroup").read_text(encoding="utf-8"))
         place = Path("sys/fs/cgroup", group[1] if group else "")
