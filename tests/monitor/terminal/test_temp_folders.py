@@ -1,5 +1,6 @@
 """Folders for drafts: their owner's only, gone with the work, and swept once nobody works in them."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -84,7 +85,7 @@ def test_a_disk_without_locks_serves(tmp_path: Path, monkeypatch: pytest.MonkeyP
         del words
         raise OSError(37, os.strerror(37))
 
-    monkeypatch.setattr(drafts.fcntl, "flock", refuses)
+    monkeypatch.setattr(fcntl, "flock", refuses)
     with draft_folder(tmp_path):
         assert len(_there(tmp_path)) == 2
     assert len(_there(tmp_path)) == 1
