@@ -92,7 +92,7 @@ class EngineSource(ABC):
             if name not in self._described:
                 try:
                     self._described[name] = self._describe(entry)
-                except IbisError as error:
+                except (IbisError, NoSuchTable) as error:  # a view of a table that was dropped is listed too
                     raise QueryFailed(self._says(f"the columns of table '{name}' cannot be read", error)) from None
             return self._described[name]
 

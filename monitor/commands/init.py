@@ -77,6 +77,9 @@ def init(
     lines = [f"wrote {path}: {count(len(every), 'table')}, {keyed} with a declared key"]
     lines += [f"skipped: {item}" for item in left_out]
     lines += [f"set {variable} first: the password was not written to the file" for variable in variables]
+    trials = [proposal for table in shown for proposal in table["proposals"] if not proposal["active"]]
+    if any(proposal["now"] is not None and proposal["now"]["status"] == "fail" for proposal in trials):
+        lines.append("what fails now is a comment there, so it opens no incident: remove its # where it should hold")
     where = "" if folder == Path() else f" -c {path}"
     lines.append(f"next: tablewatch check{where}")
     lines.append(f"then add a schedule to tables and start the daemon: tablewatch run{where}")

@@ -100,6 +100,8 @@ def _key(columns: tuple[str, ...], why: str, confidence: Confidence, rows: int) 
 
 
 def _may_be_unique(table: TableStatistics, column: ColumnStatistics) -> bool:
+    if column.family is ColumnFamily.TIME:  # of a series that begins with its times; events may share none by accident
+        return _is_first(table, column) and 2 <= column.filled == column.distinct
     if column.family not in {ColumnFamily.WHOLE, ColumnFamily.TEXT} or column.filled < 2 or column.longest > _LONGEST:
         return False
     if not table.exact:
@@ -132,6 +134,8 @@ def _rank(table: TableStatistics, column: ColumnStatistics) -> tuple[bool, bool,
 
 def _confidence(table: TableStatistics, column: ColumnStatistics) -> Confidence:
     named = is_unique_by_name(column.name)
+    if column.family is ColumnFamily.TIME:
+        return Confidence.LOW
     if column.family is ColumnFamily.WHOLE and not named and not _is_first(table, column):
         return Confidence.LOW  # such as an amount in cents
     enough = column.filled >= (ENOUGH_WITH_NAME if named else ENOUGH_ROWS)

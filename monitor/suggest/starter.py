@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from monitor.config.yaml_nodes import resolve
 from monitor.integrations.proposal import COST_EXAMPLE
-from monitor.suggest.catalogue import TableEntry
+from monitor.suggest.catalogue import TableEntry, is_arrival_name
 from monitor.suggest.proposal import Proposal
 from monitor.suggest.sources import SourceLocation
 from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
@@ -99,6 +99,9 @@ def _table(place: SourceLocation, table: TableEntry, proposed: TableSuggestions,
     for proposal in proposed.proposals:
         if proposal.setting is not None:
             yield f"    # {in_flow(proposal.setting)[1:-1]}   # {comment(proposal.why)}"
+        if proposal.kind == "freshness" and is_arrival_name(proposal.columns[0]):
+            column = in_flow(proposal.columns[0])
+            yield f"    # loaded_at: {column}   # when rows came: incidents are dated by it, and `backfill` needs it"
     lines = list(check_lines(proposed, show_values=show_values)) or _unmeasured(table, proposed)
     active = any(not line.startswith("#") for line in lines)
     yield "    checks:" if active else "    checks: []   # remove [] when you add checks"

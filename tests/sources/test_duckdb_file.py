@@ -153,6 +153,18 @@ def test_a_view_on_outside_files_is_denied(shop: Path) -> None:
         source.table("outside")
 
 
+def test_a_view_of_a_table_that_was_dropped_cannot_be_read(shop: Path) -> None:
+    """A view that the catalogue lists although what it reads is gone is an error of its own, not a bug."""
+    with duckdb.connect(str(shop)) as connection:
+        connection.execute(
+            "CREATE TABLE base AS SELECT 1 AS id; CREATE VIEW orphan AS SELECT * FROM base; DROP TABLE base"
+        )
+    with source_of(shop) as source:
+        assert "orphan" in source.tables()
+        with pytest.raises(QueryFailed, match="the columns of table 'orphan' cannot be read"):
+            source.table("orphan")
+
+
 def test_a_view_that_never_ends_is_stopped(shop: Path) -> None:
     """What the file itself defines is under query_timeout as well."""
     with duckdb.connect(str(shop)) as connection:

@@ -106,6 +106,8 @@ def test_faults_that_are_there_are_shown_and_open_nothing(here: Path, capsys: py
     text = (here / "tablewatch.yaml").read_text(encoding="utf-8")
     assert "# - {type: primary_key, columns: [id], severity: critical}" in text
     assert "# low: fails now: 1 duplicate key (2 rows); 100 distinct values in 101 rows" in text
+    assert "what fails now is a comment there" in shown
+    assert "\n    # loaded_at: loaded_at   # when rows came" in text
     code, report = _command(capsys, "check")
     assert (code, report["summary"]["fail"], report["summary"]["unknown"]) == (0, 0, 0)
 
@@ -188,6 +190,16 @@ def test_a_composite_key_is_found_smallest_first(tmp_path: Path) -> None:
     keys = [proposal for proposal in proposals if proposal.kind == "key"]
     assert [proposal.columns for proposal in keys if proposal.active] == [("station", "day")]
     assert all(len(proposal.columns) == 2 for proposal in keys)
+
+
+def test_the_times_of_a_series_may_be_its_key(tmp_path: Path) -> None:
+    """Times that begin each row and are never alike are a key to decide on; those of events are none."""
+    rows = [{"time": f"2026-01-{1 + at // 24:02d} {at % 24:02d}:00:00", "level": at % 50} for at in range(500)]
+    events = [{"level": row["level"], "time": row["time"]} for row in rows]
+    for name, written, keys in (("series", rows, [("time",)]), ("events", events, [])):
+        proposals = _of(_suggest(_csv(tmp_path, name, written)), name)
+        assert [proposal.columns for proposal in proposals if proposal.kind in {"key", "unique"}] == keys
+        assert not any(proposal.active for proposal in proposals if proposal.kind == "key")
 
 
 def test_columns_that_are_unique_by_accident_are_no_key(tmp_path: Path) -> None:
