@@ -67,12 +67,21 @@ class Transition:
 
 
 class Lasting(NamedTuple):
-    """Of an incident that lasts, what says who is to hear of it."""
+    """Of an incident that lasts, what says who is to hear of it; the times are those of its present episode."""
 
     incident_id: int
     table: str
     severity: Severity
     kind: Kind
+    episodes: int
+    detected_at: datetime
+    acknowledged_at: datetime | None
+    flapping: bool
+
+    @property
+    def resolved_at(self) -> None:
+        """Return when its present episode ended: it lasts."""
+        return
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ from store._columns import WHOLE, UtcTime, columns_of
 from store._notice_rows import ToldRow, TransitionRow
 from store._notices import Changed, Lasting, LastNotification, Transition
 from store._repository import Repository, any_of
-from store._rows import IncidentRow
+from store._rows import EpisodeRow, IncidentRow
 
 _AT_ONCE: Final = from_us(0)
 _TRANSITION: Final = TransitionRow.__table__
 _TOLD: Final = ToldRow.__table__
 _INCIDENT: Final = IncidentRow.__table__
+_EPISODE: Final = EpisodeRow.__table__
 
 
 def to_hear_of(before: Incident | None, change: Change) -> Changed | None:  # noqa: PLR0911 - one line for each change
@@ -88,9 +89,16 @@ class OutboxReader(Repository):
 
     def open_incidents(self) -> list[Lasting]:
         """Return what says who is to hear of each incident that lasts, by number; much less than all of it."""
-        columns = (_INCIDENT.c.id, _INCIDENT.c.table_name, _INCIDENT.c.severity, _INCIDENT.c.kind)
-        lasting = select(*columns).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
-        return sorted(Lasting(*row) for row in self._connection.execute(lasting))
+        columns = (
+            *(_INCIDENT.c.id, _INCIDENT.c.table_name, _INCIDENT.c.severity, _INCIDENT.c.kind),
+            *(_EPISODE.c.number + 1, _EPISODE.c.detected_at, _EPISODE.c.acknowledged_at, _INCIDENT.c.flapping),
+        )
+        lasting = (
+            select(*columns)
+            .join(_EPISODE, _EPISODE.c.incident_id == _INCIDENT.c.id)
+            .where(_INCIDENT.c.state != literal_column("'resolved'"), _EPISODE.c.resolved_at.is_(None))  # has an index
+        )
+        return [Lasting(*row) for row in self._connection.execute(lasting.order_by(_INCIDENT.c.id))]
 
     def last_notifications(self, incident_ids: Iterable[int]) -> list[LastNotification]:
         """Return what each channel was last told about these incidents, by incident and channel."""

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 from checks import Kind, Severity
 from incidents import BusinessCalendar, Incident, Resolution, State, from_us, to_us
 from monitor.alerts.audience import NOBODY, Audience
-from monitor.alerts.route import channels_for
+from monitor.alerts.route import channels_of
 from monitor.config import Config, QuietHours
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ class Circumstances:
             return True
         if incident.state is State.RESOLVED or any(hold(incident) for hold in self._own_holds):
             return False
-        routing = channels_for(incident.table, self._config, severity=incident.severity, kind=incident.kind)
+        routing = channels_of(incident, self._config, self._now)
         return self._hearing.awaits(incident, routing.channels)
 
     @property

@@ -1,10 +1,12 @@
 """Find what channels are to hear of incidents that last, though the outbox has nothing new of them.
 
-That is: reminders; who takes care of it; and what was never told to a channel, since its route came later or its way
-was lost. Such a change is decided on once more, like any other. What was imported has no change that anybody had to
-hear of, so it stays silent until there is one; what quiet hours dropped stays dropped.
+That is: reminders; who takes care of it; and what was never told to a channel, since its route came later, its way was
+lost, or it is the next in line and nobody acknowledged the incident. Such a change is decided on once more, like any
+other. What was imported has no change that anybody had to hear of, so it stays silent until there is one; what quiet
+hours dropped stays dropped.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,10 +14,10 @@ from typing import Final
 from incidents import Acknowledged, Incident, State, from_us
 from monitor.alerts.decide import FLAPPING_NOTICE, HEARD_OF_ACKNOWLEDGEMENT, NotificationReason
 from monitor.alerts.decision_record import was_dropped
-from monitor.alerts.route import channels_for
+from monitor.alerts.route import Routing, channels_for, unacknowledged
 from monitor.config import Config
 from monitor.config.project import Project
-from store import Lasting, LastNotification, ReadTransaction, Transition
+from store import LastNotification, ReadTransaction, Transition
 
 _JUST_NOW: Final = timedelta(minutes=5)
 """An acknowledgement that is older is told when it is looked at what lasts."""
@@ -64,34 +66,37 @@ def acknowledged_by(tx: ReadTransaction, incident: Incident) -> str | None:
 
 
 def backfill(
-    config: Config, tx: ReadTransaction, last_notifications: Iterable[LastNotification], *, limit: int
+    config: Config, tx: ReadTransaction, last_notifications: Iterable[LastNotification], *, now: datetime, limit: int
 ) -> Sequence[int]:
     """Return the ids of settled transitions to decide on once more, at most so many, the oldest incident first.
 
     `last_notifications` is what channels were last told of incidents that last.
     """
-    knows = {
-        (last_notification.incident_id, last_notification.channel)
+    episode_heard_of = {
+        (last_notification.incident_id, last_notification.channel): last_notification.episodes
         for last_notification in last_notifications
         if last_notification.reason != NotificationReason.RESOLVED
     }
     unheard: dict[int, list[str]] = {}
-    routes: dict[object, Sequence[str]] = {}
+    routings: dict[object, Routing] = {}
+    waits = sorted(route.unacknowledged_for for route in config.alerts.routes if route.unacknowledged_for is not None)
     for item in tx.outbox.open_incidents():
-        channels = routes.get(item[1:])
-        if channels is None:
-            channels = routes[item[1:]] = _channels(config, item)
-        missing = [channel for channel in channels if (item.incident_id, channel) not in knows]
+        waited = unacknowledged(item, now) if waits else timedelta(0)
+        alike = (item.table, item.severity, item.kind, bisect_right(waits, waited))
+        if alike not in routings:
+            routings[alike] = channels_for(item.table, config, severity=item.severity, kind=item.kind, waited=waited)
+        missing = []
+        for channel, reached in routings[alike].channels.items():
+            heard_of = episode_heard_of.get((item.incident_id, channel))
+            # nothing new happens when a wait is over, so whoever knows of an earlier episode only is found here
+            if heard_of is None or (reached.later and not item.flapping and heard_of < item.episodes):
+                missing.append(channel)
         if missing:
             unheard[item.incident_id] = missing
     last = tx.outbox.latest(unheard)
     return [last[item].id for item, channels in unheard.items() if item in last and _is_missed(last[item], channels)][
         :limit
     ]
-
-
-def _channels(config: Config, lasting: Lasting) -> Sequence[str]:
-    return list(channels_for(lasting.table, config, severity=lasting.severity, kind=lasting.kind).channels)
 
 
 def _is_missed(last: Transition, channels: Sequence[str]) -> bool:

@@ -23,7 +23,7 @@ from monitor.alerts.lasting import acknowledged_by, backfill, may_be_reminded, t
 from monitor.alerts.message import MessageComposer
 from monitor.alerts.operational import enqueue
 from monitor.alerts.policy import ChannelState, NotificationPolicy
-from monitor.alerts.route import any_way, channels_for
+from monitor.alerts.route import any_way, channels_of
 from monitor.config.project import Project
 from monitor.scan.results import run_guarded
 from store import (
@@ -78,7 +78,7 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
     while True:
         with store.reading() as tx:
             last_notifications = tx.outbox.last_notifications_of_open() if remind else ()
-            lost = backfill(project.config, tx, last_notifications, limit=AT_ONCE) if remind else ()
+            lost = backfill(project.config, tx, last_notifications, now=now, limit=AT_ONCE) if remind else ()
             if not (
                 lost
                 or to_hear_of_lasting(tx, project, last_notifications, now=now, remind=remind)
@@ -299,7 +299,7 @@ class _Pass:
     def _ears(self, case: IncidentNotification) -> Mapping[str, ChannelState]:
         """Return the channels that are concerned: those of the routes, and those that know of the incident."""
         incident = case.incident
-        routing = channels_for(incident.table, self._config, severity=incident.severity, kind=incident.kind)
+        routing = channels_of(incident, self._config, self._now)
         told = self._told.get(incident.id, {})
         results = {}
         for channel in (*routing.channels, *(item for item in told if item not in routing.channels)):

@@ -1,15 +1,22 @@
 """Find the channels that hear of an incident, and say how they were found.
 
 Every route that matches applies, and a channel that several lead to hears once. The channel of the table's owner hears
-of it unless a route matched; a route without `match` matches everything.
+of it unless a route matched; a route without `match` matches everything. A route with `unacknowledged_for` applies from
+the moment on at which nobody has acknowledged the present episode for so long, and then to its end; owners are notified
+beside it.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from checks import Kind, Severity
-from monitor.config import Config, Match, Table
+from checks import Kind, Severity, say_duration
+from incidents import Episode, Incident
+from monitor.config import Config, Route, Table
+
+if TYPE_CHECKING:
+    from store import Lasting
 
 OWNER: Final = "owner"
 
@@ -18,11 +25,13 @@ OWNER: Final = "owner"
 class RoutedChannel:
     """How a channel is reached: by which routes ("route 2", counted from 1) or as the owner's, and when it is quiet.
 
-    `quiet` names the quiet hours that hold only if all of them do; empty when a way to the channel has none.
+    `quiet` names the quiet hours that hold only if all of them do; empty when a way to the channel has none. `later`:
+    it is reached only because nobody acknowledged the incident for so long.
     """
 
     by: tuple[str, ...]
     quiet: tuple[str, ...] = ()
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +52,50 @@ class Routing:
     steps: tuple[Step, ...] = ()
 
 
-def channels_for(table: str, config: Config, *, severity: Severity, kind: Kind) -> Routing:
-    """Return the channels that hear of an incident on a table."""
-    ways: dict[str, list[tuple[str, str | None]]] = {}
+_Way: TypeAlias = tuple[str, Route | None]
+"""A way to a channel: its name, and the route; None for the owner's."""
+
+
+def unacknowledged(episode: "Episode | Lasting", now: datetime) -> timedelta:
+    """Return for how long nobody acknowledged an episode: since its detection, until that, its end or the present."""
+    return min(episode.acknowledged_at or now, episode.resolved_at or now) - episode.detected_at
+
+
+def channels_of(incident: Incident, config: Config, now: datetime) -> Routing:
+    """Return the channels that hear of an incident as it stands."""
+    waited = unacknowledged(incident.last, now)
+    return channels_for(incident.table, config, severity=incident.severity, kind=incident.kind, waited=waited)
+
+
+def channels_for(
+    table: str, config: Config, *, severity: Severity, kind: Kind, waited: timedelta = timedelta(0)
+) -> Routing:
+    """Return the channels that hear of an incident on a table; `waited`: for how long nobody acknowledged it."""
+    ways: dict[str, list[_Way]] = {}
     steps = []
     known = config.table(table)
     for number, route in enumerate(config.alerts.routes, start=1):
         facts = _facts(table, known, config)
-        misses = list(_misses(route.match, facts, severity=severity, kind=kind))
+        misses = list(_misses(route, facts, severity=severity, kind=kind, waited=waited))
         name = f"route {number}"
         if misses:
             steps.append(Step(name, applies=False, why=misses[0], to=route.to))
             continue
-        steps.append(Step(name, applies=True, why=_say_match(route.match), to=route.to))
+        steps.append(Step(name, applies=True, why=_say_match(route), to=route.to))
         for channel in route.to:
-            ways.setdefault(channel, []).append((name, route.quiet_hours))
-    steps.append(_owner_step(known, config, matched=bool(ways)))
+            ways.setdefault(channel, []).append((name, route))
+    matched = any(way is not None and way.unacknowledged_for is None for some in ways.values() for _, way in some)
+    steps.append(_owner_step(known, config, matched=matched))
     if steps[-1].applies:
-        ways = {channel: [(OWNER, None)] for channel in steps[-1].to}
+        for channel in steps[-1].to:
+            ways.setdefault(channel, []).append((OWNER, None))
     return Routing({channel: _reached(results) for channel, results in ways.items()}, tuple(steps))
 
 
 def any_way(channel: str, config: Config) -> RoutedChannel:
     """Return how a channel is reached at all, for what it must hear although no route leads there any more."""
-    ways = [
-        (f"route {number}", route.quiet_hours)
-        for number, route in enumerate(config.alerts.routes, start=1)
-        if channel in route.to
+    ways: list[_Way] = [
+        (f"route {number}", route) for number, route in enumerate(config.alerts.routes, start=1) if channel in route.to
     ]
     return _reached(ways)
 
@@ -78,14 +104,15 @@ def operators(config: Config) -> tuple[str, ...]:
     """Return the channels that hear of Tablewatch itself: those named, else those of the routes without a match."""
     if config.alerts.operators:
         return config.alerts.operators
-    everything = [channel for route in config.alerts.routes if route.match == Match() for channel in route.to]
+    everything = [channel for route in config.alerts.routes if route.is_for_all for channel in route.to]
     return tuple(dict.fromkeys(everything))
 
 
-def _reached(ways: list[tuple[str, str | None]]) -> RoutedChannel:
-    quiet = [name for _, name in ways]
+def _reached(ways: list[_Way]) -> RoutedChannel:
+    quiet = [None if route is None else route.quiet_hours for _, route in ways]
     names = () if None in quiet else tuple(dict.fromkeys(name for name in quiet if name is not None))
-    return RoutedChannel(tuple(name for name, _ in ways), names)
+    later = all(route is not None and route.unacknowledged_for is not None for _, route in ways)
+    return RoutedChannel(tuple(name for name, _ in ways), names, later=later)
 
 
 def _facts(name: str, table: Table | None, config: Config) -> Mapping[str, str | None]:
@@ -95,8 +122,11 @@ def _facts(name: str, table: Table | None, config: Config) -> Mapping[str, str |
     return facts
 
 
-def _misses(match: Match, facts: Mapping[str, str | None], *, severity: Severity, kind: Kind) -> Iterator[str]:
+def _misses(
+    route: Route, facts: Mapping[str, str | None], *, severity: Severity, kind: Kind, waited: timedelta
+) -> Iterator[str]:
     """Describe in which of its keys a route does not fit."""
+    match = route.match
     for key in ("table", "domain", "owner", "tier", "source"):
         wanted, text = getattr(match, key), facts.get(key)
         if wanted is not None and wanted != text:
@@ -105,10 +135,15 @@ def _misses(match: Match, facts: Mapping[str, str | None], *, severity: Severity
         yield f"the route matches severity {match.severity} and above, not {severity}"
     if match.kind is not None and kind is not match.kind:
         yield f"the route matches kind {match.kind}, not {kind}"
+    if route.unacknowledged_for is not None and waited < route.unacknowledged_for:
+        wait = say_duration(route.unacknowledged_for)
+        yield f"the route applies once nobody has acknowledged the incident for {wait}"
 
 
-def _say_match(match: Match) -> str:
-    parts = [f"{key} {value}" for key, value in match.model_dump(exclude_none=True, mode="json").items()]
+def _say_match(route: Route) -> str:
+    parts = [f"{key} {value}" for key, value in route.match.model_dump(exclude_none=True, mode="json").items()]
+    if route.unacknowledged_for is not None:
+        parts.append(f"not acknowledged for {say_duration(route.unacknowledged_for)}")
     return f"it matches: {', '.join(parts)}" if parts else "the route has no match, so it applies to every incident"
 
 

@@ -65,6 +65,14 @@ class Route(Section):
     match: Match = Match()
     to: Annotated[tuple[str, ...], MinLen(1)] = Field(description="Channels; of `alerts.channels`.")
     quiet_hours: str | None = Field(None, description="One of `alerts.quiet_hours`.")
+    unacknowledged_for: PositiveDuration | None = Field(
+        None, description="Only incidents that nobody acknowledged for so long: whom to notify next."
+    )
+
+    @property
+    def is_for_all(self) -> bool:
+        """Check whether it applies to every incident, at once."""
+        return self.match == Match() and self.unacknowledged_for is None
 
 
 class QuietHours(Section):

@@ -21,7 +21,6 @@ from monitor.config._references import (
     unknown_references,
 )
 from monitor.config._substitute import UNFILLED, Substitution, hide_secrets, secret_keys
-from monitor.config.alerts_model import Match
 from monitor.config.checks import CheckBuilder, Hierarchies, build_checks, build_hierarchies, with_hierarchies
 from monitor.config.messages import limited_suggestions, word_errors
 from monitor.config.model import Config
@@ -273,7 +272,7 @@ def _unpriced_tiers(config: Config) -> list[Problem]:
 
 def _unheard(config: Config) -> Iterator[Problem]:
     """Find owners who never hear of their tables: a route without a match applies to everything."""
-    everything = next((number for number, route in enumerate(config.alerts.routes, 1) if route.match == Match()), None)
+    everything = next((number for number, route in enumerate(config.alerts.routes, 1) if route.is_for_all), None)
     if everything is None:
         return
     reached = {channel for route in config.alerts.routes for channel in route.to}

@@ -171,13 +171,14 @@ def test_the_newest_news_of_many_incidents(store: Store) -> None:
 
 
 def test_what_lasts_is_given_with_what_routes_ask_for(store: Store) -> None:
-    """Of each incident that is not resolved, also of an imported one, table, severity and kind are given."""
+    """Of each incident that is not resolved, also of an imported one, table, severity, kind and episode are given."""
     with store.writing() as tx:
         lasting, over = _open(tx, "a"), _open(tx, "b")
         _append(tx, over, CLOSED)
         (imported,) = tx.incidents.add_histories([History([opened("old")], AT, "import")])
         assert tx.outbox.open_incidents() == [
-            Lasting(one.id, one.table, one.severity, one.kind) for one in (lasting, imported)
+            Lasting(one.id, one.table, one.severity, one.kind, 1, one.last.detected_at, None, flapping=False)
+            for one in (lasting, imported)
         ]
 
 

@@ -146,6 +146,8 @@ def _of_alerts() -> Iterator[Effect]:
     )
     yield Effect("Route.to", _ALERTS, (["desk"], ["crew"]), routed, ("alerts", "routes", 0, "to"))
     yield Effect("Route.quiet_hours", _NIGHTS, (ABSENT, "nights"), told, ("alerts", "routes", 0, "quiet_hours"))
+    wait = ("alerts", "routes", 0, "unacknowledged_for")
+    yield Effect("Route.unacknowledged_for", _ALERTS, (ABSENT, "1h"), told, wait)
     matching = nested(_ALERTS, "alerts", "routes", 0, match={})
     for key, first, second in (
         ("table", "orders", "refunds"),

@@ -1,0 +1,93 @@
+"""A route with `unacknowledged_for`: whom to notify next, once nobody has acknowledged an incident for so long."""
+
+from datetime import timedelta
+
+import pytest
+
+from checks import Kind, Severity
+from incidents import Acknowledged, Snoozed
+from monitor.alerts.route import channels_for, operators
+from tests.monitor.alerts.desk import MINUTE
+from tests.monitor.alerts.made import at
+
+NEXT = """
+  routes:
+    - {to: [desk]}
+    - {match: {severity: error}, to: [crew], unacknowledged_for: 30m}
+"""
+HALF_HOUR = timedelta(minutes=30)
+
+
+def test_whom_to_notify_next_is_notified_when_nobody_acknowledged(desk_of):
+    """Not before its time, once, and of the end too; who was notified first hears nothing new."""
+    desk = desk_of(NEXT)
+    incident = desk.open()
+    assert desk.told(at(0.1)) == [("desk", [1], ["first"])]
+    assert desk.told(at(0) + HALF_HOUR - MINUTE) == []
+    assert desk.told(at(0) + HALF_HOUR) == [("crew", [1], ["first"])]
+    assert desk.told(at(1)) == []
+    desk.end(incident, at(2))
+    assert sorted(desk.told(at(2.1))) == [("crew", [1], ["resolved"]), ("desk", [1], ["resolved"])]
+
+
+def test_who_acknowledges_in_time_keeps_it_from_the_next(desk_of):
+    """Also for ever after; a lesser incident never goes to a route that does not match it."""
+    desk = desk_of(NEXT)
+    incident = desk.open()
+    desk.open("stray", severity=Severity.WARNING)
+    assert desk.told(at(0.1)) == [("desk", [1], ["first"]), ("desk", [2], ["first"])]
+    desk.change(incident, Acknowledged(at(0.4)), when=at(0.4))
+    for hours in (0.5, 1, 5):
+        assert desk.told(at(hours)) == []
+
+
+def test_who_acknowledges_too_late_leaves_the_next_informed(desk_of):
+    """It hears that the problem is over."""
+    desk = desk_of(NEXT)
+    incident = desk.open()
+    desk.told(at(0.1))
+    assert desk.told(at(0.6)) == [("crew", [1], ["first"])]
+    desk.change(incident, Acknowledged(at(0.7)), when=at(0.7))
+    desk.end(incident, at(2))
+    assert ("crew", [1], ["resolved"]) in desk.told(at(2.1))
+
+
+@pytest.mark.parametrize("send_resolved", ["true", "false"])
+def test_each_episode_has_its_own_wait(desk_of, send_resolved):
+    """The time begins again with the detection of a new episode, whatever the channel heard of the one before."""
+    desk = desk_of(f"{NEXT}  send_resolved: {send_resolved}")
+    incident = desk.open()
+    desk.told(at(0.1)), desk.told(at(0.6))
+    desk.end(incident, at(1))
+    desk.told(at(1.1))
+    desk.back(incident, at(2))
+    assert desk.told(at(2.1)) == [("desk", [1], ["reopened"])]
+    assert desk.told(at(2.4)) == []
+    assert desk.told(at(2.6)) == [("crew", [1], ["reopened"])]
+    assert desk.told(at(3)) == []
+
+
+def test_a_snooze_holds_the_next_back_too(desk_of):
+    """Nobody wants to hear of it until then; then it is told what was due meanwhile."""
+    desk = desk_of(NEXT)
+    incident = desk.open()
+    desk.told(at(0.1))
+    desk.change(incident, Snoozed(at(3)), when=at(0.2))
+    assert desk.told(at(1)) == []
+    assert desk.told(at(3.1)) == [("crew", [1], ["first"])]
+
+
+def test_the_explanation_says_when_it_applies(desk_of):
+    """It is no route for everything: owners and operational messages go where they went without it."""
+    config = desk_of("  routes: [{to: [audit], unacknowledged_for: 30m}]").project.config
+
+    def routing(minutes):
+        waited = timedelta(minutes=minutes)
+        return channels_for("orders", config, severity=Severity.ERROR, kind=Kind.QUALITY, waited=waited)
+
+    assert list(routing(0).channels) == ["desk"]
+    assert routing(0).steps[0].why == "the route applies once nobody has acknowledged the incident for 30 min"
+    assert sorted(routing(30).channels) == ["audit", "desk"]
+    assert routing(30).steps[0].why == "it matches: not acknowledged for 30 min"
+    assert (routing(30).channels["audit"].later, routing(30).channels["desk"].later) == (True, False)
+    assert operators(config) == ()
