@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final
 
 from sqlalchemy import Select, func, literal, literal_column, select, tuple_, update
@@ -98,7 +99,7 @@ class OutboxReader(Repository):
             .join(_EPISODE, _EPISODE.c.incident_id == _INCIDENT.c.id)
             .where(_INCIDENT.c.state != literal_column("'resolved'"), _EPISODE.c.resolved_at.is_(None))  # has an index
         )
-        return [Lasting(*row) for row in self._connection.execute(lasting.order_by(_INCIDENT.c.id))]
+        return sorted((Lasting(*row) for row in self._connection.execute(lasting)), key=attrgetter("incident_id"))
 
     def last_notifications(self, incident_ids: Iterable[int]) -> list[LastNotification]:
         """Return what each channel was last told about these incidents, by incident and channel."""
