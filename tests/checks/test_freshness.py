@@ -30,7 +30,6 @@ EFFECTS = {
     "on_empty": ({**_FRESH, "where": "id > 99"}, "unknown", "pass"),
 }
 CANARIES = [
-    {"column": "loaded_at", "max_age": "3h", "by": "email"},
     {"column": "loaded_at", "max_age": "3h"},
     {"column": "loaded_at", "max_age": "3650d"},
     {"column": "name", "max_age": "1d"},
@@ -38,6 +37,7 @@ CANARIES = [
     {"column": "seen", "max_age": "1d"},
     {"column": "born", "max_age": "1d"},
     {"column": "code", "max_age": "1d", "where": "name LIKE 'q%'"},
+    {"column": "loaded_at", "max_age": "3h", "by": "email"},
 ]
 
 HOUR = timedelta(hours=1)

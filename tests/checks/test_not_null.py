@@ -23,10 +23,10 @@ EFFECTS = {
     "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
 }
 CANARIES = [
-    {"columns": ["email"], "by": "name"},
     {"columns": ["id", "name", "born"]},
     {"columns": ["email"], "max_ratio": 0.5, "warn": {"max_ratio": 0}},
     {"columns": ["nome"]},
+    {"columns": ["email"], "by": "name"},
 ]
 
 TYPES = {"a": "int", "b": "text", "loaded": "timestamp"}

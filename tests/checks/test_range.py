@@ -26,7 +26,6 @@ EFFECTS = {
     "on_empty": ({"column": "id", "min": 1, "where": "id > 99"}, "unknown", "pass"),
 }
 CANARIES = [
-    {"column": "age", "min": 0, "max": 1, "by": {"columns": ["name"], "most": 2}},
     {"column": "age", "min": 0, "max": 120},
     {"column": "wage", "max": 10},
     {"column": "twin", "min": 0},
@@ -36,6 +35,7 @@ CANARIES = [
     {"column": "name", "min": 1},
     {"column": "note", "min": "1900-01-01"},
     {"column": "age", "min": 0, "where": "CAST(name AS DATE) > current_date"},
+    {"column": "age", "min": 0, "max": 1, "by": {"columns": ["name"], "most": 2}},
 ]
 
 TOKYO = Zones("Asia/Tokyo")

@@ -28,13 +28,13 @@ EFFECTS = {
     "on_empty": ({"max": 9, "where": "id > 99"}, "unknown", "pass"),
 }
 CANARIES = [
-    {"min": 1000, "by": ["code", "name"]},
     {"min": 1000},
     {"min": 1},
     {"min_ratio": 0.5, "compare": "same_weekday"},
     {"column": "seen", "window": "1d", "min": 1},
     {"column": "name", "window": "1d", "min": 1},
     {"max": 1, "where": "CAST(code AS INTEGER) > 5"},
+    {"min": 1000, "by": ["code", "name"]},
 ]
 
 DAY = timedelta(days=1)
