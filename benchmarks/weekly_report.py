@@ -60,7 +60,8 @@ def main() -> None:
         filling.start()
         filling.join()
         page = folder / "report.html"
-        words = ["report", "weekly", "--config", str(folder / "tablewatch.yaml"), "--week", WEEK, "--out", str(page)]
+        config = str(folder / "tablewatch.yaml")
+        words = ["report", "weekly", "--force", "--config", config, "--week", WEEK, "--out", str(page)]
         outside = [_wall([sys.executable, "-m", "monitor", *words]) for _ in range(RUNS)]
         memory = _peak_mb([sys.executable, "-m", "monitor", *words])
         inside = _in_process(folder)
