@@ -63,6 +63,7 @@ VALID: dict[str, Sequence[str]] = {
     "import results": ["results.json"],
     "incident ack": [_ID],
     "incident assign": [_ID, "ann"],
+    "incident brief": [_ID],
     "incident comment": [_ID, "x"],
     "incident correct": [_ID],
     "incident merge": [_ID, "2"],
