@@ -150,7 +150,8 @@ class Past:
     """An earlier measurement of the same check, as remembered; `age` is the asked age it answers, if any.
 
     `in_span`: it is one of the asked span. `expected`: it lies in an incident of the check that a person resolved as
-    `expected`. `unanswered`: it lies in one of which no person told what it was. `looks`: how many looks it stands for.
+    `expected`. `unanswered`: it lies in one of which no person told what it was, or fails and
+    may open one. `looks`: how many looks it stands for.
     """
 
     measured_at: datetime

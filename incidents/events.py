@@ -118,7 +118,7 @@ def _change(  # noqa: C901, PLR0911 - one line for each kind of change is the cl
         case Escalated():
             return _escalate(incident, change)
         case Acknowledged(at):
-            newest = replace(incident.last, acknowledged_at=at)
+            newest = replace(incident.last, acknowledged_at=incident.last.acknowledged_at or at)
             return replace(incident, state=State.ACKNOWLEDGED, episodes=(*incident.episodes[:-1], newest))
         case Assigned(assignee):
             return replace(incident, assignee=assignee)

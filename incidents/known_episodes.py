@@ -133,7 +133,9 @@ def per_incident(spans: Spans, ruler: Ruler, *, disclosure: bool) -> PerIncident
     is_down, does_count = is_downtime(spans, disclosure=disclosure)[first], counts(spans)[first]
     resolved = is_down & real & ruler.has(spans.resolved[last])
     first_acknowledged, anybody = _first_acknowledged(spans, first, ruler.as_of_us)
-    acknowledged_at, detected_at = spans.acknowledged[first_acknowledged], spans.detected[first_acknowledged]
+    detected_at = spans.detected[first_acknowledged]
+    # the data may have been right again before anybody looked
+    acknowledged_at = np.minimum(spans.acknowledged, spans.resolved)[first_acknowledged]
     # a correction may have moved the detection behind it
     answered_at = np.where(anybody, np.maximum(acknowledged_at, detected_at), detected_at)
     waited = ruler.counted(spans.table[first_acknowledged], detected_at, answered_at)

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Text,
     and_,
     case,
+    exists,
     func,
     literal,
     not_,
@@ -25,10 +27,10 @@ from sqlalchemy import (
 )
 
 from checks import Earlier, Kind, Message, Past, Status, UnknownReason
-from incidents import Resolution, to_us
+from incidents import AGENT, Resolution, to_us
 from store._columns import WHOLE, columns_of
 from store._repository import any_of, given
-from store._rows import EpisodeRow, IncidentRow, MeasurementRow, RunRow
+from store._rows import EpisodeRow, IncidentEventRow, IncidentRow, MeasurementRow, RunRow
 from store._values import Result
 
 Wanted = Mapping[str, tuple[datetime, Earlier]]
@@ -41,6 +43,8 @@ _OLDEST_FIRST: Final = (_M.measured_at, _M.id)
 _US: Final = timedelta(microseconds=1)
 _HOUR_US: Final = 3_600_000_000
 _END_OF_TIME: Final = 2**63 - 1
+_MOST_PENDING: Final = 10
+"""Failing measurements in a row, in no incident, that may still open one."""
 _BEFORE_ALL: Final = literal(-(2**63), WHOLE)
 
 
@@ -174,13 +178,15 @@ class _BadTimes(NamedTuple):
 
     `own` holds planned maintenance and incidents of the check itself or that a person reported on its table, `others`
     incidents of other checks of the table. Two kinds of incidents of the check itself stand apart: `expected` are
-    resolved as that, `unanswered` are open or were closed by a passing run, with no word of a person.
+    resolved as that, `unanswered` are open or were closed by a passing run, with no word of a person. `mistaken` were
+    resolved as `false-positive`: what lies in them is learned from.
     """
 
     own: dict[str, list[tuple[int, int]]]
     others: dict[str, list[tuple[int, int]]]
     expected: dict[str, list[tuple[int, int]]]
     unanswered: dict[str, list[tuple[int, int]]]
+    mistaken: dict[str, list[tuple[int, int]]]
 
     @property
     def of_the_check(self) -> Sequence[Holes]:
@@ -189,11 +195,24 @@ class _BadTimes(NamedTuple):
 
     def holes_for(self, row: Row[*tuple[Any, ...]]) -> dict[str, list[tuple[int, int]]]:
         """Return where an incident belongs."""
+        if row.is_mistaken:
+            return self.mistaken if row.of == row.check_id else {}
         if row.of != row.check_id:
             return self.own if row.of is None else self.others
         if row.resolution == Resolution.EXPECTED:
             return self.expected
         return self.unanswered if row.is_untouched and row.resolution in {None, Resolution.FIXED} else self.own
+
+    def pending(self, check_id: str, rows: Sequence[tuple[int, int, bool]]) -> set[int]:
+        """Return the measurements that fail and may open an incident, as `open_after` asks for more of them.
+
+        `rows`: time, id, and whether it fails, oldest first. Where many fail and none is in an incident, none is opened
+        (a backfill): these are learned from.
+        """
+        failing = list(takewhile(lambda row: row[2], reversed(rows)))
+        told_of = [holes.get(check_id, ()) for holes in (*self.of_the_check, self.mistaken)]
+        pending = {number for at_us, number, _ in failing if not any(_is_inside(at_us, holes) for holes in told_of)}
+        return pending if len(pending) <= _MOST_PENDING else set()
 
 
 def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
@@ -202,7 +221,7 @@ def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
         check_id: [(to_us(start), to_us(end)) for start, end in earlier.left_out]
         for check_id, (_, earlier) in wanted.items()
     }
-    bad = _BadTimes(left_out, {}, {}, {})
+    bad = _BadTimes(left_out, {}, {}, {}, {})
     if not wanted:
         return bad
     asked = given(
@@ -215,7 +234,9 @@ def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
     incident, episode, into = IncidentRow.__table__, EpisodeRow.__table__, IncidentRow.__table__.alias("merged_into")
     mistaken = func.coalesce(into.c.resolution, incident.c.resolution, "") == Resolution.FALSE_POSITIVE
     words = (episode.c.acknowledged_at, incident.c.cause, incident.c.assignee, incident.c.merged_into)
-    untouched = and_(*(word.is_(None) for word in words))
+    event = IncidentEventRow.__table__
+    by_person = exists().where(event.c.incident_id == incident.c.id, event.c.kind == "resolved", event.c.actor != AGENT)
+    untouched = and_(*(word.is_(None) for word in words), not_(by_person))
     statement = (
         select(
             checks.c.check_id,
@@ -224,6 +245,7 @@ def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
             ),
             func.coalesce(into.c.resolution, incident.c.resolution).label("resolution"),
             untouched.label("is_untouched"),
+            mistaken.label("is_mistaken"),
             episode.c.occurred_at,
             episode.c.resolved_at,
         )
@@ -233,7 +255,6 @@ def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
         .join(episode, episode.c.incident_id == incident.c.id)
         .where(
             incident.c.kind == Kind.QUALITY,
-            not_(mistaken),
             or_(incident.c.ended_at.is_(None), incident.c.ended_at > checks.c.low_us),
             or_(episode.c.resolved_at.is_(None), episode.c.resolved_at > checks.c.low_us),
             episode.c.occurred_at <= checks.c.high_us,
@@ -262,16 +283,19 @@ def _add_spans(connection: Connection, wanted: Wanted, bad: _BadTimes, results: 
     )
     evaluated = or_(_M.status != Status.UNKNOWN, _M.reason == UnknownReason.NO_DATA)
     statement = (
-        select(_M.id, _M.check_id, type_coerce(_M.measured_at, WHOLE).label("at_us"))
+        select(_M.id, _M.check_id, type_coerce(_M.measured_at, WHOLE).label("at_us"), _M.status == Status.FAIL)
         .join(asked, asked.c.check_id == _M.check_id)
         .where(_M.measured_at >= asked.c.low_us, _M.measured_at < asked.c.high_us, evaluated)
     )
-    found: dict[str, list[tuple[int, int]]] = {check_id: [] for check_id in wanted}
-    for number, check_id, at_us in connection.execute(statement):
-        found[check_id].append((at_us, number))
+    found: dict[str, list[tuple[int, int, bool]]] = {check_id: [] for check_id in wanted}
+    for number, check_id, at_us, fails in connection.execute(statement):
+        found[check_id].append((at_us, number, fails))
     looks: dict[int, int] = {}
+    pending: set[int] = set()
     for check_id, rows in found.items():
-        good = [row for row in sorted(rows) if not _is_inside(row[0], bad.own.get(check_id, ()))]
+        rows.sort()
+        pending |= bad.pending(check_id, rows)
+        good = [row for row in rows if not _is_inside(row[0], bad.own.get(check_id, ()))]
         best = [row for row in good if not _is_inside(row[0], bad.others.get(check_id, ()))]
         looks |= _thinned(best if 2 * len(best) >= len(good) else good)
     ids = any_of(connection, looks, "id_number")
@@ -280,14 +304,15 @@ def _add_spans(connection: Connection, wanted: Wanted, bad: _BadTimes, results: 
         is_expected, is_unanswered = (
             _is_inside(to_us(row.measured_at), holes.get(row.check_id, ())) for holes in (bad.expected, bad.unanswered)
         )
+        is_unanswered |= row.id in pending
         past = replace(_past(row), in_span=True, expected=is_expected, unanswered=is_unanswered, looks=looks[row.id])
         results[row.check_id].append(past)
 
 
-def _thinned(rows: Iterable[tuple[int, int]]) -> dict[int, int]:
+def _thinned(rows: Iterable[tuple[int, int, bool]]) -> dict[int, int]:
     """Return the last measurement of each hour, and how many there were in it."""
     hours: dict[int, list[int]] = {}
-    for at_us, number in rows:
+    for at_us, number, _ in rows:
         hours.setdefault(at_us // _HOUR_US, []).append(number)
     return {numbers[-1]: len(numbers) for numbers in hours.values()}
 

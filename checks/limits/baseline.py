@@ -126,7 +126,8 @@ def _residuals(values: Floats, usable: Flags, slots: npt.NDArray[np.int_], most:
 def _farthest_of_runs(residuals: Floats, usable: Flags) -> Floats:
     """Return the residual farthest from 0 of each run of looks that are not usable: one alarm is one distance."""
     ends = np.flatnonzero(np.diff(np.concatenate(([True], usable, [True]))))
-    runs = [residuals[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)]
+    pairs = zip(ends[::2], ends[1::2], strict=True)
+    runs = [residuals[start:end] for start, end in pairs if end < len(usable)]  # the last may be the same alarm still
     return np.array([run[np.argmax(np.abs(run))] for run in runs], dtype=np.float64)
 
 

@@ -48,6 +48,8 @@ class View:
                 acknowledged = None if episode.acknowledged_at is None else tick(episode.acknowledged_at)
                 if acknowledged is not None and acknowledged > self.as_of:
                     acknowledged = None
+                if acknowledged is not None and resolved is not None:
+                    acknowledged = min(acknowledged, resolved)
                 result.append((*map(tick, times), None if lasts else resolved, acknowledged))
         return result
 

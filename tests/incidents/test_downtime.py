@@ -287,7 +287,10 @@ def test_a_change_from_nothing_is_due_to_the_number():
 
 
 def test_an_incident_that_nobody_acknowledged_is_counted_and_in_no_statistic():
-    """Planned maintenance is not waited for; an acknowledgement before a corrected detection took no time."""
+    """Planned maintenance is not waited for; an acknowledgement before a corrected detection took no time.
+
+    Where the data was right again before somebody looked, it took as long as that.
+    """
     now = utc("12-31 00:00")
 
     def acknowledged(incident, moment):
@@ -299,14 +302,15 @@ def test_an_incident_that_nobody_acknowledged_is_counted_and_in_no_statistic():
 
     slow = resolved(acknowledged(logged(6, "one", "01-06 00:00", "01-06 01:00"), "01-06 05:00"), "01-06 09:00")
     early = acknowledged(logged(7, "two", "01-07 00:00", "01-07 02:00"), "01-07 01:00")
+    late = resolved(acknowledged(logged(8, "three", "01-08 00:00", "01-08 01:00"), "01-08 06:00"), "01-08 03:00")
     planned = {"one": [(to_us(utc("01-06 02:00")), to_us(utc("01-06 03:00")))]}
-    spans = Spans.of([A1, slow, early])
+    spans = Spans.of([A1, slow, early, late])
     found = measure(
         spans, JANUARY, as_of_us=to_us(utc("02-01 00:00")), maintenance=MaintenanceSpans.of(spans.names, planned)
     )
-    assert (found.n_acknowledged, found.n_unacknowledged) == (2, 1)
+    assert (found.n_acknowledged, found.n_unacknowledged) == (3, 1)
     assert found.tta is not None
-    assert (found.tta.min, found.tta.max) == (0, 3 * HOUR_US)
+    assert (found.tta.min, found.tta.median, found.tta.max) == (0, 2 * HOUR_US, 3 * HOUR_US)
 
 
 def test_sums_beyond_64_bits_are_exact():

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from checks import Earlier, Kind, Past, Status, UnknownReason
-from incidents import Acknowledged, Corrected, Incident, Resolution, Resolved
+from incidents import AGENT, Acknowledged, Commented, Corrected, Incident, Resolution, Resolved
 from store import Store, WriteTransaction
 from tests.store.made import AT, HOUR, episode, measure, opened, result, run
 
@@ -259,19 +259,49 @@ def test_a_span_is_shown_whole(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "shown", "marked"),
+    ("outcomes", "answer", "marked"),
     [
-        ([Resolved(AT - 24 * HOUR, Resolution.FIXED)], [0, 1, 2], "unanswered"),  # by a passing run
-        ([], [0, 1, 2], "unanswered"),
-        ([Acknowledged(AT - 30 * HOUR)], [0], None),
-        ([Acknowledged(AT - 30 * HOUR), Resolved(AT - 24 * HOUR, Resolution.FIXED)], [0, 2], None),
-        ([Resolved(AT - 24 * HOUR, Resolution.FIXED, cause="a broken load")], [0, 2], None),
-        ([Resolved(AT - 24 * HOUR, Resolution.FALSE_POSITIVE)], [0, 1, 2], None),
-        ([Resolved(AT - 24 * HOUR, Resolution.EXPECTED)], [0, 1, 2], "expected"),
+        ("PPF", None, [False, False, True]),
+        ("PFF", None, [False, True, True]),
+        ("PFP", None, [False, False, False]),
+        ("PPF", Resolution.FALSE_POSITIVE, [False, False, False]),
+        ("P" + 10 * "F", None, [False] + 10 * [True]),
+        ("P" + 11 * "F", None, 12 * [False]),
+    ],
+)
+def test_what_fails_and_may_open_an_incident_is_marked(
+    store: Store, outcomes: str, answer: Resolution | None, marked: list[bool]
+) -> None:
+    """Until a pass, unless an answered incident has it, or so many fail that nobody opens incidents (a backfill)."""
+    days = [AT - number * 24 * HOUR for number in range(len(outcomes), 0, -1)]
+    measure(
+        store, *((day, Status.PASS if one == "P" else Status.FAIL) for day, one in zip(days, outcomes, strict=True))
+    )
+    if answer is not None:
+        with store.writing() as tx:
+            incident = tx.incidents.open(opened("volume", episode=episode(days[-1])), recorded_at=AT, actor="agent")
+            tx.incidents.append(incident, [Resolved(days[-1] + HOUR, answer)], recorded_at=AT, actor="mia")
+    with store.reading() as tx:
+        pasts = tx.results.earlier("crm.customers.volume", AT, Earlier(span=4 * WEEK))
+    assert [past.unanswered for past in pasts] == marked
+
+
+@pytest.mark.parametrize(
+    ("answers", "actor", "shown", "marked"),
+    [
+        ([Resolved(AT - 24 * HOUR, Resolution.FIXED)], AGENT, [0, 1, 2], "unanswered"),  # by a passing run
+        ([], AGENT, [0, 1, 2], "unanswered"),
+        ([Commented("what is this?")], "mia", [0, 1, 2], "unanswered"),
+        ([Resolved(AT - 24 * HOUR, Resolution.FIXED)], "mia", [0, 2], None),
+        ([Acknowledged(AT - 30 * HOUR)], "mia", [0], None),
+        ([Acknowledged(AT - 30 * HOUR), Resolved(AT - 24 * HOUR, Resolution.FIXED)], "mia", [0, 2], None),
+        ([Resolved(AT - 24 * HOUR, Resolution.FIXED, cause="a broken load")], AGENT, [0, 2], None),
+        ([Resolved(AT - 24 * HOUR, Resolution.FALSE_POSITIVE)], "mia", [0, 1, 2], None),
+        ([Resolved(AT - 24 * HOUR, Resolution.EXPECTED)], "mia", [0, 1, 2], "expected"),
     ],
 )
 def test_a_span_passes_over_incidents(
-    store: Store, answers: list[Acknowledged | Resolved], shown: list[int], marked: str | None
+    store: Store, answers: list[Acknowledged | Commented | Resolved], actor: str, shown: list[int], marked: str | None
 ) -> None:
     """Measurements inside an incident are left out if it was real; expected and unanswered ones are marked."""
     days = [AT - number * 24 * HOUR for number in (3, 2, 1)]
@@ -279,7 +309,7 @@ def test_a_span_passes_over_incidents(
     with store.writing() as tx:
         incident = tx.incidents.open(opened("volume", episode=episode(days[1])), recorded_at=AT, actor="agent")
         if answers:
-            tx.incidents.append(incident, answers, recorded_at=AT, actor="agent")
+            tx.incidents.append(incident, answers, recorded_at=AT, actor=actor)
     with store.reading() as tx:
         pasts = tx.results.earlier("crm.customers.volume", AT, Earlier(span=WEEK))
         left_out = Earlier(span=WEEK, left_out=((days[0], days[0] + HOUR),))

@@ -55,6 +55,20 @@ def test_a_change_is_seen():
         assert learned(looks, value).side == side
 
 
+@pytest.mark.parametrize("days", [56, 90, 180])
+@pytest.mark.parametrize("promised_in_days", [90, 450])
+def test_an_alarm_that_lasts_stays_an_alarm(days, promised_in_days):
+    """What was flagged yesterday and is not over is no distance of the past: the same value is flagged today."""
+    rule = LimitRule(per_day=1 / promised_in_days)
+    for seed in range(20):
+        looks = daily(noise(days, seed))
+        first = learned(looks, 1000, rule=rule)
+        value = first.usual * (first.high / first.usual) ** 1.6
+        assert learned(looks, value, rule=rule).side == 1
+        again = [*looks, Look(looks[-1].at + DAY, value, unanswered=True)]
+        assert learned(again, value, rule=rule).side == 1
+
+
 def test_two_bad_weeks_out_of_four_do_not_move_a_baseline():
     """Two weeks of bad days inside incidents are left out by the store; what is usual stays what it was."""
     values = noise(120)
