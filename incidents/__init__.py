@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         State,
         TicketSaid,
         Watch,
+        unacknowledged_for,
     )
     from incidents.cost import (
         BusinessCalendar,
@@ -171,6 +172,7 @@ __all__ = [
     "role_rate",
     "status_text",
     "to_us",
+    "unacknowledged_for",
     "uncovered",
     "unobserved",
 ]
@@ -208,6 +210,7 @@ _HOMES: Final = {
         "State",
         "TicketSaid",
         "Watch",
+        "unacknowledged_for",
     ),
     "cost": (
         "BusinessCalendar",

@@ -96,6 +96,16 @@ class Episode:
     first_failed_at: datetime | None = None
     acknowledged_at: datetime | None = None
 
+    def unacknowledged(self, now: datetime) -> timedelta:
+        """Return for how long nobody acknowledged it: since its detection, until that, its end or the present."""
+        ends = [moment for moment in (self.acknowledged_at, self.resolved_at) if moment is not None]
+        return unacknowledged_for(self.detected_at, min(ends, default=None), now)
+
+
+def unacknowledged_for(detected_at: datetime, until: datetime | None, now: datetime) -> timedelta:
+    """Return for how long nobody acknowledged what was detected then; `until` somebody did or it ended, else by now."""
+    return (until or now) - detected_at
+
 
 @dataclass(frozen=True, slots=True)
 class Incident:

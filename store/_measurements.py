@@ -59,40 +59,30 @@ def latest_results(connection: Connection, check_ids: Iterable[str] | None) -> d
     subquery = (
         measured_checks() if check_ids is None else given(connection, ((name,) for name in check_ids), ["check_id"])
     )
-    run = RunRow.__table__
-    statement = (
-        select(*columns_of(MeasurementRow), run.c.id.label("run_id"))
-        .join(run, run.c.number == _M.run)
-        .where(_M.id.in_(select(newest(subquery)).select_from(subquery)))
-    )
+    statement = _with_run_ids().where(_M.id.in_(select(newest(subquery)).select_from(subquery)))
     return {row.check_id: result_of(row) for row in connection.execute(statement)}
 
 
 def results_of_runs(connection: Connection, numbers: Iterable[int]) -> dict[int, list[Result]]:
     """Return the measurements of some runs, by the number of the run."""
-    run, results = RunRow.__table__, defaultdict(list)
-    statement = (
-        select(*columns_of(MeasurementRow), run.c.id.label("run_id"))
-        .join(run, run.c.number == _M.run)
-        .where(_M.run.in_(any_of(connection, numbers, "run_number")), of_checks(_M.check_id))
-        .order_by(_M.id)
-    )
-    for row in connection.execute(statement):
+    results = defaultdict(list)
+    of_runs = _with_run_ids().where(_M.run.in_(any_of(connection, numbers, "run_number")), of_checks(_M.check_id))
+    for row in connection.execute(of_runs.order_by(_M.id)):
         results[row.run].append(result_of(row))
     return dict(results)
 
 
 def segments_of(connection: Connection, check_id: str) -> list[Result]:
     """Return the newest measurement of each followed segment of a check: those of its newest run, in their order."""
-    run = RunRow.__table__
     newest_run = select(_M.run).where(_M.check_id == check_id).order_by(*_NEWEST_FIRST).limit(1).scalar_subquery()
-    statement = (
-        select(*columns_of(MeasurementRow), run.c.id.label("run_id"))
-        .join(run, run.c.number == _M.run)
-        .where(_M.run == newest_run, _M.check_id.startswith(f"{check_id}[", autoescape=True))
-        .order_by(_M.id)
-    )
-    return [result_of(row) for row in connection.execute(statement)]
+    its = _with_run_ids().where(_M.run == newest_run, _M.check_id.startswith(f"{check_id}[", autoescape=True))
+    return [result_of(row) for row in connection.execute(its.order_by(_M.id))]
+
+
+def _with_run_ids() -> Select[Any]:
+    """Return a SELECT of measurements, each with the id of its run."""
+    run = RunRow.__table__
+    return select(*columns_of(MeasurementRow), run.c.id.label("run_id")).join(run, run.c.number == _M.run)
 
 
 def of_checks(check_id: Any) -> Any:
@@ -224,25 +214,20 @@ def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
     bad = _BadTimes(left_out, {}, {}, {}, {})
     if not wanted:
         return bad
-    asked = given(
-        connection,
-        ((check_id, to_us(at - _reach(earlier)), to_us(at)) for check_id, (at, earlier) in wanted.items()),
-        ["check_id", "low_us", "high_us"],
-    )
+    asked = _windows(connection, wanted)
     table_of_check = select(_M.table_name).where(_M.id == newest(asked)).correlate(asked).scalar_subquery()
     checks = select(asked, table_of_check.label("table_name")).subquery()
     incident, episode, into = IncidentRow.__table__, EpisodeRow.__table__, IncidentRow.__table__.alias("merged_into")
     mistaken = func.coalesce(into.c.resolution, incident.c.resolution, "") == Resolution.FALSE_POSITIVE
     words = (episode.c.acknowledged_at, incident.c.cause, incident.c.assignee, incident.c.merged_into)
+    of = case((incident.c.fingerprint == checks.c.check_id, checks.c.check_id), else_=incident.c.check_id)
     event = IncidentEventRow.__table__
     by_person = exists().where(event.c.incident_id == incident.c.id, event.c.kind == "resolved", event.c.actor != AGENT)
     untouched = and_(*(word.is_(None) for word in words), not_(by_person))
     statement = (
         select(
             checks.c.check_id,
-            case((incident.c.fingerprint == checks.c.check_id, checks.c.check_id), else_=incident.c.check_id).label(
-                "of"
-            ),
+            of.label("of"),
             func.coalesce(into.c.resolution, incident.c.resolution).label("resolution"),
             untouched.label("is_untouched"),
             mistaken.label("is_mistaken"),
@@ -266,6 +251,12 @@ def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
     return bad
 
 
+def _windows(connection: Connection, wanted: Wanted) -> Subquery:
+    """Return how far back each check looks: `check_id`, `low_us`, `high_us`."""
+    rows = ((check_id, to_us(at - _reach(earlier)), to_us(at)) for check_id, (at, earlier) in wanted.items())
+    return given(connection, rows, ["check_id", "low_us", "high_us"])
+
+
 def _reach(earlier: Earlier) -> timedelta:
     """Return how far back a check looks."""
     ages = max(earlier.ages) + earlier.within if earlier.ages else timedelta()
@@ -276,11 +267,7 @@ def _add_spans(connection: Connection, wanted: Wanted, bad: _BadTimes, results: 
     """Add all measurements of a span, one an hour at most, without those inside holes."""
     if not wanted:
         return
-    asked = given(
-        connection,
-        ((check_id, to_us(at - _reach(earlier)), to_us(at)) for check_id, (at, earlier) in wanted.items()),
-        ["check_id", "low_us", "high_us"],
-    )
+    asked = _windows(connection, wanted)
     evaluated = or_(_M.status != Status.UNKNOWN, _M.reason == UnknownReason.NO_DATA)
     statement = (
         select(_M.id, _M.check_id, type_coerce(_M.measured_at, WHOLE).label("at_us"), _M.status == Status.FAIL)

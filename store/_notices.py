@@ -78,11 +78,6 @@ class Lasting(NamedTuple):
     acknowledged_at: datetime | None
     flapping: bool
 
-    @property
-    def resolved_at(self) -> None:
-        """Return when its present episode ended: it lasts."""
-        return
-
 
 @dataclass(frozen=True, slots=True)
 class LastNotification:

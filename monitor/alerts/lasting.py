@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from incidents import Acknowledged, Incident, State, from_us
+from incidents import Acknowledged, Incident, State, from_us, unacknowledged_for
 from monitor.alerts.decide import FLAPPING_NOTICE, HEARD_OF_ACKNOWLEDGEMENT, NotificationReason
 from monitor.alerts.decision_record import was_dropped
-from monitor.alerts.route import Routing, channels_for, unacknowledged
+from monitor.alerts.route import Routing, channels_for
 from monitor.config import Config
 from monitor.config.project import Project
 from store import LastNotification, ReadTransaction, Transition
@@ -81,7 +81,7 @@ def backfill(
     routings: dict[object, Routing] = {}
     waits = sorted(route.unacknowledged_for for route in config.alerts.routes if route.unacknowledged_for is not None)
     for item in tx.outbox.open_incidents():
-        waited = unacknowledged(item, now) if waits else timedelta(0)
+        waited = unacknowledged_for(item.detected_at, item.acknowledged_at, now) if waits else timedelta(0)
         alike = (item.table, item.severity, item.kind, bisect_right(waits, waited))
         if alike not in routings:
             routings[alike] = channels_for(item.table, config, severity=item.severity, kind=item.kind, waited=waited)

@@ -9,14 +9,11 @@ beside it.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from checks import Kind, Severity, say_duration
-from incidents import Episode, Incident
+from incidents import Incident
 from monitor.config import Config, Route, Table
-
-if TYPE_CHECKING:
-    from store import Lasting
 
 OWNER: Final = "owner"
 
@@ -56,14 +53,9 @@ _Way: TypeAlias = tuple[str, Route | None]
 """A way to a channel: its name, and the route; None for the owner's."""
 
 
-def unacknowledged(episode: "Episode | Lasting", now: datetime) -> timedelta:
-    """Return for how long nobody acknowledged an episode: since its detection, until that, its end or the present."""
-    return min(episode.acknowledged_at or now, episode.resolved_at or now) - episode.detected_at
-
-
 def channels_of(incident: Incident, config: Config, now: datetime) -> Routing:
     """Return the channels that hear of an incident as it stands."""
-    waited = unacknowledged(incident.last, now)
+    waited = incident.last.unacknowledged(now)
     return channels_for(incident.table, config, severity=incident.severity, kind=incident.kind, waited=waited)
 
 

@@ -158,6 +158,8 @@ class _Count:
         self.why = Recount.FIRST if self.known is None else None
         if self.known is not None and self.known.digest != self.digest:
             self.known, self.why = None, Recount.ASKED_OTHERWISE
+        elif self.known is not None and self.known.rows == 0:  # it was given up when the table was empty
+            self.known, self.why = None, Recount.FIRST
         self.found = 0
 
     def count(self) -> CountResult:
@@ -182,6 +184,8 @@ class _Count:
             self._recount(Recount.ROWS_DIFFER)
             last, seen = None, self.asking.row(ask.bounds(self.context, self.column, None))
         newest = seen[ask.NEWEST]
+        if newest is None and not seen[ask.NULLS] and self.why is Recount.ROWS_DIFFER:
+            return self._change(None, 0)  # what comes after this may look like what was kept
         if newest is None or seen[ask.NULLS]:
             why = Recount.NULL_WATERMARK if seen[ask.NULLS] else None
             return sizes_at_once(self.wanted, self.context, self.asking, why)
@@ -232,7 +236,7 @@ class _Count:
         for signed, columns in self._signed(rows, first=0):
             tally.add(signed)
             newest = columns[-1].coded()[0][0]
-        if not tally.rows:
+        if not tally.rows and self.why is not Recount.ROWS_DIFFER:
             return CountResult(None, 0, (), self.why)
         return self._change(newest, tally.rows, added=tally.pairs())
 

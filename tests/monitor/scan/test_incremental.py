@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from checks import Status, UnknownReason
@@ -210,12 +210,16 @@ def test_kept_counts_are_those_of_a_full_recomputation_on_each_database(url, tmp
         opened.prune(keep_measurements=timedelta(days=90), keep_incidents=timedelta(days=900), now=NOW)
 
 
+ONE, OTHER = (1980, "a", "mon"), (1980, "b", "mon")
+EMPTIED = [([(ONE, 0), (ONE, 2)], [0, 1]), ([(ONE, 1), (OTHER, 0)], [])]
+"""All rows go; then as many come, with the watermarks of those."""
 ARRIVAL = st.tuples(PERSON, st.integers(0, 2))
 
 
 @ENGINES
 @EXAMPLES
 @given(steps=st.lists(st.tuples(st.lists(ARRIVAL, max_size=6), st.lists(st.integers(0, 99), max_size=3)), max_size=6))
+@example(steps=EMPTIED)
 def test_appended_rows_are_counted_once_whenever_they_come(store, engine, steps):
     """Rows with a newer watermark, with the very same one as the last, or an older one, and deletions: all agree."""
     with TemporaryDirectory() as folder:
