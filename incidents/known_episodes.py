@@ -86,10 +86,10 @@ class PerIncident:
 
     Inside of the window: `undetected`, `undetected_low`, `undetected_high`, `repair` without planned maintenance, `raw`
     with it. As a whole: `ttd`, `ttr` and `tta` without it; `tta` is that of the first episode that was acknowledged, -1
-    without one. `down`: it is downtime; `excluded`: its resolution does not count;
-    `exposed`: it is a disclosure incident that counts. `occurred`, `detected`, `resolved`, `acknowledged`:
-    it did so, or somebody first did so, in the window. `unacknowledged`: it was resolved in it and nobody ever did.
-    `lasts`: it was not over at the moment of knowing. `first` and `last`: its rows.
+    without one. `down`: it is downtime; `excluded`: its resolution does not count; `exposed`: it is a disclosure
+    incident that counts. `occurred`, `detected`, `resolved`: it did so in the window. `acknowledged`: somebody first
+    did so in it. `unacknowledged`: it was resolved in it, and nobody ever had. `lasts`: it was not over at the
+    moment of knowing. `first` and `last`: its rows.
     """
 
     first: Ints

@@ -14,6 +14,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from incidents.downtime import HOUR_US
 from monitor.reporting.filters import filters, texts
 from monitor.reporting.model import WeeklyReport
 from monitor.reporting.responsive_tables import with_cards
@@ -63,6 +64,12 @@ def as_markdown(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str
         return value if isinstance(value, Markup) else escape_markdown(redact(str(value)))
 
     return without_gaps(_render("md", report, voice, finalize))
+
+
+def show_hours_as_length(made: Environment) -> None:
+    """Let `length` show hours as a length of time: shapes of JSON have hours, reports microseconds."""
+    show = made.filters["show"]
+    made.filters["length"] = lambda hours: show(None if hours is None else round(hours * HOUR_US), "hours")
 
 
 def without_gaps(text: str) -> str:

@@ -1,21 +1,19 @@
 """Write an incident down in Markdown: a hand-over of one page, or the draft of a post-mortem from its events."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from markupsafe import Markup
 
 from incidents import Resolution
 from monitor.config.project import Project
-from monitor.reporting.render import environment, escape_markdown, without_gaps
+from monitor.reporting.render import environment, escape_markdown, show_hours_as_length, without_gaps
 from monitor.summaries.catalogue import lineage_of
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
 from monitor.web.views.incident import IncidentNumber, IncidentPage, result_of, show_incident
 from monitor.web.words import page_words
 from store import ReadTransaction
-
-_HOUR_US: Final = 3_600_000_000
 
 
 def incident_brief(
@@ -42,9 +40,7 @@ def incident_brief(
         return value if isinstance(value, Markup) else escape_markdown(redact(str(value)))
 
     made = environment(voice, project.currency.code, finalize)
-    made.filters["length"] = lambda hours: made.filters["show"](
-        None if hours is None else round(hours * _HOUR_US), "hours"
-    )
+    show_hours_as_length(made)
     made.filters["masked"] = lambda text: visible(redact(text), keep="\n")
     latest = {} if page.check_id is None else tx.results.latest([page.check_id])
     made.globals.update(

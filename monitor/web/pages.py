@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from checks import Severity
 from incidents import Resolution, State
 from monitor.config.project import Project
-from monitor.reporting.render import environment, masking
+from monitor.reporting.render import environment, masking, show_hours_as_length
 from monitor.reporting.responsive_tables import with_cards
 from monitor.terminal.localizer import Localizer
 from monitor.web import pictures
@@ -24,7 +24,6 @@ from monitor.web.problems import WebError
 from monitor.web.words import page_words
 
 LANGUAGES: Final = ("en", "ja")
-_HOUR_US: Final = 3_600_000_000
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2})(?:-[A-Za-z0-9]+)*\s*(?:;.*)?")
 
 
@@ -41,9 +40,7 @@ class Pages:
             Localizer(language, project.config.timezone), project.currency.code, masking(project.loaded.redactor)
         )
         made.filters["place"] = lambda name: quote(str(name), safe="")
-        made.filters["length"] = lambda hours: made.filters["show"](
-            None if hours is None else round(hours * _HOUR_US), "hours"
-        )
+        show_hours_as_length(made)
         made.filters["rough"] = lambda value: made.filters["number"](None if value is None else float(f"{value:.2g}"))
         zone = ZoneInfo(project.config.timezone)
         made.filters["local_minute"] = lambda moment: moment.astimezone(zone).strftime("%Y-%m-%dT%H:%M")

@@ -1,6 +1,7 @@
 """`tablewatch downtime`: figures of a window, and the estimate before there are any."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -38,6 +39,21 @@ def january(terminal: Terminal) -> Terminal:
 
 def _by(value: Any, figure: str) -> dict[str | None, Any]:
     return {row["key"]: row[figure] for row in value["by"]}
+
+
+def test_time_to_acknowledge_stands_beside_the_other_two(terminal: Terminal) -> None:
+    """It has a line once somebody acknowledged an incident; who was resolved without that is counted apart."""
+    detected = ("--occurred", "3h ago", "--detected", "2h ago")
+    for table in ("orders", "refunds"):
+        terminal.json("incident", "open", "--table", table, "--title", "x", *detected)
+    terminal.json("incident", "resolve", "2", "--as", "fixed")
+    assert "TTA" not in terminal("downtime").out
+    terminal.json("incident", "ack", "1")
+    with terminal.at(NOW + timedelta(hours=1)):
+        value, text = terminal.json("downtime"), terminal("downtime").out
+    assert (value["n_acknowledged"], value["n_unacknowledged"]) == (1, 1)
+    assert value["tta_h"] == {"min": 2.0, "mean": 2.0, "median": 2.0, "p90": 2.0, "max": 2.0}
+    assert re.search("TTA, time to acknowledge( +2 h){5}\n", text)
 
 
 def test_the_published_shape(january: Terminal) -> None:

@@ -26,7 +26,7 @@ def test_a_hand_over_says_what_since_when_who_what_was_done_and_what_next(termin
     assert heads == ["What is wrong", "Since when", "Responsible", "What was done", "What it costs", "What to do next"]
     assert "Downstream tables: refunds, totals" in lines
     assert f"| 2026-11-20 10:10 | 2026-11-20 18:00 | 2026-11-20 18:00 | {NO} | 7 h 50 min | 0 min | {NO} |" in lines
-    assert f"Owner: crew · Assigned to: {NO} · Acknowledged: m.mori" in lines
+    assert f"Owner: crew · Assigned to: {NO} · Acknowledged by: m.mori" in lines
     assert "- 2026-11-20 18:00 m.mori: comment: asked the supplier" in lines
     assert any(line.startswith("Data downtime: 8 h 50 min · Cost: ") for line in lines)
     assert lines[-2:] == ["- `tablewatch incident resolve 1`", "- `tablewatch incident comment 1`"]

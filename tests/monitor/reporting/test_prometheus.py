@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from incidents import ReportedIncident
+from incidents import Acknowledged, ReportedIncident
 from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.daemon.metrics import Metrics
@@ -53,6 +53,9 @@ def watched(tmp_path: Path) -> Iterator[tuple[Shop, Project, Store]]:
         detected = occurred + timedelta(hours=1)
         report = ReportedIncident(table="orders", title="x", detected_at=detected, occurred_at=occurred)
         incident, _ = desk.log(report)
+        with store.writing() as tx:
+            after_two_hours = Acknowledged(detected + timedelta(hours=2))
+            tx.incidents.append(incident, [after_two_hours], recorded_at=shop.clock.now(), actor="test")
         desk.resolve(incident.id, "fixed", at=detected + timedelta(hours=3))
         shop.clock.advance(timedelta(hours=1))
         yield shop, project, store
@@ -88,12 +91,14 @@ def test_downtime_and_its_cost_are_those_of_the_last_28_days(watched: tuple[Shop
     assert 'tablewatch_downtime_cost{currency="JPY",table="orders"} 4800.0' in lines
 
 
-def test_times_to_detection_and_resolution_are_histograms(watched: tuple[Shop, Project, Store]) -> None:
+def test_times_of_incidents_are_histograms(watched: tuple[Shop, Project, Store]) -> None:
     """An hour falls into the class up to an hour, its bound included."""
     _, project, store = watched
     lines = _text(project, store).splitlines()
     assert 'tablewatch_time_to_detection_seconds_bucket{le="900.0"} 0.0' in lines
     assert 'tablewatch_time_to_detection_seconds_bucket{le="3600.0"} 1.0' in lines
+    assert "tablewatch_time_to_acknowledge_seconds_gsum 7200.0" in lines
+    assert "tablewatch_time_to_acknowledge_seconds_gcount 1.0" in lines
     assert "tablewatch_time_to_resolution_seconds_gsum 10800.0" in lines
     assert "tablewatch_time_to_resolution_seconds_gcount 1.0" in lines
 

@@ -122,6 +122,21 @@ def test_figures_are_said(said):
     assert said in as_markdown(report, VOICES["en"]).replace("\N{NO-BREAK SPACE}", " ")
 
 
+@pytest.mark.parametrize(("language", "text"), [("en", "Time to acknowledge (TTA)"), ("ja", "対応開始時間 (TTA)")])
+def test_time_to_acknowledge_is_shown_where_somebody_acknowledged(language, text):
+    """The page has a row for each of the three weeks; where nobody ever did, nothing of it is there."""
+    report = sample.report()
+    weeks = (report.figures.week, report.figures.before, report.figures.median)
+    nobody = replace(report, figures=ComparedFigure(*(replace(week, tta=None) for week in weeks)))
+    (page, markdown), (silent_page, silent_markdown) = (
+        (as_html(one, VOICES[language]), as_markdown(one, VOICES[language])) for one in (report, nobody)
+    )
+    assert text in page
+    assert page.count('<tr><th scope="row">') - silent_page.count('<tr><th scope="row">') == 3
+    assert markdown.count("| TTA, ") == 3
+    assert "TTA" not in silent_page + silent_markdown
+
+
 def test_japanese():
     """In Japanese the page says the same figures in Japanese."""
     page = Outline(as_html(sample.report(), VOICES["ja"])).text

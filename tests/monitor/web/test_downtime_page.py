@@ -50,7 +50,7 @@ def test_downtime_is_ttd_and_ttr(site: Site, reported: int) -> None:
     total = page["total"]
     assert (total["n"], total["undetected_h"], total["repair_h"], total["downtime_h"]) == (1, 4.0, 4.0, 8.0)
     assert (total["downtime_h_low"], total["downtime_h_high"]) == (8.0, 8.0)
-    assert (page["ttd"]["median"], page["ttr"]["median"]) == (4.0, 4.0)
+    assert (page["ttd"]["median"], page["tta"], page["ttr"]["median"]) == (4.0, None, 4.0)
     (group,) = page["groups"]
     assert (group["undetected_h"], group["repair_h"]) == (4.0, 4.0)
     assert sum(
