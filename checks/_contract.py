@@ -157,7 +157,9 @@ class CheckParameters(BaseModel):
     )
     severity: Severity = Field(Severity.ERROR, description="Severity of a failure.")
     why: str | None = Field(None, description="Why it matters, shown to the person handling the incident.")
-    runbook: str | None = Field(None, description="URL or path of the runbook.")
+    runbook: str | None = Field(
+        None, description="What to do when it fails: a URL, Markdown, or a `.md` file in the configuration's folder."
+    )
     where: str | None = Field(
         None, description="A boolean SQL expression over the table's own columns, in the source's dialect."
     )
@@ -272,7 +274,7 @@ class Check(Protocol):
 
     @property
     def runbook(self) -> str | None:
-        """URL or path of the runbook."""
+        """What to do when it fails: a URL, Markdown, or the name of a file of Markdown."""
 
     @property
     def severity(self) -> Severity:

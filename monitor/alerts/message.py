@@ -19,9 +19,10 @@ from checks import Message, Severity
 from incidents import Incident, State
 from monitor.alerts.batch import Batch, BatchItem
 from monitor.alerts.hold import Circumstances
-from monitor.alerts.wording import alert_headline, check_of, facts, is_over, page_of, title_of
+from monitor.alerts.wording import alert_headline, facts, is_over, page_of, runbook_block, title_of
 from monitor.config.project import Project
 from monitor.reporting.filters import texts
+from monitor.reporting.render import markdown_html
 from monitor.summaries.incident import IncidentFigures, episode_as_json, incident_as_json, incident_figures
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
@@ -100,8 +101,8 @@ class MessageComposer:
     def payload(self, schema: str, channel: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what is stored and sent: the content with its envelope and its text, without secrets.
 
-        `content` has a `title`, `blocks` (each a `headline` and `facts`, pairs of a label and what is said) and
-        `lines`.
+        `content` has a `title`, `blocks` (each a `headline` and `facts`, pairs of a label and what is said, and perhaps
+        a `runbook`, a `label` and Markdown) and `lines`.
         """
         voice = self.voice(channel)
         project = self._project.config.project
@@ -131,12 +132,16 @@ class MessageComposer:
     def _block(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, voice: Localizer) -> Mapping[str, Any]:
         entry = item.incident.id
         current_facts = facts(self._project, item, figures[entry], muted=muted[entry], now=self._now)
-        return {"headline": alert_headline(item, voice), "facts": [list(fact.say(voice)) for fact in current_facts]}
+        return {
+            "headline": alert_headline(item, voice),
+            "facts": [list(fact.say(voice)) for fact in current_facts],
+            **runbook_block(self._project, item, voice),
+        }
 
     def _as_json(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, voice: Localizer) -> Mapping[str, Any]:
         incident = item.incident
         table = self._project.config.table(incident.table)
-        check = check_of(self._project, incident)
+        check = self._project.check_of(incident)
         label = _ACKNOWLEDGE if incident.state is State.OPEN else _OPEN_PAGE
         return {
             **incident_as_json(self._project, incident, figures[incident.id]),
@@ -150,7 +155,7 @@ class MessageComposer:
             "domain": None if table is None else table.domain,
             "tier": None if table is None else table.tier,
             "why": None if check is None else check.why,
-            "runbook": None if check is None else check.runbook,
+            "runbook": None if check is None else self._project.runbook(check),
             "muted": [entry.id for entry in muted[incident.id]],
         }
 
@@ -199,5 +204,6 @@ def _environment(language: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["markdown"] = markdown_html
     environment.globals.update(texts(Localizer(language, "UTC")))
     return environment

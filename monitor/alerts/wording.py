@@ -26,6 +26,9 @@ from monitor.terminal.redaction import visible
 
 LONGEST: Final = 200
 """Letters of a name or a title."""
+LONGEST_RUNBOOK: Final = 2_000
+"""Letters of a runbook in a message; the page of the incident has all of it."""
+_RUNBOOK: Final = Message("Runbook")
 _COMMAND: Final = re.compile(r"<(?=[^\s\d=<])")
 _MENTION: Final = re.compile(r"@(?=(channel|here|everyone|all)\b)", re.IGNORECASE)
 
@@ -50,9 +53,12 @@ def plain(text: str, most: int = LONGEST) -> str:
 
     One line, `\x1b` for control characters, no `<!channel>`, no link.
     """
-    line = " ".join(visible(text).split()).replace("](", "] (")
-    line = _MENTION.sub("@\N{WORD JOINER}", _COMMAND.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", line))
+    line = _without_commands(" ".join(visible(text).split()).replace("](", "] ("))
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _without_commands(text: str) -> str:
+    return _MENTION.sub("@\N{WORD JOINER}", _COMMAND.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", text))
 
 
 def is_over(item: BatchItem) -> bool:
@@ -110,7 +116,7 @@ def facts(
     """
     incident = item.incident
     over = is_over(item)
-    check = check_of(project, incident)
+    check = project.check_of(incident)
     if not over and check is not None and check.why:
         yield Fact(Message("Why it matters"), _given(check.why))
     if item.reason is NotificationReason.FLAPPING or incident.flapping:
@@ -128,8 +134,9 @@ def facts(
     if muted:
         tables = tuple(dict.fromkeys(plain(current_incident.table) for current_incident in muted))
         yield Fact(Message("Also affected"), Message("{tables}; muted", {"tables": some(tables)}))
-    if not over and check is not None and check.runbook:
-        yield Fact(Message("Runbook"), _given(check.runbook))
+    steps = runbook_of(project, item)
+    if steps is not None and "\n" not in steps:
+        yield Fact(_RUNBOOK, _given(steps))
     if incident.state is State.OPEN:
         yield Fact(Message("Acknowledge"), _given(f"tablewatch incident ack {incident.id}"))
     page = page_of(project, incident)
@@ -137,17 +144,27 @@ def facts(
         yield Fact(Message("Page"), _given(page))
 
 
+def runbook_of(project: Project, item: BatchItem) -> str | None:
+    """Return what to do about an incident that is not over: an address, or Markdown; None if its check has nothing."""
+    check = None if is_over(item) else project.check_of(item.incident)
+    return None if check is None else project.runbook(check)
+
+
+def runbook_block(project: Project, item: BatchItem, voice: MessageFormatter) -> Mapping[str, Mapping[str, str]]:
+    """Return a runbook of several lines as a part of a message, Markdown that calls nobody; else nothing."""
+    steps = runbook_of(project, item)
+    if steps is None or "\n" not in steps:
+        return {}
+    lines = _without_commands(visible(steps, keep="\n"))
+    if len(lines) > LONGEST_RUNBOOK:
+        lines = f"{lines[:LONGEST_RUNBOOK].rpartition(chr(10))[0]}\n…"
+    return {"runbook": {"label": _RUNBOOK.render(voice), "text": lines}}
+
+
 def page_of(project: Project, incident: Incident) -> str | None:
     """Return the address of an incident in the web application; None if that has no address of its own."""
     address = project.config.web.public_url
     return None if address is None or not incident.id else f"{address.rstrip('/')}/incidents/{incident.id}"
-
-
-def check_of(project: Project, incident: Incident) -> Any:
-    """Return the check that found an incident, as it is configured now; None if none did or it is gone."""
-    table = project.config.table(incident.table)
-    checks = () if table is None else table.checks
-    return next((check for check in checks if table is not None and table.check_id(check) == incident.check_id), None)
 
 
 _OF_EPISODE: Final = Message("{label} (this episode)")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from incidents import Policy
+from incidents import Incident, Policy
 from monitor.clock import Clock, SystemClock
 from monitor.config import Config, ConfigError, Loaded, files_of, find, load, load_for, patterns_of
 from monitor.terminal.output import Invocation
@@ -16,11 +16,14 @@ from sources import CsvOptions, FileTimes, IcebergCatalog, SourceSpec, is_same_t
 from store import StoreError, store_file
 
 if TYPE_CHECKING:
+    from checks import Check
     from incidents import MaintenanceSpans, Pricing
     from monitor.config.prices import Currency
     from store import ReleaseLedger, Store, StoredLedger
 
 _CONFIGURATION: Final = "a file of the configuration"
+_LONGEST_RUNBOOK: Final = 64 * 1024
+"""Bytes that are read of a file with a runbook."""
 
 
 class Project:
@@ -44,6 +47,32 @@ class Project:
     def policy(self) -> Policy:
         """Return how many runs it takes to open and to resolve."""
         return Policy(open_after=self.config.alerts.open_after, resolve_after=self.config.alerts.resolve_after)
+
+    def check_of(self, incident: Incident) -> "Check | None":
+        """Return the check that found an incident, as it is configured now; None if none did or it is gone."""
+        table = self.config.table(incident.table)
+        if table is None:
+            return None
+        return next((check for check in table.checks if table.check_id(check) == incident.check_id), None)
+
+    def runbook(self, check: "Check") -> str | None:
+        """Return what to do when a check fails: an address, or Markdown.
+
+        That is the file that the check names, if it lies in the folder of the configuration and can be read, else the
+        check's own text.
+        """
+        words = (check.runbook or "").strip()
+        if not words.endswith(".md") or "\n" in words or "://" in words:
+            return words or None
+        folder = self.loaded.path.parent.resolve()
+        try:
+            file = (folder / words).resolve()
+            if not file.is_relative_to(folder):
+                return words
+            with file.open("rb") as stream:
+                return stream.read(_LONGEST_RUNBOOK).decode("utf-8", errors="replace").strip() or words
+        except (OSError, ValueError):  # it may have gone since it was checked, and an incident must be shown
+            return words
 
     @cached_property
     def pricing(self) -> "Pricing":

@@ -121,6 +121,21 @@ def unchecked_tables(config: Config) -> Iterator[Problem]:
     yield Problem("config.no_checks", f"{text} {has} no checks, so they are not monitored", hint=hint)
 
 
+def missing_runbooks(loaded: Loaded) -> Iterator[Problem]:
+    """Find runbooks that name a Markdown file which is not there, or is not in the folder of the configuration."""
+    project = Project(loaded)
+    for at, table in enumerate(loaded.config.tables):
+        for index, check in enumerate(table.checks):
+            words = project.runbook(check)
+            if words is not None and words.endswith(".md") and not any(sign in words for sign in (" ", "\n", "://")):
+                yield loaded.problem(
+                    ("tables", at, "checks", index, "runbook"),
+                    "config.runbook",
+                    f"{words} cannot be read, so incidents show its name only",
+                    "name a file in the folder of the configuration, by its path from there",
+                )
+
+
 def domains_are_clear(loaded: Loaded) -> Iterator[Problem]:
     """Ask what two numbers in the domain of a column mean: all its values, or its limits."""
     for table in loaded.config.budgets:

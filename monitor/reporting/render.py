@@ -9,7 +9,8 @@ import hashlib
 import importlib.resources
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -20,6 +21,9 @@ from monitor.reporting.model import WeeklyReport
 from monitor.reporting.responsive_tables import with_cards
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import one_line, visible
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 SECTIONS: Final = (
     "headline",
@@ -41,6 +45,9 @@ SECTIONS: Final = (
 
 RELEASE_STYLES: Final = ("report/weekly.css", "release/release.css", "release/plot.css")
 """The style sheets of the pages about releases."""
+_FIRST_HEADING: Final = 3
+"""Level of the headings of a text within a page, whose own are the title and the sections."""
+_LINKS: Final = ("http://", "https://", "mailto:")
 _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
@@ -81,6 +88,33 @@ def escape_markdown(value: str) -> Markup:
     """Escape what Markdown or HTML would read as more than text; one line, whatever the value holds."""
     signs_escaped = _MARKDOWN_SIGNS.sub(r"\\\1", one_line(value))
     return Markup(signs_escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
+
+
+def markdown_html(text: str) -> str:
+    """Return what somebody wrote in Markdown (CommonMark, with tables) as HTML.
+
+    HTML in it stays text, images are not fetched, links lead to http, https or mail; the highest of its headings are on
+    the third level.
+    """
+    reader = _markdown_reader()
+    tokens = reader.parse(text)
+    headings = [token for token in tokens if token.type in {"heading_open", "heading_close"}]
+    highest = min((int(token.tag[1]) for token in headings), default=1)
+    for token in headings:
+        token.tag = f"h{min(6, int(token.tag[1]) - highest + _FIRST_HEADING)}"
+    for part in (child for token in tokens for child in token.children or () if child.type == "link_open"):
+        part.attrSet("rel", "noreferrer")
+        if not str(part.attrGet("href")).lower().startswith(_LINKS):
+            del part.attrs["href"]
+    rendered: str = reader.renderer.render(tokens, reader.options, {})
+    return rendered
+
+
+@cache
+def _markdown_reader() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
 
 def masking(redact: Callable[[str], str]) -> Callable[[Any], Any]:

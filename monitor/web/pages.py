@@ -14,9 +14,10 @@ from pydantic import BaseModel
 from checks import Severity
 from incidents import Resolution, State
 from monitor.config.project import Project
-from monitor.reporting.render import environment, masking, show_hours_as_length
+from monitor.reporting.render import environment, markdown_html, masking, show_hours_as_length
 from monitor.reporting.responsive_tables import with_cards
 from monitor.terminal.localizer import Localizer
+from monitor.terminal.redaction import visible
 from monitor.web import pictures
 from monitor.web.access import ALLOWED, Principal
 from monitor.web.assets import asset_versions
@@ -45,7 +46,8 @@ class Pages:
         zone = ZoneInfo(project.config.timezone)
         made.filters["local_minute"] = lambda moment: moment.astimezone(zone).strftime("%Y-%m-%dT%H:%M")
         made.filters["instant"] = datetime.fromisoformat
-        made.tests["link"] = lambda text: urlsplit(text).scheme in {"https", "http"}
+        made.filters["markdown"] = lambda text: markdown_html(visible(project.loaded.redactor(text), keep="\n"))
+        made.tests["link"] = lambda text: urlsplit(text).scheme in {"https", "http"} and len(text.split()) == 1
         made.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
         made.filters["address"] = lambda query, **changed: _address(query, changed)
         made.globals.update(

@@ -41,6 +41,7 @@ from monitor.summaries.incident import (
     owner_of,
     title_of,
 )
+from monitor.terminal.redaction import visible
 from monitor.triage.create import ticket_of, tidy
 from monitor.triage.desk import IncidentDetail
 from monitor.triage.time_parsing import format_hours, format_time
@@ -90,6 +91,7 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
     for event in sheet.events:
         yield say_event(event, zone)
     yield _line("now", ", ".join(available(incident)))
+    yield from _runbook(project, incident)
 
 
 def _finders(sheet: IncidentDetail) -> Iterator[str]:
@@ -170,6 +172,16 @@ def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
         yield "note", ", ".join(flags)
     if incident.found_by is FoundBy.PERSON:
         yield "note", "no check detected this; adding one reduces TTD"
+
+
+def _runbook(project: Project, incident: Incident) -> Iterator[Text]:
+    check = project.check_of(incident)
+    lines = [] if check is None else (project.runbook(check) or "").splitlines()
+    if len(lines) == 1:
+        yield _line("runbook", visible(lines[0]))
+    elif lines:
+        yield Text("runbook")
+        yield from (Text(f"  {visible(line)}".rstrip()) for line in lines)
 
 
 def _external_items(project: Project, sheet: IncidentDetail) -> Iterator[tuple[str, str]]:

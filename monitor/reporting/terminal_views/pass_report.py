@@ -87,7 +87,7 @@ def _why_lines(failed: Sequence[CheckResult]) -> Iterator[Text]:
     for check_result in explained:
         parts = [check_result.check_id, check_result.check.why or ""]
         if check_result.check.runbook:
-            parts.append(f"runbook: {check_result.check.runbook}")
+            parts.append(f"runbook: {check_result.check.runbook.strip()}".replace("\n", f"\n{_INDENT}"))
         yield Text("  " + "  ".join(part for part in parts if part))
     if explained:
         yield Text("")

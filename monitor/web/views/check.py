@@ -103,7 +103,7 @@ def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: da
         type=check.type,
         severity=check.severity.value,
         why=check.why,
-        runbook=check.runbook,
+        runbook=project.runbook(check),
         what=number.key,
         unit=number.unit,
         low=number.low,

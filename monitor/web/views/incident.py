@@ -69,7 +69,7 @@ class ExternalItemLine(Shape):
 
 
 class ConfiguredCheck(Shape):
-    """What the configuration says of the check that an incident is of."""
+    """What the configuration says of the check that an incident is of; `runbook` is an address or Markdown."""
 
     type: str
     why: str | None
@@ -131,11 +131,8 @@ def show_incident(project: Project, tx: ReadTransaction, query: IncidentNumber, 
 
 
 def _check(project: Project, incident: Incident) -> ConfiguredCheck | None:
-    table = project.config.table(incident.table)
-    for check in () if table is None else table.checks:
-        if table is not None and table.check_id(check) == incident.check_id:
-            return ConfiguredCheck(type=check.type, why=check.why, runbook=check.runbook)
-    return None
+    check = project.check_of(incident)
+    return None if check is None else ConfiguredCheck(type=check.type, why=check.why, runbook=project.runbook(check))
 
 
 def _results(tx: ReadTransaction, incident: Incident) -> tuple[IncidentCheckResult, ...]:
