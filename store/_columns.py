@@ -50,7 +50,7 @@ class Line(TypeDecorator[str]):
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         """Refuse what is no text."""
         if value is None:
             return None
@@ -67,7 +67,7 @@ class Whole(TypeDecorator[int]):
     impl = WHOLE
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> int | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_bind_param(self, value: Any, dialect: Dialect) -> int | None:
         """Refuse what does not fit."""
         if value is not None and (
             isinstance(value, bool) or not isinstance(value, int) or not -_LARGEST - 1 <= value <= _LARGEST
@@ -82,7 +82,7 @@ class UtcTime(TypeDecorator[datetime]):
     impl = WHOLE
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> int | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_bind_param(self, value: Any, dialect: Dialect) -> int | None:
         """Refuse a time that does not say where it was read."""
         if value is None:
             return None
@@ -90,7 +90,7 @@ class UtcTime(TypeDecorator[datetime]):
             raise RowRefused("a time column was given a time without a zone; expected an aware time")
         return to_us(value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
         """Return it in UTC."""
         return None if value is None else from_us(value)
 
@@ -101,13 +101,13 @@ class Flag(TypeDecorator[bool]):
     impl = WHOLE
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> int | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_bind_param(self, value: Any, dialect: Dialect) -> int | None:
         """Refuse what is neither."""
         if value is not None and not isinstance(value, bool):
             raise RowRefused("a flag was given something that is neither true nor false")
         return None if value is None else int(value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> bool | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_result_value(self, value: Any, dialect: Dialect) -> bool | None:
         """Return it as a bool."""
         return None if value is None else bool(value)
 
@@ -122,7 +122,7 @@ class Word(TypeDecorator[StrEnum]):
         super().__init__()
         self.words = words
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         """Refuse a word that is not in the set."""
         if value is None:
             return None
@@ -132,7 +132,7 @@ class Word(TypeDecorator[StrEnum]):
             text = ", ".join(self.words)
             raise RowRefused(f"a word of {self.words.__name__} was expected: {text}") from None
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> StrEnum | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_result_value(self, value: Any, dialect: Dialect) -> StrEnum | None:
         """Return it as a word of the set."""
         return None if value is None else self.words(value)
 
@@ -143,7 +143,7 @@ class MoneyText(TypeDecorator[Decimal]):
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         """Refuse floats, and amounts that are no number."""
         if value is None:
             return None
@@ -151,7 +151,7 @@ class MoneyText(TypeDecorator[Decimal]):
             raise RowRefused("a money column was given something that is no finite decimal")
         return f"{value:f}"
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
         """Return it with the digits it was written with."""
         return None if value is None else Decimal(value)
 
@@ -162,7 +162,7 @@ class Blob(TypeDecorator[bytes]):
     impl = LargeBinary
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> bytes | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_bind_param(self, value: Any, dialect: Dialect) -> bytes | None:
         """Refuse what is not bytes."""
         if value is not None and not isinstance(value, bytes):
             raise RowRefused(f"a column of bytes was given a {type(value).__name__}")
@@ -175,11 +175,11 @@ class Json(TypeDecorator[Mapping[str, Any]]):
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         """Refuse what has no place in JSON."""
         return None if value is None else to_text(value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         """Return it as it was written."""
         return None if value is None else from_text(value)
 

@@ -32,7 +32,7 @@ def format_for(current_f: F | None, out: Path | None, by_suffix: Mapping[str, F]
     if current_f is None and ending and named is None:
         text = ", ".join(by_suffix)
         current_text = f"{out} ends in '{ending}', expected one of {text}; choose one of these, or use --format"
-        raise Stop(ExitCode.USAGE, Problem(code, f"{current_text} (print the page to create a PDF)"))
+        raise Stop(ExitCode.USAGE, Problem(code, current_text))
     if current_f is not None and named not in {None, current_f}:
         current_text = f"{out} has the file type {named}, but --format is {current_f}; change one of them"
         raise Stop(ExitCode.USAGE, Problem(code, current_text))
@@ -59,8 +59,8 @@ class Page:
         if self.out is not None:
             check_target(self.out, protected=self.protected, force=self.force, code=self.code)
 
-    def write(self, text: str, invocation: Invocation) -> None:
-        """Write the page.
+    def write(self, content: str | bytes, invocation: Invocation) -> None:
+        """Write the page; bytes to a file only.
 
         Raises:
             Stop: the file cannot be written.
@@ -68,12 +68,12 @@ class Page:
         from monitor.terminal.output_file import write_file
 
         if self.out is None:
-            invocation.write(text)
+            invocation.write(str(content))
             return
         self.check()
         write_file(
             self.out,
-            lambda draft: draft.write_text(text, encoding="utf-8"),
+            lambda draft: draft.write_bytes(content if isinstance(content, bytes) else content.encode()),
             lambda _: None,
             replace=self.force,
             code=self.code,

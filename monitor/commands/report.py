@@ -26,6 +26,7 @@ class ReportFormat(StrEnum):
     HTML = "html"
     MARKDOWN = "markdown"
     JSON = "json"
+    PDF = "pdf"
 
 
 _BY_SUFFIX = {
@@ -33,6 +34,7 @@ _BY_SUFFIX = {
     ".htm": ReportFormat.HTML,
     ".md": ReportFormat.MARKDOWN,
     ".json": ReportFormat.JSON,
+    ".pdf": ReportFormat.PDF,
 }
 
 app = typer.Typer(help="Generate reports.", no_args_is_help=True, rich_help_panel="Incidents and cost")
@@ -52,7 +54,7 @@ def weekly(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write to this file: .html, .htm, .md or .json.", show_default="standard output"),
+        typer.Option(help="Write to this file: .html, .htm, .md, .json or .pdf.", show_default="standard output"),
     ] = None,
     locale: Locale = None,
     output_format: Annotated[
@@ -60,7 +62,7 @@ def weekly(
         typer.Option(
             "--format",
             envvar="TABLEWATCH_REPORT_WEEKLY_FORMAT",
-            help="Output format.",
+            help="Output format; pdf needs Chromium, Chrome or Edge, and --out.",
             callback=remember_format,
             show_default="by the extension of --out, else html",
         ),
@@ -77,6 +79,8 @@ def weekly(
     invocation: Invocation = ctx.obj
     wanted = output_format or (ReportFormat.JSON if invocation.as_json else None)
     current_f = format_for(wanted, out, _BY_SUFFIX, default=ReportFormat.HTML, code="report.out")
+    if current_f is ReportFormat.PDF:
+        _check_pdf(out)
     project = Project.of(invocation)
     page = Page(out, force, project.protected_files, "report.out")
     page.check()
@@ -85,6 +89,14 @@ def weekly(
     report = _build(project, chosen, now)
     voice = Localizer(locale or project.config.locale, project.config.timezone)
     page.write(_said(report, voice, current_f, invocation), invocation)
+
+
+def _check_pdf(out: Path | None) -> None:
+    from monitor.reporting.pdf import browser
+
+    if out is None:
+        raise Stop(ExitCode.USAGE, Problem("report.out", "a PDF is written to a file, expected --out FILE.pdf"))
+    browser()
 
 
 def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
@@ -113,7 +125,9 @@ def _build(project: "Project", week: "Week", now: "datetime") -> "WeeklyReport":
         return build_weekly(gather(project, tx, week, now), week)
 
 
-def _said(report: "WeeklyReport", voice: "Localizer", report_format: ReportFormat, invocation: Invocation) -> str:
+def _said(
+    report: "WeeklyReport", voice: "Localizer", report_format: ReportFormat, invocation: Invocation
+) -> str | bytes:
     from monitor.reporting import render
     from monitor.reporting import weekly_json as shape
 
@@ -121,6 +135,10 @@ def _said(report: "WeeklyReport", voice: "Localizer", report_format: ReportForma
     match report_format:
         case ReportFormat.HTML:
             return render.as_html(report, voice, redact=redact)
+        case ReportFormat.PDF:
+            from monitor.reporting.pdf import as_pdf
+
+            return as_pdf(render.as_html(report, voice, redact=redact))
         case ReportFormat.MARKDOWN:
             return render.as_markdown(report, voice, redact=redact)
         case ReportFormat.JSON:

@@ -8,6 +8,7 @@ from monitor.cli import run
 from monitor.clock import SystemClock
 from monitor.reporting.week import Week
 from monitor.terminal.output import Invocation
+from tests.monitor.reporting.test_browser import CHROMIUM
 
 CONFIG = """\
 version: 1
@@ -60,7 +61,6 @@ def test_page_to_standard_output(capsys):
         ("r.txt", ["--format", "markdown"], "# "),
         ("r", [], "<!doctype html>"),
         ("R.HTM", [], "<!doctype html>"),
-        ("r.pdf", ["--format", "html"], "<!doctype html>"),
         ("r.md", ["--format", "markdown"], "# "),
     ],
 )
@@ -76,7 +76,9 @@ def test_file(capsys, here, name, words, start):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--out", "r.pdf"], "ends in '.pdf', expected one of .html, .htm, .md, .json"),
+        (["--out", "r.odt"], "ends in '.odt', expected one of .html, .htm, .md, .json, .pdf"),
+        (["--out", "r.pdf", "--format", "html"], "r.pdf has the file type pdf, but --format is html"),
+        (["--format", "pdf"], "a PDF is written to a file, expected --out FILE.pdf"),
         (["--out", "r.txt"], "use --format"),
         (["--out", "r.DOCX"], "ends in '.docx'"),
         (["--out", "r.html", "--format", "json"], "r.html has the file type html, but --format is json"),
@@ -91,6 +93,67 @@ def test_ending_refused(capsys, here, words, said):
     told = " ".join((shown.err or json.loads(shown.out)["error"]).split())
     assert said in told
     assert sorted(path.name for path in here.iterdir()) == before
+
+
+def browser_that(folder, monkeypatch, *lines):
+    """Have a script stand in for the browser; `$out` is where it is to print to."""
+    script = folder / "browser"
+    setting = 'for word; do case "$word" in --print-to-pdf=*) out=${word#--print-to-pdf=};; esac; done'
+    script.write_text("\n".join(["#!/bin/sh", setting, *lines]) + "\n", encoding="utf-8")
+    script.chmod(0o700)
+    monkeypatch.setenv("TABLEWATCH_CHROMIUM", str(script))
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not CHROMIUM.is_file(), reason="Chromium is not installed")
+def test_a_pdf_is_the_page_printed_by_the_browser(capsys, here, monkeypatch):
+    """A4, with its text; standard output stays empty, and a file that exists is not replaced unasked."""
+    monkeypatch.setenv("TABLEWATCH_CHROMIUM", str(CHROMIUM))
+    code, said = weekly(capsys, "--out", "r.pdf", "--locale", "en")
+    assert (code, said.out, said.err) == (0, "", "wrote r.pdf\n")
+    content = (here / "r.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert b"/MediaBox [0 0 594.95996 841.91998]" in content
+    assert weekly(capsys, "--out", "r.pdf")[0] == 2
+    assert (here / "r.pdf").read_bytes() == content
+
+
+def test_the_browser_gets_the_page_and_may_reach_no_network(capsys, here, monkeypatch):
+    """What it prints is written; a file of its own holds what it was called with."""
+    browser_that(
+        here,
+        monkeypatch,
+        'printf "%s\\n" "$@" > words',
+        "for page; do :; done",
+        'cp "${page#file://}" page.html',
+        "printf '%%PDF-1.7' > \"$out\"",
+    )
+    assert weekly(capsys, "--out", "r.pdf")[0] == 0
+    assert (here / "r.pdf").read_bytes() == b"%PDF-1.7"
+    assert "--host-resolver-rules=MAP * ~NOTFOUND" in (here / "words").read_text().splitlines()
+    assert "shop &lt;b&gt;" in (here / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("lines", [["exit 3"], ['echo no > "$out"']])
+def test_a_browser_that_prints_nothing_leaves_no_file(capsys, here, monkeypatch, lines):
+    """It could not be done, which is said with how the browser ended."""
+    browser_that(here, monkeypatch, *lines)
+    code, said = weekly(capsys, "--out", "r.pdf", "--format", "pdf")
+    assert code == 3
+    assert "browser printed nothing (exit code" in said.err
+    assert not (here / "r.pdf").exists()
+
+
+def test_without_a_browser_it_says_what_to_install(capsys, here, monkeypatch):
+    """Before any work is done."""
+    monkeypatch.delenv("TABLEWATCH_CHROMIUM", raising=False)
+    monkeypatch.setenv("PATH", str(here))
+    monkeypatch.setattr("monitor.reporting.pdf._PLACES", ())
+    code, said = weekly(capsys, "--out", "r.pdf")
+    assert code == 3
+    assert "none is installed" in said.err
+    monkeypatch.setenv("TABLEWATCH_CHROMIUM", "absent-browser")
+    assert "absent-browser, which cannot be run" in " ".join(weekly(capsys, "--out", "r.pdf")[1].err.split())
 
 
 def test_json(capsys):
