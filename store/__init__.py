@@ -5,9 +5,9 @@
       store.writing() -> WriteTransaction   one at a time; what it writes holds when the block ends, or not at all
 
 A transaction has a repository for each concept: `tx.results`, `tx.incidents`, `tx.schedule`, `tx.slots`, `tx.daemons`,
-`tx.outbox`, `tx.deliveries`, `tx.external_items`, `tx.silences`, `tx.classes`, `tx.releases`, `tx.release_events`,
-`tx.ledger`, `tx.accounts`. They take and return values of `incidents`, `checks` and `store`, never rows.
-`StoredLedger` and `StoredCounts` span transactions.
+`tx.outbox`, `tx.deliveries`, `tx.external_items`, `tx.silences`, `tx.logged_events`, `tx.classes`,
+`tx.releases`, `tx.release_events`, `tx.ledger`, `tx.accounts`. They take and return values of `incidents`, `checks` and
+`store`, never rows. `StoredLedger` and `StoredCounts` span transactions.
 """
 
 from importlib import import_module
@@ -66,6 +66,8 @@ if TYPE_CHECKING:
         Counts,
         IncidentChange,
         IncidentFilter,
+        LoggedEvent,
+        LoggedEventKind,
         Pace,
         ReleaseEvent,
         ReleaseEventKind,
@@ -102,6 +104,8 @@ __all__ = [
     "Lasting",
     "Lease",
     "LedgerBroken",
+    "LoggedEvent",
+    "LoggedEventKind",
     "LoginLink",
     "MessageSubject",
     "NotRecorded",
@@ -211,6 +215,8 @@ _HOMES: Final = {
         "Counts",
         "IncidentChange",
         "IncidentFilter",
+        "LoggedEvent",
+        "LoggedEventKind",
         "Pace",
         "ReleaseEvent",
         "ReleaseEventKind",

@@ -275,6 +275,7 @@ _HOMES_OF_ROWS: Final = (
     "_account_rows",
     "_class_rows",
     "_ledger_rows",
+    "_logged_events",
     "_notice_rows",
     "_release_events",
     "_releases",

@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
+from store._logged_events import LoggedEventRow
 from store._measurements import accepted, measured_checks, newest, of_checks
 from store._notice_rows import DeliveryRow, ExternalItemRow, SilenceRow, ToldRow, TransitionRow
 from store._notices import DeliveryState
@@ -104,6 +105,7 @@ _TOLD: Final = ToldRow.__table__
 _EXTERNAL_ITEM: Final = ExternalItemRow.__table__
 _DELIVERY: Final = DeliveryRow.__table__
 _SILENCE: Final = SilenceRow.__table__
+_LOGGED: Final = LoggedEventRow.__table__
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,7 @@ class Pruned:
     transitions: int = 0
     deliveries: int = 0
     silences: int = 0
+    logged_events: int = 0
     class_counts: int = 0
 
     def __add__(self, other: Self) -> "Pruned":
@@ -147,6 +150,12 @@ def prune(connection: Connection, *, measured_before: datetime, incidents_before
             _DELIVERY.c.state != DeliveryState.WAITING,
         ),
         silences=_prune_batch(connection, _SILENCE, _SILENCE.c.until_at < incidents_before),
+        logged_events=_prune_batch(
+            connection,
+            _LOGGED,
+            _LOGGED.c.happened_at < incidents_before,
+            or_(_LOGGED.c.removes.is_(None), _LOGGED.c.removes.not_in(select(_LOGGED.alias("removed").c.id))),
+        ),
         class_counts=prune_counts(connection, now=now),
     )
 

@@ -89,7 +89,7 @@ class IncidentRow(Row, table=True):
         only_where("ix_incident_merged_into", "merged_into", condition="merged_into IS NOT NULL"),
         Index(None, "fingerprint"),
         only_where("ix_incident_check_id", "check_id", condition="check_id IS NOT NULL"),
-        Index(None, "table_name"),
+        Index(None, "table_name", "detected_at"),
         Index(None, "detected_at"),
         one_of("kind", Kind),
         one_of("severity", Severity),

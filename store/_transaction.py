@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from store._external_items import ExternalItemReader, ExternalItemWriter
     from store._incident_repository import IncidentReader, IncidentWriter
     from store._ledger_repository import LedgerReader, LedgerWriter
+    from store._logged_events import LoggedEventReader, LoggedEventWriter
     from store._outbox import OutboxReader, OutboxWriter
     from store._release_events import ReleaseEventReader, ReleaseEventWriter
     from store._releases import ReleaseReader, ReleaseWriter
@@ -90,6 +91,9 @@ class ReadTransaction(Repository):
     silences: SilenceReader = _repository("_silences.SilenceReader")
     """Silences and disabled channels."""
 
+    logged_events: LoggedEventReader = _repository("_logged_events.LoggedEventReader")
+    """Deployments and other events that people log."""
+
     classes: ClassCountReader = _repository("_class_repository.ClassCountReader")
     """Class counts that are carried from run to run."""
 
@@ -140,6 +144,7 @@ class WriteTransaction(ReadTransaction):
     deliveries: DeliveryWriter = _repository("_deliveries.DeliveryWriter")
     external_items: ExternalItemWriter = _repository("_external_items.ExternalItemWriter")
     silences: SilenceWriter = _repository("_silences.SilenceWriter")
+    logged_events: LoggedEventWriter = _repository("_logged_events.LoggedEventWriter")
     classes: ClassCountWriter = _repository("_class_repository.ClassCountWriter")
     releases: ReleaseWriter = _repository("_releases.ReleaseWriter")
     release_events: ReleaseEventWriter = _repository("_release_events.ReleaseEventWriter")

@@ -91,6 +91,31 @@ class IncidentChange:
     kind: str
 
 
+class LoggedEventKind(StrEnum):
+    """What happened: a removal is of an event that was logged by mistake."""
+
+    DEPLOY = "deploy"
+    MIGRATION = "migration"
+    BACKFILL = "backfill"
+    CONFIGURATION = "configuration"
+    OTHER = "other"
+    REMOVAL = "removal"
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """Something that happened to a table, to all of a source, or (neither is named) to any table. `note`: by people."""
+
+    kind: LoggedEventKind
+    happened_at: datetime
+    table: str | None
+    source: str | None
+    note: str
+    actor: str
+    recorded_at: datetime
+    id: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many rows the store holds; `open_incidents` are those not resolved."""

@@ -24,6 +24,7 @@ from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
 from monitor.web.external_results import RecordedRun, record_run
 from monitor.web.incident_verbs import VERBS, OpenBody, Verb, open_incident, perform
 from monitor.web.log_form import LogFormQuery, show_log_form
+from monitor.web.logged_events import EventBody, LoggedEventReply, record_event
 from monitor.web.metrics import show_metrics
 from monitor.web.openapi import document
 from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
@@ -242,7 +243,17 @@ def _running() -> Iterator[WebRoute]:
 
 
 def _recording() -> Iterator[WebRoute]:
-    """Yield how results of other tools are recorded."""
+    """Yield how results of other tools are recorded, and deployments and other events."""
+    yield WebRoute(
+        "POST",
+        f"{API}/events",
+        Access.RESPOND,
+        record_event,
+        "Record a deployment or another event",
+        reply=LoggedEventReply,
+        body=EventBody,
+        status=201,
+    )
     yield WebRoute(
         "POST",
         f"{API}/results",

@@ -83,3 +83,11 @@ FOR EACH ROW EXECUTE FUNCTION release_event_refuse()
 
 CREATE TRIGGER release_event_no_truncate BEFORE TRUNCATE ON release_event
 FOR EACH STATEMENT EXECUTE FUNCTION release_event_refuse()
+
+CREATE FUNCTION logged_event_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'logged events are facts: they are never changed' USING ERRCODE = 'restrict_violation';
+END $$
+
+CREATE TRIGGER logged_event_guard BEFORE UPDATE ON logged_event
+FOR EACH ROW EXECUTE FUNCTION logged_event_refuse()

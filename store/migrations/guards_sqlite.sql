@@ -47,3 +47,10 @@ BEGIN SELECT RAISE(ABORT, 'decisions and exports of releases are facts: they are
 CREATE TRIGGER release_event_no_replace BEFORE INSERT ON release_event
 WHEN EXISTS (SELECT 1 FROM release_event WHERE id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'decisions and exports of releases are facts: they are never changed or removed'); END
+
+CREATE TRIGGER logged_event_no_update BEFORE UPDATE ON logged_event
+BEGIN SELECT RAISE(ABORT, 'logged events are facts: they are never changed'); END
+
+CREATE TRIGGER logged_event_no_replace BEFORE INSERT ON logged_event
+WHEN EXISTS (SELECT 1 FROM logged_event WHERE id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'logged events are facts: they are never changed'); END

@@ -105,7 +105,7 @@ CREATE INDEX ix_incident_merged_into ON incident (merged_into) WHERE merged_into
 
 CREATE INDEX ix_incident_root ON incident (root) WHERE root IS NOT NULL
 
-CREATE INDEX ix_incident_table_name ON incident (table_name)
+CREATE INDEX ix_incident_table_name_detected_us ON incident (table_name, detected_us)
 
 CREATE UNIQUE INDEX uq_incident_open_fingerprint ON incident (fingerprint) WHERE state <> 'resolved'
 
@@ -336,6 +336,24 @@ CREATE TABLE silence (
     CONSTRAINT ck_silence_name_unless_all CHECK ((scope = 'all') = (name IS NULL)),
     CONSTRAINT ck_silence_ends CHECK (until_us > starts_us)
 )${strict}
+
+CREATE TABLE logged_event (
+    id ${numbered},
+    kind TEXT NOT NULL,
+    happened_us ${whole} NOT NULL,
+    table_name TEXT,
+    source TEXT,
+    note TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    recorded_us ${whole} NOT NULL,
+    removes ${whole},
+    CONSTRAINT uq_logged_event_removes UNIQUE (removes),
+    CONSTRAINT ck_logged_event_kind CHECK (kind = 'deploy' OR kind = 'migration' OR kind = 'backfill' OR kind = 'configuration' OR kind = 'other' OR kind = 'removal'),
+    CONSTRAINT ck_logged_event_removes_iff_removal CHECK ((kind = 'removal') = (removes IS NOT NULL)),
+    CONSTRAINT ck_logged_event_scope CHECK (table_name IS NULL OR source IS NULL)
+)${strict}
+
+CREATE INDEX ix_logged_event_happened_us ON logged_event (happened_us)
 
 CREATE TABLE disabled_channel (
     name TEXT NOT NULL,

@@ -57,6 +57,8 @@ VALID: dict[str, Sequence[str]] = {
     "export gx": ["--table", "orders"],
     "import contract": ["people.csv"],
     "import dbt": ["target"],
+    "event add": ["deploy", "--note", "x"],
+    "event remove": [_ID],
     "import gx": ["suite.json", "--table", "orders"],
     "import incidents": ["tickets.csv", "--dry-run"],
     "import openlineage": ["results.json"],

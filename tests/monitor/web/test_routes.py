@@ -33,6 +33,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "hold": {"note": "the contract has ended"},
     "runs": {"tables": ["orders"]},
     "test": {"channel": "hook"},
+    "events": {"kind": "deploy", "note": "loader 2.3", "table": "orders"},
     "results": {
         "schema": "tablewatch.results/1",
         "origin": "other",

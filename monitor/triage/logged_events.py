@@ -1,0 +1,89 @@
+"""Log what happened around tables, such as a deployment: what can be logged, and its published JSON form."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from checks import did_you_mean
+from monitor.clock import iso
+from monitor.config.project import Project
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.triage.create import tidy, unknown_table
+from store import LoggedEvent, LoggedEventKind, NotRecorded, Store
+
+LONGEST_NOTE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class EventForm:
+    """What somebody says happened: at a moment (None: now), to a table, to a source, or to neither in particular."""
+
+    kind: LoggedEventKind
+    note: str
+    happened_at: datetime | None = None
+    table: str | None = None
+    source: str | None = None
+
+
+def log_event(project: Project, store: Store, form: EventForm, *, actor: str) -> tuple[LoggedEvent, bool]:
+    """Log an event; return it, and whether it is new.
+
+    Raises:
+        Stop: it is about nothing that is configured, has no note, or has not happened yet.
+    """
+    _check(project, form)
+    with store.writing() as tx:
+        now = tx.schedule.clock(project.clock.now())
+        at = form.happened_at or now
+        if at > now:
+            raise _refused("an event has happened: its time is in the future")
+        event = LoggedEvent(form.kind, at, form.table, form.source, tidy(form.note), actor, now)
+        return tx.logged_events.add(event)
+
+
+def remove_event(project: Project, store: Store, number: int, *, actor: str) -> LoggedEvent:
+    """Record that an event was logged by mistake; return it.
+
+    Raises:
+        Stop: there is none of that number.
+    """
+    try:
+        with store.writing() as tx:
+            now = tx.schedule.clock(project.clock.now())
+            return tx.logged_events.remove(number, actor=actor, recorded_at=now)
+    except NotRecorded as error:
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("event.not_found", str(error))) from None
+
+
+def event_as_json(event: LoggedEvent) -> dict[str, Any]:
+    """Return an event as JSON."""
+    return {
+        "id": event.id,
+        "kind": event.kind.value,
+        "happened_at": iso(event.happened_at),
+        "table": event.table,
+        "source": event.source,
+        "note": event.note,
+        "by": event.actor,
+        "recorded_at": iso(event.recorded_at),
+    }
+
+
+def _check(project: Project, form: EventForm) -> None:
+    if form.table is not None and form.source is not None:
+        raise _refused("an event is of a table or of a source, not of both")
+    if form.table is not None and (stranger := unknown_table(form.table, project.config)) is not None:
+        raise Stop(ExitCode.USAGE, stranger)
+    if form.source is not None and form.source not in project.config.sources:
+        hint = did_you_mean(form.source, list(project.config.sources)).removeprefix("; ")
+        message = f"source '{form.source}' is not in the configuration"
+        raise Stop(ExitCode.USAGE, Problem("source.unknown", message, hint=hint or "see 'sources' there"))
+    note = tidy(form.note)
+    if not note:
+        raise _refused("the note is empty; write what happened")
+    if len(note) > LONGEST_NOTE:
+        raise _refused(f"the note has {len(note)} characters; it may have {LONGEST_NOTE}")
+
+
+def _refused(message: str) -> Stop:
+    return Stop(ExitCode.USAGE, Problem("event.refused", message))

@@ -1,0 +1,120 @@
+"""Remember what people and programs log that happened around tables: deployments, migrations, backfills.
+
+Facts in the order of recording. Nothing is changed: what was logged by mistake is removed by one more fact, and both
+stay until retention takes them.
+"""
+
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import CheckConstraint, Index, Select, UniqueConstraint, insert, select
+
+from store._columns import STRICT, Row, columns_of, key, line, one_of, time, whole, word
+from store._errors import NotRecorded
+from store._repository import Repository
+from store._values import LoggedEvent, LoggedEventKind
+
+
+class LoggedEventRow(Row, table=True):
+    """Something that happened. Append-only: triggers refuse to change it; only retention removes it."""
+
+    __tablename__ = "logged_event"
+    __table_args__ = (
+        UniqueConstraint("removes"),
+        Index(None, "happened_at"),
+        one_of("kind", LoggedEventKind),
+        CheckConstraint("(kind = 'removal') = (removes IS NOT NULL)", name="removes_iff_removal"),
+        CheckConstraint("table_name IS NULL OR source IS NULL", name="scope"),
+        {**STRICT, "sqlite_autoincrement": True},  # a number that people have quoted is never given again
+    )
+
+    id: int = key()
+    kind: LoggedEventKind = word(LoggedEventKind)
+    happened_at: datetime = time("happened_us", "happened_at")
+    table_name: str | None = line(optional=True)
+    source: str | None = line(optional=True)
+    note: str = line()
+    actor: str = line()
+    recorded_at: datetime = time("recorded_us", "recorded_at")
+    removes: int | None = whole(optional=True)
+
+
+_EVENT: Final = LoggedEventRow.__table__
+_REMOVAL: Final = _EVENT.alias("removal")
+
+
+class LoggedEventReader(Repository):
+    """What can be asked about logged events."""
+
+    def between(self, since: datetime | None, until: datetime | None, *, most: int) -> list[LoggedEvent]:
+        """Return at most so many events that happened in `[since, until)`, newest first, without those removed."""
+        statement = _standing().order_by(_EVENT.c.happened_at.desc(), _EVENT.c.id.desc()).limit(most)
+        if since is not None:
+            statement = statement.where(_EVENT.c.happened_at >= since)
+        if until is not None:
+            statement = statement.where(_EVENT.c.happened_at < until)
+        return [_event_of(row) for row in self._connection.execute(statement)]
+
+    def get(self, number: int) -> LoggedEvent:
+        """Return an event that was not removed.
+
+        Raises:
+            NotRecorded: there is none of that number.
+        """
+        row = self._connection.execute(_standing().where(_EVENT.c.id == number)).first()
+        if row is None:
+            raise NotRecorded(f"event {number} is not in the store; 'tablewatch event list' shows those that are")
+        return _event_of(row)
+
+
+class LoggedEventWriter(LoggedEventReader):
+    """What can be written of logged events."""
+
+    def add(self, event: LoggedEvent) -> tuple[LoggedEvent, bool]:
+        """Write an event, unless the same was logged before; return it with its number, and whether it is new."""
+        same = (
+            _EVENT.c.happened_at == event.happened_at,
+            _EVENT.c.kind == event.kind,
+            _EVENT.c.table_name.is_not_distinct_from(event.table),
+            _EVENT.c.source.is_not_distinct_from(event.source),
+            _EVENT.c.note == event.note,
+        )
+        row = self._connection.execute(_standing().where(*same).limit(1)).first()
+        if row is not None:
+            return _event_of(row), False
+        return self.get(self._write(event)), True
+
+    def remove(self, number: int, *, actor: str, recorded_at: datetime) -> LoggedEvent:
+        """Write that an event was logged by mistake; return it.
+
+        Raises:
+            NotRecorded: there is none of that number, or it was removed before.
+        """
+        event = self.get(number)
+        removal = LoggedEvent(LoggedEventKind.REMOVAL, recorded_at, None, None, "", actor, recorded_at)
+        self._write(removal, removes=number)
+        return event
+
+    def _write(self, event: LoggedEvent, *, removes: int | None = None) -> int:
+        row: dict[str, Any] = {name: getattr(event, name) for name in event.__slots__ if name not in {"id", "table"}}
+        statement = insert(_EVENT).values(**row, table_name=event.table, removes=removes).returning(_EVENT.c.id)
+        return int(self._connection.scalars(statement).one())
+
+
+def _standing() -> Select[Any]:
+    """Return a SELECT of the events that nobody removed."""
+    removed = select(_REMOVAL.c.id).where(_REMOVAL.c.removes == _EVENT.c.id).exists()
+    return select(*columns_of(LoggedEventRow)).where(_EVENT.c.removes.is_(None), ~removed)
+
+
+def _event_of(row: Any) -> LoggedEvent:
+    return LoggedEvent(
+        kind=row.kind,
+        happened_at=row.happened_at,
+        table=row.table_name,
+        source=row.source,
+        note=row.note,
+        actor=row.actor,
+        recorded_at=row.recorded_at,
+        id=row.id,
+    )
