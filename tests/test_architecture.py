@@ -87,10 +87,11 @@ def _starts_processes(tree: ast.Module) -> bool:
 
 
 def test_processes_are_started_by_the_pool() -> None:
-    """One package supervises processes; beside it only the daemon starts one, that of the web application."""
+    """One package supervises processes; beside it the daemon starts the web application, and a report a browser for a PDF."""
     starting = {path.relative_to(HOUSE).as_posix() for path, tree in MODULES.items() if _starts_processes(tree)}
     assert starting == {
         "monitor/daemon/web_process.py",
+        "monitor/reporting/pdf.py",
         "monitor/workers/forkserver.py",
         "monitor/workers/spawner.py",
     }

@@ -13,26 +13,23 @@ from typing import TYPE_CHECKING, Any, Final
 from monitor.config._errors import ConfigError
 from monitor.config._files import files_of, find, patterns_of
 from monitor.config.alerts_model import Alerts, Channel, Match, QuietHours, Route
+from monitor.config.daemon_model import Daemon, OpenLineage, ReportPlans, WeeklyReportPlan
 from monitor.config.load import Loaded, load, load_for, load_readable, load_tree
 from monitor.config.model import (
     BusinessHours,
     Config,
     Cost,
     CsvFormat,
-    Daemon,
     Domain,
     Maintenance,
     Owner,
     Rate,
     Rates,
-    ReportPlans,
     Role,
     Source,
     Storage,
     Table,
-    WeeklyReportPlan,
 )
-from monitor.config.openlineage_model import OpenLineage
 from monitor.config.scalars import Schedule, Weekdays
 from monitor.config.web_model import OidcSignIn, ProxySignIn, Web
 

@@ -18,10 +18,9 @@ from pydantic import AfterValidator, Field, SerializeAsAny, field_validator, mod
 
 from checks import Check, ColumnClass, moment_of_local_time, within_calendar
 from monitor.config.alerts_model import Alerts
-from monitor.config.openlineage_model import OpenLineage
+from monitor.config.daemon_model import Daemon, OpenLineage, ReportPlans
 from monitor.config.scalars import (
     Clock,
-    Cron,
     Deferred,
     Duration,
     PositiveDuration,
@@ -317,39 +316,6 @@ class Maintenance(Section):
         """Check whether it is about a table, named or by its domain."""
         everything = not self.tables and not self.domains
         return everything or table in self.tables or (domain is not None and domain in self.domains)
-
-
-class WeeklyReportPlan(Section):
-    """Schedule, languages and recipients of the weekly report."""
-
-    cron: Cron = Field(Schedule.parse("cron: 0 8 * * mon"), description="When it is generated (project time zone).")
-    locales: tuple[Literal["en", "ja"], ...] = ("en",)
-    to: tuple[str, ...] = ()
-    keep: str | None = Field(None, description="Folder where rendered reports are saved.")
-
-
-class ReportPlans(Section):
-    """Reports."""
-
-    weekly: WeeklyReportPlan = WeeklyReportPlan()
-
-
-class Daemon(Section):
-    """Settings of `tablewatch run`."""
-
-    workers: Annotated[int, Ge(1), Le(64)] = Field(4, description="Number of worker processes.")
-    catch_up: Literal["latest", "all", "none"] = Field(
-        "latest", description="Catch-up of missed runs: the newest, all (up to 100), none."
-    )
-    jitter: Duration = Field(
-        timedelta(seconds=30), description="Random start delay after a scheduled time (at most a tenth of the period)."
-    )
-    heartbeat_url: Annotated[str, Field(pattern="^https?://")] | None = Field(
-        None, description="Heartbeat URL, called once a minute while healthy (Healthchecks-compatible)."
-    )
-    metrics: Annotated[str, Field(pattern="^(off|[^ :]+:[0-9]{1,5}|\\[[0-9a-fA-F:]+\\]:[0-9]{1,5})$")] = Field(
-        "127.0.0.1:9464", description="Listen address of the Prometheus /metrics endpoint, or off."
-    )
 
 
 class Config(Section):

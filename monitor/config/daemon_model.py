@@ -1,0 +1,61 @@
+"""The shape of `daemon`, `report` and `openlineage`: how the daemon works, and what it makes and sends."""
+
+from datetime import timedelta
+from typing import Annotated, Literal, Self
+
+from annotated_types import Ge, Le
+from pydantic import Field, model_validator
+
+from monitor.config.scalars import Cron, Duration, Schedule, Section
+
+
+class WeeklyReportPlan(Section):
+    """Schedule, languages and recipients of the weekly report."""
+
+    cron: Cron = Field(Schedule.parse("cron: 0 8 * * mon"), description="When it is generated (project time zone).")
+    locales: tuple[Literal["en", "ja"], ...] = ("en",)
+    to: tuple[str, ...] = ()
+    keep: str | None = Field(None, description="Folder where rendered reports are saved.")
+
+
+class ReportPlans(Section):
+    """Reports."""
+
+    weekly: WeeklyReportPlan = WeeklyReportPlan()
+
+
+class Daemon(Section):
+    """Settings of `tablewatch run`."""
+
+    workers: Annotated[int, Ge(1), Le(64)] = Field(4, description="Number of worker processes.")
+    catch_up: Literal["latest", "all", "none"] = Field(
+        "latest", description="Catch-up of missed runs: the newest, all (up to 100), none."
+    )
+    jitter: Duration = Field(
+        timedelta(seconds=30), description="Random start delay after a scheduled time (at most a tenth of the period)."
+    )
+    heartbeat_url: Annotated[str, Field(pattern="^https?://")] | None = Field(
+        None, description="Heartbeat URL, called once a minute while healthy (Healthchecks-compatible)."
+    )
+    metrics: Annotated[str, Field(pattern="^(off|[^ :]+:[0-9]{1,5}|\\[[0-9a-fA-F:]+\\]:[0-9]{1,5})$")] = Field(
+        "127.0.0.1:9464", description="Listen address of the Prometheus /metrics endpoint, or off."
+    )
+
+
+class OpenLineage(Section):
+    """Where `tablewatch run` sends the events of its runs."""
+
+    url: Annotated[str, Field(pattern="^https?://")] = Field(
+        description="Address that takes events: http://127.0.0.1:5000/api/v1/lineage."
+    )
+    token: str | None = Field(None, description="Bearer token.")
+    allow_private: bool = Field(default=False, description="Whether the address may lie in a private network.")
+
+    @model_validator(mode="after")
+    def _keeps_its_token(self) -> Self:
+        from monitor.channels.json_service import sends_in_the_clear
+
+        problem = None if self.token is None else sends_in_the_clear(self.url)
+        if problem is not None:
+            raise ValueError(problem)
+        return self
