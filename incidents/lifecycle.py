@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, TypeGuard
 
@@ -59,6 +60,7 @@ _WEIGHTS: Final = tuple(_OLDEST + (_NEWEST - _OLDEST) * Fraction(step, _STEPS - 
 _HIGH, _LOW = Fraction(20, 100), Fraction(5, 100)
 
 
+@lru_cache(maxsize=1024)  # of most checks the last results are alike
 def share_of_change(recent: str) -> Fraction:
     """Return the weighted share of changes, 0 to 1, among at most 21 results (`P` or `F`, oldest first)."""
     changed = [before != after for before, after in pairwise(recent)]

@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import timedelta
-from threading import Event, Thread
+from threading import Condition, Thread
 from types import TracebackType
 from typing import Final, Self
 
@@ -29,38 +30,76 @@ def reporting_stuck(report: Callable[[timedelta], None]) -> Iterator[None]:
         _report_stuck.reset(token)
 
 
+@dataclass(eq=False, slots=True)
 class Deadline:
-    """A block of work that is told to stop when its time is up; `passed` says that it was.
+    """A piece of work that is told to stop when its time is up; `passed` says that it was."""
 
-    It is told again until it ends: an engine that still plans, or is between two statements, has nothing to stop yet.
+    ends_at: float
+    passed: bool
+    report: Callable[[timedelta], None] | None
+
+
+class Deadlines:
+    """Watches what one connection works on, each piece of work for the same time, in one thread until it is closed.
+
+    Work is told to stop again until it ends: an engine that still plans, or is between two statements, has nothing to
+    stop yet. The thread sleeps until the first deadline it knows of; work that begins meanwhile ends later, and does
+    not wake it: a small table is read in less time than a thread takes to start.
     """
 
     def __init__(self, after: timedelta, stop: Callable[[], object]) -> None:
-        self.passed = False
         self._after = after
         self._stop = stop
-        self._report = _report_stuck.get()
-        self._done = Event()
-        self._watch = Thread(target=self._wait, name="tablewatch-deadline", daemon=True)
+        self._active: set[Deadline] = set()
+        self._changed = Condition()
+        self._watch: Thread | None = None
+        self._idle = self._closed = False
 
     def __enter__(self) -> Self:
-        self._watch.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._done.set()
-        self._watch.join()  # else it might stop the next piece of work
+        """End the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._watch is not None:
+            self._watch.join()
 
-    def _wait(self) -> None:
-        if self._done.wait(self._after.total_seconds()):
-            return
-        self.passed = True
-        given_up_at = time.monotonic() + STUCK_AFTER.total_seconds()
-        self._stop()
-        while not self._done.wait(_AGAIN_S):
-            if self._report is not None and time.monotonic() >= given_up_at:
-                self._report(self._after)
-                self._report = None
+    @contextmanager
+    def work(self) -> Iterator[Deadline]:
+        """Watch a block of work; nothing is told to stop after it."""
+        deadline = Deadline(time.monotonic() + self._after.total_seconds(), passed=False, report=_report_stuck.get())
+        with self._changed:
+            self._active.add(deadline)
+            if self._watch is None:
+                self._watch = Thread(target=self._run, name="tablewatch-deadline", daemon=True)
+                self._watch.start()
+            elif self._idle:
+                self._changed.notify()
+        try:
+            yield deadline
+        finally:
+            with self._changed:  # not while it is told to stop
+                self._active.discard(deadline)
+
+    def _run(self) -> None:
+        with self._changed:
+            while not self._closed:
+                self._idle = not self._active
+                self._changed.wait(self._stop_late(time.monotonic()))
+
+    def _stop_late(self, now: float) -> float | None:
+        """Stop what is late; return after how many seconds to look again, None if nothing is at work."""
+        late = [deadline for deadline in self._active if deadline.ends_at <= now]
+        for deadline in late:
+            deadline.passed = True
+            if deadline.report is not None and now >= deadline.ends_at + STUCK_AFTER.total_seconds():
+                deadline.report(self._after)
+                deadline.report = None
+        if late:
             self._stop()
+            return _AGAIN_S
+        return min((deadline.ends_at - now for deadline in self._active), default=None)

@@ -21,7 +21,7 @@ from ibis.backends.sql import SQLBackend
 
 from sources._columns import ArrowColumn, Columns, plain_columns
 from sources._contract import PermissionDenied, QueryFailed, SourceError, TimedOut, Unreachable
-from sources._deadline import Deadline
+from sources._deadline import Deadline, Deadlines
 from sources._engine import PIECE, EngineSource, FetchedRows
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class DuckdbSource(EngineSource):
 
     dialect = "duckdb"
     _connection: duckdb.DuckDBPyConnection
+    _deadlines: Deadlines
 
     _deadline: Deadline | None = None
 
@@ -63,6 +64,7 @@ class DuckdbSource(EngineSource):
             limits["threads"] = str(self._spec.threads)
         self._connection = duckdb.connect(":memory:", config={**_NO_EXTENSIONS, **limits})
         closing.callback(self._connection.close)
+        self._deadlines = closing.enter_context(Deadlines(self.query_timeout, self._connection.interrupt))
         closing.callback(self._connection.interrupt)  # after Ctrl-C a query goes on in DuckDB's threads: close waits
         self._connection.execute("SET enable_progress_bar = false")  # without a script it would be written to stdout
         if database is not None:
@@ -117,7 +119,7 @@ class DuckdbSource(EngineSource):
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        with Deadline(self.query_timeout, self._connection.interrupt) as deadline:
+        with self._deadlines.work() as deadline:
             self._deadline = deadline
             try:
                 yield

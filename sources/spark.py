@@ -27,7 +27,7 @@ from pyspark.sql.types import StructField, TimestampType
 from sqlglot import exp
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
-from sources._deadline import Deadline
+from sources._deadline import Deadlines
 from sources._engine import FetchedRows, UnlistedSource, refuse_other_statements
 from sources._spec import scheme_of
 
@@ -53,6 +53,7 @@ class Spark(UnlistedSource):
 
     dialect = "spark"
     _session: SparkSession
+    _deadlines: Deadlines
 
     def _open(self, closing: ExitStack) -> SQLBackend:
         address = self._spec.spark or ""
@@ -61,6 +62,7 @@ class Spark(UnlistedSource):
             logging.getLogger(name).disabled = True
         try:
             self._session = _session(address, closing)
+            self._deadlines = closing.enter_context(Deadlines(self.query_timeout, self._session.interruptAll))
             return ibis.pyspark.connect(self._session)
         except (PySparkException, Py4JError, ValueError, RuntimeError, OSError) as error:
             raise Unreachable(
@@ -104,7 +106,7 @@ class Spark(UnlistedSource):
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        with Deadline(self.query_timeout, self._session.interruptAll) as deadline:
+        with self._deadlines.work() as deadline:
             try:
                 yield
             except (PySparkException, Py4JError) as error:

@@ -18,7 +18,7 @@ from ibis.backends.sql import SQLBackend
 from ibis.common.exceptions import IbisError
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
-from sources._deadline import Deadline
+from sources._deadline import Deadline, Deadlines
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
 from sources._spec import SourceSpec, file_of
 from sources.moments import register
@@ -49,6 +49,7 @@ class Sqlite(EngineSource):
         connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=wait)
         closing.callback(connection.close)
         self._connection = connection
+        self._deadlines = closing.enter_context(Deadlines(self.query_timeout, connection.interrupt))
         with self._asking():
             connection.text_factory = _decode
             connection.set_progress_handler(self._is_late, _STEPS_BETWEEN_LOOKS)
@@ -91,7 +92,7 @@ class Sqlite(EngineSource):
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        with Deadline(self.query_timeout, self._connection.interrupt) as deadline:
+        with self._deadlines.work() as deadline:
             self._deadline = deadline
             try:
                 yield

@@ -161,14 +161,16 @@ class TablePlan:
         return {check_id: wants.frame for check_id, wants in self.wants.items() if wants.frame is not None}
 
 
-def plan(subject: Subject, source: Source) -> TablePlan:
+def plan(subject: Subject, source: Source, *, table: ir.Table | None = None) -> TablePlan:
     """Plan the checks of a table. Reads the catalogue only, and of a past time whether load times can be believed.
+
+    `table` is planned for in place of the one that the source has.
 
     Raises:
         TableNotFound: the watched table is not there. (A missing referenced table refuses the checks that refer to it.)
         SourceError: the catalogue cannot be read.
     """
-    desk, refused = _Desk(subject, source), {}
+    desk, refused = _Desk(subject, source, table), {}
     if subject.is_past:
         problem = desk.see_the_past()
         if problem is not None:
@@ -214,9 +216,10 @@ def counting_place(subject: Subject, check_id: str, source: Source) -> tuple[Con
 class _Desk:
     """Where a plan is made: the table, the holes, and what was wanted so far."""
 
-    def __init__(self, subject: Subject, source: Source) -> None:
+    def __init__(self, subject: Subject, source: Source, table: ir.Table | None = None) -> None:
         self._subject, self._source = subject, source
-        self._table, self._holes = source.table(subject.relation), Placeholders(source)
+        self._table = source.table(subject.relation) if table is None else table
+        self._holes = Placeholders(source)
         self._wants: dict[str, Wants] = {}
         self._asked: list[ClassRequest] = []
         self._segmented: set[str] = set()

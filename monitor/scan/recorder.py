@@ -155,11 +155,15 @@ def judge_table(looked: TableResult, history: _History, memory: SegmentMemory) -
     """Yield what each check of a table came to."""
     for check_measurement in looked.measured:
         answer = check_measurement.answer
+        outcome = answer if isinstance(answer, Outcome) else _WITHOUT_HISTORY
+        if isinstance(answer, Measurement):
+            past = history.get(check_measurement.check_id, ())
+            outcome = _judge(check_measurement.check, answer, past)
         result = CheckResult(
             check_id=check_measurement.check_id,
             table=looked.target.subject.name,
             check=check_measurement.check,
-            outcome=answer if isinstance(answer, Outcome) else _WITHOUT_HISTORY,
+            outcome=outcome,
             measured_at=looked.started_at,
             duration_s=check_measurement.duration_s,
             source=looked.target.source.name,
@@ -167,9 +171,6 @@ def judge_table(looked: TableResult, history: _History, memory: SegmentMemory) -
         )
         if isinstance(answer, SegmentedMeasurement):
             result = judge_segments(result, check_measurement, memory, history=history, judge=_judge)
-        elif isinstance(answer, Measurement):
-            past = history.get(check_measurement.check_id, ())
-            result = replace(result, outcome=_judge(check_measurement.check, answer, past))
         yield result
 
 
@@ -279,7 +280,7 @@ class _Recorder:
             self._write(series, change, looked.ended_at)
         incident = self._incidents.get(series)
         lasts = incident is not None and incident.state is not State.RESOLVED
-        return replace(result, incident=incident.id if incident is not None and lasts else None)
+        return replace(result, incident=incident.id) if incident is not None and lasts else result
 
     def _unmerged(self, incident: Incident) -> Incident:
         """Follow a merged incident to the one it duplicates while that lasts: it speaks for both."""

@@ -60,7 +60,7 @@ def scan_source(
         source = run_guarded(lambda: _open(targets[0], closing))
         ended = source if isinstance(source, Outcome) else None
         if not isinstance(source, Outcome):
-            looker = _SourceScanner(source, clock, plans, caller)
+            looker = _SourceScanner(source, clock, plans, caller, shares_plans=len(targets) > 1)
             while remaining:
                 looked = looker.look_at(remaining[0])
                 if isinstance(looked, Outcome):
@@ -84,8 +84,11 @@ def _open(target: Target, closing: ExitStack) -> Source:
 
 
 class _SourceScanner:
-    def __init__(self, source: Source, clock: Clock, plans: Plans, caller: Caller | None) -> None:
+    def __init__(
+        self, source: Source, clock: Clock, plans: Plans, caller: Caller | None, *, shares_plans: bool
+    ) -> None:
         self._source, self._clock, self._plans, self._caller = source, clock, plans, caller
+        self._shares_plans = shares_plans
         self._literals = TimeLiterals(source)
 
     def look_at(self, target: Target) -> TableResult | Outcome:
@@ -115,9 +118,16 @@ class _SourceScanner:
             measured = measure(known[1], self._source, now, self._literals, keeper=keeper, caller=self._caller)
             if not any(_is_misconfigured(item) for item in measured):
                 return measured
-        fresh = plan(subject, self._source)  # also when the table no longer fits the plan that was kept
+        fresh = self._plan(target)  # also when the table no longer fits the plan that was kept
         self._plans[subject.name] = (subject, fresh)
         return measure(fresh, self._source, now, self._literals, keeper=keeper, caller=self._caller)
+
+    def _plan(self, target: Target) -> TablePlan:
+        if not self._shares_plans:
+            return plan(target.subject, self._source)
+        from monitor.scan.plan_shapes import plan_by_shape  # of use to many tables only
+
+        return plan_by_shape(target.subject, self._source, target.source)
 
 
 def _put(question: PrivateQuestion, source: Source) -> Mapping[str, Json] | Outcome:

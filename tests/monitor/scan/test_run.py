@@ -17,7 +17,7 @@ from monitor.scan.recorder import retire
 from monitor.scan.results import targets_of
 from monitor.scan.run import Engine, run_checks
 from sources import TimedOut, open_source
-from sources._deadline import Deadline
+from sources._deadline import Deadlines
 from store import IncidentFilter, Store, StoreError
 from tests.monitor.shop import CHECKS, CONFIG, NOW, build_shop
 
@@ -297,7 +297,7 @@ def test_a_statement_that_cannot_be_stopped_is_a_timeout_and_delays_no_other_tab
             fetch = source.fetch
 
             def stuck(sql):
-                with Deadline(timedelta(0), lambda: None):
+                with Deadlines(timedelta(0), lambda: None) as deadlines, deadlines.work():
                     over.wait(timeout=60)
                 return fetch(sql)
 
