@@ -23,7 +23,7 @@ _MOST_SHAPES: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PlanShape:
     """What a plan follows from, besides the names of the table and of its checks."""
 
     spec: SourceSpec
@@ -33,7 +33,7 @@ class Shape:
     subject: Subject
 
 
-_plans: dict[str, tuple[Shape, TablePlan | None]] = {}
+_plans: dict[str, tuple[PlanShape, TablePlan | None]] = {}
 """By the text of the shape, in the order in which they were made; None where a table has to be planned by itself."""
 
 
@@ -50,7 +50,7 @@ def plan_by_shape(subject: Subject, source: Source, spec: SourceSpec) -> TablePl
     ids = {f"{_STAND_IN} {number}": check_id for number, (check_id, _) in enumerate(subject.checks)}
     checks = tuple(zip(ids, (check for _, check in subject.checks), strict=True))
     general = replace(subject, name=_STAND_IN, relation=_STAND_IN, checks=checks)
-    shape = Shape(spec, source.dialect, place.schema, place.namespace, general)
+    shape = PlanShape(spec, source.dialect, place.schema, place.namespace, general)
     text = repr(shape)
     if text.count(_STAND_IN) != len(ids) + 2:  # it stands in the configuration, or is the name of a column
         return plan(subject, source)
@@ -64,7 +64,7 @@ def plan_by_shape(subject: Subject, source: Source, spec: SourceSpec) -> TablePl
     return plan(subject, source) if made[1] is None else naming.named(made[1], subject)
 
 
-def _plan_of(shape: Shape, source: Source, place: Any, naming: _Naming) -> TablePlan | None:
+def _plan_of(shape: PlanShape, source: Source, place: Any, naming: _Naming) -> TablePlan | None:
     """Return the plan of a shape; None where the names of a table cannot be put in."""
     made = plan(shape.subject, source, table=place.copy(name=_STAND_IN).to_expr())
     if made.refused or _STAND_IN in repr(naming.named(made, replace(shape.subject, name="", relation="", checks=()))):
