@@ -73,7 +73,7 @@ def _tablewatch(folder: Path, database: Path) -> tuple[Cost, Cost, str, str]:
     targets = targets_of(project, [table.name for table in project.config.tables])
     costs, memories, counted = [], [], Counter[str]()
     with project.open_store(alone=True) as store, _counted_fetches(counted):
-        engine = Engine(clock, store, project.policy)
+        engine = Engine(clock, store, project.policy_of)
         for cycle in range(1, CYCLES + 1):
             counted.clear()
             costs.append(measure(lambda: engine.run(targets)))

@@ -78,7 +78,7 @@ def _tablewatch(folder: Path) -> None:
     project = Project(load(config), clock)
     targets = targets_of(project, ["big"])
     with project.open_store() as store:
-        engine = Engine(clock, store, project.policy)
+        engine = Engine(clock, store, project.policy_of)
 
         def cycle() -> None:
             clock.advance(timedelta(minutes=1))

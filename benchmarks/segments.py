@@ -74,7 +74,7 @@ def _tablewatch(column: str, folder: Path) -> None:
     project = Project(load(config), clock)
     targets = targets_of(project, ["big"])
     with project.open_store() as store:
-        engine = Engine(clock, store, project.policy, key=project.signature_key)
+        engine = Engine(clock, store, project.policy_of, key=project.signature_key)
 
         def cycle() -> None:
             clock.advance(timedelta(minutes=1))

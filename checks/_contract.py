@@ -12,9 +12,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from annotated_types import Ge
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from checks._errors import CheckError, Misconfigured
 from checks._measurement import ClassQuestion, ColumnClass, Earlier, Frame, Measurement, Past, Wants, Zones
@@ -29,6 +39,7 @@ from checks._outcome import (
     UnknownReason,
     unknown,
 )
+from checks.parameters.scalars import PositiveDuration
 from checks.parameters.segments import SegmentBy
 from sources import did_you_mean
 
@@ -42,6 +53,8 @@ __all__ = [
     "CheckParameters",
     "ClassQuestion",
     "ColumnClass",
+    "ConfirmRule",
+    "Confirmation",
     "Context",
     "Earlier",
     "Frame",
@@ -136,6 +149,27 @@ def _describe_parameters(schema: dict[str, Any], check: type[Any]) -> None:
         properties.pop("on_empty", None)
 
 
+class Confirmation(BaseModel):
+    """A second look before an incident opens: it opens if the check fails again, as detected by the first run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    after: PositiveDuration = Field(description="How long after the failing run the check is run again.")
+
+
+def _instead_of_a_count(confirm: Confirmation | None, info: ValidationInfo) -> Confirmation | None:
+    count = info.data.get("open_after") or 1
+    if confirm is not None and count > 1:
+        raise ValueError(
+            f"either 'confirm' or 'open_after: {count}' decides when an incident opens; remove one of them"
+        )
+    return confirm
+
+
+ConfirmRule: TypeAlias = Annotated[Confirmation | None, AfterValidator(_instead_of_a_count)]
+"""How failing runs are confirmed, in a section with `open_after` before it."""
+
+
 class CheckParameters(BaseModel):
     """The parameters every check has."""
 
@@ -156,6 +190,9 @@ class CheckParameters(BaseModel):
         None, description="Name of the check within its table; by default the type with hyphens."
     )
     severity: Severity = Field(Severity.ERROR, description="Severity of a failure.")
+    open_after: Annotated[int, Ge(1)] | None = Field(None, description="Failing runs in a row that open an incident.")
+    resolve_after: Annotated[int, Ge(1)] | None = Field(None, description="Passing runs in a row that resolve it.")
+    confirm: ConfirmRule = Field(None, description="A second look before an incident opens.")
     why: str | None = Field(None, description="Why it matters, shown to the person handling the incident.")
     runbook: str | None = Field(
         None, description="What to do when it fails: a URL, Markdown, or a `.md` file in the configuration's folder."
@@ -279,6 +316,18 @@ class Check(Protocol):
     @property
     def severity(self) -> Severity:
         """Severity of a failure."""
+
+    @property
+    def open_after(self) -> int | None:
+        """How many failing runs in a row open an incident; None where its severity or the project says it."""
+
+    @property
+    def resolve_after(self) -> int | None:
+        """How many passing runs in a row resolve an incident; None where its severity or the project says it."""
+
+    @property
+    def confirm(self) -> Confirmation | None:
+        """Whether it is run again before an incident opens; None where its severity or the project says it."""
 
     @property
     def where(self) -> str | None:

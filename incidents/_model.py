@@ -346,11 +346,16 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How many runs it takes to open and to resolve, and how long a relapse still belongs to the same incident."""
+    """How many runs it takes to open and to resolve, and how long a relapse still belongs to the same incident.
+
+    `confirm_after`: a failing run opens once another, at least so much later, fails too, and has then detected it;
+    `open_after` is not asked.
+    """
 
     open_after: int = 1
     resolve_after: int = 2
     regressed_within: timedelta = timedelta(days=7)
+    confirm_after: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ changes to record, and the reason in one word.
 - `unknown` opens, extends and closes nothing. `warn` opens nothing and neither extends nor breaks a streak; it proves
   that the fail limit held, so it bounds when data went bad as a passing run does.
 - The n-th failing run in a row opens an incident (`Policy.open_after`); a fail while one is open joins it.
+- Where a failing run is to be confirmed (`Policy.confirm_after`), the first fail of the streak that is so much later
+  opens it, as detected by the first of all. A run in which the fail limit held, a `pass` or a `warn`, clears it.
 - The n-th passing run in a row resolves it (`Policy.resolve_after`) as of the first run of that streak.
 - A fail within seven days of a resolution that counts (`fixed`, `no-action`) is a relapse: a new episode of the same
   incident. After `expected`, `false-positive` or `duplicate` the next failing streak opens a new incident: that word
@@ -88,7 +90,7 @@ class Reason(StrEnum):
     SUPERSEDED = "superseded"
     """It measured no later than the incident's newest time (a person's word): it says nothing about what follows."""
     WAITING_TO_OPEN = "waiting-to-open"
-    """It failed, but not yet often enough in a row."""
+    """It failed, but not yet often enough in a row, or nothing has confirmed it yet."""
     OPENED = "opened"
     RELAPSED = "relapsed"
     """It failed soon after its incident was resolved: the same incident, a new episode."""
@@ -154,6 +156,8 @@ def advance(
     if outcome.status is Status.UNKNOWN:
         return LifecycleStep(watch, (), Reason.UNKNOWN)
     if outcome.status is Status.WARN:
+        if policy.confirm_after is not None:
+            watch = replace(watch, failing_since=None, fail_streak=0)
         return LifecycleStep(replace(watch, last_pass_ended_at=run.ended_at), (), Reason.WARNED)
     if outcome.status is Status.PASS:
         watch = _count_pass(watch, incident, run)
@@ -229,11 +233,15 @@ def _failed(
     ended_at = incident.last.resolved_at if incident is not None else None
     if ended_at is not None and run.at <= ended_at:
         return (), Reason.SUPERSEDED
-    if watch.fail_streak < policy.open_after:
-        return (), Reason.WAITING_TO_OPEN
     first_failed_at = watch.failing_since or run.at
-    onset = _onset(watch, outcome, first_failed_at=first_failed_at, detected_at=run.at, not_before=ended_at)
-    episode = Episode(onset, detected_at=run.at, first_failed_at=first_failed_at)
+    if policy.confirm_after is not None:
+        detected_at, opens = first_failed_at, run.at >= first_failed_at + policy.confirm_after
+    else:
+        detected_at, opens = run.at, watch.fail_streak >= policy.open_after
+    if not opens:
+        return (), Reason.WAITING_TO_OPEN
+    onset = _onset(watch, outcome, first_failed_at=first_failed_at, detected_at=detected_at, not_before=ended_at)
+    episode = Episode(onset, detected_at=detected_at, first_failed_at=first_failed_at)
     if incident is not None and _is_relapse(incident, first_failed_at, policy):
         relapse = Reopened(episode, regressed=True)
         return (relapse, *_rescaled(incident, identity)), Reason.RELAPSED

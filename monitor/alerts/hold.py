@@ -29,6 +29,7 @@ from incidents import BusinessCalendar, Incident, Resolution, State, from_us, to
 from monitor.alerts.audience import NOBODY, Audience
 from monitor.alerts.route import channels_of
 from monitor.config import Config, QuietHours
+from monitor.config.project import policy_of
 
 if TYPE_CHECKING:
     from store import Silence
@@ -269,7 +270,9 @@ class Circumstances:
         table = self._config.table(incident.table)
         if table is None or table.schedule is None:
             return self._now
-        runs = self._config.alerts.resolve_after + 1
+        check = next((check for check in table.checks if table.check_id(check) == incident.check_id), None)
+        alerts = self._config.alerts
+        runs = (alerts.resolve_after if check is None else policy_of(check, alerts).resolve_after) + 1
         return root.last.resolved_at + min(runs * table.schedule.longest_period(), LONGEST_SETTLING)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from annotated_types import Ge, Le, MinLen
 from pydantic import Field, create_model, model_validator
 
-from checks import Kind, Severity
+from checks import ConfirmRule, Kind, Severity
 from monitor.channels import KINDS, ChannelKind
 from monitor.config.scalars import Clock, Duration, PositiveDuration, Section, Weekdays, Zone
 
@@ -94,11 +94,23 @@ class QuietHours(Section):
         return self
 
 
+class LifecycleRules(Section):
+    """When incidents of a severity open and resolve; a check may have rules of its own."""
+
+    open_after: Annotated[int, Ge(1)] | None = Field(None, description="Failing runs in a row that open an incident.")
+    resolve_after: Annotated[int, Ge(1)] | None = Field(None, description="Passing runs in a row that resolve it.")
+    confirm: ConfirmRule = Field(None, description="A second look before an incident opens.")
+
+
 class Alerts(Section):
     """When an incident opens and resolves, and who is notified."""
 
     open_after: Annotated[int, Ge(1)] = Field(1, description="Failing runs in a row that open an incident.")
     resolve_after: Annotated[int, Ge(1)] = Field(2, description="Passing runs in a row that resolve it.")
+    confirm: ConfirmRule = Field(None, description="A second look before an incident opens.")
+    severities: dict[Severity, LifecycleRules] = Field(
+        {}, description="When incidents open and resolve, by the severity of their check."
+    )
     group_wait: Duration = Field(
         timedelta(minutes=2), description="How long to collect incidents before the first alert."
     )

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from checks import Check
 from incidents import Incident, Policy
 from monitor.clock import Clock, SystemClock
-from monitor.config import Config, ConfigError, Loaded, files_of, find, load, load_for, patterns_of
+from monitor.config import Alerts, Config, ConfigError, Loaded, files_of, find, load, load_for, patterns_of
 from monitor.terminal.output import Invocation
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -24,6 +25,21 @@ if TYPE_CHECKING:
 _CONFIGURATION: Final = "a file of the configuration"
 _LONGEST_RUNBOOK: Final = 64 * 1024
 """Bytes that are read of a file with a runbook."""
+
+
+def policy_of(check: Check, alerts: Alerts) -> Policy:
+    """Return when incidents of a check open and resolve: by its own rules, else its severity's, else the project's.
+
+    Whoever of them counts failing runs, or has them confirmed, decides on both.
+    """
+    of_severity = alerts.severities.get(check.severity)
+    rules = (check, alerts) if of_severity is None else (check, of_severity, alerts)
+    opening = next((rule for rule in rules if rule.confirm is not None or rule.open_after is not None), alerts)
+    return Policy(
+        open_after=opening.open_after or 1,
+        resolve_after=next(rule.resolve_after for rule in rules if rule.resolve_after is not None),
+        confirm_after=None if opening.confirm is None else opening.confirm.after,
+    )
 
 
 class Project:
@@ -43,10 +59,9 @@ class Project:
         """
         return cls(load_for(invocation))
 
-    @property
-    def policy(self) -> Policy:
-        """Return how many runs it takes to open and to resolve."""
-        return Policy(open_after=self.config.alerts.open_after, resolve_after=self.config.alerts.resolve_after)
+    def policy_of(self, check: Check) -> Policy:
+        """Return when incidents of a check open and resolve."""
+        return policy_of(check, self.config.alerts)
 
     def check_of(self, incident: Incident) -> "Check | None":
         """Return the check that found an incident, as it is configured now; None if none did or it is gone."""

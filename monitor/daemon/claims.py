@@ -179,6 +179,11 @@ class Claims:
         strange = tx.slots.take_over(now - _NOBODYS, holder=self._holder, lease_until=until, limit=room - len(leases))
         return [*leases, *strange]
 
+    def is_regular(self, lease: Lease) -> bool:
+        """Check whether a slot is one of the table's schedule, not an early one that was asked for."""
+        timetable = self._timetables.get(lease.table)
+        return timetable is None or timetable.has(lease.slot)
+
     def give_up(self, lease: Lease) -> None:
         """End the slot of a table that is no longer configured.
 

@@ -67,6 +67,10 @@ class Timetable:
         """Return the first slot after a moment."""
         return self.scheduled(self.schedule.next_after(now, self.zone))
 
+    def has(self, slot: datetime) -> bool:
+        """Check whether a moment is a slot."""
+        return self.schedule.next_after(slot - timedelta.resolution, self.zone) == slot
+
     def scheduled(self, slot: datetime) -> Scheduled:
         """Return the row of the schedule that waits for a slot."""
         return Scheduled(self.table, str(self.schedule), self.zone, slot, slot + self.delay)
@@ -75,9 +79,13 @@ class Timetable:
         """Return what becomes of every slot that has come: one is run or none, the others are skipped.
 
         `busy_until`: when the table's last run ended, to tell a run that took longer than its period from a daemon that
-        was not there.
+        was not there. A slot that was asked for (a retry, a run on request) is one with the next of the schedule once
+        that has come.
         """
-        count, slot_at = self._missed(due.next_slot, now - self.delay)
+        following, first = self.schedule.next_after(due.next_slot, self.zone), due.next_slot
+        if following <= now - self.delay and not self.has(first):
+            first = following
+        count, slot_at = self._missed(first, now - self.delay)
         ahead = self.schedule.next_after(slot_at(count - 1), self.zone)
         run: int | None
         match self.catch_up:

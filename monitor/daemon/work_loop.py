@@ -23,6 +23,7 @@ from monitor.daemon.journal import LOG
 from monitor.daemon.leased_statistic import LeasedStatistic
 from monitor.daemon.quarantine import QuarantineTracker
 from monitor.daemon.scheduled_queries import ScheduledQueries
+from monitor.scan.confirmation import only_unconfirmed
 from monitor.scan.incremental import with_count_states
 from monitor.scan.recorder import record_slot_results
 from monitor.scan.results import CheckResult, TableResult, Target, run_guarded, targets_of
@@ -120,7 +121,7 @@ class Work:
         self._crashes.refresh()
         self._claims.adopt(project)  # from here on nothing can fail: all of it is used, or nothing
         self._workers = project.config.daemon.workers
-        self._policy = project.policy
+        self._policy_of = project.policy_of
         self._key = project.signature_key
         self._targets: dict[str, Target] = targets
         self.questions.adopt(project)
@@ -244,6 +245,8 @@ class Work:
         if target is None:  # left by a daemon with another configuration
             self._claims.give_up(lease)
             return
+        if not self._claims.is_regular(lease):
+            target = only_unconfirmed(target, lease.slot, store=self._store, policy_of=self._policy_of)
         if target.subject.counting:
             (target,) = with_count_states([target], store=self._store, key=self._key)
         leased_table = LeasedTable(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))
@@ -332,7 +335,7 @@ class Work:
         """Conclude a batch; a table whose results we stumble over is given up alone, and not the others with it."""
         slots = [(held.lease, self._of_today(looked)) for held, looked in batch]
         concluded = run_guarded(
-            lambda: record_slot_results(slots, store=self._store, policy=self._policy, now=self._clock.now()),
+            lambda: record_slot_results(slots, store=self._store, policy_of=self._policy_of, now=self._clock.now()),
             passes_on=(StoreError, KeyboardInterrupt),
         )
         if not isinstance(concluded, Outcome):

@@ -45,7 +45,7 @@ class Replay:
     def __post_init__(self) -> None:
         self._clock = SimulatedClock(self.shop.start)
         self._engine = Engine(
-            clock=self._clock, store=self.store, policy=self.project.policy, key=self.project.signature_key
+            clock=self._clock, store=self.store, policy_of=self.project.policy_of, key=self.project.signature_key
         )
         self._serial = 0
 

@@ -209,7 +209,7 @@ def record_readings(
     if latest is not None and (latest - project.clock.now()).total_seconds() > _FUTURE_S:
         raise FutureRun(latest)
     batch = list(_table_results(project, checks, readings, run))
-    results, known = record_external_results(batch, store=store, policy=project.policy)
+    results, known = record_external_results(batch, store=store, policy_of=project.policy_of)
     return ImportedRun(run[1], results, bool(batch) and known == len(batch), tuple(not_taken))
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from checks import Outcome, Status
-from incidents import AGENT, Incident, Opened, Policy, State, Watch
+from incidents import AGENT, Incident, Opened, State, Watch
 from monitor.config.project import Project
 from monitor.config.selector import Selection
 from monitor.scan.recorder import facts_of, judge_table, new_id, step_of, wanted_history, watch_of_segment
-from monitor.scan.results import CheckResult, TableResult, Target, targets_of
+from monitor.scan.results import CheckResult, PolicyOf, TableResult, Target, targets_of
 from monitor.scan.scanner import Plans, scan_sources
 from monitor.scan.segment_results import SegmentMemory
 from store import BACKFILL, History, Run, Store, WriteTransaction
@@ -54,7 +54,7 @@ def backfill(
     todo = sum(len(target.subject.checks) for target in missing)
     counts = dict.fromkeys(Status, 0)
     problems: dict[str, str] = {}
-    past = PastIncidents(project.policy, project.clock.now()) if opens_incidents else None
+    past = PastIncidents(project.policy_of, project.clock.now()) if opens_incidents else None
     plans: Plans = {}
     for batch in scan_sources(missing, clock=project.clock, plans=plans):
         for result in record_past(batch, store=store, past=past):
@@ -97,7 +97,7 @@ class PastIncidents:
     A check that has run before has its incidents already: none are opened for it.
     """
 
-    policy: Policy
+    policy_of: PolicyOf
     now: datetime
     opened: int = 0
     _watches: dict[str, Watch] = field(default_factory=dict)
@@ -126,7 +126,7 @@ class PastIncidents:
 
     def _decide(self, tx: WriteTransaction, looked: TableResult, result: CheckResult, outcome: Outcome) -> None:
         key = result.remembered_as
-        step = step_of(self._watches.get(key), self._incidents.get(key), result, outcome, self.policy, looked)
+        step = step_of(self._watches.get(key), self._incidents.get(key), result, outcome, self.policy_of, looked)
         self._watches[key] = step.watch
         for change in step.changes:
             if isinstance(change, Opened):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from checks import (
     Check,
@@ -28,7 +28,7 @@ from incidents import (
     Incident,
     LifecycleStep,
     Opened,
-    Policy,
+    Reason,
     Resolution,
     Resolved,
     RunTimes,
@@ -40,15 +40,18 @@ from incidents import (
 )
 from monitor.config.project import Project
 from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
-from monitor.scan.results import CheckResult, TableResult, run_guarded
+from monitor.scan.results import CheckResult, PolicyOf, TableResult, run_guarded
 from monitor.scan.segment_results import GONE_CAUSE, SegmentMemory, followed, judge_segments
 from store import IncidentFilter, Lease, ReadTransaction, Result, Run, Store, StoreError, WriteTransaction
+
+if TYPE_CHECKING:
+    from monitor.scan.confirmation import Retry
 
 _History: TypeAlias = "Mapping[str, Sequence[Past] | None]"
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
 
 
-def record_results(batch: Sequence[TableResult], *, store: Store, policy: Policy) -> Sequence[CheckResult]:
+def record_results(batch: Sequence[TableResult], *, store: Store, policy_of: PolicyOf) -> Sequence[CheckResult]:
     """Judge a batch of tables, decide and remember: everything of the batch in one transaction.
 
     Raises:
@@ -58,7 +61,7 @@ def record_results(batch: Sequence[TableResult], *, store: Store, policy: Policy
     with store.writing() as tx:
         if counts is not None:
             counts.settle(tx, batch)
-        return _Recorder(tx, policy).make([(new_id(), looked) for looked in batch])
+        return _Recorder(tx, policy_of).make([(new_id(), looked) for looked in batch])
 
 
 def _staged(batch: Sequence[TableResult], store: Store) -> tuple[Sequence[TableResult], StagedCounts | None]:
@@ -74,7 +77,7 @@ def _staged(batch: Sequence[TableResult], store: Store) -> tuple[Sequence[TableR
 
 
 def record_slot_results(
-    batch: Sequence[tuple[Lease, TableResult]], *, store: Store, policy: Policy, now: datetime
+    batch: Sequence[tuple[Lease, TableResult]], *, store: Store, policy_of: PolicyOf, now: datetime
 ) -> Sequence[CheckResult]:
     """Conclude what was looked at under leases, and end their slots, in one transaction.
 
@@ -92,11 +95,11 @@ def record_slot_results(
         ]
         if counts is not None:
             counts.settle(tx, [looked for _, looked in counting])
-        return _Recorder(tx, policy).make(counting)
+        return _Recorder(tx, policy_of).make(counting)
 
 
 def record_external_results(
-    batch: Sequence[tuple[str, TableResult]], *, store: Store, policy: Policy
+    batch: Sequence[tuple[str, TableResult]], *, store: Store, policy_of: PolicyOf
 ) -> tuple[Sequence[CheckResult], int]:
     """Decide and remember results of another tool, each table with the id of its run, in one transaction.
 
@@ -108,7 +111,7 @@ def record_external_results(
     with store.writing() as tx:
         known = tx.results.known_runs(run_id for run_id, _ in batch)
         new = [(run_id, table_result) for run_id, table_result in batch if run_id not in known]
-        return _Recorder(tx, policy).make(new), len(known)
+        return _Recorder(tx, policy_of).make(new), len(known)
 
 
 def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence[CheckResult]:
@@ -200,7 +203,7 @@ def step_of(
     incident: Incident | None,
     result: CheckResult,
     outcome: Outcome,
-    policy: Policy,
+    policy_of: PolicyOf,
     looked: TableResult,
 ) -> LifecycleStep:
     """Return what a result changes.
@@ -210,7 +213,7 @@ def step_of(
     """
     judged = replace(outcome, status=Status.PASS, reason=None) if result.is_gone else outcome
     times = RunTimes(looked.started_at, looked.ended_at)
-    step = advance(watch, incident, judged, identity=identity_of(result), policy=policy, run=times)
+    step = advance(watch, incident, judged, identity=identity_of(result), policy=policy_of(result.check), run=times)
     if not result.is_gone:
         return step
     ended = tuple(
@@ -223,11 +226,12 @@ def step_of(
 class _Recorder:
     """Decides over one batch, inside one transaction."""
 
-    def __init__(self, tx: WriteTransaction, policy: Policy) -> None:
+    def __init__(self, tx: WriteTransaction, policy_of: PolicyOf) -> None:
         self._tx = tx
-        self._policy = policy
+        self._policy_of = policy_of
         self._watches: dict[str, Watch] = {}
         self._incidents: dict[str, Incident] = {}
+        self._retries: dict[str, Retry] = {}
 
     def make(self, batch: Sequence[tuple[str, TableResult]]) -> Sequence[CheckResult]:
         """Decide over looks, each with the id of its run."""
@@ -254,6 +258,10 @@ class _Recorder:
         self._tx.results.add_runs(runs, facts)
         self._tx.results.save_watches([self._watches[series] for series in ids])
         self._tx.results.add_gaps(gaps)
+        if self._retries:
+            from monitor.scan.confirmation import plan_retries
+
+            plan_retries(self._tx, self._retries)
         return decided
 
     def _decide(self, looked: TableResult, result: CheckResult) -> CheckResult:
@@ -274,13 +282,26 @@ class _Recorder:
 
     def _step(self, looked: TableResult, result: CheckResult, outcome: Outcome) -> CheckResult:
         series = result.remembered_as
-        step = step_of(self._watches.get(series), self._incidents.get(series), result, outcome, self._policy, looked)
+        step = step_of(self._watches.get(series), self._incidents.get(series), result, outcome, self._policy_of, looked)
         self._watches[series] = step.watch
         for change in step.changes:
             self._write(series, change, looked.ended_at)
+        if step.reason is Reason.WAITING_TO_OPEN:
+            self._ask_for_retry(looked, result, step.watch)
         incident = self._incidents.get(series)
         lasts = incident is not None and incident.state is not State.RESOLVED
         return replace(result, incident=incident.id) if incident is not None and lasts else result
+
+    def _ask_for_retry(self, looked: TableResult, result: CheckResult, watch: Watch) -> None:
+        policy = self._policy_of(result.check)
+        if policy.confirm_after is None or result.check.results_every is not None:
+            return
+        from monitor.scan.confirmation import Retry, retry_at
+
+        at = retry_at(watch, policy)
+        if at is not None:
+            retry = Retry(at, looked.ended_at)
+            self._retries[result.table] = min(retry, self._retries.get(result.table, retry))
 
     def _unmerged(self, incident: Incident) -> Incident:
         """Follow a merged incident to the one it duplicates while that lasts: it speaks for both."""

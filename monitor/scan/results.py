@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 from checks import (
     Check,
@@ -27,12 +27,16 @@ from checks import (
     unknown,
 )
 from checks.classes.counts import KnownCounts
+from incidents import Policy
 from sources import PermissionDenied, QueryFailed, SourceError, SourceSpec, TableNotFound, TimedOut, Unreachable
 
 if TYPE_CHECKING:
     from monitor.config import Table
     from monitor.config.project import Project
     from monitor.scan.private_question import PrivateQuestion
+
+PolicyOf: TypeAlias = Callable[[Check], Policy]
+"""Returns when incidents of a check open and resolve."""
 
 
 @dataclass(frozen=True, slots=True)

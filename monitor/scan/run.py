@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from checks import Severity
+from checks import Check, Severity
 from checks.gx.caller import Caller
 from incidents import Policy
 from monitor.clock import Clock
@@ -14,7 +14,7 @@ from monitor.config.selector import Selection
 from monitor.scan.incremental import KeyProvider, with_count_states
 from monitor.scan.planner import TablePlan
 from monitor.scan.recorder import judge_only, record_results, retire
-from monitor.scan.results import CheckResult, PassResult, Subject, Target, targets_of
+from monitor.scan.results import CheckResult, PassResult, PolicyOf, Subject, Target, targets_of
 from monitor.scan.scanner import scan_sources
 from store import Store, StoreError
 
@@ -27,13 +27,17 @@ class ResultsNotStored(StoreError):
         self.results = results
 
 
+def _by_default(_check: Check) -> Policy:
+    return Policy()
+
+
 @dataclass
 class Engine:
     """Looks at tables. Keeps the plans it made, so that a later pass only runs SQL."""
 
     clock: Clock
     store: Store | None = None
-    policy: Policy = field(default_factory=Policy)
+    policy_of: PolicyOf = _by_default
     plans: dict[str, tuple[Subject, TablePlan]] = field(default_factory=dict)
     key: KeyProvider | None = None
     """Gives the key of signatures; without one, or without a store, no counts are kept."""
@@ -62,7 +66,7 @@ class Engine:
             # 3. Judge, decide on incidents and record, many tables in one transaction.
             if self.store is not None and failure is None and not self.is_dry:
                 try:
-                    results = record_results(batch, store=self.store, policy=self.policy)
+                    results = record_results(batch, store=self.store, policy_of=self.policy_of)
                 except StoreError as error:
                     failure = error
             # 4. Without a store, or once it failed, judge only: what was measured is reported all the same.
@@ -93,7 +97,7 @@ def run_checks(
         retire(project, store)
     problem: str | None
     try:
-        results = Engine(clock, store, project.policy, key=project.signature_key, caller=caller).run(
+        results = Engine(clock, store, project.policy_of, key=project.signature_key, caller=caller).run(
             targets_of(project, selection.tables), on_table
         )
     except ResultsNotStored as error:
@@ -128,7 +132,7 @@ def check_past(
         project=project.config.project,
         run_id=secrets.token_hex(12),
         started_at=started_at,
-        results=Engine(clock, store, project.policy, is_dry=True).run(targets, on_table),
+        results=Engine(clock, store, project.policy_of, is_dry=True).run(targets, on_table),
         duration_s=clock.monotonic() - started,
         fail_on=fail_on,
     )

@@ -53,11 +53,23 @@ def endpoint():
 @pytest.mark.parametrize("point", [*_WORK, *_SPEECH])
 def test_a_daemon_that_dies_there_is_followed_by_one_that_misses_nothing(nursery, endpoint, tmp_path, point, passing):
     """Every slot is run or skipped, every incident is open once, and heard of under one id."""
-    place, seen = Place(tmp_path, port=endpoint.port), Seen()
+    _kill_twice(nursery, endpoint, Place(tmp_path, port=endpoint.port), f"{point}:{passing}")
+
+
+@pytest.mark.parametrize("point", _WORK)
+def test_fails_that_wait_to_be_confirmed_outlive_the_daemon(nursery, endpoint, tmp_path, point):
+    """The same holds where each incident needs a second run: what waits is confirmed by the next daemon."""
+    place = Place(tmp_path, port=endpoint.port, more="  confirm: {after: 1s}")
+    remains = _kill_twice(nursery, endpoint, place, f"{point}:2")
+    assert remains.number("SELECT count(*) FROM episode WHERE detected_us <> first_failed_us") == 0
+
+
+def _kill_twice(nursery, endpoint, place, failpoint):
+    tmp_path, seen = place.folder, Seen()
     place.turn("t0")
     place.turn("t3")
     for shift_s in (0.0, 300.0):
-        life = nursery.begin("watch", tmp_path, failpoint=f"{point}:{passing}", shift_s=shift_s)
+        life = nursery.begin("watch", tmp_path, failpoint=failpoint, shift_s=shift_s)
         while life.wait(1.0) is None:
             place.turn("t1")  # else there is nothing to say any more
         assert life.wait() == -9, life.said()
@@ -74,6 +86,7 @@ def test_a_daemon_that_dies_there_is_followed_by_one_that_misses_nothing(nursery
     remains.are_told(endpoint)
     remains.tell_the_truth({name: name in place.bad for name in place.tables})
     remains.fold()
+    return remains
 
 
 @pytest.mark.parametrize("point", _REPORT)

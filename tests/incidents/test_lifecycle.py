@@ -76,6 +76,43 @@ class Life:
         return self
 
 
+CONFIRM = Policy(confirm_after=timedelta(microseconds=15))
+
+
+def test_a_fail_is_detected_by_its_first_run_once_a_later_one_confirms_it():
+    """The incident opens with the run that is late enough, and was detected by the first of the streak."""
+    life = Life(CONFIRM).run("PF")
+    assert (life.newest, life.reasons[-1]) == (None, Reason.WAITING_TO_OPEN)
+    assert life.run("F", every=5).newest is None, "it came too soon"
+    life.run("F")
+    assert life.reasons[-1] is Reason.OPENED
+    episode = life.newest.last
+    assert (episode.onset.at, episode.detected_at, episode.first_failed_at) == (at(11), at(20), at(20))
+    assert episode.onset.latest == at(20)
+
+
+@pytest.mark.parametrize("held", ["P", "W"])
+def test_a_retry_in_which_the_limit_held_clears_a_fail(held):
+    """A retry that passes, or breaks the softer limit only, leaves nothing: the next fail waits to be confirmed."""
+    life = Life(CONFIRM).run("PF" + held + "F")
+    assert life.newest is None
+    assert life.run("UF").newest.last.detected_at == at(40)
+
+
+def test_an_unknown_retry_neither_confirms_nor_clears():
+    """What could not be evaluated says nothing; the next run that could decides."""
+    life = Life(CONFIRM).run("PFU")
+    assert (life.newest, life.reasons[-1]) == (None, Reason.UNKNOWN)
+    assert life.run("F").newest.last.detected_at == at(20)
+
+
+def test_a_confirmed_relapse_begins_at_its_first_fail():
+    """After a resolution, the second episode was detected by the first fail after it, not by the one that confirmed."""
+    life = Life(replace(CONFIRM, resolve_after=1)).run("PFFFPFFF")
+    assert [episode.detected_at for episode in life.newest.episodes] == [at(20), at(60)]
+    assert life.newest.episodes[0].resolved_at == at(50)
+
+
 def test_the_first_failing_run_opens_an_incident():
     """The failing run detected it, and data went bad at the end of the last passing run, or since."""
     life = Life().run("PPF")

@@ -17,15 +17,22 @@ from incidents import (
     Reopened,
     Resolution,
     Resolved,
+    Spans,
     State,
+    Window,
     advance,
     apply,
+    measure,
+    to_us,
     verbs,
 )
 from tests.incidents.histories import assert_valid, at
 from tests.incidents.made import IDENTITY, outcome, run
 
 policies = st.builds(Policy, open_after=st.integers(1, 3), resolve_after=st.integers(1, 3))
+confirming = st.builds(
+    Policy, resolve_after=st.integers(1, 3), confirm_after=st.integers(0, 40).map(lambda ticks: at(ticks) - at(0))
+)
 found = st.builds(
     outcome,
     st.sampled_from([Status.PASS, Status.PASS, Status.FAIL, Status.FAIL, Status.WARN, Status.UNKNOWN]),
@@ -115,7 +122,7 @@ class World:
             self.incidents[-1] = apply(self.newest, Event(self.newest.id, at(self.now), "x", change))
 
 
-@given(policies, st.lists(looks | words, max_size=40))
+@given(policies | confirming, st.lists(looks | words, max_size=40))
 def test_people_and_runs_leave_valid_incidents(policy, happenings):
     """Every incident stays valid and at most one is open, whatever happens in what order."""
     world = World(policy)
@@ -171,7 +178,7 @@ def test_an_episode_begins_after_the_last_run_in_which_the_fail_limit_held(polic
             held.append(step.watch.last_pass_ended_at)
 
 
-@given(policies, st.lists(looks, max_size=40))
+@given(policies | confirming, st.lists(looks, max_size=40))
 def test_detection_lies_between_the_first_fail_and_the_resolution(policy, happenings):
     """A run detects: the incident's detection is a failing run's time, not before its first failing run."""
     world = World(policy)
@@ -204,7 +211,7 @@ def test_streaks_open_and_close(policy, letters):
         assert is_open == (world.newest is not None and world.newest.state is not State.RESOLVED)
 
 
-@given(policies, st.lists(looks | words, max_size=40))
+@given(policies | confirming, st.lists(looks | words, max_size=40))
 def test_runs_only_resolve_as_fixed(policy, happenings):
     """What a run changes is recorded as such: resolved means fixed, and never in the future of that run."""
     world = World(policy)
@@ -216,3 +223,55 @@ def test_runs_only_resolve_as_fixed(policy, happenings):
             if isinstance(change, Resolved):
                 assert change.resolution is Resolution.FIXED
                 assert change.at <= world.watch.last_run_at
+
+
+def _confirmed(runs, after, resolve_after):
+    """Return the episodes that runs `(tick, letter)` make, `[earliest, detected, resolved]`, without the product."""
+    episodes, failing, passing, held = [], [], [], None
+    for tick, letter in runs:
+        lasts = bool(episodes) and episodes[-1][2] is None
+        if letter in "PW":
+            failing = []
+        if letter == "P" and lasts:
+            passing.append(tick)
+            if len(passing) == resolve_after:
+                episodes[-1][2], passing = passing[0], []
+        if letter == "F" and lasts:
+            passing = []
+        if letter == "F" and not lasts:
+            failing.append(tick)
+            if tick - failing[0] >= after:
+                episodes.append([runs[0][0] if held is None else min(held + 1, failing[0]), failing[0], None])
+                failing, passing = [], []
+        if letter in "PW":
+            held = tick
+    return episodes
+
+
+@given(st.integers(0, 40), st.integers(1, 3), st.lists(st.tuples(st.integers(1, 30), st.sampled_from("PFFWU"))))
+def test_confirmed_incidents_are_as_computed_apart(after, resolve_after, steps):
+    """A fail opens when a later one confirms it, nothing having held between; undetected and repair hours follow."""
+    world = World(Policy(resolve_after=resolve_after, confirm_after=at(after) - at(0)))
+    statuses = {"P": Status.PASS, "F": Status.FAIL, "W": Status.WARN, "U": Status.UNKNOWN}
+    runs = []
+    for pause, letter in steps:
+        world.look(Look(outcome(statuses[letter]), pause, 1, Severity.ERROR))
+        runs.append((world.now, letter))
+    expected = _confirmed(runs, after, resolve_after)
+    episodes = [episode for incident in world.incidents for episode in incident.episodes]
+    times = [(one.onset.earliest, one.detected_at, one.resolved_at) for one in episodes]
+    assert times == [tuple(None if time is None else at(time) for time in times) for times in expected]
+    if not episodes:
+        return
+    end = world.now + 5
+    assert all(one.first_failed_at == one.detected_at for one in episodes)
+    downtime = measure(Spans.of(world.incidents), Window.of(at(-1), at(end)), as_of_us=to_us(at(end)))
+    parts = [
+        (detected - occurred, (resolved or end) - detected)
+        for (_, detected, resolved), occurred in zip(expected, map(_occurred, episodes), strict=True)
+    ]
+    assert (downtime.undetected, downtime.repair) == tuple(map(sum, zip(*parts, strict=True)))
+
+
+def _occurred(episode):
+    return (episode.onset.at - at(0)) // (at(1) - at(0))

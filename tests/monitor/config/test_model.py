@@ -1,12 +1,15 @@
 """What the sections of the configuration demand of each other."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from checks import load_catalog
+from incidents import Policy
 from monitor.config import (
+    Alerts,
     BusinessHours,
     Channel,
     Config,
@@ -20,7 +23,9 @@ from monitor.config import (
     Storage,
     Table,
 )
+from monitor.config.alerts_model import LifecycleRules
 from monitor.config.model import FileTimesFormat
+from monitor.config.project import policy_of
 from monitor.config.scalars import Section
 
 
@@ -107,3 +112,32 @@ def test_numbers_that_are_none_are_refused() -> None:
     """Infinity is no limit."""
     with pytest.raises(ValidationError):
         Release.model_validate({"table": "t", "limits": {"k": float("inf")}})
+
+
+@pytest.mark.parametrize(
+    ("alerts", "check", "policy"),
+    [
+        ({}, {}, Policy()),
+        ({"open_after": 3, "resolve_after": 4}, {}, Policy(3, 4)),
+        ({"open_after": 3, "severities": {"error": {"resolve_after": 1}}}, {}, Policy(3, 1)),
+        ({"open_after": 3, "severities": {"critical": {"open_after": 1}}}, {}, Policy(3)),
+        ({"open_after": 3, "severities": {"error": {"open_after": 2}}}, {"open_after": 5}, Policy(5)),
+        ({"open_after": 3}, {"confirm": {"after": "5m"}}, Policy(confirm_after=timedelta(minutes=5))),
+        ({"confirm": {"after": "5m"}}, {"open_after": 1}, Policy()),
+        ({"confirm": {"after": "5m"}}, {"resolve_after": 1}, Policy(1, 1, confirm_after=timedelta(minutes=5))),
+        ({"confirm": {"after": "5m"}, "severities": {"error": {"open_after": 2}}}, {}, Policy(2)),
+    ],
+)
+def test_the_nearest_rule_decides_when_an_incident_opens_and_resolves(alerts, check, policy):
+    """A check's rules go before those of its severity, and these before the project's, each end for itself."""
+    made = load_catalog()["not_null"].model_validate({"type": "not_null", "columns": ["id"], **check})
+    assert policy_of(made, Alerts.model_validate(alerts)) == policy
+
+
+@pytest.mark.parametrize("section", [Alerts, LifecycleRules, load_catalog()["not_null"]])
+def test_fails_are_counted_or_confirmed(section):
+    """Both in one place are refused, with what to do."""
+    rules = {"open_after": 2, "confirm": {"after": "5m"}}
+    more = {} if section in (Alerts, LifecycleRules) else {"type": "not_null", "columns": ["id"]}
+    with pytest.raises(ValidationError, match="either 'confirm' or 'open_after: 2' decides"):
+        section.model_validate({**rules, **more})

@@ -1,5 +1,6 @@
 """What becomes of slots: whatever happens to the daemon, each is run or recorded as skipped, exactly once."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -124,3 +125,18 @@ def test_a_table_without_a_schedule_has_no_timetable():
     """Only scheduled tables are looked at by the daemon."""
     with pytest.raises(ValueError, match="has no schedule"):
         Timetable.of(Table(name="t", source="s"), zone="UTC", jitter=timedelta(), catch_up="latest")
+
+
+@pytest.mark.parametrize("schedule", ["every 1h", "cron: 0 * * * *"])
+def test_a_slot_that_was_asked_for_is_one_with_the_next_that_has_come(schedule):
+    """It is run by itself before that; afterwards nothing is left to run of it, and what is skipped are slots."""
+    timetable = Timetable("orders", Schedule.parse(schedule), "UTC")
+    begin = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+    asked = replace(timetable.scheduled(begin), next_slot=begin + timedelta(minutes=5))
+    early = timetable.claim(asked, begin + timedelta(minutes=6))
+    assert (early.slot, early.next_slot, early.skip) == (asked.next_slot, begin + timedelta(hours=1), None)
+    late = timetable.claim(asked, begin + timedelta(hours=3, minutes=1))
+    assert (late.slot, late.next_slot) == (begin + timedelta(hours=3), begin + timedelta(hours=4))
+    assert (late.skip.first, late.skip.last, late.skip.count) == (
+        begin + timedelta(hours=1), begin + timedelta(hours=2), 2,
+    )  # fmt: skip

@@ -140,6 +140,18 @@ def _of_alerts() -> Iterator[Effect]:
         ("operators", _ALERTS, [], ["crew"], _operators),
     ):
         yield Effect(f"Alerts.{key}", base, (first, second), observe, ("alerts", key))
+    for key, first, second, outcomes in (
+        ("open_after", 1, 2, (BAD,)),
+        ("resolve_after", 1, 2, (BAD, GOOD, BAD)),
+    ):
+        for section, path in (
+            ("LifecycleRules", ("alerts", "severities", "error", key)),
+            ("CheckParameters", ("tables", 0, "checks", 0, key)),
+        ):
+            yield Effect(f"{section}.{key}", _ALERTS, (first, second), incidents_after(*outcomes), path)
+    confirmed = nested(_ALERTS, "alerts", confirm={"after": "1h"})
+    waits = ("1h", "90m")
+    yield Effect("Confirmation.after", confirmed, waits, incidents_after(BAD, BAD), ("alerts", "confirm", "after"))
     yield Effect("Channel.locale", _ALERTS, ("en", "ja"), told, ("alerts", "channels", "desk", "locale"))
     yield Effect(
         "Owner.channel", nested(_ALERTS, "alerts", routes=[]), (ABSENT, "crew"), routed, ("owners", "crew", "channel")
