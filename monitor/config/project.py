@@ -17,7 +17,6 @@ from sources import CsvOptions, FileTimes, IcebergCatalog, SourceSpec, is_same_t
 from store import StoreError, store_file
 
 if TYPE_CHECKING:
-    from checks import Check
     from incidents import MaintenanceSpans, Pricing
     from monitor.config.prices import Currency
     from store import ReleaseLedger, Store, StoredLedger
