@@ -40,6 +40,7 @@ from checks._outcome import (
     unknown,
 )
 from checks.parameters.scalars import PositiveDuration
+from checks.parameters.sample import Sample
 from checks.parameters.segments import SegmentBy
 from sources import did_you_mean
 
@@ -232,9 +233,25 @@ class CheckParameters(BaseModel):
         return by
 
     @property
+    def sampling(self) -> Sample | None:
+        """Return how the rows are drawn of which the check is estimated; None where all are looked at."""
+        sample: Sample | None = getattr(self, "sample", None)
+        return sample
+
+    @property
     def results_every(self) -> timedelta | None:
         """Return the longest time between two results of another tool; None for a check that a pass evaluates."""
         return None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_a_share_of_rows(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and "sample" in data and "sample" not in cls.model_fields:
+            raise ValueError(
+                "'sample' is of shares of rows (not_null, range, accepted_values, pattern, metric with 'share'): copies "
+                "of a key, small classes, sums and totals do not follow from a sample"
+            )
+        return data
 
     @field_validator("where")
     @classmethod
@@ -359,6 +376,10 @@ class Check(Protocol):
     @property
     def segments(self) -> SegmentBy | None:
         """How the table is cut into segments; None where it is judged as a whole."""
+
+    @property
+    def sampling(self) -> Sample | None:
+        """How the rows are drawn of which the check is estimated; None where all are looked at."""
 
     @property
     def results_every(self) -> timedelta | None:

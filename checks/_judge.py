@@ -8,14 +8,15 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import reduce
 from operator import or_
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Self, TypeAlias
 from zoneinfo import ZoneInfo
 
 from annotated_types import Ge, Le
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from checks._contract import (
     Check,
+    CheckParameters,
     Context,
     Json,
     Measurement,
@@ -30,7 +31,26 @@ from checks._contract import (
 from checks._outcome import Message
 from checks.parameters.columns import is_null, without_null
 from checks.parameters.numbers import decimal
+from checks.parameters.sample import Sample
 from sources.expressions import ir
+
+
+class TakesSample(CheckParameters):
+    """The parameters of a check that can be estimated from a sample of the rows."""
+
+    sample: Sample | None = Field(None, description="Estimate from a sample of the rows; by default all are looked at.")
+
+    @model_validator(mode="after")
+    def _can_be_sampled(self) -> Self:
+        if self.sample is None:
+            return self
+        if self.segments is not None or getattr(self, "learns", False):
+            raise ValueError("'sample' goes without 'by' and learned limits: an estimate is no number to learn from")
+        if self.on_empty != "unknown":
+            raise ValueError("'sample' goes without 'on_empty': a sample without a row does not show an empty table")
+        if not getattr(self, "max_ratio", 1):
+            raise ValueError("'sample' needs a 'max_ratio' above 0: no sample shows that not one row is bad")
+        return self
 
 
 def from_bad_rows(measurement: Measurement, *more: object) -> Occurrence | None:
@@ -73,6 +93,13 @@ def as_utc(value: object, zone: str | None) -> datetime | None:
 
 def judge(check: Check, measurement: Measurement, history: Sequence[Past] = ()) -> Outcome:
     """Return the outcome of a check: fail when its limits are broken, warn when only those of its `warn:` block are."""
+    if check.sampling is not None:
+        from checks.sampling import sampled_measurement  # only where rows are sampled
+
+        drawn = sampled_measurement(check.sampling, measurement)
+        if isinstance(drawn, Outcome):
+            return drawn
+        measurement = drawn
     if not check.judges_empty and "rows" in measurement.values and measurement.number("rows") == 0:
         return without_rows(check)
     outcome = check.judge(measurement, history)
@@ -109,12 +136,16 @@ def judge_violations(
     counted_as: str,
     say: Message,
     since: object = None,
+    aggregate: str | None = None,
 ) -> Outcome:
     """Fail when more than a share of the rows is bad; unknown when values of which nobody can tell decide it.
 
     `counted_as` is the key of the count in `observed`. `say` is the sentence for failing; it gets the values `rows`,
     `bad` and `ratio` beside its own. `since` is a load time of a bad row that did not come as `first_bad_load`.
+    `aggregate` names what was counted, by default as in `observed`.
     """
+    if measurement.sample is not None:
+        return estimate(measurement, [(say.values["column"], aggregate or counted_as)], decimal(max_ratio))
     rows = measurement.number("rows")
     ratio, allowed = Fraction(bad, rows or 1), decimal(max_ratio)
     observed: Mapping[str, Json] = {"rows": rows, counted_as: bad}
@@ -126,6 +157,14 @@ def judge_violations(
         return Outcome(Status.PASS, _FINE, observed, expected)
     message = replace(say, values={**say.values, "rows": rows, "bad": bad, "ratio": float(ratio)})
     return Outcome(Status.FAIL, message, observed, expected, occurrence=from_bad_rows(measurement, since))
+
+
+def estimate(measurement: Measurement, counted: Iterable[tuple[str, str]], most: Fraction) -> Outcome:
+    """Judge shares of a sample that have one upper limit: of each its name, and the aggregate that counts its rows."""
+    from checks.sampling import RowShare, judge_shares
+
+    shares = [RowShare(what, name, most=most, uncertain="uncertain") for what, name in counted]
+    return judge_shares(measurement, shares)
 
 
 def any_null(context: Context, columns: Iterable[str]) -> ir.BooleanColumn:

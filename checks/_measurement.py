@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from checks.classes.counts import CountRequest, KeptAnswer
     from checks.classes.tables import ClassTables
+    from checks.parameters.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,8 @@ class Measurement:
     wanted. `frame_result`: what the Great Expectations worker found, when a frame was wanted. `kept`: signatures and
     counts for the store, which has put the tables they lead to in their place when `judge` sees it. `zones` and
     `loaded_at`: as in `Context`. `family`: how many numbers of the table are judged by learned limits, which keep their
-    promise together. A SUM over no rows is None: look at the row count first.
+    promise together. `sample`: how the rows were drawn of which `values` are; None where they are of all rows. A SUM
+    over no rows is None: look at the row count first.
     """
 
     measured_at: datetime
@@ -139,6 +141,7 @@ class Measurement:
     zones: Zones = Zones()
     loaded_at: str | None = None
     family: int = 1
+    sample: Sample | None = None
 
     def number(self, name: str) -> int:
         """Return an aggregate as a whole number; NULL (a SUM over no rows) is 0."""

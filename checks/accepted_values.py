@@ -6,14 +6,14 @@ from typing import Annotated, ClassVar, Final, Literal
 from annotated_types import MinLen
 from pydantic import Field
 
-from checks._contract import Check, CheckParameters, Context, Measurement, Outcome, Past, Wants
-from checks._judge import Share, judge_violations
+from checks._contract import Check, Context, Measurement, Outcome, Past, Wants
+from checks._judge import Share, TakesSample, judge_violations
 from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName, is_null
 
 
-class AcceptedValues(CheckParameters):
+class AcceptedValues(TakesSample):
     """Values of a column are in a list; NULL is allowed by default."""
 
     summary: ClassVar[str] = "Values of a column are in a list; NULL is allowed by default."

@@ -25,7 +25,7 @@ from checks._contract import (
     unknown,
 )
 from checks._instants import reading_of, zoned_column
-from checks._judge import without_rows
+from checks._judge import TakesSample, without_rows
 from checks._learned import LearnedVerdict, LearnsLimits, number_in, rounded
 from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._outcome import Message
@@ -46,7 +46,7 @@ _TOO_SMALL_VALUE: Final = Message("{what} is smaller than {limit:number}")
 _TOO_LARGE_VALUE: Final = Message("{what} is larger than {limit:number}")
 
 
-class Metric(LearnsLimits):
+class Metric(TakesSample, LearnsLimits):
     """An aggregate stays within limits, or near its median on the same weekday of the weeks before."""
 
     summary: ClassVar[str] = "An aggregate stays within limits, or near its usual value for the weekday."
@@ -91,6 +91,10 @@ class Metric(LearnsLimits):
                 f"'{word}' compares with earlier results, but '{self.aggregate}' is a value of the table, "
                 "which is never stored; use 'min' and 'max'"
             )
+        if self.sample is not None and (self.aggregate != "share" or self.window or self.max_deviation):
+            raise ValueError(
+                "'sample' is of 'share' with 'min' or 'max' only: other numbers have no interval that holds"
+            )
         in_order(self.min, self.max)
         return self
 
@@ -134,6 +138,8 @@ class Metric(LearnsLimits):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the aggregate is beyond a limit, or too far from its usual value."""
+        if measurement.sample is not None:
+            return self._estimate(measurement)
         baseline = median_of(history, "value")
         observed: dict[str, Json] = {"value": None, "baseline": plain(baseline)}
         windowed = self._in_window(measurement)
@@ -157,6 +163,15 @@ class Metric(LearnsLimits):
         if verdict is not None and verdict.missing is not None:
             return replace(verdict.missing, observed=observed)
         return Outcome(Status.PASS, _FINE.given(what=self._what), observed, self._expects)
+
+    def _estimate(self, measurement: Measurement) -> Outcome:
+        """Judge the share in a sample."""
+        from checks.sampling import RowShare, judge_shares
+
+        tolerance = decimal(self.tolerance)
+        least = None if self.min is None else decimal(self.min) - tolerance
+        most = None if self.max is None else decimal(self.max) + tolerance
+        return judge_shares(measurement, [RowShare(self._what, "matching", least, most, "imprecise")])
 
     @property
     def _what(self) -> str:

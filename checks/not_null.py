@@ -12,7 +12,7 @@ from annotated_types import Ge, Le
 from pydantic import Field
 
 from checks._contract import Check, Context, Json, Measurement, Outcome, Past, Status, Wants
-from checks._judge import from_bad_rows
+from checks._judge import TakesSample, estimate, from_bad_rows
 from checks._learned import LearnsLimits, rounded
 from checks._outcome import Message
 from checks.parameters.columns import ColumnNames, is_nan, is_null
@@ -22,7 +22,7 @@ _SHOWN: Final = 8
 _UNUSUALLY_MANY: Final = Message("{column}: {ratio:ratio} of the rows are NULL, above the learned limit {limit:ratio}")
 
 
-class NotNull(LearnsLimits):
+class NotNull(TakesSample, LearnsLimits):
     """Named columns hold no NULL, or at most a share of them."""
 
     summary: ClassVar[str] = "Columns have no NULL, or at most a share of NULL."
@@ -61,6 +61,9 @@ class NotNull(LearnsLimits):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a column has more NULLs than its share of the rows."""
+        if measurement.sample is not None:
+            counted = [(name, f"nulls_{name}") for name in self.columns]
+            return estimate(measurement, counted, decimal(self._largest_share))
         rows = measurement.number("rows")
         nulls = {name: measurement.number(f"nulls_{name}") for name in self.columns}
         observed: dict[str, Json] = {"rows": rows, "nulls": nulls}

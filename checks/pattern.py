@@ -5,15 +5,15 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
-from checks._judge import Share, judge_violations
+from checks._contract import Check, Context, Measurement, Misconfigured, Outcome, Past, Wants
+from checks._judge import Share, TakesSample, judge_violations
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName, say_type
 from checks.parameters.regex import MOST_LETTERS, Regex, portable
 from sources.expressions import ibis
 
 
-class Pattern(CheckParameters):
+class Pattern(TakesSample):
     """Values of a column of texts match a regular expression; NULL is allowed."""
 
     summary: ClassVar[str] = "Texts match a regular expression; NULL is allowed."

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from checks._aggregates import holds_no_number
 from checks._contract import Check, Context, Measurement, Misconfigured, Outcome, Past, Wants
 from checks._instants import placed, reading_of, time_column
-from checks._judge import Share, judge_violations
+from checks._judge import Share, TakesSample, judge_violations
 from checks._literals import Comparison, compared, uncertain
 from checks._outcome import Message
 from checks._segments import TakesSegments
@@ -22,7 +22,7 @@ from checks.parameters.numbers import Limit, in_order, is_time
 from sources.expressions import ibis, ir
 
 
-class Range(TakesSegments):
+class Range(TakesSample, TakesSegments):
     """Values lie between two limits, which are numbers, dates or times; NULL is allowed."""
 
     summary: ClassVar[str] = "Values are between two limits; NULL is allowed."
@@ -66,6 +66,10 @@ class Range(TakesSegments):
         )
 
     def _times(self, context: Context) -> Mapping[str, ir.Value]:
+        if self.sample is not None and not context.column(self.column).type().is_temporal():
+            raise Misconfigured(
+                f"'sample' needs times in '{self.column}', not texts: one that is none may not be drawn"
+            )
         times, zone = time_column(context, self.column), context.zones.of(self.column)
         wanted, limits = dict(times.evidence), (self.min, self.max)
         for clock in times.clocks:
@@ -111,6 +115,7 @@ class Range(TakesSegments):
             counted_as="violations",
             say=Message(text, {"column": self.column, **({"nan": nan} if nan else {})}),
             since=since,
+            aggregate=name,
         )
 
 

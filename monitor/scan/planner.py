@@ -178,13 +178,19 @@ def plan(subject: Subject, source: Source, *, table: ir.Table | None = None) -> 
     for check_id, check in subject.checks:
         try:
             context = desk.context(check)
-            wants = check.wants(context)
+            wants = check.wants(context) if check.sampling is None else _sampled(check, context)
             if subject.is_past:
                 as_of.refuse(wants, check.refers_to)
             desk.take(check_id, wants, context)
         except (Misconfigured, TableNotFound) as error:
             refused[check_id] = misconfigured(error)
     return desk.plan(refused)
+
+
+def _sampled(check: Check, context: Context) -> Wants:
+    from checks.sampling import sampled_wants  # only where rows are sampled
+
+    return sampled_wants(check, context)
 
 
 def plan_again(subject: Subject, check_id: str, measurement: Measurement, source: Source) -> TablePlan | Measurement:
