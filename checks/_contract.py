@@ -40,7 +40,7 @@ from checks._outcome import (
     unknown,
 )
 from checks.parameters.scalars import PositiveDuration
-from checks.parameters.sample import Sample
+from checks.parameters.sampling import Sampling
 from checks.parameters.segments import SegmentBy
 from sources import did_you_mean
 
@@ -233,9 +233,9 @@ class CheckParameters(BaseModel):
         return by
 
     @property
-    def sampling(self) -> Sample | None:
+    def sampling(self) -> Sampling | None:
         """Return how the rows are drawn of which the check is estimated; None where all are looked at."""
-        sample: Sample | None = getattr(self, "sample", None)
+        sample: Sampling | None = getattr(self, "sample", None)
         return sample
 
     @property
@@ -248,8 +248,8 @@ class CheckParameters(BaseModel):
     def _is_a_share_of_rows(cls, data: Any) -> Any:
         if isinstance(data, Mapping) and "sample" in data and "sample" not in cls.model_fields:
             raise ValueError(
-                "'sample' is of shares of rows (not_null, range, accepted_values, pattern, metric with 'share'): copies "
-                "of a key, small classes, sums and totals do not follow from a sample"
+                "'sample' is of shares of rows (not_null, range, accepted_values, pattern, metric with 'share'): "
+                "copies of a key, small classes, sums and totals do not follow from a sample"
             )
         return data
 
@@ -378,7 +378,7 @@ class Check(Protocol):
         """How the table is cut into segments; None where it is judged as a whole."""
 
     @property
-    def sampling(self) -> Sample | None:
+    def sampling(self) -> Sampling | None:
         """How the rows are drawn of which the check is estimated; None where all are looked at."""
 
     @property

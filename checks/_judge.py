@@ -31,21 +31,21 @@ from checks._contract import (
 from checks._outcome import Message
 from checks.parameters.columns import is_null, without_null
 from checks.parameters.numbers import decimal
-from checks.parameters.sample import Sample
+from checks.parameters.sampling import Sampling
 from sources.expressions import ir
 
 
 class TakesSample(CheckParameters):
     """The parameters of a check that can be estimated from a sample of the rows."""
 
-    sample: Sample | None = Field(None, description="Estimate from a sample of the rows; by default all are looked at.")
+    sample: Sampling | None = Field(None, description="Estimate from a sample of the rows; by default all are counted.")
 
     @model_validator(mode="after")
     def _can_be_sampled(self) -> Self:
         if self.sample is None:
             return self
         if self.segments is not None or getattr(self, "learns", False):
-            raise ValueError("'sample' goes without 'by' and learned limits: an estimate is no number to learn from")
+            raise ValueError("'sample' goes without 'by' and learned limits, which need exact numbers")
         if self.on_empty != "unknown":
             raise ValueError("'sample' goes without 'on_empty': a sample without a row does not show an empty table")
         if not getattr(self, "max_ratio", 1):
@@ -136,16 +136,14 @@ def judge_violations(
     counted_as: str,
     say: Message,
     since: object = None,
-    aggregate: str | None = None,
 ) -> Outcome:
     """Fail when more than a share of the rows is bad; unknown when values of which nobody can tell decide it.
 
     `counted_as` is the key of the count in `observed`. `say` is the sentence for failing; it gets the values `rows`,
     `bad` and `ratio` beside its own. `since` is a load time of a bad row that did not come as `first_bad_load`.
-    `aggregate` names what was counted, by default as in `observed`.
     """
     if measurement.sample is not None:
-        return estimate(measurement, [(say.values["column"], aggregate or counted_as)], decimal(max_ratio))
+        return estimate(measurement, [(say.values["column"], counted_as)], decimal(max_ratio))
     rows = measurement.number("rows")
     ratio, allowed = Fraction(bad, rows or 1), decimal(max_ratio)
     observed: Mapping[str, Json] = {"rows": rows, counted_as: bad}

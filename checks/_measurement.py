@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from checks.classes.counts import CountRequest, KeptAnswer
     from checks.classes.tables import ClassTables
-    from checks.parameters.sample import Sample
+    from checks.parameters.sampling import Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Measurement:
     zones: Zones = Zones()
     loaded_at: str | None = None
     family: int = 1
-    sample: Sample | None = None
+    sample: Sampling | None = None
 
     def number(self, name: str) -> int:
         """Return an aggregate as a whole number; NULL (a SUM over no rows) is 0."""

@@ -138,8 +138,9 @@ class Metric(TakesSample, LearnsLimits):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the aggregate is beyond a limit, or too far from its usual value."""
-        if measurement.sample is not None:
-            return self._estimate(measurement)
+        return self._judge(measurement, history) if measurement.sample is None else self._estimate(measurement)
+
+    def _judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         baseline = median_of(history, "value")
         observed: dict[str, Json] = {"value": None, "baseline": plain(baseline)}
         windowed = self._in_window(measurement)

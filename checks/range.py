@@ -13,12 +13,12 @@ from pydantic import Field, model_validator
 from checks._aggregates import holds_no_number
 from checks._contract import Check, Context, Measurement, Misconfigured, Outcome, Past, Wants
 from checks._instants import placed, reading_of, time_column
-from checks._judge import Share, TakesSample, judge_violations
+from checks._judge import Share, TakesSample, estimate, judge_violations
 from checks._literals import Comparison, compared, uncertain
 from checks._outcome import Message
 from checks._segments import TakesSegments
 from checks.parameters.columns import ColumnName, fit, is_nan, number_types
-from checks.parameters.numbers import Limit, in_order, is_time
+from checks.parameters.numbers import Limit, decimal, in_order, is_time
 from sources.expressions import ibis, ir
 
 
@@ -66,7 +66,8 @@ class Range(TakesSample, TakesSegments):
         )
 
     def _times(self, context: Context) -> Mapping[str, ir.Value]:
-        if self.sample is not None and not context.column(self.column).type().is_temporal():
+        is_text = context.dialect == "sqlite" or not context.column(self.column).type().is_temporal()
+        if self.sample is not None and is_text:
             raise Misconfigured(
                 f"'sample' needs times in '{self.column}', not texts: one that is none may not be drawn"
             )
@@ -102,6 +103,8 @@ class Range(TakesSample, TakesSegments):
             if isinstance(reading, Outcome):
                 return reading
             name, since = f"{name}_{reading}", measurement.values.get(f"first_bad_load_{reading}")
+        if measurement.sample is not None:
+            return estimate(measurement, [(self.column, name)], decimal(self.max_ratio))
         nan = measurement.number("nan") if "nan" in measurement.values else 0
         text = "{column}: {bad:count} of {rows:count} rows are outside the range ({ratio:ratio})"
         if nan:
@@ -115,7 +118,6 @@ class Range(TakesSample, TakesSegments):
             counted_as="violations",
             say=Message(text, {"column": self.column, **({"nan": nan} if nan else {})}),
             since=since,
-            aggregate=name,
         )
 
 

@@ -1,19 +1,19 @@
 """Intervals for a share of rows, from a sample without replacement; both hold for tables of any size.
 
-**Rows.** The number of bad rows in a simple random sample is hypergeometric. Uhlmann (1966; Johnson, Kemp and Kotz,
-Univariate Discrete Distributions, 2005, section 6.5) compares its tails with those of the binomial distribution: below
-the share (x - 1) / (n - 1) times N / (N + 1), the probability of x or more is the smaller one. The limits of Clopper and
-Pearson lie there for x >= 2. For x = 1 the probability of a bad row is at most n times the share, whatever N is; this
-bound stands in place of theirs, which is too large by up to alpha / 4 of itself.
+**Rows.** The number of bad rows in a simple random sample is hypergeometric. Uhlmann (1966) compares its tails with
+those of the binomial distribution: below the share (x - 1) / (n - 1) times N / (N + 1), the probability of x or more is
+the smaller one. The limits of Clopper and Pearson lie there for x >= 2. For x = 1 the probability of a bad row is at
+most n times the share, whatever N is; it stands in place of theirs, which is too large by up to alpha / 4 of itself.
 
 **Blocks.** Rows of a block are alike, so that n rows of m blocks may tell no more than m rows, and neither a binomial
-nor a normal interval holds. Let block b have n_b rows, x_b of them bad, and no block more than M rows. If the share is f,
-z_b = x_b - f n_b has mean 0 over all blocks, and lies between -f M and (1 - f) M. A simple random sample is negatively
-associated (Joag-Dev and Proschan, 1983), so for each bet t in [0, 1] the product of the 1 - t z_b / ((1 - f) M) has an
-expectation of at most 1, and so has its mean over several t: f is too small where x is large, and the other way around.
-By Markov's inequality a share is rejected with probability alpha / 2 at most where the mean exceeds 2 / alpha. (The bets
-are those of Waudby-Smith and Ramdas, 2024, fixed in advance, which makes their order irrelevant.) Nothing is assumed
-about how the bad rows are spread.
+nor a normal interval holds. Let block b have n_b rows, x_b of them bad, and no block more than M rows. If the share is
+f, z_b = x_b - f n_b has mean 0 over all blocks, and lies between -f M and (1 - f) M. A simple random sample is
+negatively associated (Joag-Dev and Proschan, 1983), so for each bet t in [0, 1] the product of the
+1 - t z_b / ((1 - f) M) has an expectation of at most 1, and so has its mean over several t. It is large where f is
+larger than the sample speaks for; good and bad rows change places for the other end. By Markov's inequality a share is
+rejected with probability alpha / 2 at most where the mean exceeds 2 / alpha. (The bets are those of Waudby-Smith and
+Ramdas, 2024, fixed in advance, which makes the order of the blocks irrelevant.) Nothing is assumed about how the bad
+rows are spread.
 """
 
 from __future__ import annotations

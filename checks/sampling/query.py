@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from checks._contract import Check, Context, Misconfigured, Wants
-from checks.parameters.sample import Sample
+from checks.parameters.sampling import Sampling
 from sources.expressions import ibis, ir
 from sources.lazy import engine_function
 
@@ -35,12 +35,12 @@ def sampled_wants(check: Check, context: Context) -> Wants:
     return replace(wants, aggregates={}, queries={SAMPLE: query})
 
 
-def _drawn_rows(sample: Sample, context: Context) -> ir.Table:
+def _drawn_rows(sample: Sampling, context: Context) -> ir.Table:
     """Return each row with the same probability; a filter is evaluated once for each row, on every engine."""
     return context.table.filter(ibis.random() < sample.share)
 
 
-def _drawn_blocks(sample: Sample, context: Context) -> ir.Table:
+def _drawn_blocks(sample: Sampling, context: Context) -> ir.Table:
     """Return the rows of blocks, with the place of each: PostgreSQL reads no other block.
 
     Raises:
@@ -54,13 +54,13 @@ def _drawn_blocks(sample: Sample, context: Context) -> ir.Table:
         raise Misconfigured(text)
     table = context.table.op()
     if not isinstance(table, ops.DatabaseTable):
-        raise Misconfigured("'method: blocks' reads whole tables as they are now; remove it to look at a past time")
+        raise Misconfigured("'method: blocks' reads a table as it is now, not as of a past time; use 'method: rows'")
     name = exp.table_(table.name, db=table.namespace.database, catalog=table.namespace.catalog, quoted=True)
     columns = ", ".join(f"q.{exp.to_identifier(column, quoted=True).sql('postgres')}" for column in table.schema)
     place = f'split_part(CAST(q.ctid AS text), \',\', 1) AS "{BLOCKS}", CAST(q.tableoid AS bigint) AS "{_PART}"'
     drawn = f"FROM {name.sql('postgres')} AS q TABLESAMPLE SYSTEM ({100 * sample.share})"
     schema = ibis.schema({**table.schema, BLOCKS: "string", _PART: "int64"})
-    return ops.SQLQueryResult(f"SELECT {columns}, {place} {drawn}", schema, table.source).to_expr()  # noqa: S608 - quoted
+    return ops.SQLQueryResult(f"SELECT {columns}, {place} {drawn}", schema, table.source).to_expr()
 
 
 def _of_blocks(table: ir.Table, aggregates: Mapping[str, Any]) -> ir.Table:

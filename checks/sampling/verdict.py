@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from checks._contract import Json, Measurement, Outcome, Status, UnknownReason, unknown
 from checks._outcome import Message
-from checks.parameters.sample import Sample
+from checks.parameters.sampling import Sampling
 from checks.sampling.intervals import blocks_interval, rows_interval
 from checks.sampling.query import BLOCK_BYTES, BLOCKS, SAMPLE
 
@@ -49,7 +49,7 @@ class RowShare:
     uncertain: str | None = None
 
 
-def sampled_measurement(sample: Sample, measurement: Measurement) -> Measurement | Outcome:
+def sampled_measurement(sample: Sampling, measurement: Measurement) -> Measurement | Outcome:
     """Return the measurement with the sums over the sample as its values; no row in the sample is unknown."""
     rows = measurement.tables[SAMPLE]
     names = [name for name in (rows[0] if rows else {}) if name not in {BLOCKS, BLOCK_BYTES}]
@@ -154,5 +154,5 @@ def _most_rows_of_block(rows: Sequence[Mapping[str, Any]]) -> int:
     return (int(rows[0].get(BLOCK_BYTES, 0)) - _PAGE_HEADER) // _LEAST_ROW
 
 
-def _described(sample: Sample) -> dict[str, Json]:
+def _described(sample: Sampling) -> dict[str, Json]:
     return {"method": sample.method, "share": sample.share, "confidence": sample.confidence}

@@ -25,6 +25,7 @@ from checks._judge import judge
 from checks.classes.counts import ClassCountRequest, PersonRequest
 from checks.classes.incremental import SIZES
 from checks.classes.tables import ClassTables, sizes_of
+from checks.sampling import sampled_wants
 from checks.sql_text.statement import select_sql
 from checks.sql_text.where import predicate_sql
 from sources.moments import register
@@ -216,7 +217,9 @@ class Question:
 
     def wants(self) -> Wants:
         """Return what the check wants measured."""
-        return self.check.wants(self.context)
+        return (
+            self.check.wants(self.context) if self.check.sampling is None else sampled_wants(self.check, self.context)
+        )
 
     def offending(self) -> Sequence[Mapping[str, Any]]:
         """Return the keys that break the check."""

@@ -196,7 +196,7 @@ def _presence(tables: Tables) -> Mapping[str, Any]:
 _TOWNS = {"quasi_identifiers": ["town", "ill"]}
 _NOTES = ["é", "a", "日本'\"\\%_"]
 _LONG = {"type": "range", "column": "amount", "min": f"-{LONG}", "max": "12345678901234567890123456789.012345677"}
-CASES: Mapping[str, Case] = {
+CASES: dict[str, Case] = {
     "nulls": _not_null("id", "code", "x", "amount", "at", "wall", "note"),
     "key": _key("primary_key", "id"),
     "key-with-nulls": _key("primary_key", "code"),
@@ -249,6 +249,48 @@ CASES: Mapping[str, Case] = {
     "subsets": ({"type": "reidentification_by_subset", **_TOWNS, "max_unique_fraction": 0}, _subsets),
     "t": ({"type": "t_closeness", "quasi_identifiers": ["town"], "sensitive": ["ill"], "t": 0.1}, _closeness),
 }  # fmt: skip
+_ALL = {"share": 0.999999999999}
+"""A sample that leaves out one row in 100,000,000,000 runs of this test."""
+
+
+def _sampled(parameters: Mapping[str, Any], *counted: tuple[str, Callable[[Row], bool]]) -> Case:
+    """Return a case of a check that is estimated: so many rows are sampled, and so many of them counted."""
+
+    def expected(tables: Tables) -> Mapping[str, Any]:
+        rows = tables["t"]
+        estimates = {what: {"counted": sum(map(counts, rows))} for what, counts in counted}
+        return {"sample": {"rows": len(rows), "estimates": estimates}, "status": "unknown"}
+
+    return {**parameters, "sample": _ALL}, expected
+
+
+CASES |= {
+    "sampled-nulls": _sampled(
+        {"type": "not_null", "columns": ["code", "note"], "max_ratio": 0.5},
+        ("code", lambda row: row["code"] is None),
+        ("note", lambda row: row["note"] is None),
+    ),
+    "sampled-range": _sampled(
+        {"type": "range", "column": "code", "min": 20, "max_ratio": 0.5},
+        ("code", lambda row: row["code"] is not None and row["code"] < 20),
+    ),
+    "sampled-accepted": _sampled(
+        {"type": "accepted_values", "column": "town", "values": ["東京"], "max_ratio": 0.5},
+        ("town", lambda row: row["town"] not in {None, "東京"}),
+    ),
+    "sampled-pattern": _sampled(
+        {"type": "pattern", "column": "note", "pattern": "[a-z]+", "max_ratio": 0.5},
+        ("note", lambda row: row["note"] is not None and re.fullmatch("[a-z]+", row["note"]) is None),
+    ),
+    "sampled-share": _sampled(
+        {"type": "metric", "aggregate": "share", "column": "ill", "value": "flu", "max": 0.9},
+        ("share(ill)", lambda row: row["ill"] == "flu"),
+    ),
+    "sampled-where": (
+        {"type": "not_null", "columns": ["code"], "max_ratio": 0.5, "where": "id > 3", "sample": _ALL},
+        lambda tables: {"sample": {"rows": sum(row["id"] > 3 for row in tables["t"])}},
+    ),
+}
 _NEEDS_DECIMALS = {"key-of-decimals", "range-of-decimals", "sum"}
 
 

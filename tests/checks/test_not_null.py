@@ -23,6 +23,7 @@ EFFECTS = {
     "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
 }
 CANARIES = [
+    {"columns": ["email", "name"], "max_ratio": 0.5, "sample": {"share": 0.9}},
     {"columns": ["id", "name", "born"]},
     {"columns": ["email"], "max_ratio": 0.5, "warn": {"max_ratio": 0}},
     {"columns": ["nome"]},

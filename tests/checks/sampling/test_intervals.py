@@ -15,7 +15,7 @@ from checks.sampling.intervals import blocks_interval, rows_interval
 from tests.tiers import examples
 
 MOST_ROWS = 100
-DRAWS = 2_000
+DRAWS = 1_000
 
 
 def _chance_of_a_miss(rows: int, bad: int, sampled: int, alpha: float) -> Fraction:
@@ -96,14 +96,14 @@ def _misses(table: Sequence[tuple[int, int]], sampled: int, alpha: float, seed: 
 @pytest.mark.parametrize("make", [_clustered, _mixed, _one_row_blocks])
 @pytest.mark.parametrize(("share", "sampled"), [(0.01, 50), (0.1, 50), (0.1, 200), (0.4, 200)])
 def test_blocks_hold_in_clustered_tables(make, share: float, sampled: int) -> None:
-    """In 2,000 samples (seed 7) of blocks of clustered tables (seed 5), misses are no more frequent than promised."""
+    """In 1,000 samples (seed 7) of blocks of clustered tables (seed 5), misses are no more frequent than promised."""
     table = make(random.Random(5), 400, share)
     misses = [ours for ours, _ in _misses(table, sampled, 0.05, seed=7)]
     assert sum(misses) <= 0.05 * DRAWS
 
 
 def test_a_binomial_interval_does_not_hold_for_blocks() -> None:
-    """Where blocks are good or bad as a whole, the interval for rows misses the share in more than half of the samples."""
+    """Where blocks are good or bad as a whole, the interval for rows misses in more than half of the samples."""
     table = _clustered(random.Random(5), 400, 0.1)
     ours, binomial = zip(*_misses(table, 50, 0.05, seed=7), strict=True)
     assert sum(binomial) > 0.5 * DRAWS

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from checks import Misconfigured
 from checks._catalog import load_catalog
 from monitor.clock import SimulatedClock
 from monitor.scan.results import Subject, Target
@@ -116,6 +117,14 @@ def _in_segments(parameters: Mapping[str, Any]) -> object:
     return len(result.segments), titles
 
 
+def _answer_of(kind: str, parameters: Mapping[str, Any]) -> object:
+    """Return the status of a check; None where the engine cannot do what is asked."""
+    try:
+        return outcome_of(kind, parameters)
+    except Misconfigured:
+        return None
+
+
 def _pairs_of(parameters: Mapping[str, Any]) -> object:
     """Return which pairs of persons and groups are asked for, and of how many rows."""
     check = load_catalog()["re_release"].model_validate(parameters)  # type: ignore[attr-defined]  # a model
@@ -160,6 +169,13 @@ def entries() -> Iterator[Effect]:
         ("most", 2, 3),
     ):
         yield Effect(f"SegmentBy.{key}", {"by": {"columns": ["a"]}}, (first, second), _in_segments, ("by", key))
+    for key, first, second in (
+        ("share", 0.999999, 1e-12),
+        ("method", "rows", "blocks"),
+        ("confidence", 0.5, 0.999999),
+    ):
+        base = {"columns": ["n"], "max_ratio": 0.01, "sample": {"share": 0.999999, "confidence": 0.5}}
+        yield Effect(f"Sampling.{key}", base, (first, second), partial(_answer_of, "not_null"), ("sample", key))
     promises = ("1 per 90d", "1 per 7d")
     yield Effect("Learned.false_alarms", {}, promises, _learned, ("limits", "learned", "false_alarms"))
     yield Effect("Deviation.sigma", {}, (3, 4), _learned, ("deviation", "sigma"))

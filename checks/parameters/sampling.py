@@ -6,8 +6,8 @@ from annotated_types import Ge, Gt, Lt
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Sample(BaseModel):
-    """Which rows are looked at, and how sure the interval of an estimate is."""
+class Sampling(BaseModel):
+    """Which rows are drawn, and how sure the interval of an estimate is."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
