@@ -959,3 +959,97 @@ FROM (
     ) AS `t14`
   ) AS `t15`
 ) AS `t16`;
+
+-- sampled-nulls: not_null
+SELECT
+  COUNT(*) AS `rows`,
+  COUNTIF(`t1`.`code` IS NULL) AS `nulls_code`,
+  COUNTIF(`t1`.`note` IS NULL) AS `nulls_note`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;
+
+-- sampled-range: range
+SELECT
+  COUNT(*) AS `rows`,
+  COUNTIF(`t1`.`code` < 20) AS `violations`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;
+
+-- sampled-accepted: accepted_values
+SELECT
+  COUNT(*) AS `rows`,
+  COUNTIF(NOT (
+    `t1`.`town` IN ('東京')
+  )) AS `violations`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;
+
+-- sampled-pattern: pattern
+SELECT
+  COUNT(*) AS `rows`,
+  COUNTIF(
+    IF(
+      LENGTH(`t1`.`note`) > 1000,
+      TRUE,
+      NOT (
+        REGEXP_CONTAINS(`t1`.`note`, '^(?:[a-z]+)$')
+        AND NOT (
+          INSTR(`t1`.`note`, '\n') > 0
+        )
+      )
+    )
+  ) AS `violations`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;
+
+-- sampled-share: metric
+SELECT
+  COUNT(*) AS `rows`,
+  COUNTIF(`t1`.`ill` IN ('flu')) AS `matching`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;
+
+-- sampled-where: not_null
+SELECT
+  COUNTIF((
+    `id` > 3
+  )) AS `rows`,
+  COUNTIF((
+    `t1`.`code` IS NULL
+  ) AND (
+    (
+      `id` > 3
+    )
+  )) AS `nulls_code`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;

@@ -947,3 +947,97 @@ FROM (
     ) AS `t14`
   ) AS `t15`
 ) AS `t16`;
+
+-- sampled-nulls: not_null
+SELECT
+  COUNT(*) AS `rows`,
+  SUM(CAST(`t1`.`code` IS NULL AS BIGINT)) AS `nulls_code`,
+  SUM(CAST(`t1`.`note` IS NULL AS BIGINT)) AS `nulls_note`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;
+
+-- sampled-range: range
+SELECT
+  COUNT(*) AS `rows`,
+  SUM(CAST(`t1`.`code` < 20 AS BIGINT)) AS `violations`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;
+
+-- sampled-accepted: accepted_values
+SELECT
+  COUNT(*) AS `rows`,
+  SUM(CAST(NOT (
+    `t1`.`town` IN ('東京')
+  ) AS BIGINT)) AS `violations`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;
+
+-- sampled-pattern: pattern
+SELECT
+  COUNT(*) AS `rows`,
+  SUM(
+    CAST(IF(
+      LENGTH(`t1`.`note`) > 1000,
+      TRUE,
+      NOT (
+        REGEXP_LIKE(`t1`.`note`, '^(?:[a-z]+)$')
+        AND NOT (
+          CONTAINS(`t1`.`note`, '\n')
+        )
+      )
+    ) AS BIGINT)
+  ) AS `violations`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;
+
+-- sampled-share: metric
+SELECT
+  COUNT(*) AS `rows`,
+  SUM(CAST(`t1`.`ill` IN ('flu') AS BIGINT)) AS `matching`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;
+
+-- sampled-where: not_null
+SELECT
+  SUM(CAST((
+    `id` > 3
+  ) AS BIGINT)) AS `rows`,
+  SUM(CAST((
+    `t1`.`code` IS NULL
+  ) AND (
+    (
+      `id` > 3
+    )
+  ) AS BIGINT)) AS `nulls_code`
+FROM (
+  SELECT
+    *
+  FROM `t` AS `t0`
+  WHERE
+    RAND() < 0.999999999999
+) AS `t1`;

@@ -946,3 +946,113 @@ FROM (
     ) AS [t14]
   ) AS [t15]
 ) AS [t16];
+
+-- sampled-nulls: not_null
+SELECT
+  COUNT_BIG(*) AS [rows],
+  SUM(IIF([t1].[code] IS NULL, 1, 0)) AS [nulls_code],
+  SUM(IIF([t1].[note] IS NULL, 1, 0)) AS [nulls_note]
+FROM (
+  SELECT
+    [t0].[id] AS [id],
+    [t0].[code] AS [code],
+    [t0].[x] AS [x],
+    [t0].[amount] AS [amount],
+    [t0].[at] AS [at],
+    [t0].[wall] AS [wall],
+    [t0].[note] AS [note],
+    [t0].[town] AS [town],
+    [t0].[ill] AS [ill]
+  FROM [t] AS [t0]
+  WHERE
+    RAND(CHECKSUM(NEWID())) < 0.999999999999
+) AS [t1];
+
+-- sampled-range: range
+SELECT
+  COUNT_BIG(*) AS [rows],
+  SUM(IIF([t1].[code] < 20, 1, 0)) AS [violations]
+FROM (
+  SELECT
+    [t0].[id] AS [id],
+    [t0].[code] AS [code],
+    [t0].[x] AS [x],
+    [t0].[amount] AS [amount],
+    [t0].[at] AS [at],
+    [t0].[wall] AS [wall],
+    [t0].[note] AS [note],
+    [t0].[town] AS [town],
+    [t0].[ill] AS [ill]
+  FROM [t] AS [t0]
+  WHERE
+    RAND(CHECKSUM(NEWID())) < 0.999999999999
+) AS [t1];
+
+-- sampled-accepted: accepted_values
+SELECT
+  COUNT_BIG(*) AS [rows],
+  SUM(IIF(IIF([t1].[town] IN ('東京'), 1, 0) = 0, 1, 0)) AS [violations]
+FROM (
+  SELECT
+    [t0].[id] AS [id],
+    [t0].[code] AS [code],
+    [t0].[x] AS [x],
+    [t0].[amount] AS [amount],
+    [t0].[at] AS [at],
+    [t0].[wall] AS [wall],
+    [t0].[note] AS [note],
+    [t0].[town] AS [town],
+    [t0].[ill] AS [ill]
+  FROM [t] AS [t0]
+  WHERE
+    RAND(CHECKSUM(NEWID())) < 0.999999999999
+) AS [t1];
+
+-- sampled-pattern: pattern
+-- not supported: mssql does not support this expression (OperationNotDefinedError)
+
+-- sampled-share: metric
+SELECT
+  COUNT_BIG(*) AS [rows],
+  SUM(IIF([t1].[ill] IN ('flu'), 1, 0)) AS [matching]
+FROM (
+  SELECT
+    [t0].[id] AS [id],
+    [t0].[code] AS [code],
+    [t0].[x] AS [x],
+    [t0].[amount] AS [amount],
+    [t0].[at] AS [at],
+    [t0].[wall] AS [wall],
+    [t0].[note] AS [note],
+    [t0].[town] AS [town],
+    [t0].[ill] AS [ill]
+  FROM [t] AS [t0]
+  WHERE
+    RAND(CHECKSUM(NEWID())) < 0.999999999999
+) AS [t1];
+
+-- sampled-where: not_null
+SELECT
+  SUM(IIF('tablewatch where 0' = 'tablewatch', 1, 0)) AS [rows],
+  SUM(
+    IIF((
+      [t1].[code] IS NULL
+    ) AND (
+      'tablewatch where 0' = 'tablewatch'
+    ), 1, 0)
+  ) AS [nulls_code]
+FROM (
+  SELECT
+    [t0].[id] AS [id],
+    [t0].[code] AS [code],
+    [t0].[x] AS [x],
+    [t0].[amount] AS [amount],
+    [t0].[at] AS [at],
+    [t0].[wall] AS [wall],
+    [t0].[note] AS [note],
+    [t0].[town] AS [town],
+    [t0].[ill] AS [ill]
+  FROM [t] AS [t0]
+  WHERE
+    RAND(CHECKSUM(NEWID())) < 0.999999999999
+) AS [t1];

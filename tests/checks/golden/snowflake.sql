@@ -972,3 +972,97 @@ FROM (
     ) AS "t14"
   ) AS "t15"
 ) AS "t16";
+
+-- sampled-nulls: not_null
+SELECT
+  COUNT(*) AS "rows",
+  COUNT_IF("t1"."code" IS NULL) AS "nulls_code",
+  COUNT_IF("t1"."note" IS NULL) AS "nulls_note"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    UNIFORM(TO_DOUBLE(0.0), TO_DOUBLE(1.0), RANDOM()) < 0.999999999999
+) AS "t1";
+
+-- sampled-range: range
+SELECT
+  COUNT(*) AS "rows",
+  COUNT_IF("t1"."code" < 20) AS "violations"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    UNIFORM(TO_DOUBLE(0.0), TO_DOUBLE(1.0), RANDOM()) < 0.999999999999
+) AS "t1";
+
+-- sampled-accepted: accepted_values
+SELECT
+  COUNT(*) AS "rows",
+  COUNT_IF(NOT (
+    "t1"."town" IN ('東京')
+  )) AS "violations"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    UNIFORM(TO_DOUBLE(0.0), TO_DOUBLE(1.0), RANDOM()) < 0.999999999999
+) AS "t1";
+
+-- sampled-pattern: pattern
+SELECT
+  COUNT(*) AS "rows",
+  COUNT_IF(
+    IFF(
+      LENGTH("t1"."note") > 1000,
+      TRUE,
+      NOT (
+        REGEXP_LIKE("t1"."note", CONCAT('.*', '^(?:[a-z]+)$', '.*'), 'cs')
+        AND NOT (
+          CONTAINS("t1"."note", '\n')
+        )
+      )
+    )
+  ) AS "violations"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    UNIFORM(TO_DOUBLE(0.0), TO_DOUBLE(1.0), RANDOM()) < 0.999999999999
+) AS "t1";
+
+-- sampled-share: metric
+SELECT
+  COUNT(*) AS "rows",
+  COUNT_IF("t1"."ill" IN ('flu')) AS "matching"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    UNIFORM(TO_DOUBLE(0.0), TO_DOUBLE(1.0), RANDOM()) < 0.999999999999
+) AS "t1";
+
+-- sampled-where: not_null
+SELECT
+  COUNT_IF((
+    "id" > 3
+  )) AS "rows",
+  COUNT_IF((
+    "t1"."code" IS NULL
+  ) AND (
+    (
+      "id" > 3
+    )
+  )) AS "nulls_code"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    UNIFORM(TO_DOUBLE(0.0), TO_DOUBLE(1.0), RANDOM()) < 0.999999999999
+) AS "t1";

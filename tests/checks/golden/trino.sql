@@ -987,3 +987,104 @@ FROM (
     ) AS "t14"
   ) AS "t15"
 ) AS "t16";
+
+-- sampled-nulls: not_null
+SELECT
+  COUNT(*) AS "rows",
+  COUNT(*) FILTER(WHERE
+    "t1"."code" IS NULL) AS "nulls_code",
+  COUNT(*) FILTER(WHERE
+    "t1"."note" IS NULL) AS "nulls_note"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    RAND() < CAST(0.999999999999 AS DOUBLE)
+) AS "t1";
+
+-- sampled-range: range
+SELECT
+  COUNT(*) AS "rows",
+  COUNT(*) FILTER(WHERE
+    "t1"."code" < 20) AS "violations"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    RAND() < CAST(0.999999999999 AS DOUBLE)
+) AS "t1";
+
+-- sampled-accepted: accepted_values
+SELECT
+  COUNT(*) AS "rows",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t1"."town" IN ('東京')
+    )) AS "violations"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    RAND() < CAST(0.999999999999 AS DOUBLE)
+) AS "t1";
+
+-- sampled-pattern: pattern
+SELECT
+  COUNT(*) AS "rows",
+  COUNT(*) FILTER(WHERE
+    IF(
+      LENGTH("t1"."note") > 1000,
+      TRUE,
+      NOT (
+        REGEXP_LIKE("t1"."note", '^(?:[a-z]+)$')
+        AND NOT (
+          STRPOS("t1"."note", '
+') > 0
+        )
+      )
+    )) AS "violations"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    RAND() < CAST(0.999999999999 AS DOUBLE)
+) AS "t1";
+
+-- sampled-share: metric
+SELECT
+  COUNT(*) AS "rows",
+  COUNT(*) FILTER(WHERE
+    "t1"."ill" IN ('flu')) AS "matching"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    RAND() < CAST(0.999999999999 AS DOUBLE)
+) AS "t1";
+
+-- sampled-where: not_null
+SELECT
+  COUNT(*) FILTER(WHERE
+    (
+      "id" > 3
+    )) AS "rows",
+  COUNT(*) FILTER(WHERE
+    (
+      "t1"."code" IS NULL
+    ) AND (
+      (
+        "id" > 3
+      )
+    )) AS "nulls_code"
+FROM (
+  SELECT
+    *
+  FROM "t" AS "t0"
+  WHERE
+    RAND() < CAST(0.999999999999 AS DOUBLE)
+) AS "t1";

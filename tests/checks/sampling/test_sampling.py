@@ -14,6 +14,7 @@ from checks.not_null import NotNull
 from checks.range import Range
 from checks.sampling.intervals import blocks_interval
 from monitor.scan.measure import measure
+from monitor.scan.plan_shapes import plan_by_shape
 from monitor.scan.planner import plan
 from monitor.scan.results import Subject
 from monitor.scan.sql_template import TimeLiterals
@@ -210,6 +211,24 @@ def _answers(url: str, base: Path, table: str, checks: Sequence[Check]) -> Seque
         answer if isinstance(answer, Outcome) else judge(check, answer)
         for check, answer in zip(checks, answers, strict=True)
     ]  # type: ignore[arg-type]  # no segments
+
+
+@pytest.mark.postgres
+def test_blocks_of_each_table_of_a_shape(postgres_url: str, tmp_path: Path) -> None:
+    """A plan that tables share reads the blocks of each, whatever it is called."""
+    import psycopg
+
+    check = NotNull(columns=("a",), max_ratio=0.4, sample={"share": 0.5, "method": "blocks"})
+    spec = SourceSpec(name="s", base=tmp_path, url=postgres_url)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute('CREATE TABLE alike_1 (a int); CREATE TABLE "alike ""2""" (a int)')
+        try:
+            with open_source(spec) as source:
+                for name in ("alike_1", 'alike "2"'):
+                    subject = Subject(name, name, ((f"{name}.nulls", check),))
+                    assert plan_by_shape(subject, source, spec) == plan(subject, source)
+        finally:
+            connection.execute('DROP TABLE alike_1, "alike ""2"""')
 
 
 @pytest.mark.postgres
