@@ -39,8 +39,8 @@ from checks._outcome import (
     UnknownReason,
     unknown,
 )
-from checks.parameters.scalars import PositiveDuration
 from checks.parameters.sampling import Sampling
+from checks.parameters.scalars import PositiveDuration
 from checks.parameters.segments import SegmentBy
 from sources import did_you_mean
 
