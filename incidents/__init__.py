@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Watch,
         unacknowledged_for,
     )
+    from incidents.alarms import AnsweredAlarms, Repeats, alarms_by_check, answer_of, repeats_by
     from incidents.cost import (
         BusinessCalendar,
         DowntimeCost,
@@ -88,6 +89,7 @@ __all__ = [
     "NOT_RUN",
     "OPEN_END",
     "Acknowledged",
+    "AnsweredAlarms",
     "Assigned",
     "BrokenHistory",
     "BusinessCalendar",
@@ -130,6 +132,7 @@ __all__ = [
     "RateCard",
     "Reason",
     "Reopened",
+    "Repeats",
     "ReportedIncident",
     "Resolution",
     "Resolved",
@@ -148,6 +151,8 @@ __all__ = [
     "WhatIf",
     "Window",
     "advance",
+    "alarms_by_check",
+    "answer_of",
     "apply",
     "changed_spans",
     "changes",
@@ -167,6 +172,7 @@ __all__ = [
     "parts_between",
     "price",
     "price_by",
+    "repeats_by",
     "replay",
     "response_times",
     "role_rate",
@@ -212,6 +218,7 @@ _HOMES: Final = {
         "Watch",
         "unacknowledged_for",
     ),
+    "alarms": ("AnsweredAlarms", "Repeats", "alarms_by_check", "answer_of", "repeats_by"),
     "cost": (
         "BusinessCalendar",
         "DowntimeCost",

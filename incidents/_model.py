@@ -113,6 +113,8 @@ class Incident:
 
     `title` is a message's text with its values (see `checks.Message`). `root` is the incident that caused this one
     (lineage), `merged_into` the one it duplicates. `assignee` is who repairs; the owner comes from the catalogue.
+    `answered`: a person (or a service in which people work, such as tickets) acknowledged, assigned, merged or
+    resolved it.
     """
 
     id: int
@@ -134,6 +136,7 @@ class Incident:
     flapping: bool = False
     root: int | None = None
     merged_into: int | None = None
+    answered: bool = False
 
     @property
     def series(self) -> str | None:

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from checks import OccurrenceMethod
 from incidents._model import (
+    AGENT,
     Acknowledged,
     Assigned,
     BrokenHistory,
@@ -38,6 +39,9 @@ from incidents._model import (
     TicketSaid,
 )
 
+_ANSWERS: Final = (Acknowledged, Assigned, Merged, Resolved)
+"""What a person does who has looked at an incident."""
+
 
 def apply(incident: Incident | None, event: Event) -> Incident:
     """Return the incident as it stands after an event.
@@ -58,7 +62,9 @@ def apply(incident: Incident | None, event: Event) -> Incident:
         raise BrokenHistory(f"an event of incident #{event.incident_id} was applied to incident #{incident.id}")
     if isinstance(change, Opened):
         raise BrokenHistory(f"incident #{incident.id} is opened a second time, expected 'reopened'")
-    return _change(incident, change, event.recorded_at)
+    changed = _change(incident, change, event.recorded_at)
+    answers = isinstance(change, _ANSWERS) and event.actor != AGENT
+    return replace(changed, answered=True) if answers else changed
 
 
 def replay(events: Iterable[Event]) -> Incident:

@@ -54,9 +54,10 @@ class Window:
 class Spans:
     """Episodes, sorted by incident id and then by onset.
 
-    Shapes: every array has one entry per episode. `incident` ids; `table`, `check`, `root_table` are codes into `names`
-    (`check` is -1 for an incident that a person reported; `root_table` is the table of the root cause, else its own);
-    `severity` is `Severity.rank`; `resolution` is the index in `Resolution`, -1 while open; `disclosure` marks
+    Shapes: every array has one entry per episode. `incident` ids; `table`, `check`, `root_table` and `cause` are codes
+    into `names` (`check` is -1 for an incident that a person reported, `cause` where none was given; `root_table` is
+    the table of the root cause, else its own); `severity` is `Severity.rank`; `resolution` is the index in
+    `Resolution`, -1 while open; `answered` is `Incident.answered`; `disclosure` marks
     disclosure incidents. Times in microseconds UTC: `occurred` within [`earliest`, `latest`], `detected`, `resolved`
     (`OPEN_END` while it lasts), `acknowledged` (`OPEN_END` while nobody took care of it).
     """
@@ -66,9 +67,11 @@ class Spans:
     table: Ints
     check: Ints
     root_table: Ints
+    cause: Ints
     severity: Ints
     resolution: Ints
     disclosure: "npt.NDArray[np.bool_]"
+    answered: "npt.NDArray[np.bool_]"
     occurred: Ints
     earliest: Ints
     latest: Ints
@@ -89,7 +92,8 @@ class Spans:
         ]
         table = np.array(rows, dtype=np.int64).reshape(len(rows), len(_COLUMNS))
         columns = dict(zip(_COLUMNS, np.ascontiguousarray(table.T), strict=True))
-        return cls(names=tuple(names), **{**columns, "disclosure": columns["disclosure"].astype(np.bool_)})
+        flags = {name: columns[name].astype(np.bool_) for name in ("disclosure", "answered")}
+        return cls(names=tuple(names), **{**columns, **flags})
 
     def take(self, rows: Ints) -> "Spans":
         """Return some of the rows, in the given order; each at most once."""
@@ -111,7 +115,7 @@ class Spans:
         return Spans(tuple(names), **{name: column[order] for name, column in columns.items()})
 
 
-_NAMED: Final = frozenset({"table", "check", "root_table"})
+_NAMED: Final = frozenset({"table", "check", "root_table", "cause"})
 """Columns of codes into the names."""
 _COLUMNS: Final = tuple(field.name for field in fields(Spans))[1:]
 _RESOLUTIONS: Final = tuple(Resolution)
@@ -127,9 +131,11 @@ def _row(incident: Incident, episode: Episode, *, root_table: str, names: dict[s
         code(incident.table),
         -1 if incident.check_id is None else code(incident.check_id),
         code(root_table),
+        -1 if incident.cause is None else code(incident.cause),
         incident.severity.rank,
         -1 if incident.resolution is None else _RESOLUTIONS.index(incident.resolution),
         incident.kind is Kind.DISCLOSURE,
+        incident.answered,
         to_us(onset.at),
         to_us(onset.earliest),
         to_us(onset.latest),

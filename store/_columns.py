@@ -242,9 +242,10 @@ def whole(*, optional: bool = False) -> Any:
     return Field(default=None, sa_column=Column(Whole(), nullable=optional))
 
 
-def flag() -> Any:
-    """Hold true or false."""
-    return Field(default=None, sa_column=Column(Flag(), nullable=False))
+def flag(*, added: bool = False) -> Any:
+    """Hold true or false; `added`: a migration added it, and rows that were there are false until it fills them."""
+    default = text("0") if added else None
+    return Field(default=None, sa_column=Column(Flag(), nullable=False, server_default=default))
 
 
 def blob(*, key: bool = False) -> Any:

@@ -129,6 +129,7 @@ def incident_of(row: Row[*tuple[Any, ...]], episodes: Sequence[Episode]) -> Inci
         flapping=row.flapping,
         root=row.root,
         merged_into=row.merged_into,
+        answered=row.answered,
     )
 
 
@@ -155,6 +156,7 @@ def row_of(incident: Incident) -> Mapping[str, Any]:
         "flapping": incident.flapping,
         "root": incident.root,
         "merged_into": incident.merged_into,
+        "answered": incident.answered,
     }
 
 

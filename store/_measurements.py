@@ -14,12 +14,9 @@ from sqlalchemy import (
     Select,
     Subquery,
     Text,
-    and_,
     case,
-    exists,
     func,
     literal,
-    not_,
     or_,
     select,
     type_coerce,
@@ -27,10 +24,10 @@ from sqlalchemy import (
 )
 
 from checks import Earlier, Kind, Message, Past, Status, UnknownReason
-from incidents import AGENT, Resolution, to_us
+from incidents import Resolution, to_us
 from store._columns import WHOLE, columns_of
 from store._repository import any_of, given
-from store._rows import EpisodeRow, IncidentEventRow, IncidentRow, MeasurementRow, RunRow
+from store._rows import EpisodeRow, IncidentRow, MeasurementRow, RunRow
 from store._values import Result
 
 Wanted = Mapping[str, tuple[datetime, Earlier]]
@@ -191,7 +188,7 @@ class _BadTimes(NamedTuple):
             return self.own if row.of is None else self.others
         if row.resolution == Resolution.EXPECTED:
             return self.expected
-        return self.unanswered if row.is_untouched and row.resolution in {None, Resolution.FIXED} else self.own
+        return self.own if row.is_answered else self.unanswered
 
     def pending(self, check_id: str, rows: Sequence[tuple[int, int, bool]]) -> set[int]:
         """Return the measurements that fail and may open an incident, as `open_after` asks for more of them.
@@ -219,17 +216,13 @@ def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
     checks = select(asked, table_of_check.label("table_name")).subquery()
     incident, episode, into = IncidentRow.__table__, EpisodeRow.__table__, IncidentRow.__table__.alias("merged_into")
     mistaken = func.coalesce(into.c.resolution, incident.c.resolution, "") == Resolution.FALSE_POSITIVE
-    words = (episode.c.acknowledged_at, incident.c.cause, incident.c.assignee, incident.c.merged_into)
     of = case((incident.c.fingerprint == checks.c.check_id, checks.c.check_id), else_=incident.c.check_id)
-    event = IncidentEventRow.__table__
-    by_person = exists().where(event.c.incident_id == incident.c.id, event.c.kind == "resolved", event.c.actor != AGENT)
-    untouched = and_(*(word.is_(None) for word in words), not_(by_person))
     statement = (
         select(
             checks.c.check_id,
             of.label("of"),
             func.coalesce(into.c.resolution, incident.c.resolution).label("resolution"),
-            untouched.label("is_untouched"),
+            incident.c.answered.label("is_answered"),
             mistaken.label("is_mistaken"),
             episode.c.occurred_at,
             episode.c.resolved_at,

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from sqlalchemy import Connection, Table, insert
 
 from checks import Kind, OccurrenceMethod
-from incidents import ReportedIncident, State, to_us
+from incidents import AGENT, ReportedIncident, State, to_us
 from store._incidents import checksum_of
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
 
@@ -29,7 +29,7 @@ _RESOLVED: Final = State.RESOLVED.value
 _OBSERVED: Final = OccurrenceMethod.FIRST_OBSERVATION.value
 _BY_PERSON: Final = OccurrenceMethod.PERSON.value
 _ROWS_AT_ONCE: Final = 100
-"""Rows of one INSERT: half of the time of one by one; 20 columns of so many stay below every limit of parameters."""
+"""Rows of one INSERT: half of the time of one by one; 21 columns of so many stay below every limit of parameters."""
 
 
 class PastRows(NamedTuple):
@@ -72,7 +72,7 @@ def past_rows(incident_id: int, incident: ReportedIncident, *, recorded_us: int,
     cells: Cells = (
         *(incident_id, fingerprint, incident.table, None, _KIND, severity),
         *(incident.title, "{}", found_by, state, resolution, cause, detected, ended),
-        *(None, None, 0, 0, None, None),
+        *(None, None, 0, 0, None, None, int(resolved_at is not None and actor != AGENT)),
     )
     episode = (incident_id, 0, occurred, occurred, occurred, method, None, detected, ended, None)
     return PastRows(fingerprint, resolved_at is None, cells, episode, events)

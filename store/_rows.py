@@ -125,6 +125,7 @@ class IncidentRow(Row, table=True):
     flapping: bool = flag()
     root: int | None = whole(optional=True)
     merged_into: int | None = whole(optional=True)
+    answered: bool = flag(added=True)
 
 
 class EpisodeRow(Row, table=True):

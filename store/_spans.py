@@ -60,8 +60,8 @@ def _read(result: CursorResult[Any]) -> Spans:
     names: dict[str | None, int] = {}
     blocks = [_block(rows, names) for rows in _batches(result)]
     numbers = np.concatenate(blocks, axis=1) if blocks else np.empty((_COLUMNS, 0), dtype=np.int64)
-    incident, occurred, detected = numbers[3], numbers[7], numbers[10]
-    table, check, root, incident, severity, resolution, disclosure, *times = numbers[
+    incident, occurred, detected = numbers[4], numbers[9], numbers[12]
+    table, check, root, cause, incident, severity, resolution, disclosure, answered, *times = numbers[
         :, np.lexsort((detected, occurred, incident))
     ]
     occurred, earliest, latest, detected, resolved, acknowledged = times
@@ -71,9 +71,11 @@ def _read(result: CursorResult[Any]) -> Spans:
         table=table,
         check=check,
         root_table=np.where(root == _NONE, table, root),
+        cause=cause,
         severity=severity,
         resolution=resolution,
         disclosure=disclosure == 1,
+        answered=answered == 1,
         occurred=occurred,
         earliest=earliest,
         latest=latest,
@@ -91,10 +93,10 @@ def _batches(result: CursorResult[Any]) -> Iterator[Sequence[Sequence[Any]]]:
 
 
 def _block(rows: Sequence[Sequence[Any]], names: dict[str | None, int]) -> Ints:
-    """Return rows as columns of whole numbers; the words in the first three become their places among the names."""
-    table, check, root, *numbers = zip(*rows, strict=True)
-    words = [_codes(column, names) for column in (table, check, root)]
-    return np.concatenate([words, np.array(numbers, dtype=np.int64)])
+    """Return rows as columns of whole numbers; the words in the first four become their places among the names."""
+    columns = list(zip(*rows, strict=True))
+    words = [_codes(column, names) for column in columns[:_WORDS]]
+    return np.concatenate([words, np.array(columns[_WORDS:], dtype=np.int64)])
 
 
 def _codes(words: Sequence[str | None], names: dict[str | None, int]) -> Ints:
@@ -116,12 +118,13 @@ def _place(column: Column[Any], words: type[StrEnum]) -> Case[int]:
 def _columns() -> Select[Any]:
     certain = (type_coerce(time, WHOLE) for time in (_E.occurred_at, _E.earliest_at, _E.latest_at, _E.detected_at))
     perhaps = (type_coerce(time, WHOLE) for time in (_E.resolved_at, _E.acknowledged_at))
-    words = (_I.c.table_name, _I.c.check_id, type_coerce(_ROOT.c.table_name, Line()))
+    words = (_I.c.table_name, _I.c.check_id, type_coerce(_ROOT.c.table_name, Line()), _I.c.cause)
     numbers = (
         _E.incident_id,
         _place(_I.c.severity, Severity),
         _place(_I.c.resolution, Resolution),
         case((_I.c.kind == Kind.DISCLOSURE, literal(1, WHOLE)), else_=literal(0, WHOLE)),
+        type_coerce(_I.c.answered, WHOLE),
         *certain,
         *(func.coalesce(time, literal(OPEN_END, WHOLE)) for time in perhaps),
     )
@@ -133,7 +136,8 @@ def _columns() -> Select[Any]:
 
 
 _NONE: Final = -1
-_COLUMNS: Final = 13
+_WORDS: Final = 4
+_COLUMNS: Final = 15
 _BATCH: Final = 10_000
 _SINCE, _UNTIL = (bindparam(name, type_=WHOLE) for name in ("since_us", "until_us"))
 _STATEMENT: Final = _columns().where(_E.incident_id.in_(touching(_SINCE, _UNTIL)))

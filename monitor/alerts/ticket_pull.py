@@ -107,7 +107,8 @@ def _closed(project: Project, desk: IncidentDesk, ticket: ExternalItem) -> None:
     if not project.config.alerts.channels[ticket.channel].settings.close_resolves:
         desk.comment(ticket.incident_id, text)
         return
+    listed = bool(project.config.incidents.causes)  # then a ticket that was closed is none of the causes
     try:
-        desk.resolve(ticket.incident_id, Resolution.FIXED, cause=text)
+        desk.resolve(ticket.incident_id, Resolution.FIXED, cause=None if listed else text)
     except NotForced:
         desk.comment(ticket.incident_id, f"{text}; the check still fails, so that the incident is not resolved")

@@ -18,6 +18,7 @@ class GroupedBy(StrEnum):
     OWNER = "owner"
     CHECK = "check"
     SEVERITY = "severity"
+    CAUSE = "cause"
     DAY = "day"
     ROOT_OWNER = "root-owner"
 

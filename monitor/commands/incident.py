@@ -268,7 +268,7 @@ class _Form:
         """Return what was meant, or leave with what is wrong."""
         from checks import Severity
         from incidents import FoundBy, ReportedIncident, Resolution
-        from monitor.triage.create import tidy, unknown_table
+        from monitor.triage.create import listed_cause, tidy, unknown_table
         from monitor.triage.time_parsing import TimeReader, TypedTimes
 
         stranger = None if any_table else unknown_table(self.table, project.config)
@@ -297,7 +297,7 @@ class _Form:
             resolution=Resolution(resolution or Resolution.FIXED),
             severity=Severity(self.severity),
             found_by=FoundBy(self.found_by),
-            cause=None if self.cause is None else tidy(self.cause),
+            cause=None if self.cause is None else listed_cause(project.config, tidy(self.cause)),
         )
 
 

@@ -1,14 +1,17 @@
-"""The shape of `alerts`: when an incident opens and closes, who hears of it, where and when."""
+"""The shape of `alerts` and `incidents`: when an incident opens and closes, who hears of it, and what may cause it."""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias
 
-from annotated_types import Ge, Le, MinLen
+from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field, create_model, model_validator
 
 from checks import ConfirmRule, Kind, Severity
 from monitor.channels import KINDS, ChannelKind
 from monitor.config.scalars import Clock, Duration, PositiveDuration, Section, Weekdays, Zone
+
+OTHER: Final = "other"
+"""The cause that can always be given."""
 
 
 class _ChannelOfAKind(Section):
@@ -100,6 +103,30 @@ class LifecycleRules(Section):
     open_after: Annotated[int, Ge(1)] | None = Field(None, description="Failing runs in a row that open an incident.")
     resolve_after: Annotated[int, Ge(1)] | None = Field(None, description="Passing runs in a row that resolve it.")
     confirm: ConfirmRule = Field(None, description="A second look before an incident opens.")
+
+
+CauseName: TypeAlias = Annotated[
+    str, MinLen(1), MaxLen(60), Field(pattern=r"^[^\s(](.*\S)?$", description="Not in parentheses.")
+]
+
+
+class IncidentRules(Section):
+    """How incidents are told apart."""
+
+    causes: tuple[CauseName, ...] = Field(
+        (), description="Causes that people may give, and 'other'; by default any text.", examples=[["late upstream"]]
+    )
+
+    def cause(self, text: str) -> str | None:
+        """Return a cause as the list has it, whatever its capitals; None for one that is not in the list."""
+        listed = {item.casefold(): item for item in (OTHER, *self.causes)}
+        return listed.get(text.casefold()) if self.causes else text
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if len({item.casefold() for item in self.causes}) < len(self.causes):
+            raise ValueError("each cause once, whatever its capitals")
+        return self
 
 
 class Alerts(Section):

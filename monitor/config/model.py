@@ -17,7 +17,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import AfterValidator, Field, SerializeAsAny, field_validator, model_validator
 
 from checks import Check, ColumnClass, moment_of_local_time, within_calendar
-from monitor.config.alerts_model import Alerts
+from monitor.config.alerts_model import Alerts, IncidentRules
 from monitor.config.daemon_model import Daemon, OpenLineage, ReportPlans
 from monitor.config.scalars import (
     Clock,
@@ -55,7 +55,6 @@ class Storage(Section):
         None,
         description="Secret key for stored class counts and releases; on SQLite, by default, in a file.",
     )
-
     ledger_anchor: str | None = Field(
         None,
         description="Anchor file of the privacy budget ledger: by default beside the store, better on another disk.",
@@ -335,6 +334,7 @@ class Config(Section):
     releases: dict[ShortName, Release] = {}
     budgets: dict[str, Budget] = Field({}, description="Privacy budgets by table.")
     contracts: dict[ShortName, Contract] = Field({}, description="Service levels promised for tables, by name.")
+    incidents: IncidentRules = IncidentRules()
     alerts: Alerts = Alerts()
     report: ReportPlans = ReportPlans()
     daemon: Daemon = Daemon()

@@ -90,6 +90,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         method=_method(evidence, week, measured[0], prices[0] or DowntimeCost()),
         releases=releases_in(evidence, window),
         contracts=tuple(evidence.contracts),
+        patterns=evidence.patterns.of(window),
     )
 
 

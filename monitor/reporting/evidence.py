@@ -25,6 +25,7 @@ from incidents.spans import Ints
 from monitor.config import Config
 from monitor.releases.overview import ReleaseState
 from monitor.summaries.coverage import Observed, Watching, kept_since
+from monitor.summaries.patterns import PatternSurvey
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.service_levels import JudgedContract
 from store import ReleaseEvent
@@ -75,6 +76,11 @@ class Evidence:
     def kept_since(self) -> datetime:
         """Return since when incidents that are over are kept; those that ended before may be forgotten."""
         return kept_since(self.config, self.as_of)
+
+    @property
+    def patterns(self) -> PatternSurvey:
+        """Return of what the patterns of a window are counted."""
+        return PatternSurvey(self.spans, self.as_of_us, self.config.incidents, self.maintenance, self.pricing)
 
     def measure(self, window: Window) -> Downtime:
         """Return the downtime of a window."""

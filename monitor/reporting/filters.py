@@ -11,7 +11,9 @@ from monitor.releases.overview import ReleaseWord
 from monitor.reporting import charts, sentences
 from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import DayBar, WeekBar
+from monitor.reporting.shortlists import alarms_sentence, first_alarms, first_offenders
 from monitor.reporting.words import (
+    CAUSES,
     LEVEL_VERDICT_SHAPES,
     LEVEL_VERDICTS,
     LEVELS,
@@ -63,6 +65,11 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "say": say,
         "missed": lambda value, level: _missed(value, level, voice),
         "points": sentences.percentage_points,
+        "cause": lambda key: say(CAUSES[key]) if key in CAUSES else key,
+        "resolution": lambda key: say(Message("not resolved") if key is None else RESOLUTIONS[Resolution(key)]),
+        "offenders": first_offenders,
+        "alarms": first_alarms,
+        "alarms_sentence": alarms_sentence,
         "level_value": lambda value, level: _level_value(value, level, voice),
         "signed_hours": signed_hours,
         "as_length": sentences.length,

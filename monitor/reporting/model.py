@@ -6,7 +6,7 @@ the same as nothing. The renderers turn one value into a page, a JSON document o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -14,6 +14,7 @@ from checks import Message, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
 from monitor.releases.overview import ReleaseWord
 from monitor.reporting.week import Week
+from monitor.summaries.patterns import IncidentPatterns
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.ranking import Advice
 from monitor.summaries.service_levels import JudgedContract
@@ -369,6 +370,7 @@ class WeeklyReport:
     method: MethodNotes
     releases: Releases = Releases()
     contracts: tuple[JudgedContract, ...] = ()
+    patterns: IncidentPatterns = field(default_factory=IncidentPatterns)
 
     @property
     def complete(self) -> bool:

@@ -9,15 +9,18 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Final
 
 from prometheus_client.core import GaugeHistogramMetricFamily, GaugeMetricFamily, Metric
 
 from checks import Status
 from incidents import Window, hours, measure_by, price_by, response_times, to_us
+from monitor.config.alerts_model import OTHER
 from monitor.config.project import Project
 from monitor.releases.overview import ReleaseWord, releases_of
 from monitor.summaries.health import states_of
+from monitor.summaries.patterns import RETURNS_WITHIN, UNLISTED, IncidentPatterns, PatternSurvey
 from monitor.terminal.redaction import visible
 from remedies.differential_privacy import Accounting
 from store import DeliveryState, ReadTransaction
@@ -67,7 +70,7 @@ def project_metrics(project: Project, tx: ReadTransaction, now: datetime, *, bud
 
 def _downtime(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[Metric]:
     window, as_of_us = Window.of(now - RECENT, now), to_us(now)
-    spans = tx.incidents.spans(window.start_us, window.end_us)
+    spans = tx.incidents.spans(to_us(now - RECENT - RETURNS_WITHIN), window.end_us)
     maintenance = project.maintenance(spans.names)
     downtimes = measure_by(spans, window, as_of_us=as_of_us, group=spans.table, maintenance=maintenance)
     parts = [
@@ -84,11 +87,35 @@ def _downtime(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[
         amounts = [((spans.names[code], project.currency.code), float(cost.amount)) for code, cost in costs.items()]
         about = "Cost of the data downtime of the last 28 days, by table."
         yield gauge("tablewatch_downtime_cost", about, amounts, ("table", "currency"))
+    yield from _patterns(project, PatternSurvey(spans, as_of_us, project.config.incidents, maintenance).of(window))
     ttd, tta, ttr = response_times(spans, window, as_of_us=as_of_us, maintenance=maintenance)
     about = "Time to {} of the incidents {} in the last 28 days."
     yield _histogram("tablewatch_time_to_detection_seconds", about.format("detection", "detected"), ttd)
     yield _histogram("tablewatch_time_to_acknowledge_seconds", about.format("acknowledge", "acknowledged"), tta)
     yield _histogram("tablewatch_time_to_resolution_seconds", about.format("resolution", "resolved"), ttr)
+
+
+def _patterns(project: Project, patterns: IncidentPatterns) -> Iterator[Metric]:
+    """Yield downtime by cause, and alarms and returns by check; only causes of the configuration have names."""
+    listed = {*project.config.incidents.causes, OTHER} if project.config.incidents.causes else set()
+    causes: dict[tuple[str], Fraction] = {}
+    for share in patterns.causes:
+        name = share.key if share.key in listed else "" if share.key is None else UNLISTED
+        causes[name,] = causes.get((name,), Fraction()) + hours(share.time) * 3600
+    about = "Data downtime of the last 28 days by cause; empty where none was given."
+    yield gauge(
+        "tablewatch_downtime_by_cause_seconds", about, ((key, float(time)) for key, time in causes.items()), ("cause",)
+    )
+    answers = [
+        ((name, answer), getattr(alarms, answer))
+        for name, alarms in patterns.alarms.items()
+        for answer in ("real", "expected", "false", "unanswered")
+    ]
+    about = "Alarms of the last 28 days, by check and by what people answered."
+    yield gauge("tablewatch_alarms", about, answers, ("check", "answer"))
+    returns = [((name,), repeats.returned) for name, repeats in patterns.checks.items()]
+    about = f"Episodes of the last 28 days that came back within {RETURNS_WITHIN.days} days, by check."
+    yield gauge("tablewatch_returned_episodes", about, returns, ("check",))
 
 
 def _histogram(name: str, about: str, microseconds: Sequence[int]) -> Metric:

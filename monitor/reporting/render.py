@@ -36,6 +36,7 @@ SECTIONS: Final = (
     "owners",
     "trend",
     "tables",
+    "patterns",
     "contracts",
     "releases",
     "incidents",

@@ -5,7 +5,9 @@ from typing import Final
 
 from checks import Message, Severity, UnknownReason
 from incidents import NOT_RUN, FoundBy, Level, LevelVerdict, Resolution, State
+from monitor.config.alerts_model import OTHER
 from monitor.releases.overview import ReleaseWord
+from monitor.summaries.patterns import UNLISTED
 
 SEVERITIES: Final[Mapping[Severity, Message]] = {
     Severity.CRITICAL: Message("critical"),
@@ -32,6 +34,12 @@ RESOLUTIONS: Final[Mapping[Resolution, Message]] = {
     Resolution.FALSE_POSITIVE: Message("false positive"),
     Resolution.DUPLICATE: Message("duplicate"),
 }
+CAUSES: Final[Mapping[str | None, Message]] = {
+    None: Message("no cause given"),
+    OTHER: Message("other cause"),
+    UNLISTED: Message("not in the list of causes"),
+}
+"""Causes that stand in no configuration."""
 FOUND_BY: Final[Mapping[FoundBy, Message]] = {
     FoundBy.CHECK: Message("detected by a check"),
     FoundBy.PERSON: Message("reported by a person"),

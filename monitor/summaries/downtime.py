@@ -21,12 +21,14 @@ from incidents import (
     measure_by,
     price,
     price_by,
+    to_us,
     unobserved,
 )
 from incidents.spans import Ints
 from monitor.config.project import Project
 from monitor.summaries.coverage import Observed, Watching, kept_since, lasting_gaps
 from monitor.summaries.grouping import GROUPINGS, days_of
+from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternSurvey
 from monitor.summaries.ranking import Advice, Ranking, advise, rank
 from store import ReadTransaction
 
@@ -56,7 +58,7 @@ class DowntimeFigures:
     are watched, `kept_since` since when incidents are kept; `observed` says whether any check saw anything in the
     window; `known` is False of a window of which neither a check nor a person said anything: then its figures are none,
     not nothing. `advice` is what would shorten it most,
-    None without downtime; `advised` is the incident that it is about.
+    None without downtime; `advised` is the incident that it is about. `patterns`: causes, what came back, and alarms.
     """
 
     whole: Downtime
@@ -74,13 +76,14 @@ class DowntimeFigures:
     known: bool
     advice: Advice | None
     advised: Incident | None
+    patterns: IncidentPatterns
 
 
 def measure_downtime(
     project: Project, tx: ReadTransaction, *, window: Window, as_of_us: int, by: str
 ) -> DowntimeFigures:
     """Measure a window, split up by one of `GROUPINGS` or by `day`."""
-    spans = tx.incidents.spans(window.start_us, window.end_us)
+    spans = tx.incidents.spans(to_us(from_us(window.start_us) - RETURNS_WITHIN), window.end_us)
     watches = tx.results.watches()
     watching = Watching.of(watches, from_us(as_of_us))
     gaps = _gaps(project, tx, watches, window=window, as_of_us=as_of_us)
@@ -112,6 +115,7 @@ def measure_downtime(
         known=look.is_known(whole),
         advice=advice,
         advised=None if advice is None or advice.incident is None else tx.incidents.get(advice.incident),
+        patterns=look.patterns.of(window),
     )
 
 
@@ -127,6 +131,11 @@ class _Survey:
     @property
     def kept_since(self) -> datetime:
         return kept_since(self.project.config, self.project.clock.now())
+
+    @property
+    def patterns(self) -> PatternSurvey:
+        pricing = self.project.pricing if self.project.priced else None
+        return PatternSurvey(self.spans, self.as_of_us, self.project.config.incidents, self.maintenance, pricing)
 
     def is_known(self, downtime: Downtime) -> bool:
         """Check whether a window's figures are known: somebody reported, or a check saw something and that is kept."""

@@ -11,6 +11,7 @@ from incidents import Spans, Window, from_us, to_us
 from incidents.spans import Ints
 from monitor.config import Config
 from monitor.config.prices import midnight
+from monitor.summaries.patterns import causes_of
 
 Labels: TypeAlias = Mapping[int, str | None]
 """What each number of a group stands for; None where nothing does: no owner, no domain, no check."""
@@ -29,6 +30,11 @@ def by_check(spans: Spans, config: Config) -> tuple[Labels, Ints]:  # noqa: ARG0
 def by_severity(spans: Spans, config: Config) -> tuple[Labels, Ints]:  # noqa: ARG001 - as above
     """Group by how much it matters."""
     return {severity.rank: severity.value for severity in Severity}, spans.severity
+
+
+def by_cause(spans: Spans, config: Config) -> tuple[Labels, Ints]:
+    """Group by what people gave as the cause; causes that the list in the configuration does not have are one."""
+    return causes_of(spans, config.incidents)
 
 
 def by_domain(spans: Spans, config: Config) -> tuple[Labels, Ints]:
@@ -53,6 +59,7 @@ GROUPINGS: Final[Mapping[str, Callable[[Spans, Config], tuple[Labels, Ints]]]] =
     "owner": by_owner,
     "check": by_check,
     "severity": by_severity,
+    "cause": by_cause,
     "root-owner": by_root_owner,
 }
 """Each gives the labels of its groups, and the group of every episode."""

@@ -6,11 +6,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from checks import Check
-from incidents import Incident, Resolution, State, Watch
+from incidents import AnsweredAlarms, Incident, Resolution, Watch, answer_of
 from monitor.config import Table
 
 _DAY = timedelta(days=1)
-_TRUE = (Resolution.FIXED, Resolution.NO_ACTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,26 +103,17 @@ def promise_of(
         return None
     alarms = limits.learned.false_alarms
     own = [incident for incident in incidents if incident.check_id == check_id and incident.merged_into is None]
-    answers = [_answer(incident) for incident in own if incident.resolution is not Resolution.DUPLICATE]
+    answers = AnsweredAlarms.of(
+        [answer_of(incident) for incident in own if incident.resolution is not Resolution.DUPLICATE]
+    )
     return MeasuredPromise(
         check_id=check_id,
         promised=str(alarms),
         count=alarms.count,
         per=alarms.per,
         watched=now - since,
-        false=answers.count(Resolution.FALSE_POSITIVE),
-        real=_count(answers, _TRUE),
-        expected=answers.count(Resolution.EXPECTED),
-        unanswered=answers.count(None),
+        false=answers.false,
+        real=answers.real,
+        expected=answers.expected,
+        unanswered=answers.unanswered,
     )
-
-
-def _answer(incident: Incident) -> Resolution | None:
-    """Return how a person answered an incident; None for one that lasts, and one that a passing run closed unseen."""
-    touched = incident.acknowledged_at is not None or incident.cause is not None or incident.assignee is not None
-    by_run = incident.resolution is Resolution.FIXED and not touched
-    return None if incident.state is not State.RESOLVED or by_run else incident.resolution
-
-
-def _count(answers: Sequence[Resolution | None], wanted: Sequence[Resolution]) -> int:
-    return sum(answer in wanted for answer in answers)

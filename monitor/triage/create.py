@@ -9,7 +9,8 @@ from typing import Final
 from checks import did_you_mean
 from incidents import Incident
 from monitor.config import Config
-from monitor.terminal.problem import Problem
+from monitor.config.alerts_model import OTHER
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 _TICKET: Final = "import:"
 _NO_KEY: Final = re.compile("[0-9a-f]{16}")
@@ -52,6 +53,19 @@ def unknown_table(name: str, config: Config) -> Problem | None:
         return None
     hint = did_you_mean(name, [table.name for table in config.tables]).removeprefix("; ")
     return Problem("table.unknown", f"table '{name}' is not in the configuration", hint=hint or _see_list(config))
+
+
+def listed_cause(config: Config, cause: str) -> str:
+    """Return a cause as the list in the configuration has it; any text where there is no list.
+
+    Raises:
+        Stop: it is not in the list.
+    """
+    listed, causes = config.incidents.cause(cause), (*config.incidents.causes, OTHER)
+    if listed is None:
+        text = f"'{cause}' is not a cause of the list 'incidents.causes'{did_you_mean(cause, causes)}"
+        raise Stop(ExitCode.USAGE, Problem("cause.unknown", text, hint=f"one of: {', '.join(dict.fromkeys(causes))}"))
+    return listed
 
 
 def _see_list(config: Config) -> str:

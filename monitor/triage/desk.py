@@ -26,6 +26,7 @@ from incidents import (
 )
 from incidents.verbs import Ending
 from monitor.config.project import Project
+from monitor.triage.create import listed_cause
 from monitor.triage.errors import IncidentChanged
 from store import ExternalItem, History, IncidentFilter, NotRecorded, ReadTransaction, Store, WriteTransaction
 
@@ -134,11 +135,13 @@ class IncidentDesk:
 
         Raises:
             incidents.NotAllowed: its check still fails, and nobody forces it.
+            Stop: the cause is not one of the list in the configuration.
         """
+        listed = None if cause is None else listed_cause(self._project.config, cause)
 
         def decide(tx: WriteTransaction, incident: Incident) -> Change:
             fails = self._still_fails(tx, incident)
-            ending = Ending(at or incident.last.resolved_at or self.now, resolution, cause)
+            ending = Ending(at or incident.last.resolved_at or self.now, resolution, listed)
             return verbs.resolve(incident, ending, now=self.now, check_still_fails=fails, force=force)
 
         return self._change(incident_id, decide)

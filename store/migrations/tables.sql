@@ -84,6 +84,7 @@ CREATE TABLE incident (
     flapping ${whole} NOT NULL,
     root ${whole},
     merged_into ${whole},
+    answered ${whole} DEFAULT 0 NOT NULL,
     CONSTRAINT ck_incident_kind CHECK (kind = 'quality' OR kind = 'disclosure'),
     CONSTRAINT ck_incident_severity CHECK (severity = 'info' OR severity = 'warning' OR severity = 'error' OR severity = 'critical'),
     CONSTRAINT ck_incident_found_by CHECK (found_by = 'check' OR found_by = 'person'),

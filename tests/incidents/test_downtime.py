@@ -319,7 +319,10 @@ def test_sums_beyond_64_bits_are_exact():
     zero = np.zeros(n, dtype=np.int64)
     never = zero + OPEN_END
     spans = Spans(
-        ("one",), np.arange(n), zero, zero - 1, zero, zero, zero - 1, zero > 0, zero, zero, zero, zero, never, never
+        ("one",),
+        np.arange(n),
+        *(zero, zero - 1, zero, zero - 1, zero, zero - 1, zero > 0, zero > 0),
+        *(zero, zero, zero, zero, never, never),
     )
     found = measure(spans, Window(0, age), as_of_us=age)
     assert found.repair == n * age > 2**63

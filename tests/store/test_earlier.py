@@ -295,7 +295,7 @@ def test_what_fails_and_may_open_an_incident_is_marked(
         ([Resolved(AT - 24 * HOUR, Resolution.FIXED)], "mia", [0, 2], None),
         ([Acknowledged(AT - 30 * HOUR)], "mia", [0], None),
         ([Acknowledged(AT - 30 * HOUR), Resolved(AT - 24 * HOUR, Resolution.FIXED)], "mia", [0, 2], None),
-        ([Resolved(AT - 24 * HOUR, Resolution.FIXED, cause="a broken load")], AGENT, [0, 2], None),
+        ([Resolved(AT - 24 * HOUR, Resolution.FIXED, cause="a broken load")], "mia", [0, 2], None),
         ([Resolved(AT - 24 * HOUR, Resolution.FALSE_POSITIVE)], "mia", [0, 1, 2], None),
         ([Resolved(AT - 24 * HOUR, Resolution.EXPECTED)], "mia", [0, 1, 2], "expected"),
     ],

@@ -174,6 +174,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             DROP INDEX ix_incident_table_name_detected_us; CREATE INDEX ix_incident_table_name ON incident (table_name);
             ALTER TABLE episode DROP COLUMN acknowledged_us;
             ALTER TABLE incident ADD COLUMN acknowledged_us INTEGER;
+            ALTER TABLE incident DROP COLUMN answered;
             UPDATE store_revision SET version_num = '0007';
             """
         )

@@ -24,6 +24,7 @@ from monitor.config.prices import Currency
 from monitor.config.project import Project
 from monitor.reporting.model import Diagnosis
 from monitor.reporting.sentences import diagnosis_sentences, title_of
+from monitor.reporting.terminal_views.patterns import draw_patterns
 from monitor.summaries.downtime import DAY, DowntimeFigures, DowntimePart
 from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
@@ -95,6 +96,7 @@ def as_json(project: Project, downtime_figures: DowntimeFigures) -> dict[str, An
             severity.value: {"n": part.n, "undetected_h": _h(part.undetected), "repair_h": _h(part.repair)}
             for severity, part in whole.by_severity.items()
         },
+        **downtime_figures.patterns.as_json(currency),
         "grouped_by": downtime_figures.by,
         "by": [_part(part, currency) for part in downtime_figures.parts],
     }
@@ -111,6 +113,8 @@ def _part(part: DowntimePart, currency: Currency) -> dict[str, Any]:
         "undetected_h": _h(part.downtime.undetected),
         "repair_h": _h(part.downtime.repair),
         "downtime_h": _h(part.downtime.downtime),
+        "downtime_h_low": _h(part.downtime.low),
+        "downtime_h_high": _h(part.downtime.high),
         "table_hours": _h(part.downtime.table_time),
         "cost": currency.number(None if part.cost is None else part.cost.amount),
     }
@@ -160,6 +164,7 @@ def draw(console: "Console", project: Project, downtime_figures: DowntimeFigures
     if downtime_figures.parts:
         console.print()
         _draw_parts(console, project, downtime_figures)
+    draw_patterns(console, project, downtime_figures.patterns)
     rest = list(_rest(project, downtime_figures))
     if rest:
         console.print()

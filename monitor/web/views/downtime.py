@@ -16,7 +16,6 @@ from incidents import (
     DailyParts,
     Downtime,
     Spans,
-    Statistics,
     WhatIf,
     Window,
     changed_spans,
@@ -34,7 +33,9 @@ from monitor.config.prices import midnight
 from monitor.config.project import Project
 from monitor.summaries.grouping import GROUPINGS
 from monitor.summaries.incident import title_of
-from monitor.web.views.shapes import Amount, DowntimeTotals, Shape, as_hours, totals_of
+from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternSurvey
+from monitor.web.views.patterns import PatternLists
+from monitor.web.views.shapes import Amount, DowntimeTotals, Shape, TimeDistribution, as_hours, totals_of
 from monitor.web.views.table import gaps_of
 from store import ReadTransaction
 
@@ -43,6 +44,7 @@ _DEFAULT_DAYS: Final = 28
 CALENDAR_TABLES: Final = 20
 GROUPS: Final = 20
 _MINUTE_US: Final = 60_000_000
+_US: Final = timedelta(microseconds=1)
 _OFTEN_MIN: Final = 60
 """Minutes between the runs of a check that would have found what people reported, where nothing else is said."""
 
@@ -55,6 +57,7 @@ class SplitBy(StrEnum):
     DOMAIN = "domain"
     CHECK = "check"
     SEVERITY = "severity"
+    CAUSE = "cause"
     ROOT_OWNER = "root-owner"
     INCIDENT = "incident"
 
@@ -130,16 +133,6 @@ class CalendarRow(Shape):
     cells: tuple[CalendarCell, ...]
 
 
-class TimeDistribution(Shape):
-    """How long whole incidents took, in hours."""
-
-    min: float
-    mean: float
-    median: float
-    p90: float
-    max: float
-
-
 class DowntimeGroup(Shape):
     """What falls to one owner, domain ...; `key` is null where nobody and nothing is named.
 
@@ -184,6 +177,7 @@ class DowntimePage(Shape):
     groups: tuple[DowntimeGroup, ...]
     more_groups: int
     what_if: Saving | None
+    patterns: PatternLists
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +199,12 @@ class _Survey:
     @property
     def window(self) -> Window:
         return Window(self.edges[0], self.edges[-1])
+
+    @property
+    def patterns(self) -> IncidentPatterns:
+        rules, pricing = self.project.config.incidents, self.project.pricing if self.project.priced else None
+        maintenance = self.project.maintenance(self.spans.names)
+        return PatternSurvey(self.spans, self.as_of_us, rules, maintenance, pricing).of(self.window)
 
     def measured(self, spans: Spans) -> Downtime:
         maintenance = self.project.maintenance(spans.names)
@@ -262,7 +262,7 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
     zone = project.config.timezone
     edges = [to_us(midnight(day, zone)) for day in (*dates, dates[-1] + timedelta(days=1))]
     as_of = _as_of(query, zone, now)
-    spans = tx.incidents.shared_spans(edges[0])
+    spans = tx.incidents.shared_spans(edges[0] - RETURNS_WITHIN // _US)
     known = spans if query.as_of is None else tx.incidents.known_at(spans, as_of)
     survey = _Survey(project, tx, query, as_of, dates, edges, known)
     whole = survey.measured(survey.spans)
@@ -285,9 +285,9 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
         query=query,
         as_of=as_of,
         total=totals_of(project, whole, cost),
-        ttd=_spread(whole.ttd),
-        tta=_spread(whole.tta),
-        ttr=_spread(whole.ttr),
+        ttd=TimeDistribution.of(whole.ttd),
+        tta=TimeDistribution.of(whole.tta),
+        ttr=TimeDistribution.of(whole.ttr),
         lever=lever(whole).value,
         days=tuple(dates),
         calendar=_calendar(survey, tables[:CALENDAR_TABLES]),
@@ -304,6 +304,7 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
         ),
         more_groups=max(0, len(heaviest) - GROUPS),
         what_if=_saving(survey, whole, cost) if query.asks_what_if else None,
+        patterns=PatternLists.of(survey.patterns, project.currency),
     )
 
 
@@ -374,12 +375,6 @@ def _group(
         downtime_h_high=as_hours(downtime.high),
         cost=project.currency.number(cost),
     )
-
-
-def _spread(statistics: Statistics | None) -> TimeDistribution | None:
-    if statistics is None:
-        return None
-    return TimeDistribution(**{part: as_hours(getattr(statistics, part)) for part in TimeDistribution.model_fields})
 
 
 def _saving(survey: _Survey, whole: Downtime, cost: Fraction | None) -> Saving:

@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias
 from annotated_types import Ge, Le, MaxLen
 from pydantic import BaseModel, ConfigDict
 
-from incidents import Downtime, from_us, hours
+from incidents import Downtime, Statistics, from_us, hours
 from monitor.config.project import Project
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -34,6 +34,23 @@ class Amount(Shape):
     def of(cls, project: Project, amount: Fraction | None) -> "Amount":
         """Return an exact amount, rounded this once."""
         return cls(amount=project.currency.number(amount), currency=project.currency.code)
+
+
+class TimeDistribution(Shape):
+    """How long whole incidents took, in hours."""
+
+    min: float
+    mean: float
+    median: float
+    p90: float
+    max: float
+
+    @classmethod
+    def of(cls, statistics: Statistics | None) -> "TimeDistribution | None":
+        """Return statistics as a model; None without any incident."""
+        if statistics is None:
+            return None
+        return cls(**{part: as_hours(getattr(statistics, part)) for part in cls.model_fields})
 
 
 class DowntimeTotals(Shape):

@@ -106,6 +106,8 @@ def test_the_published_shape(january: Terminal) -> None:
         "undetected_h": 7.0,
         "repair_h": 284.0,
         "downtime_h": 291.0,
+        "downtime_h_low": 291.0,
+        "downtime_h_high": 291.0,
         "table_hours": 291.0,
         "cost": 4_074_000,
     }
@@ -152,6 +154,7 @@ def test_the_options_know_every_grouping() -> None:
         "owner",
         "check",
         "severity",
+        "cause",
         "root-owner",
     ]
     assert {one.value for one in GroupedBy} == {*GROUPINGS, "day"}
@@ -541,3 +544,84 @@ def test_an_estimate_is_in_the_currency_of_the_configuration(terminal: Terminal)
     assert (said.code, "amounts are in JPY; see --currency" in said.err) == (0, True)
     (terminal.folder / "tablewatch.yaml").unlink()
     assert terminal.json("downtime", "estimate", "--tables", "10")["currency"] == "JPY"
+
+
+@pytest.fixture
+def alarms(terminal: Terminal) -> Terminal:
+    """Return a terminal with four alarms of a check: fixed with a cause, false, closed by a run, and one that lasts."""
+    config = terminal.folder / "tablewatch.yaml"
+    config.write_text(config.read_text() + "incidents: {causes: [late upstream, Code change]}\n")
+    for hour, words in enumerate((("fixed", "--cause", "LATE upstream"), ("false-positive",), (), None)):
+        with terminal.at(NOW + timedelta(days=9 * hour)):
+            terminal.sql("INSERT INTO orders VALUES (9, NULL)")
+            terminal("check")
+            if words is None:
+                break
+        with terminal.at(NOW + timedelta(days=9 * hour, hours=1)):
+            terminal.sql("DELETE FROM orders WHERE id = 9")
+            if words:
+                terminal("incident", "resolve", str(hour + 1), "--as", words[0], *words[1:], "--force")
+        for later in (2, 3):
+            with terminal.at(NOW + timedelta(days=9 * hour, hours=later)):
+                terminal("check")
+    return terminal
+
+
+def test_causes_resolutions_returns_and_precision(alarms: Terminal) -> None:
+    """Each is in the JSON with its figures: counted here from what was done."""
+    with alarms.at(NOW + timedelta(days=27, hours=5)):
+        value = alarms.json("downtime", "--by", "cause")
+        text = alarms("downtime").out
+    unseen = 2 * (9 * 24 - 3)  # before the last two, since the run in which the check last passed
+    figures = ("n", "downtime_h_low", "downtime_h", "downtime_h_high", "cost")
+    assert {row["key"]: [row[name] for name in figures] for row in value["causes"]} == {
+        "late upstream": [1, 1.0, 1.0, 1.0, 102_000],
+        None: [2, 2.0 + 5.0, 7.0 + unseen, 7.0 + unseen, (7 + unseen) * 102_000],
+    }
+    assert sum(row["downtime_h"] for row in value["causes"]) == value["downtime_h"]
+    assert {row["key"]: row["downtime_h_low"] for row in value["by"]} == {"late upstream": 1.0, None: 7.0}
+    assert {row["key"]: (row["n"], row["counts"], row["downtime_h_low"]) for row in value["resolutions"]} == {
+        "fixed": (2, True, 3.0),
+        "false-positive": (1, False, 1.0),
+        None: (1, True, 5.0),
+    }
+    (check,) = value["repeats"]["checks"]
+    # the false one is no incident that came back; the third came back 18 days after the first, the last 9 after it
+    assert check == {"key": "orders.not-null", "n": 3, "returned": 2, "reopened": 0, "anew": 2}
+    whole = value["precision"]["all"]
+    assert (whole["alarms"], whole["real"], whole["false"], whole["unanswered"]) == (4, 1, 1, 2)
+    assert (whole["precision_least"], whole["precision"], whole["precision_most"]) == (0.25, 0.5, 0.75)
+    assert value["precision"]["checks"][0]["check_id"] == "orders.not-null"
+    assert re.search(r"late upstream +1 +1 h +1 h to 1 h +JPY 102,000", text)
+    assert re.search(r"false-positive +1 +\(214 h\)", text)
+    assert re.search(r"orders\.not-null +3 +2 +0", text)
+    assert re.search(r"all checks +1 +0 +1 +2 +50% +9\.5% to 91% +25% to 75%", text)
+
+
+def test_a_cause_outside_of_the_list_is_refused_with_the_list(alarms: Terminal) -> None:
+    """So that figures have few causes; `other` is always one, and a cause can be corrected later."""
+    with alarms.at(NOW + timedelta(days=28)):
+        (error,) = alarms.refused("incident", "resolve", "1", "--as", "fixed", "--cause", "late upsteam")
+        assert error["message"] == (
+            "'late upsteam' is not a cause of the list 'incidents.causes'; did you mean 'late upstream'?"
+        )
+        assert error["hint"] == "one of: late upstream, Code change, other"
+        alarms("incident", "resolve", "1", "--as", "fixed", "--cause", "Other")
+        assert alarms.json("incident", "show", "1")["cause"] == "other"
+        opened = ("incident", "open", "--table", "orders", "--title", "x", "--detected", "2h ago")
+        (error,) = alarms.refused(*opened, "--resolved", "1h ago", "--as", "fixed", "--cause", "weather")
+        assert error["code"] == "cause.unknown"
+        alarms("incident", "resolve", "3", "--as", "fixed", "--cause", "code change")
+        value = alarms.json("downtime")
+    assert {row["key"]: row["n"] for row in value["causes"]} == {"other": 1, "Code change": 1, None: 1}
+
+
+def test_causes_from_before_the_list_are_one_row(terminal: Terminal) -> None:
+    """What was written freely stays recorded, and is counted together once there is a list."""
+    times = ("--detected", "3h ago", "--resolved", "2h ago", "--as", "fixed")
+    for cause in ("a broken load", "weather"):
+        terminal("incident", "open", "--table", "orders", "--title", cause, *times, "--cause", cause)
+    assert {row["key"] for row in terminal.json("downtime")["causes"]} == {"a broken load", "weather"}
+    config = terminal.folder / "tablewatch.yaml"
+    config.write_text(config.read_text() + "incidents: {causes: [late upstream]}\n")
+    assert [(row["key"], row["n"]) for row in terminal.json("downtime")["causes"]] == [("(not in the list)", 2)]

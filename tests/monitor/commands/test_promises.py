@@ -34,10 +34,10 @@ def alarm(terminal: Terminal) -> Incident:
 
 def test_alarms_are_counted_by_their_answer(alarm: Incident) -> None:
     """False alarms count for what was seen; what nobody answered may have been false; others are said beside it."""
-    false = replace(alarm, resolution=Resolution.FALSE_POSITIVE)
-    real = replace(alarm, cause="a broken load")
-    expected = replace(alarm, resolution=Resolution.EXPECTED)
-    lasting = replace(alarm, state=State.OPEN, resolution=None)
+    false = replace(alarm, resolution=Resolution.FALSE_POSITIVE, answered=True)
+    real = replace(alarm, answered=True)
+    expected = replace(alarm, resolution=Resolution.EXPECTED, answered=True)
+    lasting = replace(alarm, state=State.OPEN, resolution=None, answered=True)
     others = [replace(alarm, check_id="orders.rows"), replace(alarm, resolution=Resolution.DUPLICATE)]
     promise = measured([false, false, real, expected, alarm, lasting, *others])
     assert (promise.false, promise.real, promise.expected, promise.unanswered) == (2, 1, 1, 2)
