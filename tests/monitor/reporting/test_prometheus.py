@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from incidents import Acknowledged, ReportedIncident
+from incidents import AGENT, Acknowledged, ReportedIncident, Resolution
+from monitor.config import Config
 from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.daemon.metrics import Metrics
@@ -23,6 +25,7 @@ from monitor.scan.run import run_checks
 from monitor.triage.desk import IncidentDesk
 from store import Store
 from tests.monitor.shop import NOW, Shop, build_shop
+from tests.store.made import episode, opened
 
 ROOT = Path(__file__).parents[3]
 CHECKS = """
@@ -156,3 +159,23 @@ def test_promtool_accepts_the_rules_and_the_metrics(watched: tuple[Shop, Project
     text = _text(project, store)
     metrics = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True, check=False)
     assert metrics.returncode == 0, metrics.stderr + metrics.stdout
+
+
+def test_causes_and_answers_are_metrics(watched: tuple[Shop, Project, Store]) -> None:
+    """Only causes of the configuration are labels; alarms of a check are counted by their answers."""
+    shop, project, store = watched
+    desk = IncidentDesk(project, store, actor="mia")
+    desk.resolve(2, Resolution.FIXED, cause="told in confidence")
+    text = _text(project, store)
+    assert 'tablewatch_downtime_by_cause_seconds{cause="(not in the list)"} 14400.0' in text
+    assert "confidence" not in text
+    listed = Project(replace(project.loaded, config=_with_causes(project)), clock=shop.clock)
+    assert 'tablewatch_downtime_by_cause_seconds{cause="told in confidence"} 14400.0' in _text(listed, store)
+    with store.writing() as tx:
+        tx.incidents.open(opened("not-null", episode=episode(NOW)), recorded_at=NOW, actor=AGENT)
+    assert 'tablewatch_alarms{answer="unanswered",check="crm.customers.not-null"} 1.0' in _text(project, store)
+
+
+def _with_causes(project: Project) -> Config:
+    rules = project.config.incidents.model_copy(update={"causes": ("told in confidence",)})
+    return project.config.model_copy(update={"incidents": rules})

@@ -47,6 +47,9 @@ UP_DOWN: dict[str, Any] = {
     "over": 2,
     "cost": yen(5_000),
     "rate": yen(80),
+    "alarms": 15,
+    "least": Fraction(1, 10),
+    "most": Fraction(2, 5),
     "low": 20 * MINUTE,
     "high": 50 * MINUTE,
     "tables": 4,
@@ -170,6 +173,11 @@ SENTENCES: dict[str, Said] = {
     "Whether detection or resolution took longer there depends on the actual start of the problem, which is unknown: "
     "between {low:ratio} and {high:ratio} of its duration passed before detection.": Said(
         ("between 20% and 90% of its duration",), ("20%から90%",)
+    ),
+    "People answered {n:count} of {alarms:count} alarms; {share:ratio} of these were not false (95 % interval "
+    "{low:ratio} to {high:ratio}). Of all alarms between {least:ratio} and {most:ratio} were not false.": Said(
+        ("7 of 15 alarms; 25% of these were not false", "interval 20% to 90%", "between 10% and 40% were not false"),
+        ("15件のアラームのうち7件に回答", "25%は誤検知ではありません", "信頼区間 20%", "割合は10%"),
     ),
 }
 

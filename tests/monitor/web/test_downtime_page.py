@@ -6,7 +6,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from incidents import Corrected, ReportedIncident, Resolution
+from incidents import Corrected, ReportedIncident, Resolution, Window
+from monitor.summaries.downtime import measure_downtime
 from monitor.triage.desk import IncidentDesk
 from monitor.web.pictures import split_bars
 from monitor.web.views.downtime import DowntimeGroup
@@ -164,3 +165,24 @@ def test_bars_are_on_one_scale_with_their_range() -> None:
     assert (first.whisker.x, first.whisker.width) == (50, 50)
     assert (second.undetected, second.whisker) == (None, None)
     assert split_bars([]) == []
+
+
+def test_causes_and_alarms_are_those_of_the_downtime_command(site: Site, reported: int) -> None:
+    """The page shows the same figures as the command; a cause is a choice of people and is escaped."""
+    client = site.signed_in()
+    IncidentDesk(site.project, site.store, actor="mia").resolve(reported, Resolution.FIXED, cause="a <b> load")
+    page = client.get("/downtime.json").json()
+    times = dict.fromkeys(("downtime_h", "downtime_h_low", "downtime_h_high"), 8.0)
+    assert page["patterns"]["causes"] == [{"key": "a <b> load", "n": 1, "counts": True, **times, "cost": 800}]
+    assert page["patterns"]["precision"]["all"]["alarms"] == 0  # no check found it
+    window = Window.of(site.clock.now() - timedelta(days=27), site.clock.now())
+    with site.store.reading() as tx:
+        figures = measure_downtime(site.project, tx, window=window, as_of_us=window.end_us, by="cause")
+    command = figures.patterns.as_json(site.project.currency)
+    assert page["patterns"]["causes"] == command["causes"]
+    assert page["patterns"]["resolutions"] == command["resolutions"]
+    text = client.get("/downtime").text
+    assert "<h2>By cause</h2>" in text
+    assert "a &lt;b&gt; load" in text
+    japanese = client.get("/downtime", headers={"Accept-Language": "ja"}).text
+    assert "原因別" in japanese

@@ -24,6 +24,11 @@ ELSEWHERE: Final = tuple(
     ShownElsewhere(key, test, reason)
     for key, test, reason in (
         (
+            "IncidentRules.causes",
+            "tests/monitor/commands/test_downtime.py::test_a_cause_outside_of_the_list_is_refused_with_the_list",
+            _STATE,
+        ),
+        (
             "Expectation.expectation",
             "tests/checks/test_expectation.py::test_a_table_beyond_the_cap_is_misconfigured",
             _GX,
