@@ -44,7 +44,7 @@ def _draw_shares(console: "Console", project: Project, shares: Sequence[Share], 
                 share.key or nothing,
                 f"{share.n:,}",
                 format_hours(share.time) if share.counts else f"({format_hours(share.time)})",
-                f"{format_hours(share.low)} to {format_hours(share.high)}",
+                None if share.low == share.high else f"{format_hours(share.low)} to {format_hours(share.high)}",
                 *((None if share.cost is None else project.currency.text(share.cost),) if priced else ()),
             )
             for share in shares

@@ -592,7 +592,7 @@ def test_causes_resolutions_returns_and_precision(alarms: Terminal) -> None:
     assert (whole["alarms"], whole["real"], whole["false"], whole["unanswered"]) == (4, 1, 1, 2)
     assert (whole["precision_least"], whole["precision"], whole["precision_most"]) == (0.25, 0.5, 0.75)
     assert value["precision"]["checks"][0]["check_id"] == "orders.not-null"
-    assert re.search(r"late upstream +1 +1 h +1 h to 1 h +JPY 102,000", text)
+    assert re.search(r"late upstream +1 +1 h +- +JPY 102,000", text)
     assert re.search(r"false-positive +1 +\(214 h\)", text)
     assert re.search(r"orders\.not-null +3 +2 +0", text)
     assert re.search(r"all checks +1 +0 +1 +2 +50% +9\.5% to 91% +25% to 75%", text)
