@@ -38,10 +38,11 @@ from checks._segments import (
     segment_kind,
 )
 from checks.parameters.segments import SegmentBy
-from sources import did_you_mean
+from sources import NOTHING_TOLD, ReadVolume, did_you_mean
 
 __all__ = [
     "MOST_SEGMENTS",
+    "NOTHING_TOLD",
     "Check",
     "CheckError",
     "CheckParameters",
@@ -62,6 +63,7 @@ __all__ = [
     "Outcome",
     "Past",
     "PlainEnglish",
+    "ReadVolume",
     "Segment",
     "SegmentBy",
     "SegmentNames",

@@ -5,9 +5,11 @@ Importing this room is cheap: each kind of source loads its engine when it is fi
 
 from sources._columns import Column
 from sources._contract import (
+    NOTHING_TOLD,
     NotTemporal,
     PermissionDenied,
     QueryFailed,
+    ReadVolume,
     Source,
     SourceError,
     TableNotFound,
@@ -32,6 +34,7 @@ from sources.lazy import engine_function
 from sources.moments import Moment, as_moment
 
 __all__ = [
+    "NOTHING_TOLD",
     "Column",
     "CsvOptions",
     "FileTimes",
@@ -40,6 +43,7 @@ __all__ = [
     "NotTemporal",
     "PermissionDenied",
     "QueryFailed",
+    "ReadVolume",
     "Source",
     "SourceError",
     "SourceSpec",

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -67,6 +67,27 @@ class RowEstimate:
     rows: int
     error: int
     counted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadVolume:
+    """What statements read, as far as the engine tells: None is unknown, never nothing.
+
+    `rows`: that the scans of tables handed on. `bytes`: from storage. `estimated`: the rows are the planner's estimate.
+    """
+
+    rows: int | None = None
+    bytes: int | None = None
+    estimated: bool = False
+
+    def __add__(self, other: Self) -> ReadVolume:
+        """Add what is known of both."""
+        rows = [volume.rows for volume in (self, other) if volume.rows is not None]
+        read = [volume.bytes for volume in (self, other) if volume.bytes is not None]
+        return ReadVolume(sum(rows) if rows else None, sum(read) if read else None, self.estimated or other.estimated)
+
+
+NOTHING_TOLD: Final = ReadVolume()
 
 
 class Source(Protocol):
@@ -144,6 +165,9 @@ class Source(Protocol):
         Raises:
             As `pieces`.
         """
+
+    def take_read_volume(self) -> ReadVolume:
+        """Return what the statements since the last call read, as far as the engine tells."""
 
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:
         """Return named columns as a frame of at most `max_rows` + 1 rows: one too many tells that there are more.

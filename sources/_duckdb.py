@@ -8,8 +8,9 @@ files, or to the write-ahead log beside a database file) is closed by running no
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import PurePath
 from tempfile import TemporaryDirectory
@@ -20,7 +21,15 @@ import ibis
 from ibis.backends.sql import SQLBackend
 
 from sources._columns import ArrowColumn, Columns, plain_columns
-from sources._contract import PermissionDenied, QueryFailed, SourceError, TimedOut, Unreachable
+from sources._contract import (
+    NOTHING_TOLD,
+    PermissionDenied,
+    QueryFailed,
+    ReadVolume,
+    SourceError,
+    TimedOut,
+    Unreachable,
+)
 from sources._deadline import Deadline, Deadlines
 from sources._engine import PIECE, EngineSource, FetchedRows
 
@@ -35,6 +44,10 @@ _AS_ARROW: Final = _WHOLE | {
 }
 """Types of which Arrow's values are those that DuckDB gives."""
 _RESERVED: Final = {"", "main", "memory", "system", "temp"}
+_PROFILE: Final = json.dumps(dict.fromkeys(("OPERATOR_CARDINALITY", "OPERATOR_TYPE", "TOTAL_BYTES_READ"), "true"))
+_CATALOGUE_SCANS: Final = ("DUCKDB_", "PRAGMA_")
+_COUNTED_SCANS: Final = {"READ_CSV", "READ_CSV_AUTO", "SEQ_SCAN"}
+"""Scans whose bytes are counted; of Parquet DuckDB 1.5 counts some of them only."""
 _NO_EXTENSIONS: Final = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
 
@@ -69,6 +82,8 @@ class DuckdbSource(EngineSource):
         self._connection.execute("SET enable_progress_bar = false")  # without a script it would be written to stdout
         if database is not None:
             self._attach(database)
+        self._connection.execute("SET enable_profiling = 'no_output'")
+        self._connection.execute("SET custom_profiling_settings = ?", [_PROFILE])
         backend = ibis.duckdb.from_connection(self._connection)  # sets the time zone to UTC
         if paths:
             self._connection.execute("SET allowed_paths = ?", [list(paths)])
@@ -91,31 +106,42 @@ class DuckdbSource(EngineSource):
     def _run(self, sql: str) -> FetchedRows:
         cursor = self._execute(sql)
         columns = [column[0] for column in cursor.description or ()]
-        return FetchedRows(columns, cursor.fetchall())
+        rows = cursor.fetchall()
+        self._count()
+        return FetchedRows(columns, rows)
 
     def _run_pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
         cursor = self._execute(sql)
         while rows := cursor.fetchmany(PIECE):
             yield rows
+        self._count()
 
     def _run_columns(self, sql: str) -> Columns:
         cursor = self._execute(sql)
         if any(column[1].id not in _AS_ARROW for column in cursor.description or ()):
             while rows := cursor.fetchmany(PIECE):
                 yield plain_columns(rows)
-            return
-        yield from _columns_of(cursor)
+        else:
+            yield from _columns_of(cursor)
+        self._count()
 
     def _run_frame(self, sql: str) -> pd.DataFrame:
         with warnings.catch_warnings():  # for times with a zone, DuckDB drops a column in a way that pandas 3 warns of
             warnings.filterwarnings("ignore", "The inplace keyword in DataFrame.drop")
-            return self._execute(sql).df()
+            frame = self._execute(sql).df()
+        self._count()
+        return frame
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         statements = self._connection.extract_statements(sql)
         if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
             raise QueryFailed(f"source '{self.name}': only one SELECT is run, the statement is something else")
         return self._connection.execute(statements[0])
+
+    def _count(self) -> None:
+        """Add what the last statement read; where the catalogue answered it, DuckDB has no profile of it."""
+        profile = json.loads(self._connection.get_profiling_information(format="json"))
+        self._read_volume += _volume_of(profile)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -140,6 +166,23 @@ class DuckdbSource(EngineSource):
         if "Permission denied" in str(error):
             kind, text = PermissionDenied, "permission denied for a file"
         return kind(self._says(text, error))
+
+
+def _volume_of(profile: Mapping[str, Any]) -> ReadVolume:
+    """Return what a statement read: nothing is known of one without a scan of a table."""
+    scans = [scan for scan in _scans(profile) if not scan["operator_name"].startswith(_CATALOGUE_SCANS)]
+    if not scans:
+        return NOTHING_TOLD
+    is_counted = all(scan["operator_name"] in _COUNTED_SCANS for scan in scans)
+    rows = sum(scan["operator_cardinality"] for scan in scans)
+    return ReadVolume(rows, profile["total_bytes_read"] if is_counted else None)
+
+
+def _scans(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if node.get("operator_type") == "TABLE_SCAN":
+        yield node
+    for child in node.get("children", ()):
+        yield from _scans(child)
 
 
 def _columns_of(cursor: duckdb.DuckDBPyConnection) -> Columns:

@@ -22,7 +22,7 @@ from ibis.common.exceptions import TableNotFound as NoSuchTable
 from sqlglot import exp
 
 from sources._columns import Columns, plain_columns
-from sources._contract import QueryFailed, RowEstimate, TableNotFound, Unreachable
+from sources._contract import NOTHING_TOLD, QueryFailed, ReadVolume, RowEstimate, TableNotFound, Unreachable
 from sources._names import did_you_mean
 from sources._spec import SourceSpec
 
@@ -65,6 +65,7 @@ class EngineSource(ABC):
         self._entries: dict[str, CatalogueEntry] | None = None
         self._described: dict[str, ir.Table] = {}
         self._closing = ExitStack()
+        self._read_volume = NOTHING_TOLD
 
     def __enter__(self) -> Self:
         """Connect, read-only."""
@@ -139,6 +140,11 @@ class EngineSource(ABC):
         sql = self.compile(result.select(*columns).limit(max_rows + 1))
         with self._talking():
             return self._run_frame(sql)
+
+    def take_read_volume(self) -> ReadVolume:
+        """Return what the statements since the last call read, as far as the engine tells."""
+        volume, self._read_volume = self._read_volume, NOTHING_TOLD
+        return volume
 
     def sqlalchemy_url(self) -> str | None:
         """Return a read-only URL for Great Expectations' SQL engine; None where it has to work on a frame."""

@@ -73,7 +73,9 @@ if TYPE_CHECKING:
         ReleaseEventKind,
         Result,
         Run,
+        RunCost,
         Sample,
+        Spending,
         StoredComparison,
     )
     from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
@@ -121,6 +123,7 @@ __all__ = [
     "Result",
     "RowRefused",
     "Run",
+    "RunCost",
     "Sample",
     "Scheduled",
     "Scope",
@@ -131,6 +134,7 @@ __all__ = [
     "Slot",
     "SlotDecision",
     "SlotState",
+    "Spending",
     "Staged",
     "Store",
     "StoreBusy",
@@ -222,7 +226,9 @@ _HOMES: Final = {
         "ReleaseEventKind",
         "Result",
         "Run",
+        "RunCost",
         "Sample",
+        "Spending",
         "StoredComparison",
     ),
     "_work": (

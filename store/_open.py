@@ -33,13 +33,13 @@ from store._store import Store
 
 OLDEST: Final = "0007"
 """The revision from which stores are upgraded."""
-NEW: Final = "0014"
+NEW: Final = "0015"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
 HEAD: Final = NEW
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset(
     {
-        *("project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap"),
+        *("project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap", "daily_cost"),
         *("schedule", "slot", "skip", "clock", "daemon", "quarantine"),
         *("class_state", "class_part", "class_size", "class_count", "release", "released_row", "released_value"),
         *("privacy_budget", "ledger_entry", "release_event", "release_comparison"),

@@ -5,7 +5,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, func, select, type_coerce
+from sqlalchemy import ColumnElement, bindparam, delete, func, select, type_coerce
 
 from checks import Earlier, Past, Status
 from incidents import Gap, Watch
@@ -13,13 +13,14 @@ from store import _measurements, _samples
 from store._columns import WHOLE, columns_of
 from store._errors import StoreError
 from store._repository import Repository, any_of, given
-from store._rows import CheckStateRow, GapRow, MeasurementRow, RunRow
-from store._values import BACKFILL, Pace, Result, Run, Sample
+from store._rows import CheckStateRow, DailyCostRow, GapRow, MeasurementRow, RunRow
+from store._values import BACKFILL, Pace, Result, Run, RunCost, Sample
 
 _RUN: Final = RunRow.__table__
 _MEASUREMENT: Final = MeasurementRow.__table__
 _STATE: Final = CheckStateRow.__table__
 _GAP: Final = GapRow.__table__
+_DAILY_COST: Final = DailyCostRow.__table__
 
 _PROLONG: Final = _GAP.update().where(_GAP.c.id == bindparam("gap")).values(ended_at=bindparam("until"))
 
@@ -167,7 +168,18 @@ class ResultWriter(ResultReader):
         first = (self._connection.scalar(select(func.max(_RUN.c.number))) or 0) + 1
         numbers = {run.id: number for number, run in enumerate(runs, start=first)}
         self._insert(_RUN, [_run_row(run, numbers[run.id]) for run in runs])
+        self._add_costs([(run.table, run.cost) for run in runs if run.cost is not None])
         self._insert(_MEASUREMENT, [_result_row(result, numbers[result.run_id]) for result in results])
+
+    def _add_costs(self, costs: Sequence[tuple[str, RunCost]]) -> None:
+        """Add what runs cost to what the runs of their tables cost on those days."""
+        if costs:
+            statement = self._upsert(_DAILY_COST)
+            new = {name: _added(_DAILY_COST.c[name], statement.excluded[name]) for name in ("rows_read", "bytes_read")}
+            new |= {name: _DAILY_COST.c[name] + statement.excluded[name] for name in ("runs", "cost_us")}
+            new["rows_estimated"] = _DAILY_COST.c.rows_estimated.bitwise_or(statement.excluded.rows_estimated)
+            added = statement.on_conflict_do_update(index_elements=list(_DAILY_COST.primary_key), set_=new)
+            self._connection.execute(added, [_cost_row(table, cost) for table, cost in costs])
 
     def save_watches(self, watches: Sequence[Watch]) -> None:
         """Remember what is known of checks between two runs, in place of what was known before."""
@@ -223,8 +235,36 @@ class ResultWriter(ResultReader):
         return {row["check_id"]: dict(row) for row in rows.mappings()}
 
 
+def _added(before: ColumnElement[Any], new: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return the sum of what is known: NULL only where neither is."""
+    return func.coalesce(before + new, before, new)
+
+
+def _cost_row(table: str, cost: RunCost) -> dict[str, Any]:
+    return {
+        "day": cost.day.isoformat(),
+        "source": cost.source,
+        "table_name": table,
+        "runs": 1,
+        **_cost_cells(cost),
+    }
+
+
+def _cost_cells(cost: RunCost) -> dict[str, Any]:
+    return {
+        "cost_us": round(cost.seconds * 1_000_000),
+        "rows_read": cost.volume.rows,
+        "bytes_read": cost.volume.bytes,
+        "rows_estimated": cost.volume.estimated,
+    }
+
+
+_NO_COST: Final = {"cost_us": None, "rows_read": None, "bytes_read": None, "rows_estimated": False}
+
+
 def _run_row(run: Run, number: int) -> dict[str, Any]:
     return {
+        **(_NO_COST if run.cost is None else _cost_cells(run.cost)),
         "number": number,
         "id": run.id,
         "table_name": run.table,

@@ -31,7 +31,16 @@ from store._notice_rows import DeliveryRow, ExternalItemRow, SilenceRow, ToldRow
 from store._notices import DeliveryState
 from store._releases import ReleasedRowRow, ReleaseRow
 from store._repository import any_of
-from store._rows import CheckStateRow, EpisodeRow, GapRow, IncidentEventRow, IncidentRow, MeasurementRow, RunRow
+from store._rows import (
+    CheckStateRow,
+    DailyCostRow,
+    EpisodeRow,
+    GapRow,
+    IncidentEventRow,
+    IncidentRow,
+    MeasurementRow,
+    RunRow,
+)
 from store._work_rows import SkipRow, SlotRow
 
 _CLASS_BATCH: Final = 10_000
@@ -98,6 +107,7 @@ _INCIDENT: Final = IncidentRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
 _EVENT: Final = IncidentEventRow.__table__
 _GAP: Final = GapRow.__table__
+_DAILY_COST: Final = DailyCostRow.__table__
 _SLOT: Final = SlotRow.__table__
 _SKIP: Final = SkipRow.__table__
 _TRANSITION: Final = TransitionRow.__table__
@@ -122,6 +132,7 @@ class Pruned:
     deliveries: int = 0
     silences: int = 0
     logged_events: int = 0
+    daily_costs: int = 0
     class_counts: int = 0
 
     def __add__(self, other: Self) -> "Pruned":
@@ -156,6 +167,7 @@ def prune(connection: Connection, *, measured_before: datetime, incidents_before
             _LOGGED.c.happened_at < incidents_before,
             or_(_LOGGED.c.removes.is_(None), _LOGGED.c.removes.not_in(select(_LOGGED.alias("removed").c.id))),
         ),
+        daily_costs=_prune_costs(connection, measured_before),
         class_counts=prune_counts(connection, now=now),
     )
 
@@ -176,6 +188,13 @@ def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
         left = (not_(of_checks(_WATCH.c.check_id)), _WATCH.c.last_run_at < before)
         connection.execute(delete(_WATCH).where(*left))
     return connection.execute(delete(_RUN).where(_RUN.c.number.in_(batch))).rowcount, measurements
+
+
+def _prune_costs(connection: Connection, before: datetime) -> int:
+    """Forget the oldest days; in a zone ahead of UTC a day begins earlier, so one more is kept."""
+    key = tuple(_DAILY_COST.primary_key)
+    old = select(*key).where(_DAILY_COST.c.day < (before - timedelta(days=1)).date().isoformat()).limit(_BATCH)
+    return connection.execute(delete(_DAILY_COST).where(tuple_(*key).in_(old))).rowcount
 
 
 def _still_news() -> Select[Any]:

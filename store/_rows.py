@@ -26,6 +26,30 @@ class RunRow(Row, table=True):
     table_name: str = line()
     started_at: datetime = time("started_us", "started_at")
     ended_at: datetime = time("ended_us", "ended_at")
+    cost_us: int | None = whole(optional=True)
+    rows_read: int | None = whole(optional=True)
+    bytes_read: int | None = whole(optional=True)
+    rows_estimated: bool = flag(added=True)
+
+
+class DailyCostRow(Row, table=True):
+    """What the runs of one table on one day cost together."""
+
+    __tablename__ = "daily_cost"
+    __table_args__ = (
+        Index(None, "table_name", "day"),
+        *flags("rows_estimated"),
+        {**STRICT, "sqlite_with_rowid": False},
+    )
+
+    day: str = line(key=True)
+    source: str = line(key=True)
+    table_name: str = line(key=True)
+    runs: int = whole()
+    cost_us: int = whole()
+    rows_read: int | None = whole(optional=True)
+    bytes_read: int | None = whole(optional=True)
+    rows_estimated: bool = flag()
 
 
 class MeasurementRow(Row, table=True):

@@ -27,6 +27,7 @@ from store._values import Counts
 if TYPE_CHECKING:
     from store._accounts import AccountReader, AccountWriter
     from store._class_repository import ClassCountReader, ClassCountWriter
+    from store._costs import CostReader
     from store._daemons import DaemonReader, DaemonWriter
     from store._deliveries import DeliveryReader, DeliveryWriter
     from store._external_items import ExternalItemReader, ExternalItemWriter
@@ -69,6 +70,9 @@ class ReadTransaction(Repository):
 
     incidents: IncidentReader = _repository("_incident_repository.IncidentReader")
     """Incidents with episodes and events."""
+
+    costs: CostReader = _repository("_costs.CostReader")
+    """What runs cost, by source, table and day."""
 
     schedule: ScheduleReader = _repository("_schedule.ScheduleReader")
     """When tables are due, and the clock."""

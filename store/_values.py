@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
-from checks import Json, Kind, Message, Severity, Status, UnknownReason
+from checks import NOTHING_TOLD, Json, Kind, Message, ReadVolume, Severity, Status, UnknownReason
 from incidents import State
 
 BACKFILL: Final = "backfill-"
@@ -14,13 +14,40 @@ BACKFILL: Final = "backfill-"
 
 
 @dataclass(frozen=True, slots=True)
+class RunCost:
+    """What a run cost its source, on which day of the project's zone."""
+
+    source: str
+    day: date
+    seconds: float
+    volume: ReadVolume = NOTHING_TOLD
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What runs cost: how many, and all they cost together; `volume` is of those whose engine tells."""
+
+    runs: int = 0
+    seconds: float = 0.0
+    volume: ReadVolume = NOTHING_TOLD
+
+    def __add__(self, other: Self) -> "Spending":
+        """Add two."""
+        return Spending(self.runs + other.runs, self.seconds + other.seconds, self.volume + other.volume)
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """One look at one table. `id` is unique for ever; that of a backfilled one begins with `BACKFILL`."""
+    """One look at one table. `id` is unique for ever; that of a backfilled one begins with `BACKFILL`.
+
+    `cost`: None where the source was not read, and of runs before costs were remembered.
+    """
 
     id: str
     table: str
     started_at: datetime
     ended_at: datetime
+    cost: RunCost | None = None
 
 
 @dataclass(frozen=True, slots=True)

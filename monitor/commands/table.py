@@ -67,11 +67,12 @@ def show(
     """
     from incidents import Spans
     from monitor.config.project import Project
-    from monitor.reporting.terminal_views.catalogue import draw_sheet
+    from monitor.reporting.terminal_views.catalogue import draw_scan_cost, draw_sheet
     from monitor.reporting.terminal_views.contracts import draw as draw_contracts
     from monitor.summaries.catalogue import losses_of, no_loss, sheet_as_json
     from monitor.summaries.health import states_of
     from monitor.summaries.promises import promises_of
+    from monitor.summaries.scan_costs import TableCost
     from monitor.summaries.service_levels import recent_contracts
     from monitor.triage.create import unknown_table
     from monitor.triage.errors import explained
@@ -90,15 +91,21 @@ def show(
         watches = tx.results.watches([table.check_id(check) for check in table.checks])
         incidents = tx.incidents.matching(IncidentFilter(tables=(name,)))
         contracts = recent_contracts(project, tx, name)
+        scan_cost = TableCost.of(project, tx, name, now)
     promises = promises_of(table, incidents, watches, now=now)
     losses = losses_of(project, Spans.of(incidents), now=now)
     loss = losses.get(name, no_loss(project, now=now))
 
     def draw(console: "Console") -> None:
         draw_sheet(console, project, state, loss=loss, results=results, promises=promises)
+        draw_scan_cost(console, scan_cost)
         draw_contracts(console, contracts)
 
     invocation.emit(
-        {**sheet_as_json(project, state, loss, results, promises), "contracts": [item.as_json() for item in contracts]},
+        {
+            **sheet_as_json(project, state, loss, results, promises),
+            "contracts": [item.as_json() for item in contracts],
+            "scan_cost": scan_cost.as_json(),
+        },
         draw,
     )

@@ -9,10 +9,10 @@ from incidents import AGENT, Incident, Opened, State, Watch
 from monitor.config.project import Project
 from monitor.config.selector import Selection
 from monitor.scan.recorder import facts_of, judge_table, new_id, step_of, wanted_history, watch_of_segment
-from monitor.scan.results import CheckResult, PolicyOf, TableResult, Target, targets_of
+from monitor.scan.results import CheckResult, PolicyOf, TableResult, Target, run_of, targets_of
 from monitor.scan.scanner import Plans, scan_sources
 from monitor.scan.segment_results import SegmentMemory
-from store import BACKFILL, History, Run, Store, WriteTransaction
+from store import BACKFILL, History, Store, WriteTransaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def backfill(
     past = PastIncidents(project.policy_of, project.clock.now()) if opens_incidents else None
     plans: Plans = {}
     for batch in scan_sources(missing, clock=project.clock, plans=plans):
-        for result in record_past(batch, store=store, past=past):
+        for result in record_past(batch, store=store, past=past, now=project.clock.now()):
             counts[result.outcome.status] += 1
             problems.pop(result.check_id, None)
             if result.outcome.status is Status.UNKNOWN:
@@ -67,10 +67,13 @@ def backfill(
     return Backfilled(counts, wanted - todo, 0 if past is None else past.opened, problems)
 
 
-def record_past(batch: Sequence[TableResult], *, store: Store, past: "PastIncidents | None") -> Sequence[CheckResult]:
+def record_past(
+    batch: Sequence[TableResult], *, store: Store, past: "PastIncidents | None", now: datetime
+) -> Sequence[CheckResult]:
     """Judge tables as they were at past times, one after the other, and record what was found as backfilled.
 
-    What is known of checks between two runs stays as it is. Incidents are opened only for `past`.
+    What is known of checks between two runs stays as it is. Incidents are opened only for `past`. What the runs cost
+    counts for the day of `now`.
 
     Raises:
         StoreError: nothing of the batch was remembered.
@@ -81,7 +84,7 @@ def record_past(batch: Sequence[TableResult], *, store: Store, past: "PastIncide
             memory = SegmentMemory() if past is None else past.memory
             history = tx.results.earlier_many(wanted_history([looked], memory))
             judged = list(judge_table(looked, history, memory))
-            run = Run(f"{BACKFILL}{new_id()}", looked.target.subject.name, looked.started_at, looked.ended_at)
+            run = run_of(f"{BACKFILL}{new_id()}", looked, now)
             tx.results.add_runs([run], [fact for result in judged for fact in facts_of(run, result)])
             if past is not None:
                 for result in judged:

@@ -40,7 +40,7 @@ from incidents import (
 )
 from monitor.config.project import Project
 from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
-from monitor.scan.results import CheckResult, PolicyOf, TableResult, run_guarded
+from monitor.scan.results import CheckResult, PolicyOf, TableResult, run_guarded, run_of
 from monitor.scan.segment_results import GONE_CAUSE, SegmentMemory, followed, judge_segments
 from store import IncidentFilter, Lease, ReadTransaction, Result, Run, Store, StoreError, WriteTransaction
 
@@ -249,7 +249,7 @@ class _Recorder:
         gaps: list[Gap] = []
         decided: list[CheckResult] = []
         for run_id, looked, results in judged:
-            run = Run(run_id, looked.target.subject.name, looked.started_at, looked.ended_at)
+            run = run_of(run_id, looked)
             runs.append(run)
             for result in results:
                 gaps += self._gaps(looked, result)

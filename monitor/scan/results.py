@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
+from zoneinfo import ZoneInfo
 
 from checks import (
     Check,
@@ -28,7 +29,18 @@ from checks import (
 )
 from checks.classes.counts import KnownCounts
 from incidents import Policy
-from sources import PermissionDenied, QueryFailed, SourceError, SourceSpec, TableNotFound, TimedOut, Unreachable
+from sources import (
+    NOTHING_TOLD,
+    PermissionDenied,
+    QueryFailed,
+    ReadVolume,
+    SourceError,
+    SourceSpec,
+    TableNotFound,
+    TimedOut,
+    Unreachable,
+)
+from store import Run, RunCost
 
 if TYPE_CHECKING:
     from monitor.config import Table
@@ -124,11 +136,23 @@ class CheckMeasurement:
 
 
 @dataclass(frozen=True, slots=True)
+class ScanCost:
+    """What a look at a table cost its source: seconds, and what was read as far as the engine tells."""
+
+    seconds: float
+    volume: ReadVolume = NOTHING_TOLD
+
+    def __add__(self, other: Self) -> ScanCost:
+        """Add the costs of two parts of a look."""
+        return ScanCost(self.seconds + other.seconds, self.volume + other.volume)
+
+
+@dataclass(frozen=True, slots=True)
 class TableResult:
     """A table that was looked at: when, and what came back for each check.
 
     `told`: what came back for the target's question; an outcome says why that cannot be asked. None without a question,
-    and where one that is paid for brought nothing: why may tell of the data.
+    and where one that is paid for brought nothing: why may tell of the data. `cost`: None where nothing was read.
     """
 
     target: Target
@@ -136,11 +160,22 @@ class TableResult:
     ended_at: datetime
     measured: Sequence[CheckMeasurement]
     told: Mapping[str, Json] | Outcome | None = None
+    cost: ScanCost | None = None
 
     @property
     def has_counts(self) -> bool:
         """Check whether class counts came back that belong to those that are kept from run to run."""
         return any(isinstance(item.answer, Measurement) and item.answer.kept is not None for item in self.measured)
+
+
+def run_of(run_id: str, looked: TableResult, read_at: datetime | None = None) -> Run:
+    """Return the run that a look at a table was. `read_at`: when that was, where it saw the table at a past time."""
+    subject, cost = looked.target.subject, looked.cost
+    run = Run(run_id, subject.name, looked.started_at, looked.ended_at)
+    if cost is None:
+        return run
+    day = (read_at or looked.ended_at).astimezone(ZoneInfo(subject.zones.calendar)).date()
+    return replace(run, cost=RunCost(looked.target.source.name, day, cost.seconds, cost.volume))
 
 
 @dataclass(frozen=True, slots=True)

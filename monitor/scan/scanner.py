@@ -8,6 +8,7 @@ is given up (Ctrl-C, a store that fails) does not wait for the sources: nobody w
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Event, Thread
@@ -21,6 +22,7 @@ from monitor.scan.planner import TablePlan, plan
 from monitor.scan.private_question import PrivateQuestion
 from monitor.scan.results import (
     CheckMeasurement,
+    ScanCost,
     Subject,
     TableResult,
     Target,
@@ -96,10 +98,12 @@ class _SourceScanner:
         if target.question is not None:
             return self._ask(target, target.question)
         started_at = target.as_of or self._clock.now()
+        self._source.take_read_volume()  # what the table before it left
         measured = run_guarded(lambda: self._measure(target, started_at))
         ended_at = target.as_of or self._clock.now()
         if not isinstance(measured, Outcome):
-            return TableResult(target, started_at, ended_at, measured)
+            cost = ScanCost(sum(item.duration_s for item in measured), self._source.take_read_volume())
+            return TableResult(target, started_at, ended_at, measured, cost=cost)
         if measured.reason is UnknownReason.UNREACHABLE:
             return measured
         self._plans.pop(target.subject.name, None)
@@ -206,7 +210,8 @@ class _SourceRun:
         stuck_now = self._stuck_before + 1
         answered = self._begun if stuck_now < _MOST_STUCK else len(self._targets)
         for target in self._targets[self._begun - 1 : answered]:
-            self._inbox.put(unscanned(target, timed_out(limit), self._clock.now()))
+            cost = ScanCost(limit.total_seconds()) if target is self._targets[self._begun - 1] else None
+            self._inbox.put(replace(unscanned(target, timed_out(limit), self._clock.now()), cost=cost))
         if answered < len(self._targets):
             rest = self._targets[answered:]
             _SourceRun(rest, self._inbox, self._scan, self._clock, stuck_before=stuck_now).start()

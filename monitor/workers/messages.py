@@ -54,7 +54,7 @@ class TableProgress:
     """A table was looked at: its place in the job, when, and the answers in the order of its checks.
 
     `plan` is a plan that was made on the way, to be sent along the next time; empty if the sent one holds no more,
-    None if there is no news. `told`: what came back for a question.
+    None if there is no news. `told`: what came back for a question. `read`: the fields of the `ReadVolume`.
     """
 
     place: int
@@ -63,6 +63,7 @@ class TableProgress:
     answers: tuple[TableAnswer, ...]
     plan: bytes | None
     told: Mapping[str, Json] | Outcome | None = None
+    read: tuple[int | None, int | None, bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import reduce
 from math import inf
+from operator import add
 from typing import ClassVar, Final
 
 from checks import Check, Message, Outcome, UnknownReason, unknown
 from checks.gx.errors import no_answer
-from monitor.scan.results import CheckMeasurement, Subject, TableResult, Target, timed_out, unscanned
+from monitor.scan.results import CheckMeasurement, ScanCost, Subject, TableResult, Target, timed_out, unscanned
 from monitor.workers.job import (
     Began,
     CallFailed,
@@ -32,6 +34,7 @@ from monitor.workers.job import (
     TableScanned,
 )
 from monitor.workers.messages import CallBegun, CallRequest, TableProgress, packed_job
+from sources import ReadVolume
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
 
@@ -147,7 +150,14 @@ class Task:
         ]
         target = self.job.targets[self.table]
         return self._take(
-            TableResult(target, table_progress.started_at, table_progress.ended_at, measured, table_progress.told)
+            TableResult(
+                target,
+                table_progress.started_at,
+                table_progress.ended_at,
+                measured,
+                table_progress.told,
+                _cost_of(table_progress),
+            )
         )
 
     def died(self, cause: str, now: datetime) -> Sequence[Event]:
@@ -165,19 +175,21 @@ class Task:
         table, check_id = self.in_hand
         if in_call and self.call is not None:
             check_id = self.call.check_id
-            outcome = unknown(UnknownReason.TIMEOUT, no_answer(self.call.limit))
+            limit, outcome = self.call.limit, unknown(UnknownReason.TIMEOUT, no_answer(self.call.limit))
         elif statement is not None:
-            outcome = timed_out(statement)
+            limit, outcome = statement, timed_out(statement)
         else:
             text = (
                 "no answer within {deadline:duration}, so its worker process was terminated; see run_timeout of "
                 "the source"
             )
-            outcome = unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": self.job.deadline.total_seconds()}))
+            limit = self.job.deadline
+            outcome = unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": limit.total_seconds()}))
+        cost = ScanCost(limit.total_seconds())
         if check_id is None:
-            looked = unscanned(self.job.targets[self.table], outcome, now)
+            looked = replace(unscanned(self.job.targets[self.table], outcome, now), cost=cost)
             return [Overdue(self.job.id, table, None, looked), *self._give_up(None, outcome, now)]
-        return [Overdue(self.job.id, table, check_id), *self._give_up(check_id, outcome, now)]
+        return [Overdue(self.job.id, table, check_id), *self._give_up(check_id, outcome, now, cost)]
 
     def again(self) -> bool:
         """Count another try; say whether there may be one."""
@@ -188,14 +200,16 @@ class Task:
     def _sent(self) -> tuple[tuple[str, Check], ...]:
         return self._left[:1] if self.job.alone else self._left
 
-    def _give_up(self, check_id: str | None, outcome: Outcome, now: datetime) -> Sequence[Event]:
+    def _give_up(
+        self, check_id: str | None, outcome: Outcome, now: datetime, cost: ScanCost | None = None
+    ) -> Sequence[Event]:
         """Take an outcome for a check; without one, the job is over and its tables are the caller's again."""
         self.goes_on = False
         if check_id is None:
             return []
         target = self.job.targets[self.table]
         check = dict(self._left)[check_id]
-        events = self._take(TableResult(target, now, now, [CheckMeasurement(check_id, check, outcome)]))
+        events = self._take(TableResult(target, now, now, [CheckMeasurement(check_id, check, outcome)], cost=cost))
         self.goes_on = not self.is_over
         return events
 
@@ -207,12 +221,20 @@ class Task:
             return []
         started_at = min(part.started_at for part in self._parts)
         measured = [results[check_id] for check_id, _ in looked.target.subject.checks]
+        costs = [part.cost for part in self._parts if part.cost is not None]
+        looked = replace(looked, cost=reduce(add, costs) if costs else None)
         self._parts = []
         self.table += 1
         if not self.is_over:
             self._left = self.job.targets[self.table].subject.checks
         over = [Ended(self.job.id)] if self.is_over else []
         return [TableScanned(self.job.id, replace(looked, started_at=started_at, measured=measured)), *over]
+
+
+def _cost_of(table_progress: TableProgress) -> ScanCost | None:
+    if table_progress.read is None:
+        return None
+    return ScanCost(sum(answer.duration_s for answer in table_progress.answers), ReadVolume(*table_progress.read))
 
 
 @dataclass

@@ -5,7 +5,7 @@ import pickle
 import zlib
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import timedelta
 from functools import partial
 from socket import socket
@@ -109,7 +109,9 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: "Plans") -> None:
                 for check_measurement in looked.measured
             )
             plan = _plan_news(sent.get(name), plans.get(name))
-            _tell_seen(pipe, TableProgress(place, looked.started_at, looked.ended_at, answers, plan, looked.told))
+            read = None if looked.cost is None else astuple(looked.cost.volume)
+            progress = TableProgress(place, looked.started_at, looked.ended_at, answers, plan, looked.told, read)
+            _tell_seen(pipe, progress)
 
 
 def _tell(pipe: socket, word: Word) -> None:

@@ -20,11 +20,30 @@ CREATE TABLE run (
     table_name TEXT NOT NULL,
     started_us ${whole} NOT NULL,
     ended_us ${whole} NOT NULL,
+    cost_us ${whole},
+    rows_read ${whole},
+    bytes_read ${whole},
+    rows_estimated ${whole} DEFAULT 0 NOT NULL,
     CONSTRAINT pk_run PRIMARY KEY (number),
     CONSTRAINT uq_run_id UNIQUE (id)
 )${strict}
 
 CREATE INDEX ix_run_started_us ON run (started_us)
+
+CREATE TABLE daily_cost (
+    day TEXT NOT NULL,
+    source TEXT NOT NULL,
+    table_name TEXT NOT NULL,
+    runs ${whole} NOT NULL,
+    cost_us ${whole} NOT NULL,
+    rows_read ${whole},
+    bytes_read ${whole},
+    rows_estimated ${whole} NOT NULL,
+    CONSTRAINT pk_daily_cost PRIMARY KEY (day, source, table_name),
+    CONSTRAINT ck_daily_cost_rows_estimated CHECK (rows_estimated IN (0, 1))
+)${clustered}
+
+CREATE INDEX ix_daily_cost_table_name_day ON daily_cost (table_name, day)
 
 CREATE TABLE measurement (
     id ${serial} NOT NULL,

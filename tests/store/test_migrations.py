@@ -175,6 +175,9 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             ALTER TABLE episode DROP COLUMN acknowledged_us;
             ALTER TABLE incident ADD COLUMN acknowledged_us INTEGER;
             ALTER TABLE incident DROP COLUMN answered;
+            DROP TABLE daily_cost;
+            ALTER TABLE run DROP COLUMN cost_us; ALTER TABLE run DROP COLUMN rows_read;
+            ALTER TABLE run DROP COLUMN bytes_read; ALTER TABLE run DROP COLUMN rows_estimated;
             UPDATE store_revision SET version_num = '0007';
             """
         )
@@ -194,6 +197,9 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
         "api_token",
         "release_comparison",
         "external_item",
+        "run",
+        "daily_cost",
+        "ix_daily_cost_table_name_day",
     )
     assert [ours[name] for name in changed] == [theirs[name] for name in changed]
 

@@ -1,11 +1,12 @@
 """Forgetting what is older than it has to be kept."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from checks import Earlier, Severity, Status
 from incidents import Commented, Escalated, Gap, Incident, Resolution, Resolved, RootNamed
-from store import Pruned, Scheduled, Skip, SkipReason, SlotDecision, Store, WriteTransaction
-from tests.store.made import AT, HOUR, episode, measure, opened
+from store import Pruned, RunCost, Scheduled, Skip, SkipReason, SlotDecision, Store, WriteTransaction
+from tests.store.made import AT, HOUR, episode, measure, opened, run
 
 DAY = timedelta(days=1)
 NOW = AT + 1000 * DAY
@@ -83,6 +84,17 @@ def test_old_gaps_go(store: Store) -> None:
             end = NOW - days * DAY
             tx.results.add_gaps([Gap("a.x", "a", end - HOUR, end, "timeout")])
     assert _prune(store) == Pruned(gaps=1)
+
+
+def test_old_costs_go(store: Store) -> None:
+    """What runs cost on a day is kept as long as measurements."""
+    with store.writing() as tx:
+        for days in (0, 89, 92):
+            cost = RunCost("crm", (NOW - days * DAY).date(), 1.0)
+            tx.results.add_runs([replace(run(days, at=NOW), cost=cost)], [])
+    assert _prune(store) == Pruned(daily_costs=1)
+    with store.reading() as tx:
+        assert len(tx.costs.of_table("crm.customers", (NOW - 99 * DAY).date(), NOW.date())) == 2
 
 
 def test_old_slots_and_skips_go(store: Store) -> None:

@@ -12,6 +12,7 @@ from monitor.reporting.terminal_views.incident import incident_headline
 from monitor.summaries.catalogue import Loss, TableLineage, lineage_of
 from monitor.summaries.health import TableHealth, TableState, worst_first
 from monitor.summaries.promises import MeasuredPromise
+from monitor.summaries.scan_costs import LAST_DAYS, TableCost, say_spending
 from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
 from monitor.triage.create import tidy
@@ -66,6 +67,12 @@ def draw_sheet(
         console.print(
             _line("not evaluated", f"{not_evaluated.check_id}  {not_evaluated.reason}: {not_evaluated.message}")
         )
+
+
+def draw_scan_cost(console: "Console", cost: TableCost) -> None:
+    """Print what the runs of a table cost."""
+    recent, today = say_spending(cost.recent), say_spending(cost.today)
+    console.print(_line("checks cost", f"{recent} in {LAST_DAYS} days; today {today}"))
 
 
 def _facts(project: Project, state: TableState, lineage: TableLineage) -> Iterator[tuple[str, str]]:

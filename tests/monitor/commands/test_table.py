@@ -86,6 +86,21 @@ def test_a_sheet_has_everything_about_a_table(terminal: Terminal) -> None:
     assert said[13].split() == ["check", "severity", "found", "when", "what"]
 
 
+def test_a_sheet_says_what_the_checks_cost(terminal: Terminal) -> None:
+    """Runs of today and of the last seven days, by the project's days; SQLite tells of no rows, so they are unknown."""
+    for _ in range(2):
+        terminal("check", "orders")
+    cost = terminal.json("table", "show", "orders")["scan_cost"]
+    assert cost["today"] == cost["last_7_days"]
+    assert (cost["today"]["runs"], cost["today"]["rows_read"], cost["today"]["bytes_read"]) == (2, None, None)
+    assert cost["today"]["seconds"] > 0
+    assert "\nchecks cost   2 runs, " in terminal("table", "show", "orders").out
+    with terminal.at(NOW + timedelta(days=7)):
+        cost = terminal.json("table", "show", "orders")["scan_cost"]
+        assert (cost["today"]["runs"], cost["last_7_days"]["runs"]) == (0, 0)
+        assert "\nchecks cost   no runs in 7 days; today no runs\n" in terminal("table", "show", "orders").out
+
+
 def test_a_sheet_says_what_was_not_evaluated(terminal: Terminal) -> None:
     """What could not be evaluated, and what was never asked, are said."""
     terminal.sql("ALTER TABLE refunds RENAME TO elsewhere")

@@ -1,0 +1,79 @@
+"""What checks cost their sources: the runs of a table in the last seven days, in one sentence and as JSON."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Final, Self
+from zoneinfo import ZoneInfo
+
+from checks import say_duration
+from monitor.config.project import Project
+from store import ReadTransaction, Spending
+
+LAST_DAYS: Final = 7
+
+
+def today(project: Project, now: datetime) -> date:
+    """Return the day of a moment in the project's time zone: what runs cost counts by such days."""
+    return now.astimezone(ZoneInfo(project.config.timezone)).date()
+
+
+def first_day(project: Project, now: datetime) -> date:
+    """Return the first of the last days that figures are about; today is the last of them."""
+    return today(project, now) - timedelta(days=LAST_DAYS - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class TableCost:
+    """What the runs of a table cost today and in the last seven days, by the project's days."""
+
+    today: Spending
+    recent: Spending
+
+    @classmethod
+    def of(cls, project: Project, tx: ReadTransaction, table: str, now: datetime) -> Self:
+        """Read the store."""
+        days = tx.costs.of_table(table, first_day(project, now), today(project, now))
+        return cls(days.get(today(project, now), Spending()), sum(days.values(), Spending()))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the published form."""
+        return {"today": spending_as_json(self.today), f"last_{LAST_DAYS}_days": spending_as_json(self.recent)}
+
+
+def spending_as_json(spending: Spending) -> dict[str, Any]:
+    """Return the published form: null is unknown."""
+    return {
+        "runs": spending.runs,
+        "seconds": round(spending.seconds, 6),
+        "rows_read": spending.volume.rows,
+        "bytes_read": spending.volume.bytes,
+        "rows_estimated": spending.volume.estimated,
+    }
+
+
+def say_spending(spending: Spending) -> str:
+    """Return it as a part of a sentence."""
+    if not spending.runs:
+        return "no runs"
+    parts = [
+        "1 run" if spending.runs == 1 else f"{spending.runs:,} runs",
+        f"{_seconds(spending.seconds)} in the engine",
+    ]
+    if spending.volume.rows is not None:
+        about = "about " if spending.volume.estimated else ""
+        parts.append(f"{about}{spending.volume.rows:,} rows read")
+    if spending.volume.bytes is not None:
+        parts.append(f"{say_bytes(spending.volume.bytes)} read")
+    return ", ".join(parts)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < 10 else say_duration(seconds)
+
+
+def say_bytes(number: int) -> str:
+    """Return a number of bytes for a person."""
+    for size, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number} B"
