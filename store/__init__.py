@@ -78,7 +78,18 @@ if TYPE_CHECKING:
         Spending,
         StoredComparison,
     )
-    from store._work import DaemonRecord, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotDecision, SlotState
+    from store._work import (
+        DaemonConfig,
+        DaemonRecord,
+        Lease,
+        Quarantine,
+        Scheduled,
+        Skip,
+        SkipReason,
+        Slot,
+        SlotDecision,
+        SlotState,
+    )
 
 __all__ = [
     "BACKFILL",
@@ -87,6 +98,7 @@ __all__ = [
     "Backup",
     "Changed",
     "Counts",
+    "DaemonConfig",
     "DaemonLock",
     "DaemonRecord",
     "DatedCharge",
@@ -232,6 +244,7 @@ _HOMES: Final = {
         "StoredComparison",
     ),
     "_work": (
+        "DaemonConfig",
         "DaemonRecord",
         "Lease",
         "Quarantine",

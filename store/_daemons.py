@@ -1,5 +1,7 @@
 """Remember which daemons there are, and which checks kill their workers."""
 
+import json
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -9,13 +11,14 @@ from sqlalchemy import delete, select
 
 from store._columns import columns_of
 from store._repository import Repository, any_of
-from store._work import DaemonRecord, Quarantine
-from store._work_rows import DaemonRow, QuarantineRow
+from store._work import DaemonConfig, DaemonRecord, Quarantine
+from store._work_rows import DaemonConfigRow, DaemonRow, QuarantineRow
 
 SILENT: Final = timedelta(days=7)
 """Daemons that were not heard of for so long are forgotten."""
 
 _DAEMON: Final = DaemonRow.__table__
+_CONFIG: Final = DaemonConfigRow.__table__
 _QUARANTINE: Final = QuarantineRow.__table__
 
 _CRASHES_ALLOWED: Final = 4
@@ -41,6 +44,13 @@ class DaemonReader(Repository):
         )
         return [DaemonRecord(**row) for row in rows.mappings()]
 
+    def config(self, daemon_id: str) -> DaemonConfig | None:
+        """Return the configuration that a daemon uses, or used last; None if it wrote none."""
+        row = self._connection.execute(
+            select(_CONFIG.c.digest, _CONFIG.c.packed).where(_CONFIG.c.daemon_id == daemon_id)
+        ).one_or_none()
+        return None if row is None else DaemonConfig(row.digest, json.loads(zlib.decompress(row.packed)))
+
     def quarantines(self) -> list[Quarantine]:
         """Return the checks that have killed their worker since they last ran well, by check id."""
         rows = self._connection.execute(select(*columns_of(QuarantineRow)).order_by(_QUARANTINE.c.check_id))
@@ -58,6 +68,16 @@ class DaemonWriter(DaemonReader):
             self._upsert(_DAEMON).values(entries).on_conflict_do_update(index_elements=[_DAEMON.c.id], set_=new)
         )
         self._connection.execute(delete(_DAEMON).where(_DAEMON.c.heartbeat_at < daemon.heartbeat_at - SILENT))
+
+    def save_config(self, daemon_id: str, config: DaemonConfig) -> None:
+        """Remember the configuration that a daemon uses, in place of its last; forget those of forgotten daemons."""
+        new = {"digest": config.digest, "packed": zlib.compress(json.dumps(config.values).encode())}
+        self._connection.execute(
+            self._upsert(_CONFIG)
+            .values(daemon_id=daemon_id, **new)
+            .on_conflict_do_update(index_elements=[_CONFIG.c.daemon_id], set_=new)
+        )
+        self._connection.execute(delete(_CONFIG).where(_CONFIG.c.daemon_id.not_in(select(_DAEMON.c.id))))
 
     def count_crash(
         self, check_id: str, now: datetime, backoff: Callable[[int], timedelta | None] = rest_after

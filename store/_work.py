@@ -6,6 +6,7 @@ A slot is a nominal time at which a table is due. Every slot is run, retried und
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 
 class SkipReason(StrEnum):
@@ -106,6 +107,14 @@ class Quarantine:
     crashes: int
     until: datetime | None
     last_crash_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonConfig:
+    """The configuration that a daemon uses: as it was read, with secrets masked, and its digest."""
+
+    digest: str
+    values: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 
-from store._columns import STRICT, Row, flag, flags, key, line, one_of, only_where, time, whole, word
+from store._columns import STRICT, Row, blob, flag, flags, key, line, one_of, only_where, time, whole, word
 from store._work import SkipReason, SlotState
 
 
@@ -96,6 +96,17 @@ class DaemonRow(Row, table=True):
     config_loaded_at: datetime = time("config_loaded_us", "config_loaded_at")
     config_error: str | None = line(optional=True)
     leads: bool = flag()
+
+
+class DaemonConfigRow(Row, table=True):
+    """The configuration that a daemon uses, without secrets: packed JSON."""
+
+    __tablename__ = "daemon_config"
+    __table_args__ = (STRICT,)
+
+    daemon_id: str = line(key=True)
+    digest: str = line()
+    packed: bytes = blob()
 
 
 class QuarantineRow(Row, table=True):

@@ -87,7 +87,7 @@ def _starts_processes(tree: ast.Module) -> bool:
 
 
 def test_processes_are_started_by_the_pool() -> None:
-    """One package supervises processes; beside it the daemon starts the web application, and a report a browser for a PDF."""
+    """One package supervises processes; else the daemon starts the web application, and a browser prints PDF."""
     starting = {path.relative_to(HOUSE).as_posix() for path, tree in MODULES.items() if _starts_processes(tree)}
     assert starting == {
         "monitor/daemon/web_process.py",

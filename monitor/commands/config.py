@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from monitor.config import Loaded
+    from monitor.doctor.config_diff import ConfigChange
+    from monitor.doctor.config_rules import RuleResult
 
 app = typer.Typer(help="Validate and show the configuration.", rich_help_panel="Set up")
 
@@ -61,7 +63,7 @@ def check(
         _write_sarif(invocation, [], notes)
         return
     if invocation.format == ConfigFormat.GITHUB:
-        _annotate_notes(invocation, notes)
+        _annotate(invocation, notes, level="notice")
     for note in notes:
         invocation.note(f"note: {_say(note)}")
     result = {
@@ -107,11 +109,11 @@ def _write_sarif(invocation: Invocation, problems: "Sequence[Problem]", notes: "
     invocation.write(json_text(log) + "\n")
 
 
-def _annotate_notes(invocation: Invocation, notes: "Sequence[Problem]") -> None:
+def _annotate(invocation: Invocation, problems: "Sequence[Problem]", *, level: str) -> None:
     from monitor.integrations.github import problems_as_annotations, repository
 
     redact = invocation.redactor
-    invocation.write(problems_as_annotations(notes, root=repository(), level="notice", redact=redact))
+    invocation.write(problems_as_annotations(problems, root=repository(), level=level, redact=redact))
 
 
 @app.command()
@@ -141,6 +143,116 @@ def show(
         "config": values,
     }
     invocation.emit(result, lambda console: _print_yaml(console, values))
+
+
+@app.command("test")
+def check_rules(
+    ctx: typer.Context,
+    _: Annotated[
+        ConfigFormat | None,
+        typer.Option(
+            "--format",
+            help="Output format.",
+            callback=remember_format,
+            show_default="human",
+            envvar="TABLEWATCH_CONFIG_TEST_FORMAT",
+        ),
+    ] = None,
+) -> None:
+    """Test the configuration against its own `rules`. Exits with 1 if one is broken, 3 if one is about no table.
+
+    Example: tablewatch config test --format github
+    """
+    from checks import Status
+    from monitor.config import load_for
+    from monitor.doctor.config_rules import rule_results
+
+    invocation: Invocation = ctx.obj
+    loaded = load_for(invocation)
+    results = rule_results(loaded)
+    if not results:
+        hint = "add some under 'rules' (docs/configuration.md)"
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("config.no_rules", "the configuration has no rules", hint=hint))
+    problems = [problem for result in results for problem in result.problems]
+    if invocation.format == ConfigFormat.SARIF:
+        _write_sarif(invocation, problems, [])
+    elif invocation.format == ConfigFormat.GITHUB:
+        _annotate(invocation, problems, level="error")
+    else:
+        statuses = [result.status.value for result in results]
+        shape = {
+            "schema": "tablewatch.config-test/1",
+            "ok": set(statuses) == {"pass"},
+            "rules": [result.as_json() for result in results],
+        }
+        invocation.emit(shape, lambda console: _draw_rules(console, results))
+    found = {result.status for result in results}
+    if found != {Status.PASS}:
+        raise Stop(ExitCode.FAILED if Status.FAIL in found else ExitCode.NOT_EVALUATED)
+
+
+def _draw_rules(console: "Console", results: "Sequence[RuleResult]") -> None:
+    for result in results:
+        broken = f", {count(len(result.problems), 'problem')}" if result.problems else ""
+        tables = count(result.tables, "table") if result.tables else "no table matches, so it says nothing"
+        console.print(f"{result.status.value.upper():<8}{result.name}: {tables}{broken}")
+        for problem in result.problems:
+            console.print(f"        {_say(problem)}")
+        if result.problems and result.reason:
+            console.print(f"        why: {result.reason}", style="dim")
+
+
+@app.command()
+def diff(
+    ctx: typer.Context,
+    before: Annotated[
+        Path | None,
+        typer.Argument(help="Another configuration, a file or folder.", show_default="that of the running daemon"),
+    ] = None,
+) -> None:
+    """Show what this configuration changes: of the one that the daemon runs, or of another file.
+
+    Tables are compared by name and checks by id; secrets stay masked.
+
+    Example: tablewatch config diff
+    """
+    from monitor.config import ConfigError, load, load_for
+    from monitor.config.project import Project
+    from monitor.doctor.config_diff import config_changes, running_config
+    from store import DaemonConfig
+
+    invocation: Invocation = ctx.obj
+    loaded = load_for(invocation)
+    if before is None:
+        name, old = running_config(Project(loaded))
+    else:
+        try:
+            other = load(before)
+        except ConfigError as error:
+            invocation.redactor = error.redactor
+            raise Stop(ExitCode.USAGE, *error.problems) from None
+        name, old = str(before), DaemonConfig(other.values_digest, other.values())
+    changes = config_changes(old.values, loaded.values())
+    masked = not changes and old.digest != loaded.values_digest
+    shape = {
+        "schema": "tablewatch.config-diff/1",
+        "before": name,
+        "changes": [change.as_json() for change in changes],
+        "masked_values_differ": masked,
+    }
+    invocation.emit(shape, lambda console: _draw_changes(console, name, changes, masked=masked))
+
+
+def _draw_changes(console: "Console", name: str, changes: "Sequence[ConfigChange]", *, masked: bool) -> None:
+    from monitor.terminal.console import print_plain
+
+    console.print(f"compared with {name}", style="dim")
+    for change in changes:
+        print_plain(console, "".join(f"{line}\n" for line in change.lines()))
+    if masked:
+        console.print("only values that are masked differ: they come from the environment or a file")
+    elif not changes:
+        console.print("no difference")
 
 
 @app.command()

@@ -122,6 +122,8 @@ def _tables(tree: Node, names: Names) -> Iterator[Problem]:
 
 
 def _ownership(tree: Node, names: Names) -> Iterator[Problem]:
+    for owner in entries(child(tree, "ownership")).values():
+        yield from _known(owner, names.owners, "owner", "owners")
     for domain in entries(child(tree, "domains")).values():
         yield from _known(child(domain, "owner"), names.owners, "owner", "owners")
     for owner in entries(child(tree, "owners")).values():

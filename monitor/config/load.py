@@ -77,6 +77,11 @@ class Loaded:
         """Return the folder that a source's `files` and file URLs are relative to: that of the file that names it."""
         return Path(self.place("sources", source).file).parent
 
+    @property
+    def values_digest(self) -> str:
+        """Return a fingerprint of the values alone, wherever the files lie."""
+        return _fingerprint(self.values(redacted=False))
+
     def values(self, *, redacted: bool = True) -> Any:
         """Return the configuration as it was read, merged and filled in, as plain data.
 
@@ -246,7 +251,11 @@ def _digest(tree: Node, hierarchies: Hierarchies) -> str:
     """Fingerprint the values, and the folders that relative paths start from."""
     folders = {name: str(Path(node.place.file).parent) for name, node in entries(child(tree, "sources")).items()}
     others = [hierarchies.folders] if hierarchies.folders else []
-    content = json.dumps([as_json(plain_data(tree)), folders, *others], sort_keys=True, ensure_ascii=False)
+    return _fingerprint([as_json(plain_data(tree)), folders, *others])
+
+
+def _fingerprint(value: Any) -> str:
+    content = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

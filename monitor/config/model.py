@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 from zoneinfo import ZoneInfo
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
     from monitor.config.budgets_model import Budget
     from monitor.config.contracts_model import Contract
     from monitor.config.release_model import Release
+    from monitor.config.rules_model import Rule
 else:
     Budget = Annotated[Any, Deferred("monitor.config.budgets_model", "Budget")]
     Contract = Annotated[Any, Deferred("monitor.config.contracts_model", "Contract")]
     Release = Annotated[Any, Deferred("monitor.config.release_model", "Release")]
+    Rule = Annotated[Any, Deferred("monitor.config.rules_model", "Rule")]
 
 
 class Storage(Section):
@@ -328,6 +331,7 @@ class Config(Section):
     sources: Annotated[dict[str, Source], MinLen(1)]
     domains: dict[str, Domain] = {}
     owners: dict[str, Owner] = {}
+    ownership: dict[str, str] = Field({}, description="Owners of tables by pattern; the last match counts.")
     cost: Cost = Cost()
     tables: tuple[Table, ...]
     maintenance: tuple[Maintenance, ...] = ()
@@ -335,6 +339,7 @@ class Config(Section):
     budgets: dict[str, Budget] = Field({}, description="Privacy budgets by table.")
     contracts: dict[ShortName, Contract] = Field({}, description="Service levels promised for tables, by name.")
     incidents: IncidentRules = IncidentRules()
+    rules: dict[ShortName, Rule] = Field({}, description="What `config test` requires of the configuration.")
     alerts: Alerts = Alerts()
     report: ReportPlans = ReportPlans()
     daemon: Daemon = Daemon()
@@ -346,9 +351,12 @@ class Config(Section):
         return self._named.get(name)
 
     def owner_of(self, table: Table) -> str | None:
-        """Return who owns a table: its own owner, else its domain's."""
+        """Return who owns a table: its own owner, else that of the last match of `ownership`, else its domain's."""
         if table.owner is not None:
             return table.owner
+        for pattern, owner in reversed(self.ownership.items()):
+            if fnmatchcase(table.name, pattern):
+                return owner
         domain = self.domains.get(table.domain or "")
         return domain.owner if domain else None
 

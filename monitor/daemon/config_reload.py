@@ -162,7 +162,7 @@ class Reloader:
         self._watch.loaded, self.project = loaded, project
         self._to_retire = True
         self._observer.adopt(check_ids(project))
-        self._presence.config_is_loaded()
+        self._presence.config_is_loaded(loaded)
         LOG.info("configuration reloaded; monitoring %s", self._size())
         for line in unwatched(project):
             LOG.warning("%s", line)

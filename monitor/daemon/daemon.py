@@ -73,7 +73,7 @@ class DaemonProcess:
         self._store, self._lock, self._clock = store, lock, clock
         self._watch = ConfigWatch(path, project.loaded)
         self._stop, self._reload_asked = Event(), Event()
-        self._presence = DaemonPresence(store, clock)
+        self._presence = DaemonPresence(store, clock, project.loaded)
         self._speaker = Notifier(store, clock, holder=self._presence.id)
         self._observer = Observer(
             store,

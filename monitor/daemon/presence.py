@@ -14,10 +14,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from monitor.clock import Clock
+from monitor.config import Loaded
 from monitor.daemon.work_loop import SIGN_OF_LIFE
 from monitor.terminal.version import version
+from store import DaemonConfig, Store
 from store import DaemonRecord as Row
-from store import Store
 
 _PATIENCE_S: Final = 10.0
 
@@ -65,9 +66,10 @@ def _of_failure(url: str) -> str:
 class DaemonPresence:
     """A daemon's row in the store, written now and then. Used by one thread."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        """Name the daemon; nothing is written yet."""
+    def __init__(self, store: Store, clock: Clock, loaded: Loaded) -> None:
+        """Name the daemon and the configuration that it uses; nothing is written yet."""
         self._store, self._clock = store, clock
+        self._unwritten: DaemonConfig | None = _config(loaded)
         now = clock.now()
         self._row = Row(
             id=secrets.token_hex(8),
@@ -95,8 +97,9 @@ class DaemonPresence:
         """Check whether it is time for the next sign of life."""
         return self._clock.monotonic() >= self._next
 
-    def config_is_loaded(self) -> None:
-        """Note that a configuration was just taken over."""
+    def config_is_loaded(self, loaded: Loaded) -> None:
+        """Note that a configuration was just taken over; the next sign of life writes it."""
+        self._unwritten = _config(loaded)
         self._row = replace(self._row, config_loaded_at=self._clock.now())
 
     def config_is_refused(self, why: str | None) -> None:
@@ -114,6 +117,9 @@ class DaemonPresence:
         with self._store.writing() as tx:
             self._row = replace(self._row, heartbeat_at=tx.schedule.clock(self._clock.now()), leads=leads)
             tx.daemons.save(self._row)
+            if self._unwritten is not None:
+                tx.daemons.save_config(self._row.id, self._unwritten)
+        self._unwritten = None
 
     def goodbye(self) -> None:
         """Report that it stopped.
@@ -124,3 +130,7 @@ class DaemonPresence:
         with self._store.writing() as tx:
             self._row = replace(self._row, stopped_at=tx.schedule.clock(self._clock.now()))
             tx.daemons.save(self._row)
+
+
+def _config(loaded: Loaded) -> DaemonConfig:
+    return DaemonConfig(loaded.values_digest, loaded.values())

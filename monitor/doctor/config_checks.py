@@ -10,6 +10,7 @@ from monitor.config.load import Loaded
 from monitor.config.model import Config, Source
 from monitor.config.project import Project
 from monitor.config.yaml_nodes import entries, find_node, plain_data
+from monitor.doctor.config_rules import rules_are_understood
 from monitor.terminal.problem import Problem
 from sources import dialect_of
 
@@ -174,5 +175,6 @@ DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (
     channels_are_understood,
     releases_fit,
     domains_are_clear,
+    rules_are_understood,
     expectations_exist,
 )

@@ -249,6 +249,13 @@ CREATE TABLE daemon (
     CONSTRAINT ck_daemon_leads CHECK (leads IN (0, 1))
 )${strict}
 
+CREATE TABLE daemon_config (
+    daemon_id TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    packed ${bytes} NOT NULL,
+    CONSTRAINT pk_daemon_config PRIMARY KEY (daemon_id)
+)${strict}
+
 CREATE TABLE quarantine (
     check_id TEXT NOT NULL,
     crashes ${whole} NOT NULL,

@@ -131,7 +131,7 @@ def _reading() -> list[tuple[str, list[str]]]:
     shown += [("backfill", ["backfill", "sqlite.people", "--from", "3d", "--every", "1d"])]
     shown += [("suggest", ["suggest", "csv.people", "sqlite.people", "duckdb.tidy"])]
     shown += [("config", ["config", "show"]), ("config-whole", ["config", "show", "--defaults"])]
-    shown += [("config-check", ["config", "check"])]
+    shown += [("config-check", ["config", "check"]), ("config-diff", ["config", "diff", "torn/0.yaml"])]
     both = [
         (f"{name}-json", [*words, "--format", "json"])
         for name, words in shown

@@ -28,7 +28,7 @@ def _reloader(plant):
     plant.turn(work)
     watch = ConfigWatch(Path(plant.folder / "tablewatch.yaml"), project.loaded)
     observer = Observer(plant.store, lambda: project, plant.clock, plant.on_happened)
-    presence = DaemonPresence(plant.store, plant.clock)
+    presence = DaemonPresence(plant.store, plant.clock, project.loaded)
     found = Reloader(project, watch, plant.store, work=work, observer=observer, presence=presence)
     found.begin()
     return found

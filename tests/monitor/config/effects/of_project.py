@@ -136,6 +136,26 @@ def _contracts() -> Iterator[Effect]:
     yield Effect("Config.contracts", base, ({}, base["contracts"]), WEEKLY, ("contracts",))
 
 
+def _rules() -> Iterator[Effect]:
+    """Yield the keys of rules by the test of the configuration, and those of ownership by who owns a table."""
+    tested = command(("config", "test", "--format", "json"))
+    base = {**BASE, "rules": {"house": {"require": ["schedule"], "tables": ["orders"]}}}
+    for key, first, second in (
+        ("tables", ["orders"], []),
+        ("require", ["schedule"], ["checks"]),
+        ("checks", [], ["freshness"]),
+        ("forbid", [], ["not_null"]),
+        ("of_checks", [], ["why"]),
+        ("at_least_every", ABSENT, "1h"),
+        ("reason", ABSENT, "Somebody waits for it."),
+    ):
+        yield Effect(f"Rule.{key}", base, (first, second), tested, ("rules", "house", key))
+    yield Effect("Config.rules", base, ({}, base["rules"]), tested, ("rules",))
+    owned = {**BASE, "owners": {"desk": {}, "crew": {}}, "ownership": {"ord*": "desk"}}
+    owned = nested(owned, "tables", 0, owner=None)
+    yield Effect("Config.ownership", owned, ({}, owned["ownership"]), SHEET, ("ownership",))
+
+
 def _tables() -> Iterator[Effect]:
     fresh = {"type": "freshness", "column": "at", "max_age": "1h"}
     zoned = nested(BASE, "tables", 1, checks=[fresh], timezones={"at": "UTC"})
@@ -279,5 +299,6 @@ def entries() -> Iterator[Effect]:
     yield from _cost()
     yield from _tables()
     yield from _contracts()
+    yield from _rules()
     yield from _external()
     yield from _check_parameters()

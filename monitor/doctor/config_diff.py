@@ -1,0 +1,123 @@
+"""Compare two configurations by what they say: which tables, checks and settings were added, removed or changed."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, TypeAlias
+from zoneinfo import ZoneInfo
+
+from monitor.config.project import Project
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from store import DaemonConfig
+
+ChangeKind: TypeAlias = Literal["added", "removed", "changed"]
+_SIGNS: Final[Mapping[ChangeKind, str]] = {"added": "+", "removed": "-", "changed": "~"}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """What is different at a place, such as `tables.orders.checks.not-null.max_ratio`.
+
+    `before` and `after` are what is written there, None where nothing is.
+    """
+
+    kind: ChangeKind
+    path: str
+    before: Any
+    after: Any
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the published shape."""
+        return asdict(self)
+
+    def lines(self) -> Iterator[str]:
+        """Yield it as text: `+` is added, `-` removed, `~` changed; sections are YAML below their place."""
+        sign = _SIGNS[self.kind]
+        if self.kind == "changed":
+            yield f"{sign} {self.path}: {_text(self.before)} -> {_text(self.after)}"
+        elif isinstance(value := self.after if self.kind == "added" else self.before, Mapping | list):
+            yield f"{sign} {self.path}:"
+            yield from (f"{sign}   {line}" for line in _yaml(value))
+        else:
+            yield f"{sign} {self.path}: {_text(value)}"
+
+
+_ABSENT: Final = object()
+_DEPTH_OF_CHECKS: Final = 3
+"""tables, the name of one, checks"""
+
+
+def config_changes(before: Any, after: Any) -> list[ConfigChange]:
+    """Return the differences of two configurations as plain data, in the order of the second, then of the first.
+
+    Tables are compared by name, checks by their id, entries of a section by key, other lists as a whole: their order
+    is part of them. A comment, the order of tables and the file in which something stands are no difference.
+    """
+    return list(_changes((), before, after))
+
+
+def _changes(path: tuple[str, ...], before: Any, after: Any) -> Iterator[ConfigChange]:
+    if before == after:
+        return
+    old, new = _by_key(path, before), _by_key(path, after)
+    if old is None or new is None:
+        yield _change(path, before, after)
+        return
+    for key in dict.fromkeys([*new, *old]):
+        one, other = old.get(key, _ABSENT), new.get(key, _ABSENT)
+        if one is _ABSENT or other is _ABSENT:
+            yield _change((*path, key), one, other)
+        else:
+            yield from _changes((*path, key), one, other)
+
+
+def _change(path: tuple[str, ...], before: Any, after: Any) -> ConfigChange:
+    kind: ChangeKind = "added" if before is _ABSENT else "removed" if after is _ABSENT else "changed"
+    return ConfigChange(kind, ".".join(path), *(None if value is _ABSENT else value for value in (before, after)))
+
+
+def _by_key(path: tuple[str, ...], value: Any) -> Mapping[str, Any] | None:
+    """Return the entries of a section, tables by name and checks by id; None for what is compared as a whole."""
+    if isinstance(value, Mapping):
+        return value
+    if path == ("tables",):
+        return {str(table["name"]): table for table in value}
+    if len(path) == _DEPTH_OF_CHECKS and path[0] == "tables" and path[-1] == "checks":
+        return {str(check.get("id") or check["type"].replace("_", "-")): check for check in value}
+    return None
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _yaml(value: Any) -> list[str]:
+    import yaml
+
+    text: str = yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=110)
+    return text.splitlines()
+
+
+def running_config(project: Project) -> tuple[str, DaemonConfig]:
+    """Return the configuration of the daemon that started last among those that run, else among all, and whose it is.
+
+    Raises:
+        Stop: no daemon has run lately, or the store cannot be read.
+    """
+    with project.open_store() as store, store.reading() as tx:
+        daemons = sorted(tx.daemons.records(), key=lambda daemon: daemon.stopped_at is not None)
+        for daemon in daemons:
+            config = tx.daemons.config(daemon.id)
+            if config is not None:
+                state = "runs" if daemon.stopped_at is None else "has stopped"
+                at = daemon.config_loaded_at.astimezone(ZoneInfo(project.config.timezone))
+                place = f"the daemon on {daemon.host} (process {daemon.pid}, which {state})"
+                return f"what {place} took over on {at:%Y-%m-%d %H:%M}", config
+    raise Stop(
+        ExitCode.NOT_EVALUATED,
+        Problem(
+            "config.no_daemon",
+            "no daemon has run with this store in the last week",
+            hint="start 'tablewatch run', or name a file to compare with",
+        ),
+    )
