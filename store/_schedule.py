@@ -65,6 +65,11 @@ class ScheduleReader(Repository):
         rows = self._connection.execute(waiting.order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name).limit(limit))
         return [Scheduled(*row) for row in rows]
 
+    def waiting(self, now: datetime, most: int) -> int:
+        """Return how many tables are due and not being looked at; no more than `most` are counted."""
+        waiting = select(_SCHEDULE.c.due_at).where(_SCHEDULE.c.due_at <= now, ~IS_LOOKED_AT)
+        return len(self._connection.execute(waiting.limit(most)).all())
+
     def next_due(self) -> datetime | None:
         """Return when the next table is due that is not being looked at; this may be past. None without one."""
         waiting = select(_SCHEDULE.c.due_at).where(~IS_LOOKED_AT)

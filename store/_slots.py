@@ -42,6 +42,11 @@ class SlotReader(Repository):
         rows = self._connection.execute(select(*columns_of(SlotRow)).where(IS_RUNNING).order_by(_SLOT.c.table_name))
         return [Slot(*row) for row in rows]
 
+    def is_any_over(self, now: datetime) -> bool:
+        """Check whether a lease of a slot that runs is over."""
+        over = select(_SLOT.c.id).where(IS_RUNNING, _SLOT.c.lease_until_at <= now)
+        return self._connection.scalar(over.limit(1)) is not None
+
     def last_ended(self, table: str) -> Slot | None:
         """Return the slot of a table that was begun last of those that have ended."""
         ended = select(*columns_of(SlotRow)).where(_SLOT.c.table_name == table, ~IS_RUNNING)

@@ -129,15 +129,14 @@ class Claims:
             _decide_anew(tx, now)
         self._timetables = timetables
 
-    def is_anything_due(self) -> bool:
-        """Look, without taking anything.
+    def waiting(self, most: int) -> int:
+        """Return how many tables are due, up to `most`, without taking any.
 
         Raises:
             StoreError: the store cannot be read.
         """
         with self._store.reading() as tx:
-            due = tx.schedule.next_due()
-            return due is not None and due <= tx.schedule.clock(self._clock.now())
+            return tx.schedule.waiting(tx.schedule.clock(self._clock.now()), most)
 
     def take(self, room: int, current_leases: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
         """Take up to so many slots: what others left, then what waits longest. Renew those that are held.
@@ -154,8 +153,7 @@ class Claims:
             self._keep_time(tx, now)
             counts = tx.slots.renew(current_leases, now=now, lease_until=until)
             orphans = self._orphans(tx, now, room)
-            wanted = [name for name in self._timetables if name not in full] if full or not self._alone else None
-            due = tx.schedule.due(min(now, self.only_until or now), room - len(orphans), wanted)
+            due = self._due(tx, min(now, self.only_until or now), room - len(orphans), full)
             claims = [
                 self._timetables[scheduled.table].claim(
                     scheduled, now, busy_until=self._busy_until.get(scheduled.table)
@@ -169,12 +167,21 @@ class Claims:
             self._left_by_anyone = False
         return Claimed(leases, counts)
 
+    def _due(self, tx: WriteTransaction, now: datetime, room: int, full: Collection[str]) -> Sequence[Scheduled]:
+        """Return what is due of the tables that are wanted: only if others are among it, all names go to the store."""
+        due = tx.schedule.due(now, room)
+        if all(scheduled.table in self._timetables and scheduled.table not in full for scheduled in due):
+            return due
+        return tx.schedule.due(now, room, [name for name in self._timetables if name not in full])
+
     def _orphans(self, tx: WriteTransaction, now: datetime, room: int) -> Sequence[Lease]:
         """Take over what dead daemons left; of tables that nobody here knows only after long, to give them up."""
         until = now + LEASE
         if self._alone:
             anyone = self._left_by_anyone
             return tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=room, anyone=anyone)
+        if not tx.slots.is_any_over(now):
+            return ()
         leases = tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=room, among=self._timetables)
         strange = tx.slots.take_over(now - _NOBODYS, holder=self._holder, lease_until=until, limit=room - len(leases))
         return [*leases, *strange]

@@ -56,11 +56,9 @@ class Jobs:
             self._queues[leased_table.source].remove(leased_table)
 
     def hand_out(self) -> None:
-        """Hand the workers what waits, the oldest slots first."""
-        for name in sorted((name for name, queue in self._queues.items() if queue), key=self._oldest):
-            queue = self._queues[name]
-            while queue and self._pool.can_take(name):
-                self._submit(self._portion(queue))
+        """Hand the workers what waits, the oldest slots first; of equally old ones of several sources, in turn."""
+        while ready := [name for name, queue in self._queues.items() if queue and self._pool.can_take(name)]:
+            self._submit(self._portion(self._queues[min(ready, key=self._oldest)]))
 
     def take_out(self, job: int, table: str) -> LeasedTable | None:
         """Take a table out of its job; None where it is not in it."""
@@ -81,8 +79,9 @@ class Jobs:
         guess = self._pace.get(leased_table.source, took)
         self._pace[leased_table.source] = guess + _GUESS_WEIGHT * (took - guess)
 
-    def _oldest(self, source: str) -> datetime:
-        return self._queues[source][0].lease.slot
+    def _oldest(self, source: str) -> tuple[datetime, int]:
+        lease = self._queues[source][0].lease
+        return lease.slot, lease.id
 
     def _portion(self, queue: deque[LeasedTable]) -> Sequence[LeasedTable]:
         portion = [queue.popleft()]

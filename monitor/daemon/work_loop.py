@@ -39,8 +39,9 @@ _MOST_REMEMBERED: Final = 50
 _PAUSE_S: Final = 0.05
 _LONGEST_IN_MEMORY_S: Final = 0.25
 _HELD_PER_WORKER: Final = 25
-_HELD_PER_WORKER_OF_SEVERAL: Final = 2
-"""Daemons that share a store take little at a time, so that there is something left for the others."""
+_LEAST_PER_WORKER: Final = 2
+_SHARE: Final = 8
+"""Daemons that share a store take an eighth of what waits, so that there is something left for the others."""
 _MOST_DEATHS: Final = 3
 _MOST_ATTEMPTS: Final = 5
 
@@ -89,7 +90,8 @@ class Work:
         self._store, self._pool, self._clock, self._listener = store, pool, project.clock, listener
         self._claims = Claims(store, project.clock, holder=me.holder, alone=me.alone, only_until=me.only_until)
         self._crashes = QuarantineTracker(store, project.clock, listener.on_happened)
-        self._held_per_worker = _HELD_PER_WORKER if me.alone else _HELD_PER_WORKER_OF_SEVERAL
+        self._alone = me.alone
+        self._held_per_worker = _HELD_PER_WORKER
         self._jobs = Jobs(pool)
         self.questions = ScheduledQueries(
             store,
@@ -205,9 +207,11 @@ class Work:
         self._ticked.clear()
         self._look_at = clock + _LOOK_ANYWAY_S
         keeps = self.problem is not None and bool(self._ended)  # what the store has not taken yet
-        room = 0 if self._stopping or keeps else self._workers * self._held_per_worker
+        begins = not self._stopping and not keeps
+        waiting = self._claims.waiting(self._counted) if begins else 0
+        room = self._room(waiting) if begins else 0
         leases: Sequence[Lease] = ()
-        if clock >= self._sign_at or self.problem is not None or (room and self._claims.is_anything_due()):
+        if clock >= self._sign_at or self.problem is not None or waiting:
             leases, kept = self._claims.take(room, [held.lease for held in self._held.values()], self._full())
             self._sign_at = clock + SIGN_OF_LIFE.total_seconds()
             self._lose(self._held.keys() - kept)
@@ -218,6 +222,18 @@ class Work:
         self._found_nothing = not leases
         if room and len(leases) == room:
             self._look_at = clock  # there may be more
+
+    @property
+    def _counted(self) -> int:
+        """Return up to how many tables that are due are counted."""
+        return 1 if self._alone else self._workers * _HELD_PER_WORKER * _SHARE
+
+    def _room(self, waiting: int) -> int:
+        """Return how many tables to take at most, of so many that are due or more."""
+        if not self._alone:
+            share = waiting // (self._workers * _SHARE)
+            self._held_per_worker = min(max(share, _LEAST_PER_WORKER), _HELD_PER_WORKER)
+        return self._workers * self._held_per_worker
 
     def _full(self) -> set[str]:
         """Name the tables of sources of which enough is in hand: one that hangs must not keep out the others."""

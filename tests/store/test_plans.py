@@ -27,11 +27,13 @@ from tests.store.made import AT, HOUR, opened
 ROWS = 300
 STEPS: dict[str, Callable[[WriteTransaction], Any]] = {
     "due": lambda tx: tx.schedule.due(AT, 5),
+    "waiting": lambda tx: tx.schedule.waiting(AT, 5),
     "next due": lambda tx: tx.schedule.next_due(),
     "lag": lambda tx: tx.schedule.lag(AT),
     "claim": lambda tx: tx.slots.claim(_claims(tx), holder="one", now=AT, lease_until=AT),
     "renew": lambda tx: tx.slots.renew(_leases(), now=AT, lease_until=AT),
     "finish": lambda tx: tx.slots.finish(_leases(), now=AT, run_ids={1: "run"}),
+    "is over": lambda tx: tx.slots.is_any_over(AT),
     "take over": lambda tx: tx.slots.take_over(AT, holder="two", lease_until=AT, limit=5),
     "take over from anyone": lambda tx: tx.slots.take_over(AT, holder="two", lease_until=AT, limit=5, anyone=True),
     "slots": lambda tx: tx.slots.since(AT, 5),

@@ -479,3 +479,31 @@ def test_what_left_the_configuration_while_it_was_looked_at_opens_no_incident(pl
         assert {incident.table for incident in tx.incidents.matching()} <= {"stays"}
     assert {slot.table: slot.state for slot in _slots(plant)}["orders"] == SlotState.DONE
     assert not any(check_id.startswith("orders.") for check_id in _outcomes(plant))
+
+
+@pytest.mark.parametrize(
+    ("tables", "taken"), [(3, [3]), (30, [8, 8, 8, 6]), (300, [36, 32, 28])], ids=["few", "some", "many"]
+)
+def test_a_daemon_that_shares_the_store_leaves_most_of_what_waits_to_the_others(plant, tables, taken):
+    """It takes an eighth of what waits, and at least two for each of its four workers; one alone takes all it can."""
+    plant.configure({f"t{number:03}": "every 15m" for number in range(tables)})
+    work = plant.work(alone=False)
+    claimed = []
+    for _ in taken:
+        before = len(_slots(plant))
+        plant.turn(work)
+        claimed.append(len(_slots(plant)) - before)
+    assert claimed == taken
+
+
+def test_equally_late_tables_of_several_sources_take_turns(plant):
+    """However many tables of a source are due, those of another are looked at when their names come."""
+    more = "  - {name: t0105, source: other, table: orders, schedule: every 15m, checks: [{type: volume, min: 1}]}"
+    plant.configure({f"t{number:03}": "every 15m" for number in range(40)}, more=more)
+    path = plant.folder / "tablewatch.yaml"
+    other = 'sources: {other: {url: "sqlite:///shop.sqlite", timezone: UTC}, '
+    path.write_text(path.read_text(encoding="utf-8").replace("sources: {", other), encoding="utf-8")
+    plant.turn(plant.work())
+    names = plant.pool.tables
+    assert len(names) == 41
+    assert names.index("t0105") < 20
