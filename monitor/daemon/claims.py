@@ -73,6 +73,10 @@ class LeasedTable:
 
 LEASE: Final = timedelta(seconds=40)
 """How long a table is held without a sign of life, which a daemon gives every ten seconds."""
+MOST_PER_WORKER: Final = 25
+_LEAST_PER_WORKER: Final = 2
+_SHARE: Final = 8
+"""Daemons that share a store take an eighth of what waits, so that there is something left for the others."""
 _ALL: Final = 1_000_000
 
 
@@ -129,14 +133,18 @@ class Claims:
             _decide_anew(tx, now)
         self._timetables = timetables
 
-    def waiting(self, most: int) -> int:
-        """Return how many tables are due, up to `most`, without taking any.
+    def share(self, workers: int) -> int:
+        """Return how many of the tables that are due to take for each worker, without taking any; 0 if none is due.
 
         Raises:
             StoreError: the store cannot be read.
         """
+        counted = 1 if self._alone else workers * MOST_PER_WORKER * _SHARE
         with self._store.reading() as tx:
-            return tx.schedule.waiting(tx.schedule.clock(self._clock.now()), most)
+            waiting = tx.schedule.waiting(tx.schedule.clock(self._clock.now()), counted)
+        if self._alone or not waiting:
+            return MOST_PER_WORKER if waiting else 0
+        return min(max(waiting // (workers * _SHARE), _LEAST_PER_WORKER), MOST_PER_WORKER)
 
     def take(self, room: int, current_leases: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
         """Take up to so many slots: what others left, then what waits longest. Renew those that are held.

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from checks import Message, Outcome, UnknownReason, unknown
 from monitor.alerts.operational import OperationalEvent
 from monitor.config.project import Project
-from monitor.daemon.claims import Claims, LeasedTable
+from monitor.daemon.claims import MOST_PER_WORKER, Claims, LeasedTable
 from monitor.daemon.job_queue import Jobs
 from monitor.daemon.journal import LOG
 from monitor.daemon.leased_statistic import LeasedStatistic
@@ -38,10 +38,6 @@ _LONGEST_PAUSE_S: Final = 30.0
 _MOST_REMEMBERED: Final = 50
 _PAUSE_S: Final = 0.05
 _LONGEST_IN_MEMORY_S: Final = 0.25
-_HELD_PER_WORKER: Final = 25
-_LEAST_PER_WORKER: Final = 2
-_SHARE: Final = 8
-"""Daemons that share a store take an eighth of what waits, so that there is something left for the others."""
 _MOST_DEATHS: Final = 3
 _MOST_ATTEMPTS: Final = 5
 
@@ -90,8 +86,7 @@ class Work:
         self._store, self._pool, self._clock, self._listener = store, pool, project.clock, listener
         self._claims = Claims(store, project.clock, holder=me.holder, alone=me.alone, only_until=me.only_until)
         self._crashes = QuarantineTracker(store, project.clock, listener.on_happened)
-        self._alone = me.alone
-        self._held_per_worker = _HELD_PER_WORKER
+        self._held_per_worker = MOST_PER_WORKER
         self._jobs = Jobs(pool)
         self.questions = ScheduledQueries(
             store,
@@ -208,10 +203,11 @@ class Work:
         self._look_at = clock + _LOOK_ANYWAY_S
         keeps = self.problem is not None and bool(self._ended)  # what the store has not taken yet
         begins = not self._stopping and not keeps
-        waiting = self._claims.waiting(self._counted) if begins else 0
-        room = self._room(waiting) if begins else 0
+        share = self._claims.share(self._workers) if begins else 0
+        self._held_per_worker = share or self._held_per_worker
+        room = self._workers * self._held_per_worker if begins else 0
         leases: Sequence[Lease] = ()
-        if clock >= self._sign_at or self.problem is not None or waiting:
+        if clock >= self._sign_at or self.problem is not None or share:
             leases, kept = self._claims.take(room, [held.lease for held in self._held.values()], self._full())
             self._sign_at = clock + SIGN_OF_LIFE.total_seconds()
             self._lose(self._held.keys() - kept)
@@ -222,18 +218,6 @@ class Work:
         self._found_nothing = not leases
         if room and len(leases) == room:
             self._look_at = clock  # there may be more
-
-    @property
-    def _counted(self) -> int:
-        """Return up to how many tables that are due are counted."""
-        return 1 if self._alone else self._workers * _HELD_PER_WORKER * _SHARE
-
-    def _room(self, waiting: int) -> int:
-        """Return how many tables to take at most, of so many that are due or more."""
-        if not self._alone:
-            share = waiting // (self._workers * _SHARE)
-            self._held_per_worker = min(max(share, _LEAST_PER_WORKER), _HELD_PER_WORKER)
-        return self._workers * self._held_per_worker
 
     def _full(self) -> set[str]:
         """Name the tables of sources of which enough is in hand: one that hangs must not keep out the others."""
