@@ -191,6 +191,9 @@ class CheckParameters(BaseModel):
         None, description="Name of the check within its table; by default the type with hyphens."
     )
     severity: Severity = Field(Severity.ERROR, description="Severity of a failure.")
+    open_on: Literal["fail", "warn"] | None = Field(
+        None, description="Whether a warning opens an incident too, of severity `warning`."
+    )
     open_after: Annotated[int, Ge(1)] | None = Field(None, description="Failing runs in a row that open an incident.")
     resolve_after: Annotated[int, Ge(1)] | None = Field(None, description="Passing runs in a row that resolve it.")
     confirm: ConfirmRule = Field(None, description="A second look before an incident opens.")
@@ -333,6 +336,10 @@ class Check(Protocol):
     @property
     def severity(self) -> Severity:
         """Severity of a failure."""
+
+    @property
+    def open_on(self) -> Literal["fail", "warn"] | None:
+        """Which outcomes open an incident; None where its severity or the project says it."""
 
     @property
     def open_after(self) -> int | None:

@@ -322,10 +322,10 @@ class Event:
 class Watch:
     """What is known of one check, or of one segment that it judges for itself, between two runs.
 
-    `recent` are the last 21 evaluated outcomes, oldest first, `P` or `F`, for the flapping rule. `monitored_since` is
-    the first run of the check, `last_pass_ended_at` the end of the last run in which the fail limit held (a `pass` or a
-    `warn`), `failing_since` and `passing_since` the first run of the present streak. `last_status` is
-    `pass`, `warn`, `fail`, or unknown with its reason, `unknown(timeout)`.
+    `recent` are the last 21 evaluated outcomes, oldest first, `P` or `F`, for the flapping rule, and `W` for a warn
+    where it opens incidents. `monitored_since` is the first run of the check, `last_pass_ended_at` the end of the last
+    run in which the fail limit held (a `pass` or a `warn`), `failing_since` and `passing_since` the first run of the
+    present streak. `last_status` is `pass`, `warn`, `fail`, or unknown with its reason, `unknown(timeout)`.
     """
 
     check_id: str
@@ -352,13 +352,14 @@ class Policy:
     """How many runs it takes to open and to resolve, and how long a relapse still belongs to the same incident.
 
     `confirm_after`: a failing run opens once another, at least so much later, fails too, and has then detected it;
-    `open_after` is not asked.
+    `open_after` is not asked. `warn_opens`: a run that warns breaks a limit of severity `warning`, as a fail its own.
     """
 
     open_after: int = 1
     resolve_after: int = 2
     regressed_within: timedelta = timedelta(days=7)
     confirm_after: timedelta | None = None
+    warn_opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)

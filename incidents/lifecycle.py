@@ -8,6 +8,9 @@ changes to record, and the reason in one word.
 - The n-th failing run in a row opens an incident (`Policy.open_after`); a fail while one is open joins it.
 - Where a failing run is to be confirmed (`Policy.confirm_after`), the first fail of the streak that is so much later
   opens it, as detected by the first of all. A run in which the fail limit held, a `pass` or a `warn`, clears it.
+- Where a `warn` opens incidents (`Policy.warn_opens`), it is a fail of the softer limit: it opens, extends and joins as
+  one, with severity `warning` at most, proves nothing, and never lowers a severity. A streak with a warn in it opens as
+  `warning`, since the fail limit has not been broken for so long; the next fail raises it.
 - The n-th passing run in a row resolves it (`Policy.resolve_after`) as of the first run of that streak.
 - A fail within seven days of a resolution that counts (`fixed`, `no-action`) is a relapse: a new episode of the same
   incident. After `expected`, `false-positive` or `duplicate` the next failing streak opens a new incident: that word
@@ -64,8 +67,8 @@ _HIGH, _LOW = Fraction(20, 100), Fraction(5, 100)
 
 @lru_cache(maxsize=1024)  # of most checks the last results are alike
 def share_of_change(recent: str) -> Fraction:
-    """Return the weighted share of changes, 0 to 1, among at most 21 results (`P` or `F`, oldest first)."""
-    changed = [before != after for before, after in pairwise(recent)]
+    """Return the weighted share of changes, 0 to 1, among at most 21 results (oldest first; `P` passed)."""
+    changed = [(before == "P") != (after == "P") for before, after in pairwise(recent)]
     weights = _WEIGHTS[_STEPS - len(changed) :]
     return sum((weight for weight, change in zip(weights, changed, strict=True) if change), Fraction()) / _STEPS
 
@@ -155,7 +158,8 @@ def advance(
     watch = replace(watch, last_run_at=run.at, last_status=text)
     if outcome.status is Status.UNKNOWN:
         return LifecycleStep(watch, (), Reason.UNKNOWN)
-    if outcome.status is Status.WARN:
+    warned = outcome.status is Status.WARN
+    if warned and not policy.warn_opens:
         if policy.confirm_after is not None:
             watch = replace(watch, failing_since=None, fail_streak=0)
         return LifecycleStep(replace(watch, last_pass_ended_at=run.ended_at), (), Reason.WARNED)
@@ -163,7 +167,7 @@ def advance(
         watch = _count_pass(watch, incident, run)
         changes, reason = _passed(watch, incident, identity=identity, policy=policy)
     else:
-        watch = _count_fail(watch, incident, run)
+        watch = _count_fail(watch, incident, run, "W" if warned else "F")
         changes, reason = _failed(watch, incident, outcome, identity=identity, policy=policy, run=run)
     return LifecycleStep(watch, (*changes, *_flapped(watch, incident, changes, identity=identity)), reason)
 
@@ -187,13 +191,13 @@ def _count_pass(watch: Watch, incident: Incident | None, run: RunTimes) -> Watch
     )
 
 
-def _count_fail(watch: Watch, incident: Incident | None, run: RunTimes) -> Watch:
+def _count_fail(watch: Watch, incident: Incident | None, run: RunTimes, letter: str) -> Watch:
     since, streak = watch.failing_since, watch.fail_streak
     ended_at = incident.last.resolved_at if incident is not None else None
     if since is None or (ended_at is not None and since <= ended_at):
         since, streak = run.at, 0
     return replace(
-        _remember(watch, "F"), failing_since=since, fail_streak=streak + 1, passing_since=None, pass_streak=0
+        _remember(watch, letter), failing_since=since, fail_streak=streak + 1, passing_since=None, pass_streak=0
     )
 
 
@@ -227,8 +231,9 @@ def _failed(
     run: RunTimes,
 ) -> tuple[tuple[Change, ...], Reason]:
     if _is_open(incident):
-        if incident.check_id == identity.check_id and incident.severity != identity.severity:
-            return (Escalated(identity.severity),), Reason.ESCALATED
+        scaled = () if outcome.status is Status.WARN else _rescaled(incident, identity)
+        if incident.check_id == identity.check_id and scaled:
+            return scaled, Reason.ESCALATED
         return (), Reason.JOINED
     ended_at = incident.last.resolved_at if incident is not None else None
     if ended_at is not None and run.at <= ended_at:
@@ -242,10 +247,20 @@ def _failed(
         return (), Reason.WAITING_TO_OPEN
     onset = _onset(watch, outcome, first_failed_at=first_failed_at, detected_at=detected_at, not_before=ended_at)
     episode = Episode(onset, detected_at=detected_at, first_failed_at=first_failed_at)
-    if incident is not None and _is_relapse(incident, first_failed_at, policy):
+    relapsed = incident if incident is not None and _is_relapse(incident, first_failed_at, policy) else None
+    if "W" in watch.recent[-watch.fail_streak :]:
+        at_least = None if relapsed is None else relapsed.severity
+        identity = replace(identity, severity=_softer(identity.severity, at_least=at_least))
+    if relapsed is not None:
         relapse = Reopened(episode, regressed=True)
-        return (relapse, *_rescaled(incident, identity)), Reason.RELAPSED
+        return (relapse, *_rescaled(relapsed, identity)), Reason.RELAPSED
     return (_opened(identity, outcome.message, episode),), Reason.OPENED
+
+
+def _softer(severity: Severity, *, at_least: Severity | None) -> Severity:
+    """Return what a warn amounts to: `warning`, unless the check matters less, and no less than what is known."""
+    softer = min(severity, Severity.WARNING, key=lambda entry: entry.rank)
+    return softer if at_least is None else max(softer, at_least, key=lambda entry: entry.rank)
 
 
 def _is_open(incident: Incident | None) -> TypeGuard[Incident]:

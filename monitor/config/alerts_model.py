@@ -100,6 +100,9 @@ class QuietHours(Section):
 class LifecycleRules(Section):
     """When incidents of a severity open and resolve; a check may have rules of its own."""
 
+    open_on: Literal["fail", "warn"] | None = Field(
+        None, description="Whether a warning opens an incident too, of severity `warning`."
+    )
     open_after: Annotated[int, Ge(1)] | None = Field(None, description="Failing runs in a row that open an incident.")
     resolve_after: Annotated[int, Ge(1)] | None = Field(None, description="Passing runs in a row that resolve it.")
     confirm: ConfirmRule = Field(None, description="A second look before an incident opens.")
@@ -132,6 +135,9 @@ class IncidentRules(Section):
 class Alerts(Section):
     """When an incident opens and resolves, and who is notified."""
 
+    open_on: Literal["fail", "warn"] = Field(
+        "fail", description="Whether a warning opens an incident too, of severity `warning`."
+    )
     open_after: Annotated[int, Ge(1)] = Field(1, description="Failing runs in a row that open an incident.")
     resolve_after: Annotated[int, Ge(1)] = Field(2, description="Passing runs in a row that resolve it.")
     confirm: ConfirmRule = Field(None, description="A second look before an incident opens.")

@@ -20,7 +20,7 @@ _TYPES: Final = {
     "string": "string", "date": "date", "timestamp": "timestamp", "time": "time", "number": "number",
     "integer": "int", "boolean": "boolean", "array": "array", "object": "struct", "map": "map",
 }  # fmt: skip
-_ABOUT: Final = ("id", "severity", "open_after", "resolve_after", "confirm", "why", "runbook")
+_ABOUT: Final = ("id", "severity", "open_on", "open_after", "resolve_after", "confirm", "why", "runbook")
 """Parameters that do not change what a check asks."""
 
 

@@ -273,5 +273,60 @@ def test_confirmed_incidents_are_as_computed_apart(after, resolve_after, steps):
     assert (downtime.undetected, downtime.repair) == tuple(map(sum, zip(*parts, strict=True)))
 
 
+warning = st.builds(
+    Policy,
+    open_after=st.integers(1, 3),
+    resolve_after=st.integers(1, 3),
+    confirm_after=st.none() | st.just(at(15) - at(0)),
+    warn_opens=st.sampled_from([True]),
+)
+
+
+def _softer_incidents(letters, policy):
+    """Return the episodes of runs ten ticks apart, `[severity, first, detected, resolved]`, without the product."""
+    episodes, bad, good = [], [], []
+    for number, letter in enumerate(letters, 1):
+        lasts = bool(episodes) and episodes[-1][3] is None
+        if letter == "P":
+            bad, good = [], [*good, number]
+            if lasts and len(good) == policy.resolve_after:
+                episodes[-1][3] = good[0]
+        elif letter in "FW":
+            bad, good = [*bad, (number, letter)], []
+            if lasts and letter == "F":
+                episodes[-1][0] = "error"
+            enough = len(bad) >= policy.open_after if policy.confirm_after is None else number - bad[0][0] >= 2
+            if not lasts and enough:
+                before = episodes[-1][0] if episodes else "warning"
+                soft = any(kind == "W" for _, kind in bad)
+                first = bad[0][0]
+                detected = number if policy.confirm_after is None else first
+                episodes.append([before if soft else "error", first, detected, None])
+    return episodes
+
+
+@given(warning, st.lists(st.sampled_from("PFWU"), max_size=40))
+def test_a_warn_that_opens_is_a_fail_of_a_softer_limit(policy, letters):
+    """Episodes, their times and their severity are as computed apart; between them passing runs alone lie."""
+    world = World(policy)
+    statuses = {"P": Status.PASS, "F": Status.FAIL, "W": Status.WARN, "U": Status.UNKNOWN}
+    severities = []
+    for letter in letters:
+        step = world.look(Look(outcome(statuses[letter]), 10, 1, Severity.ERROR))
+        if any(isinstance(change, Opened | Reopened) for change in step.changes):
+            severities.append(None)
+        if world.newest is not None and world.newest.state is not State.RESOLVED:
+            severities[-1] = world.newest.severity.value
+    episodes = [episode for incident in world.incidents for episode in incident.episodes]
+    times = [(one.first_failed_at, one.detected_at, one.resolved_at) for one in episodes]
+    expected = _softer_incidents(letters, policy)
+    assert times == [tuple(None if one is None else at(one * 10) for one in wanted[1:]) for wanted in expected]
+    assert severities == [wanted[0] for wanted in expected]
+    held = [number for number, letter in enumerate(letters, 1) if letter == "P"]
+    for episode, (_, first, _, _) in zip(episodes, expected, strict=True):
+        before = [number for number in held if number < first]
+        assert episode.onset.earliest == (at(before[-1] * 10 + 1) if before else at(10))
+
+
 def _occurred(episode):
     return (episode.onset.at - at(0)) // (at(1) - at(0))

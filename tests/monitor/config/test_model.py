@@ -126,6 +126,8 @@ def test_numbers_that_are_none_are_refused() -> None:
         ({"confirm": {"after": "5m"}}, {"open_after": 1}, Policy()),
         ({"confirm": {"after": "5m"}}, {"resolve_after": 1}, Policy(1, 1, confirm_after=timedelta(minutes=5))),
         ({"confirm": {"after": "5m"}, "severities": {"error": {"open_after": 2}}}, {}, Policy(2)),
+        ({"open_on": "warn"}, {}, Policy(warn_opens=True)),
+        ({"open_on": "warn", "severities": {"error": {"open_on": "fail"}}}, {"open_after": 2}, Policy(2)),
     ],
 )
 def test_the_nearest_rule_decides_when_an_incident_opens_and_resolves(alerts, check, policy):

@@ -149,6 +149,14 @@ def _of_alerts() -> Iterator[Effect]:
             ("CheckParameters", ("tables", 0, "checks", 0, key)),
         ):
             yield Effect(f"{section}.{key}", _ALERTS, (first, second), incidents_after(*outcomes), path)
+    soft = {"type": "not_null", "columns": ["customer"], "max_ratio": 1, "warn": {"max_ratio": 0}}
+    warns = nested(_ALERTS, "tables", 0, checks=[soft])
+    for section, path in (
+        ("Alerts", ("alerts",)),
+        ("LifecycleRules", ("alerts", "severities", "error")),
+        ("CheckParameters", ("tables", 0, "checks", 0)),
+    ):
+        yield Effect(f"{section}.open_on", warns, ("fail", "warn"), incidents_after(BAD), (*path, "open_on"))
     confirmed = nested(_ALERTS, "alerts", confirm={"after": "1h"})
     waits = ("1h", "90m")
     yield Effect("Confirmation.after", confirmed, waits, incidents_after(BAD, BAD), ("alerts", "confirm", "after"))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from monitor.config.schema import json_schema
 
-COMMON: Final = frozenset({"id", "severity", "open_after", "resolve_after", "why", "runbook"})
+COMMON: Final = frozenset({"id", "severity", "open_on", "open_after", "resolve_after", "why", "runbook"})
 """Parameters that every check has from one class, and that are used in one place: shown once."""
 
 
