@@ -7,7 +7,6 @@ from checks._contract import (
     CheckParameters,
     ClassQuestion,
     ColumnClass,
-    ConfirmRule,
     Context,
     Earlier,
     Frame,
@@ -37,6 +36,7 @@ from checks._segments import (
     is_listed,
     segment_kind,
 )
+from checks.parameters.scalars import ConfirmRule
 from checks.parameters.segments import SegmentBy
 from sources import NOTHING_TOLD, ReadVolume, did_you_mean
 

@@ -12,16 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
 
 from annotated_types import Ge
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     ValidationError,
-    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -40,7 +38,7 @@ from checks._outcome import (
     unknown,
 )
 from checks.parameters.sampling import Sampling
-from checks.parameters.scalars import PositiveDuration
+from checks.parameters.scalars import Confirmation, ConfirmRule
 from checks.parameters.segments import SegmentBy
 from sources import did_you_mean
 
@@ -54,8 +52,6 @@ __all__ = [
     "CheckParameters",
     "ClassQuestion",
     "ColumnClass",
-    "ConfirmRule",
-    "Confirmation",
     "Context",
     "Earlier",
     "Frame",
@@ -148,27 +144,6 @@ def _describe_parameters(schema: dict[str, Any], check: type[Any]) -> None:
         properties.pop("where", None)
     if not check.takes_on_empty:
         properties.pop("on_empty", None)
-
-
-class Confirmation(BaseModel):
-    """A second look before an incident opens: it opens if the check fails again, as detected by the first run."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    after: PositiveDuration = Field(description="How long after the failing run the check is run again.")
-
-
-def _instead_of_a_count(confirm: Confirmation | None, info: ValidationInfo) -> Confirmation | None:
-    count = info.data.get("open_after") or 1
-    if confirm is not None and count > 1:
-        raise ValueError(
-            f"either 'confirm' or 'open_after: {count}' decides when an incident opens; remove one of them"
-        )
-    return confirm
-
-
-ConfirmRule: TypeAlias = Annotated[Confirmation | None, AfterValidator(_instead_of_a_count)]
-"""How failing runs are confirmed, in a section with `open_after` before it."""
 
 
 class CheckParameters(BaseModel):

@@ -12,7 +12,17 @@ from functools import cache
 from typing import Annotated, Any, Final, Self, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    ValidationInfo,
+)
 from pydantic import WithJsonSchema as JsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, core_schema
@@ -239,3 +249,27 @@ class SchemaOfText(GenerateJsonSchema):
                 return str(dft)
             case _:
                 return super().encode_default(dft)
+
+
+# --- when an incident opens ------------------------------------------------------------------------------------------
+
+
+class Confirmation(BaseModel):
+    """A second look before an incident opens: it opens if the check fails again, as detected by the first run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    after: PositiveDuration = Field(description="How long after the failing run the check is run again.")
+
+
+def _instead_of_a_count(confirm: Confirmation | None, info: ValidationInfo) -> Confirmation | None:
+    count = info.data.get("open_after") or 1
+    if confirm is not None and count > 1:
+        raise ValueError(
+            f"either 'confirm' or 'open_after: {count}' decides when an incident opens; remove one of them"
+        )
+    return confirm
+
+
+ConfirmRule: TypeAlias = Annotated[Confirmation | None, AfterValidator(_instead_of_a_count)]
+"""How failing runs are confirmed, in a section with `open_after` before it."""
