@@ -26,17 +26,7 @@ from pydantic import (
 
 from checks._errors import CheckError, Misconfigured
 from checks._measurement import ClassQuestion, ColumnClass, Earlier, Frame, Measurement, Past, Wants, Zones
-from checks._outcome import (
-    Json,
-    Kind,
-    Occurrence,
-    OccurrenceMethod,
-    Outcome,
-    Severity,
-    Status,
-    UnknownReason,
-    unknown,
-)
+from checks._outcome import Json, Kind, Occurrence, OccurrenceMethod, Outcome, Severity, Status, UnknownReason, unknown
 from checks.parameters.sampling import Sampling
 from checks.parameters.scalars import Confirmation, ConfirmRule
 from checks.parameters.segments import SegmentBy
@@ -120,10 +110,7 @@ class Context:
         return self.table.count(where=bad if self.where is None else bad & self.where)
 
     def first_bad_load(self, bad: ir.BooleanValue) -> Mapping[str, ir.Value]:
-        """Return `{"first_bad_load".
-
-        The earliest load time among bad rows}`, nothing if the table has no `loaded_at`.
-        """
+        """Return the earliest load time among bad rows as `first_bad_load`; nothing without `loaded_at`."""
         if self.loaded_at is None:
             return {}
         counted = bad if self.where is None else bad & self.where

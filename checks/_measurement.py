@@ -105,7 +105,8 @@ class Wants:
     `statements`: text in the source's dialect, run only as `SELECT count(*) FROM (<one SELECT>) q`.
     `schema`: names and types of the columns, from the catalogue, without a scan.
     `estimate`: the number of rows that the catalogue says, without a scan, as the values `rows`, `error` and
-    `counted_at`.
+    `counted_at`. `newest`: the greatest value of a time column that the catalogue says, as the value `newest`.
+    `last_write`: when the catalogue says that the table was last written, as the value `written`.
     """
 
     aggregates: Mapping[str, ir.Value] = field(default_factory=dict)
@@ -115,6 +116,8 @@ class Wants:
     kept: CountRequest | None = None
     schema: bool = False
     estimate: bool = False
+    newest: str | None = None
+    last_write: bool = False
     frame: Frame | None = None
     earlier: Earlier | None = None
 

@@ -13,6 +13,7 @@ from checks._contract import (
     Context,
     Json,
     Measurement,
+    Misconfigured,
     Occurrence,
     OccurrenceMethod,
     Outcome,
@@ -33,6 +34,18 @@ _TOO_OLD: Final = Message("the newest row is {age:duration} old, limit {limit:du
 _NOTHING_NEW: Final = Message("no new row for {age:duration} of expected time, limit {limit:duration}")
 _NOT_BY: Final = Message("the newest row was {age:duration} old when it was due at {due:time}, limit {limit:duration}")
 _UNUSUALLY_OLD: Final = Message("the newest row is {age:duration} old, learned limit {limit:duration}")
+_OF_WRITES: Final = {
+    _FRESH_ENOUGH.text: Message("the table was last written {age:duration} ago"),
+    _TOO_OLD.text: Message("the table was last written {age:duration} ago, limit {limit:duration}"),
+    _NOTHING_NEW.text: Message("the table was not written for {age:duration} of expected time, limit {limit:duration}"),
+    _NOT_BY.text: Message(
+        "the table was last written {age:duration} before it was due at {due:time}, limit {limit:duration}"
+    ),
+}
+"""What is said of the time of the last write, by what is said of the newest row."""
+_NEVER: Final = Message("the catalogue does not know when the table was last written; engines forget it at a restart")
+_EMPTY: Final = Message("the catalogue says no newest value of {column}: there is no row, or none with a time")
+_IN_FUTURE: Final = Message("the newest value of {column} lies in the future, so the newest row before is not known")
 _LEAST_SPREAD: Final = 60.0
 """Seconds: ages that differ by less than minutes are taken for equal."""
 
@@ -57,7 +70,12 @@ class Freshness(LearnsLimits):
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_age", "limits", "deviation"})
 
     type: Literal["freshness"] = "freshness"
-    column: ColumnName = Field(description="Column with the event or load time of a row.")
+    column: ColumnName | None = Field(None, description="Column with the event or load time of a row.")
+    time: Literal["scan", "catalogue", "last_write"] = Field(
+        "scan",
+        description="Judged time: of the newest row, by a scan or by statistics of files, or of the last write, "
+        "which is not the time of the newest row.",
+    )
     max_age: PositiveDuration | None = Field(None, description="Maximum age of the newest row.")
     skew: Duration = Field(
         timedelta(minutes=5), description="Tolerated clock skew into the future; later rows are ignored."
@@ -69,11 +87,23 @@ class Freshness(LearnsLimits):
     def _has_a_limit(self) -> Self:
         if self.max_age is None and not self.learns:
             raise ValueError("at least one of 'max_age', 'limits' and 'deviation'")
+        if (self.column is None) != (self.time == "last_write"):
+            raise ValueError(f"'time: {self.time}' {'needs' if self.column is None else 'goes without'} a 'column'")
+        if self.time != "scan" and (self.where or self.by or self.learns):
+            raise ValueError(
+                f"'time: {self.time}' is of whole tables: without 'where', 'by' and learned limits; remove 'time'"
+            )
         return self
 
     def wants(self, context: Context) -> Wants:
         """Find the newest row that is not in the future, and count those that are."""
+        if self.column is None:
+            return Wants(last_write=True)
         times = zoned_column(context, self.column, self.timezone)
+        if self.time == "catalogue":
+            if not context.column(self.column).type().is_temporal():
+                raise Misconfigured(f"'time: catalogue' needs times in '{self.column}', not texts; remove 'time'")
+            return Wants(newest=self.column)
         aggregates = {"rows": context.rows, **times.evidence}
         for clock in times.clocks:
             future = times.value > times.now(clock, self.skew)
@@ -85,6 +115,10 @@ class Freshness(LearnsLimits):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the newest row is older than allowed, or when all there are lie in the future."""
+        if self.column is None:
+            return self._judge_write(measurement)
+        if self.time == "catalogue":
+            return self._judge_catalogue(measurement, self.column)
         reading = reading_of(measurement, self.column, "newest")
         if isinstance(reading, Outcome):
             return reading
@@ -104,6 +138,26 @@ class Freshness(LearnsLimits):
             text = "the newest value of {column} is not a valid timestamp"
             return unknown(UnknownReason.MISCONFIGURED, Message(text, {"column": self.column}), _observe(None, future))
         return self._judge_age(newest, measurement, history, future)
+
+    def _judge_catalogue(self, measurement: Measurement, column: str) -> Outcome:
+        zone = self.timezone or measurement.zones.of(column) or "UTC"
+        latest = measurement.measured_at + self.skew
+        newest = moment_of(measurement.values["newest"], zone, not_after=latest)
+        if newest is None:
+            return unknown(UnknownReason.NO_DATA, _EMPTY.given(column=column), _observe(None, 0))
+        if newest > latest:
+            return unknown(UnknownReason.NO_DATA, _IN_FUTURE.given(column=column), _observe(None, 0))
+        return self._judge_age(newest, measurement, (), 0)
+
+    def _judge_write(self, measurement: Measurement) -> Outcome:
+        """Judge the age of the last write as that of a newest row, and call it what it is."""
+        written = measurement.values["written"]
+        if written is None:
+            return unknown(UnknownReason.NO_DATA, _NEVER, {"written": None})
+        outcome = self._judge_age(written, measurement, (), 0)
+        ages = {name: outcome.observed[name] for name in ("age_s", "expected_age_s")}
+        message = replace(_OF_WRITES[outcome.message.text], values=outcome.message.values)
+        return replace(outcome, message=message, observed={"written": written.isoformat(), **ages})
 
     def _judge_age(self, newest: datetime, measurement: Measurement, history: Sequence[Past], future: int) -> Outcome:
         now = measurement.measured_at

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
@@ -130,6 +130,24 @@ class Source(Protocol):
         """Return how many rows the catalogue says that a table has, without a scan; None where it does not say.
 
         Raises:
+            As `table`.
+        """
+
+    def newest(self, name: str, column: str) -> date | None:
+        """Return the greatest value of a column of times or dates, by statistics of all rows; no row is read.
+
+        None where there is no value.
+
+        Raises:
+            QueryFailed: there are no such statistics, or not for all rows.
+            As `table`.
+        """
+
+    def last_write(self, name: str) -> datetime | None:
+        """Return when rows of a table were last written or removed, by the catalogue; None where it does not know.
+
+        Raises:
+            QueryFailed: this engine does not tell.
             As `table`.
         """
 

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from datetime import date, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -101,6 +102,18 @@ class EngineSource(ABC):
         """Return None: most engines count, or keep no number of rows."""
         self._find(name)
         return None
+
+    def newest(self, name: str, column: str) -> date | None:
+        """Refuse: only files of tables have statistics that hold for each row."""
+        self._find(name)
+        text = f"the catalogue of {self.dialect} does not say the newest value of column '{column}'"
+        raise QueryFailed(f"source '{self.name}': {text}; use 'time: scan'")
+
+    def last_write(self, name: str) -> datetime | None:
+        """Refuse: most engines do not keep it."""
+        self._find(name)
+        text = f"the catalogue of {self.dialect} does not say when a table was last written"
+        raise QueryFailed(f"source '{self.name}': {text}; use 'time: scan' with a 'column'")
 
     def compile(self, expression: ir.Expr) -> str:
         """Return the SQL text of an expression in this engine's dialect."""

@@ -5,8 +5,9 @@ it opens none that a comparison with a partition column excludes. A table whose 
 (deletion vectors, column mapping) is read whole by the library's own engine, once for each pass.
 """
 
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -27,6 +28,14 @@ from sources._spec import SourceSpec, scheme_of
 
 _EXACT: Final = (pa.types.is_integer, pa.types.is_date)
 """Types whose least and greatest value stand in the log as they are: of times and texts only a part may."""
+_COMMITS: Final = 100
+_WRITES: Final = frozenset(
+    {
+        "WRITE", "STREAMING UPDATE", "MERGE", "UPDATE", "DELETE", "TRUNCATE", "COPY INTO", "RESTORE",
+        "CREATE TABLE AS SELECT", "REPLACE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT",
+    }
+)  # fmt: skip
+"""Operations of commits that change rows; others (OPTIMIZE, VACUUM, properties) leave them as they are."""
 
 
 class Delta(ArrowTables):
@@ -43,9 +52,41 @@ class Delta(ArrowTables):
     def _list(self) -> Iterable[CatalogueEntry]:
         return (CatalogueEntry("", "", name, bare=True) for name in self._addresses)
 
+    def newest(self, name: str, column: str) -> date | None:
+        """Return the greatest value that the log has of its files; of times it keeps whole milliseconds."""
+        table = self._opened(self._find(name))
+        mapped = table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
+        if mapped or table.deletion_vectors().read_all().num_rows:
+            text = f"'{name}' has deleted rows or mapped columns, so the statistics of its log do not hold"
+            raise QueryFailed(f"source '{self.name}': {text}; use 'time: scan'")
+        values = []
+        for file in pa.table(table.get_add_actions(flatten=True)).to_pylist():
+            greatest = file.get(f"max.{column}", file.get(f"partition.{column}"))
+            if greatest is None and file.get(f"null_count.{column}", -1) != file.get("num_records"):
+                text = f"the log of '{name}' has no statistics of column '{column}' for each of its files"
+                raise QueryFailed(f"source '{self.name}': {text}; use 'time: scan'")
+            values += [] if greatest is None else [greatest]
+        return max(values, default=None)
+
+    def last_write(self, name: str) -> datetime | None:
+        """Return the time of the last commit that wrote or removed rows, among the newest hundred."""
+        for commit in self._opened(self._find(name)).history(_COMMITS):
+            if commit.get("operation") in _WRITES and commit.get("timestamp"):
+                return datetime.fromtimestamp(commit["timestamp"] / 1000, UTC)
+        return None
+
+    def _opened(self, entry: CatalogueEntry) -> DeltaTable:
+        with self._log_errors(entry):
+            return DeltaTable(self._addresses[entry.table])
+
     def _data(self, entry: CatalogueEntry) -> Iterable[ds.Dataset | pa.RecordBatchReader]:
-        try:
+        with self._log_errors(entry):
             return [_snapshot(DeltaTable(self._addresses[entry.table]))]
+
+    @contextmanager
+    def _log_errors(self, entry: CatalogueEntry) -> Iterator[None]:
+        try:
+            yield
         except TableNotFoundError as error:
             text = f"'{entry.table}' is no Delta table any more, or not at this address"
             raise TableNotFound(self._says(text, error)) from None

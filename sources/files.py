@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
 from os.path import realpath
 from pathlib import Path
@@ -144,6 +145,22 @@ class Files(DuckdbSource):
 
     def _list(self) -> Iterable[CatalogueEntry]:
         return (CatalogueEntry("", "", name, bare=True) for name in self._files)
+
+    def newest(self, name: str, column: str) -> date | None:
+        """Return the greatest value in the footers of Parquet files."""
+        self._find(name)
+        files = self._files[name]
+        if endings_of(files[0].name) != PARQUET:
+            return super().newest(name, column)
+        from sources._parquet_newest import newest_of
+
+        try:
+            with self._talking():
+                return newest_of(files, column, self._check_time)
+        except ValueError as error:
+            raise QueryFailed(f"source '{self.name}': {error}; use 'time: scan'") from None
+        except OSError as error:
+            raise QueryFailed(self._says(self._unreadable(name), error)) from None
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
         if entry.table not in self._views:

@@ -8,6 +8,7 @@ for each pass: Arrow finds columns by name, Iceberg by number.
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan, PyArrowFileIO, schema_to_pyarrow
 from pyiceberg.manifest import DataFile, FileFormat
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, IntegerType, LongType, TimestampType, TimestamptzType
 from sqlalchemy.exc import SQLAlchemyError
@@ -41,6 +43,7 @@ from sources._spec import IcebergCatalog, file_of, path_in_url, scheme_of
 
 _RANGED: Final = (IntegerType, LongType, DateType, TimestampType, TimestamptzType)
 """Types whose least and greatest value stand in a manifest as they are."""
+_TIMES: Final = (DateType, TimestampType, TimestamptzType)
 _DENIED: Final = (ForbiddenError, UnauthorizedError, OAuthError, PermissionError)
 
 
@@ -70,6 +73,38 @@ class Iceberg(ArrowTables):
     def _data(self, entry: CatalogueEntry) -> Iterable[ds.Dataset | pa.RecordBatchReader]:
         with self._catalogue_errors():
             return list(_parts(self._load(entry)))
+
+    def newest(self, name: str, column: str) -> date | None:
+        """Return the greatest upper bound in the manifests, which of times and dates is the greatest value."""
+        entry = self._find(name)
+        with self._catalogue_errors():
+            table = self._load(entry)
+            field = next((field for field in table.schema().fields if field.name == column), None)
+            tasks = list(table.scan().plan_files())
+        if field is None or not isinstance(field.field_type, _TIMES) or any(task.delete_files for task in tasks):
+            text = f"'{name}' has deleted rows, or '{column}' is not a time, so the bounds of its manifests do not hold"
+            raise QueryFailed(f"source '{self.name}': {text}; use 'time: scan'")
+        kind = schema_to_pyarrow(table.schema(), include_field_ids=False).field(column).type
+        values = []
+        for file in (task.file for task in tasks):
+            bound = (file.upper_bounds or {}).get(field.field_id)
+            if bound is not None:
+                values.append(_scalar(from_bytes(field.field_type, bound), kind).as_py())
+            elif (file.null_value_counts or {}).get(field.field_id) != file.record_count:
+                text = f"the manifests of '{name}' have no bounds of column '{column}' for each file"
+                raise QueryFailed(f"source '{self.name}': {text}; use 'time: scan'")
+        return max(values, default=None)
+
+    def last_write(self, name: str) -> datetime | None:
+        """Return the time of the snapshot that last wrote or removed rows; compaction does neither."""
+        entry = self._find(name)
+        with self._catalogue_errors():
+            table = self._load(entry)
+            snapshot = table.current_snapshot()
+            while snapshot is not None and snapshot.summary and snapshot.summary.operation is Operation.REPLACE:
+                before = snapshot.parent_snapshot_id
+                snapshot = None if before is None else table.snapshot_by_id(before)
+        return None if snapshot is None else datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
 
     def location(self, name: str) -> str:
         """Return where a table lies.

@@ -61,6 +61,7 @@ def refuse(wants: Wants, refers_to: tuple[str, ...]) -> None:
     reasons = {
         "it reads the columns of now": wants.schema,
         "it reads the number of rows of now": wants.estimate,
+        "it reads the catalogue of now": wants.last_write or wants.newest is not None,
         "it also reads other tables": bool(refers_to),
         "it runs SQL of its own": bool(wants.statements),
         "it needs a frame": wants.frame is not None,

@@ -52,6 +52,8 @@ def twins_of(check: Check, zones: Zones, classified: Mapping[str, ColumnClass] =
     if isinstance(check, LearnsLimits) and check.learns:
         raise NoTwinError("its limits are learned from earlier measurements, which an expectation does not see")
     if isinstance(check, freshness.Freshness):
+        if check.time != "scan":
+            raise NoTwinError("it asks the catalogue, which an expectation does not read")
         return Twins([_fresh(check, zones)])
     if isinstance(check, KAnonymityCheck | LDiversityCheck | TClosenessCheck):
         return _disclosure(check, classified)
@@ -183,7 +185,7 @@ def _expectation(check: expectation.Expectation) -> Twins:
 
 def _fresh(check: freshness.Freshness, zones: Zones) -> Twin:
     given = check.model_dump(mode="json", include={"column", "max_age", "skew", "expected"}, exclude_defaults=True)
-    zone = check.timezone or zones.of(check.column)
+    zone = check.timezone or (None if check.column is None else zones.of(check.column))
     if check.expected is not None:
         given["expected"] = {"timezone": check.timezone or zones.calendar, **given["expected"]}
     return "expect_table_to_be_fresh", {**given, **({} if zone is None else {"timezone": zone})}

@@ -252,6 +252,8 @@ def _write_sql(sheet: _Sheet, check: Any) -> str | None:
 def _write_freshness(sheet: _Sheet, check: Any) -> str | None:
     from checks.freshness import Expected
 
+    if check.time != "scan":
+        return "the standard has no time of the catalogue"
     by = None if check.expected is None else check.expected.by
     is_daily = (
         check.max_age == timedelta(days=1) and by is not None and check.expected == Expected(by=by, timezone="UTC")

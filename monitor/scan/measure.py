@@ -72,6 +72,7 @@ class _Run:
     def _run(self) -> None:
         self._read_columns()
         self._read_estimate()
+        self._read_times()
         self._run_fused()
         for query in self.plan.queries:
             self._run_query(query, self._keep_rows)
@@ -166,6 +167,19 @@ class _Run:
         if wanted:
             found = self._attempt(wanted, self._estimate)
             self.values |= {} if found is None else dict.fromkeys(wanted, found)
+
+    def _read_times(self) -> None:
+        relation = self.plan.subject.relation
+        for check_id, wants in self.plan.wants.items():
+            if wants.newest is not None:
+                newest = self._attempt([check_id], partial(self._of_catalogue, "newest", relation, wants.newest))
+                self.values |= {} if newest is None else {check_id: newest}
+            elif wants.last_write:
+                written = self._attempt([check_id], partial(self._of_catalogue, "written", relation))
+                self.values |= {} if written is None else {check_id: written}
+
+    def _of_catalogue(self, name: str, *of: str) -> dict[str, Any]:
+        return {name: (self.source.newest if name == "newest" else self.source.last_write)(*of)}
 
     def _estimate(self) -> dict[str, Any]:
         estimate = self.source.row_estimate(self.plan.subject.relation)

@@ -36,6 +36,11 @@ ELSEWHERE: Final = tuple(
         ("Expectation.kwargs", "tests/checks/test_expectation.py::test_only_named_columns_are_handed_over", _GX),
         ("Expectation.columns", "tests/checks/test_expectation.py::test_only_named_columns_are_handed_over", _GX),
         (
+            "Freshness.time",
+            "tests/checks/test_freshness_of_catalogues.py::test_logs_and_manifests_say_the_newest_row_and_the_last_write",
+            "needs a source whose catalogue is asked",
+        ),
+        (
             "Volume.count",
             "tests/checks/test_volume_of_catalogues.py::test_engines_that_keep_no_number_say_so",
             "needs a source whose catalogue is asked",
