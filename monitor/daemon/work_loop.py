@@ -246,7 +246,8 @@ class Work:
             self._claims.give_up(lease)
             return
         if not self._claims.is_regular(lease):
-            target = only_unconfirmed(target, lease.slot, store=self._store, policy_of=self._policy_of)
+            now = self._clock.now()
+            target = only_unconfirmed(target, lease.slot, store=self._store, policy_of=self._policy_of, now=now)
         if target.subject.counting:
             (target,) = with_count_states([target], store=self._store, key=self._key)
         leased_table = LeasedTable(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))

@@ -7,7 +7,7 @@ Nothing is kept beside the schedule and what is known of checks. So a retry is c
 and outlives kills; a table that is due before is not moved, since any run that is late enough confirms.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -47,22 +47,31 @@ def plan_retries(tx: WriteTransaction, retries: Mapping[str, Retry]) -> None:
     tx.schedule.reschedule(rows)
 
 
-def only_unconfirmed(target: Target, slot: datetime, *, store: Store, policy_of: PolicyOf) -> Target:
+def only_unconfirmed(target: Target, slot: datetime, *, store: Store, policy_of: PolicyOf, now: datetime) -> Target:
     """Return a table with the checks that wait to be confirmed at this slot; with all of them where none does.
 
+    Checks that wait for longer than those make their table due once more.
+
     Raises:
-        StoreError: the store cannot be read.
+        StoreError: the store cannot be read or written.
     """
     asked = {check_id: check for check_id, check in target.subject.checks if policy_of(check).confirm_after is not None}
     if not asked:
         return target
     with store.reading() as tx:
-        waiting = {check_id for check_id, check in asked.items() if slot in _retries(tx, check_id, check, policy_of)}
-    checks = tuple(item for item in target.subject.checks if item[0] in waiting)
-    return replace(target, subject=replace(target.subject, checks=checks)) if checks else target
+        retries = {check_id: _retries(tx, check_id, check, policy_of) for check_id, check in asked.items()}
+    checks = tuple(item for item in target.subject.checks if slot in retries.get(item[0], ()))
+    if not checks:
+        return target
+    later = [at for times in retries.values() for at in times if at > slot]
+    if later:
+        with store.writing() as tx:
+            plan_retries(tx, {target.subject.name: Retry(min(later), now)})
+    return replace(target, subject=replace(target.subject, checks=checks))
 
 
-def _retries(tx: ReadTransaction, check_id: str, check: Check, policy_of: PolicyOf) -> Iterable[datetime | None]:
+def _retries(tx: ReadTransaction, check_id: str, check: Check, policy_of: PolicyOf) -> Collection[datetime]:
     """Return when a check, or segments of it that are judged for themselves, can be confirmed."""
     segments = () if check.segments is None else [result.check_id for result in tx.results.segments_of(check_id)]
-    return [retry_at(watch, policy_of(check)) for watch in tx.results.watches([check_id, *segments]).values()]
+    watches = tx.results.watches([check_id, *segments]).values()
+    return [at for watch in watches if (at := retry_at(watch, policy_of(check))) is not None]

@@ -231,7 +231,7 @@ def test_a_backfill_confirms_by_its_own_times(plant):
     times = [NOW - timedelta(hours=hours) for hours in (3, 2, 1)]
     for at in times:
         for batch in scan_sources([target.at(at)], clock=plant.clock, plans={}):
-            record_past(batch, store=plant.store, past=past)
+            record_past(batch, store=plant.store, past=past, now=NOW)
     assert [incident.last.detected_at for incident in _incidents(plant)] == times[:1]
 
 
@@ -252,3 +252,21 @@ def test_the_rule_of_a_check_goes_before_that_of_the_project(plant, rules, opens
     assert len(_incidents(plant)) == opens
     if "confirm" in rules:
         assert _next(plant)[0] == NOW + timedelta(hours=1)
+
+
+def test_every_check_that_waits_is_run_at_its_own_time(plant):
+    """Checks of one table with different waits are confirmed one after the other, none of them by the next slot."""
+    checks = (
+        "{type: not_null, columns: [customer], confirm: {after: 5m}}, "
+        "{type: not_null, id: slow, columns: [customer], confirm: {after: 20m}}, {type: primary_key, columns: [id]}"
+    )
+    plant.configure({"orders": "every 1h"}, checks=checks)
+    _spoil(plant)
+    work = plant.work()
+    plant.turn(work)
+    for minutes, incidents in ((5, 1), (15, 2)):
+        plant.clock.advance(minutes * MINUTE)
+        plant.turn(work)
+        assert len(_incidents(plant)) == incidents
+    assert _asked(plant)[1:] == [["orders.not-null"], ["orders.slow"]]
+    assert _next(plant)[0] == NOW + timedelta(hours=1)
