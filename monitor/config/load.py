@@ -251,11 +251,13 @@ def _digest(tree: Node, hierarchies: Hierarchies) -> str:
     """Fingerprint the values, and the folders that relative paths start from."""
     folders = {name: str(Path(node.place.file).parent) for name, node in entries(child(tree, "sources")).items()}
     others = [hierarchies.folders] if hierarchies.folders else []
-    return _fingerprint([as_json(plain_data(tree)), folders, *others])
+    return _fingerprint(as_json(plain_data(tree)), folders, *others)
 
 
-def _fingerprint(value: Any) -> str:
-    content = json.dumps(value, sort_keys=True, ensure_ascii=False)
+def _fingerprint(values: Mapping[str, Any], *others: Any) -> str:
+    """Fingerprint values whatever the order of their keys, but for the patterns of owners: the last match counts."""
+    patterns = list(values.get("ownership") or ())
+    content = json.dumps([values, patterns, *others], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

@@ -7,10 +7,12 @@ from typing import Any, Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
 from monitor.config.project import Project
+from monitor.summaries.daemons import Watchfulness
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import DaemonConfig
 
 ChangeKind: TypeAlias = Literal["added", "removed", "changed"]
+_STATES: Final = {"running": "runs", "silent": "gives no sign of life", "stopped": "has stopped"}
 _SIGNS: Final[Mapping[ChangeKind, str]] = {"added": "+", "removed": "-", "changed": "~"}
 
 
@@ -51,9 +53,14 @@ def config_changes(before: Any, after: Any) -> list[ConfigChange]:
     """Return the differences of two configurations as plain data, in the order of the second, then of the first.
 
     Tables are compared by name, checks by their id, entries of a section by key, other lists as a whole: their order
-    is part of them. A comment, the order of tables and the file in which something stands are no difference.
+    is part of them, as is that of the patterns of owners. A comment, the order of tables and the file in which
+    something stands are no difference.
     """
-    return list(_changes((), before, after))
+    old, new = (values.get("ownership") or {} for values in (before, after))
+    changes = list(_changes((), before, after))
+    if [pattern for pattern in old if pattern in new] != [pattern for pattern in new if pattern in old]:
+        changes.append(ConfigChange("changed", "ownership", list(old), list(new)))
+    return changes
 
 
 def _changes(path: tuple[str, ...], before: Any, after: Any) -> Iterator[ConfigChange]:
@@ -105,11 +112,12 @@ def running_config(project: Project) -> tuple[str, DaemonConfig]:
         Stop: no daemon has run lately, or the store cannot be read.
     """
     with project.open_store() as store, store.reading() as tx:
-        daemons = sorted(tx.daemons.records(), key=lambda daemon: daemon.stopped_at is not None)
+        watchfulness = Watchfulness.of(tx, project.clock.now(), None)
+        daemons = sorted(tx.daemons.records(), key=lambda daemon: watchfulness.word(daemon) != "running")
         for daemon in daemons:
             config = tx.daemons.config(daemon.id)
             if config is not None:
-                state = "runs" if daemon.stopped_at is None else "has stopped"
+                state = _STATES[watchfulness.word(daemon)]
                 at = daemon.config_loaded_at.astimezone(ZoneInfo(project.config.timezone))
                 place = f"the daemon on {daemon.host} (process {daemon.pid}, which {state})"
                 return f"what {place} took over on {at:%Y-%m-%d %H:%M}", config

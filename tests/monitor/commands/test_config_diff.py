@@ -1,5 +1,6 @@
 """`tablewatch config diff`: what a configuration changes, of the one that the daemon runs or of another file."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -65,6 +66,34 @@ def test_changes_of_the_running_configuration_are_shown_by_table_and_check(termi
         "-   upstream:",
         "-   - refunds",
     ]
+
+
+def test_the_daemon_that_runs_goes_before_one_that_was_killed(terminal: Terminal) -> None:
+    """One that was killed never said that it stopped: the signs of life tell."""
+    project = Project(load(terminal.folder / "tablewatch.yaml"), SimulatedClock(NOW - timedelta(days=2)))
+    with project.open_store() as store:
+        DaemonPresence(store, project.clock, project.loaded).sign(leads=True)
+    assert "which gives no sign of life" in terminal("config", "diff").out
+    write(terminal, CHANGED)
+    project = Project(load(terminal.folder / "tablewatch.yaml"), SimulatedClock(NOW - timedelta(days=1)))
+    with project.open_store() as store:
+        presence = DaemonPresence(store, project.clock, project.loaded)
+        presence.sign(leads=True)
+        presence.goodbye()
+    said = terminal("config", "diff").out
+    assert ("which has stopped" in said, "no difference" in said) == (True, True)
+
+
+def test_the_order_of_patterns_of_owners_is_a_difference(terminal: Terminal) -> None:
+    """The last match counts, so that it decides who owns a table; a daemon that runs takes it over."""
+    patterns = "ownership: {'*': desk, 'o*': crew}\n"
+    plain = CONFIG + patterns
+    swapped = CONFIG + patterns.replace("'*': desk, 'o*': crew", "'o*': crew, '*': desk")
+    write(terminal, plain, "old.yaml")
+    write(terminal, swapped)
+    assert terminal("config", "diff", "old.yaml").out.splitlines()[1:] == ['~ ownership: ["*", "o*"] -> ["o*", "*"]']
+    old, new = (load(terminal.folder / name) for name in ("old.yaml", "tablewatch.yaml"))
+    assert old.digest != new.digest
 
 
 def test_a_daemon_that_stopped_is_named_as_such_and_without_one_it_says_what_to_do(terminal: Terminal) -> None:
