@@ -99,6 +99,7 @@ class Wants:
 
     `aggregates`: scalars over the table, merged with those of all other checks into one statement (one scan).
     `queries`: tables of aggregates that need a statement of their own (a GROUP BY); equal ones are run once.
+    `grouped_by`: the columns by which `queries` group; rows that differ in one of them are in different groups.
     `classes`: questions about equivalence classes, merged into one statement per set of quasi-identifiers.
     `kept`: what is counted into, or compared with, what the store keeps. The sizes of kept classes come back as the
     table `sizes` (columns `size`, `classes`), earlier releases as the table `releases`.
@@ -111,6 +112,7 @@ class Wants:
 
     aggregates: Mapping[str, ir.Value] = field(default_factory=dict)
     queries: Mapping[str, ir.Table] = field(default_factory=dict)
+    grouped_by: tuple[str, ...] = ()
     classes: Mapping[str, ClassQuestion] = field(default_factory=dict)
     statements: Mapping[str, str] = field(default_factory=dict)
     kept: CountRequest | None = None

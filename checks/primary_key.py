@@ -30,7 +30,8 @@ class PrimaryKey(CheckParameters):
             "null_keys": context.count(incomplete),
             **context.first_bad_load(incomplete),
         }
-        return Wants(aggregates, {"duplicates": repeated_keys(context, self.columns, complete=True)})
+        duplicates = repeated_keys(context, self.columns, complete=True)
+        return Wants(aggregates, {"duplicates": duplicates}, grouped_by=self.columns)
 
     def offending_keys(self, context: Context) -> ir.Table:
         """Return the keys that occur more than once or are incomplete, for the terminal only."""

@@ -29,7 +29,7 @@ class Unique(CheckParameters):
         """Count the rows, those with a NULL, and the combinations that occur more than once."""
         nulls = context.count(any_null(context, self.columns))
         table = repeated_keys(context, self.columns, complete=self.nulls == "distinct")
-        return Wants({"rows": context.rows, "null_keys": nulls}, {"duplicates": table})
+        return Wants({"rows": context.rows, "null_keys": nulls}, {"duplicates": table}, grouped_by=self.columns)
 
     def offending_keys(self, context: Context) -> ir.Table:
         """Return the combinations that occur more than once, for the terminal only."""

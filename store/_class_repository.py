@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from sqlalchemy import Select, delete, insert, literal_column, select, update
 
-from checks.classes.counts import ClassChange, KnownCounts, Unfit
+from checks.classes.counts import ClassChange, ClosedPart, KnownCounts, Recount, Unfit
 from checks.classes.pairs import SignaturePairs
-from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
+from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow, ClosedPartRow
+from store._columns import columns_of
 from store._repository import Repository, any_of
 
 WHOLE_TABLE: Final = b""
@@ -17,6 +18,8 @@ _STATE: Final = ClassStateRow.__table__
 _PART: Final = ClassPartRow.__table__
 _SIZE: Final = ClassSizeRow.__table__
 _COUNT: Final = ClassCountRow.__table__
+_CLOSED: Final = ClosedPartRow.__table__
+_OPTIONAL_TIMES: Final = ("before", "newest")
 _IS_CURRENT: Final = _STATE.c.is_current == literal_column("1")  # as the condition of the index has it
 
 
@@ -76,8 +79,15 @@ class ClassCountReader(Repository):
         return {row.subject: self._known(row) for row in self._connection.execute(states)}
 
     def subjects(self) -> set[str]:
-        """Name the subjects whose counts are kept."""
-        return set(self._connection.scalars(select(_STATE.c.subject).where(_IS_CURRENT)))
+        """Name the subjects whose counts are kept: checks, and tables with rows that are no longer read."""
+        checks = self._connection.scalars(select(_STATE.c.subject).where(_IS_CURRENT))
+        return {*checks, *self._connection.scalars(select(_CLOSED.c.name))}
+
+    def closed_parts(self, tables: Iterable[str]) -> dict[str, ClosedPart]:
+        """Return what is kept of the rows of tables that are no longer read, by table."""
+        wanted = any_of(self._connection, tables, "name")
+        rows = self._connection.execute(select(*columns_of(ClosedPartRow)).where(_CLOSED.c.name.in_(wanted)))
+        return {row.name: _closed_part(row) for row in rows}
 
     def sizes(self, state: int) -> dict[int, int]:
         """Return how many classes there are of each size, as it holds."""
@@ -181,9 +191,23 @@ class ClassCountWriter(ClassCountReader):
         """Abandon counts; retention takes them, and the next look counts everything."""
         self._connection.execute(update(_STATE).where(_STATE.c.id == state).values(is_current=False))
 
+    def keep_closed_parts(self, parts: Iterable[ClosedPart]) -> None:
+        """Keep what looks found, but where another look kept something else since they began: that holds as well."""
+        for part in parts:
+            row = {"name": part.table, "version": part.version + 1, "digest": part.digest}
+            row |= {"looked_at": part.looked_at, "body": _body(part)}
+            if part.version:
+                this_one = (_CLOSED.c.name == part.table, _CLOSED.c.version == part.version)
+                self._connection.execute(update(_CLOSED).where(*this_one).values(row))
+            else:
+                self._connection.execute(self._upsert(_CLOSED).on_conflict_do_nothing(), [row])
+
     def keep_only(self, subjects: Iterable[str]) -> None:
         """Abandon the counts of all others."""
         texts = set(subjects)
+        for name in self._connection.scalars(select(_CLOSED.c.name)).all():
+            if name not in texts:
+                self._connection.execute(delete(_CLOSED).where(_CLOSED.c.name == name))
         current = self._connection.execute(select(_STATE.c.id, _STATE.c.subject).where(_IS_CURRENT)).all()
         for state, subject in current:
             if subject not in texts:
@@ -225,3 +249,36 @@ def part_rows(change: ClassChange) -> list[dict[str, Any]]:
 
 def _facts(change: ClassChange, now: datetime) -> dict[str, Any]:
     return {"digest": change.digest, "token": change.token, "rows": change.rows, "updated_at": now}
+
+
+def _body(part: ClosedPart) -> dict[str, Any]:
+    times = {name: getattr(part, name) for name in _OPTIONAL_TIMES}
+    return {
+        **{name: None if time is None else time.isoformat() for name, time in times.items()},
+        "full_at": part.full_at.isoformat(),
+        "rows": part.rows,
+        "read": part.read,
+        "checks": list(part.checks),
+        "why": part.why,
+        "late": part.late,
+        "figures": part.figures,
+    }
+
+
+def _closed_part(row: Any) -> ClosedPart:
+    body = row.body
+    times = {name: datetime.fromisoformat(body[name]) if body[name] else None for name in _OPTIONAL_TIMES}
+    return ClosedPart(
+        table=row.name,
+        digest=row.digest,
+        figures=body["figures"],
+        looked_at=row.looked_at,
+        full_at=datetime.fromisoformat(body["full_at"]),
+        rows=body["rows"],
+        read=body["read"],
+        checks=tuple(body["checks"]),
+        why=Recount(body["why"]) if body["why"] else None,
+        late=body["late"],
+        version=row.version,
+        **times,
+    )

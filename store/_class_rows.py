@@ -14,7 +14,9 @@ they belong to: so a change costs what it is large, and not what the table is la
 A draft holds once the state's `version` has come to it, unless it is among the state's `aborted` ones.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Column
 from sqlmodel import Field
@@ -28,6 +30,7 @@ from store._columns import (
     blob,
     flag,
     flags,
+    json,
     key,
     line,
     one_of,
@@ -64,6 +67,19 @@ class ClassStateRow(Row, table=True):
     aborted: str = line()
     is_current: bool = flag()
     updated_at: datetime = time("updated_us", "updated_at")
+
+
+class ClosedPartRow(Row, table=True):
+    """What is kept of the rows of a table that are no longer read: `body` holds counts, sums and times."""
+
+    __tablename__ = "closed_part"
+    __table_args__ = (STRICT,)
+
+    name: str = line(key=True)
+    version: int = whole()
+    digest: bytes = blob()
+    looked_at: datetime = time("looked_us", "looked_at")
+    body: Mapping[str, Any] = json()
 
 
 class ClassPartRow(Row, table=True):

@@ -33,7 +33,7 @@ from store._store import Store
 
 OLDEST: Final = "0007"
 """The revision from which stores are upgraded."""
-NEW: Final = "0016"
+NEW: Final = "0017"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
 HEAD: Final = NEW
 REVISION_TABLE: Final = "store_revision"
@@ -41,7 +41,16 @@ OUR_TABLES: Final = frozenset(
     {
         *("project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap", "daily_cost"),
         *("schedule", "slot", "skip", "clock", "daemon", "quarantine"),
-        *("class_state", "class_part", "class_size", "class_count", "release", "released_row", "released_value"),
+        *(
+            "class_state",
+            "class_part",
+            "class_size",
+            "class_count",
+            "closed_part",
+            "release",
+            "released_row",
+            "released_value",
+        ),
         *("privacy_budget", "ledger_entry", "release_event", "release_comparison"),
         *("transition", "told", "external_item", "delivery", "silence", "disabled_channel"),
         "logged_event",

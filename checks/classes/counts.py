@@ -9,6 +9,8 @@ Counts lie in parts. The counts of a part can be replaced; what belongs to no pa
 
     append      a part of the rows that have the newest value of the watermark, since more of these may come
     changes     no part: differences are added
+
+Of a table with `incremental`, the figures of the rows that are no longer read are kept in the same way: `ClosedPart`.
 """
 
 from __future__ import annotations
@@ -83,6 +85,8 @@ class Recount(StrEnum):
     """Rows without a watermark: nobody knows when they came."""
     MANY_CLASSES = "many-classes"
     """There are more classes than are kept."""
+    DUE = "due"
+    """A full look was due: it finds late changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,38 @@ class PersonPairs:
         return len(self.people) // SIGNATURE
 
 
-KeptAnswer: TypeAlias = ClassChange | PersonPairs
+@dataclass(frozen=True, slots=True)
+class ClosedPart:
+    """What is kept of the rows of a table that are no longer read: those whose column lies `before` a time.
+
+    `digest`: of all that was asked. `before`: None where nothing is closed. `newest`: the newest value of the column,
+    not after the time of the look. Both are as in UTC, wall clocks and dates too. `figures`: counts, sums and times by
+    label. `rows`: of the whole table, of which `read` were read. `checks`: which read no more than that. `why`: why all
+    rows were read. `late`: what the last full look found changed among the rows that were closed: `figures`, and how
+    many `rows` more; None where it had nothing to compare with. `version`: of what was kept before; 0 for nothing.
+    """
+
+    table: str
+    digest: bytes
+    before: datetime | None
+    newest: datetime | None
+    figures: Mapping[str, int | str | None]
+    looked_at: datetime
+    full_at: datetime
+    rows: int
+    read: int
+    checks: tuple[str, ...]
+    why: Recount | None = None
+    late: Mapping[str, int] | None = None
+    version: int = 0
+
+    @property
+    def found_late(self) -> Mapping[str, int] | None:
+        """Return what changed among closed rows, where this is the full look that found it."""
+        return self.late if self.why is Recount.DUE and self.late and any(self.late.values()) else None
+
+
+KeptAnswer: TypeAlias = ClassChange | PersonPairs | ClosedPart
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,18 @@ from sources import did_you_mean
 
 _WHAT: Final = "where"
 
+_CLOCKS: Final = (
+    exp.CurrentDate,
+    exp.CurrentDatetime,
+    exp.CurrentTime,
+    exp.CurrentTimestamp,
+    exp.Localtime,
+    exp.Localtimestamp,
+)
+_CLOCK_NAMES: Final = PURE_NAMES & {"age", "julianday", "now", "timediff", "unixepoch"}
+_CLOCK_WORDS: Final = frozenset({"now", "today", "tomorrow", "yesterday"})
+"""What engines read as a time of now where a text is cast to a time."""
+
 _TRUTHS: Final = (
     exp.Predicate,
     exp.Connector,
@@ -51,6 +63,20 @@ def where_errors(text: str, *, dialect: str) -> Mapping[str, str]:
     except Misconfigured as error:
         return {_WHAT: str(error)}
     return {}
+
+
+def is_timeless(text: str, *, dialect: str) -> bool:
+    """Check whether a predicate says the same of a row whenever it is asked: it names no clock.
+
+    Raises:
+        Misconfigured: as `where_errors`.
+    """
+    tree = _read(text, dialect)
+    for node in tree.walk():
+        is_clock = isinstance(node, _CLOCKS) or (isinstance(node, exp.Anonymous) and node.name.lower() in _CLOCK_NAMES)
+        if is_clock or (isinstance(node, exp.Literal) and str(node.this).strip().lower() in _CLOCK_WORDS):
+            return False
+    return True
 
 
 def _read(text: str, dialect: str) -> exp.Expr:

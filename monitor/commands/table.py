@@ -67,9 +67,9 @@ def show(
     """
     from incidents import Spans
     from monitor.config.project import Project
-    from monitor.reporting.terminal_views.catalogue import draw_scan_cost, draw_sheet
+    from monitor.reporting.terminal_views.catalogue import draw_incremental, draw_scan_cost, draw_sheet
     from monitor.reporting.terminal_views.contracts import draw as draw_contracts
-    from monitor.summaries.catalogue import losses_of, no_loss, sheet_as_json
+    from monitor.summaries.catalogue import incremental_as_json, losses_of, no_loss, sheet_as_json
     from monitor.summaries.health import states_of
     from monitor.summaries.promises import promises_of
     from monitor.summaries.scan_costs import TableCost
@@ -92,6 +92,7 @@ def show(
         incidents = tx.incidents.matching(IncidentFilter(tables=(name,)))
         contracts = recent_contracts(project, tx, name)
         scan_cost = TableCost.of(project, tx, name, now)
+        part = incremental_as_json(table, tx.classes.closed_parts([name]).get(name))
     promises = promises_of(table, incidents, watches, now=now)
     losses = losses_of(project, Spans.of(incidents), now=now)
     loss = losses.get(name, no_loss(project, now=now))
@@ -99,6 +100,7 @@ def show(
     def draw(console: "Console") -> None:
         draw_sheet(console, project, state, loss=loss, results=results, promises=promises)
         draw_scan_cost(console, scan_cost)
+        draw_incremental(console, project, part)
         draw_contracts(console, contracts)
 
     invocation.emit(
@@ -106,6 +108,7 @@ def show(
             **sheet_as_json(project, state, loss, results, promises),
             "contracts": [item.as_json() for item in contracts],
             "scan_cost": scan_cost.as_json(),
+            "incremental": part,
         },
         draw,
     )

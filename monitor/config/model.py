@@ -248,6 +248,18 @@ class Cost(Rates):
         return self
 
 
+class Incremental(Section):
+    """Read new rows only, for the checks that add up over rows; the outcome is still that of the whole table."""
+
+    column: str = Field(description="Column with the load time or date of a row, which says which rows are new.")
+    lookback: PositiveDuration = Field(
+        timedelta(days=3), description="How far behind the newest value rows may still change."
+    )
+    full: Literal["daily", "weekly", "monthly"] = Field(
+        "weekly", description="How often all rows are read, which finds changes before the lookback."
+    )
+
+
 class Table(Section):
     """A monitored table: owner, tier, schedule and checks."""
 
@@ -264,6 +276,9 @@ class Table(Section):
     consumers: tuple[str, ...] = Field((), description="Consumers of the table, informational.")
     loaded_at: str | None = Field(
         None, description="Column with the load time of a row; makes the occurrence time of incidents more precise."
+    )
+    incremental: Incremental | None = Field(
+        None, description="Read only new rows for the checks that add up over rows; by default all rows are read."
     )
     timezones: dict[str, Zone] = Field(
         {}, description="Time zones of naive time columns, by column, overriding the source's."

@@ -248,7 +248,7 @@ class Work:
         if not self._claims.is_regular(lease):
             now = self._clock.now()
             target = only_unconfirmed(target, lease.slot, store=self._store, policy_of=self._policy_of, now=now)
-        if target.subject.counting:
+        if target.subject.keeps:
             (target,) = with_count_states([target], store=self._store, key=self._key)
         leased_table = LeasedTable(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))
         leased_table.given_up |= leased_table.answers(self._crashes.resting(target))
@@ -285,6 +285,9 @@ class Work:
         if isinstance(leased_table, LeasedStatistic):
             self.questions.hear(leased_table, looked.told)
         elif leased_table is not None:
+            if looked.closed is not None and (late := looked.closed.found_late) is not None:
+                text = "table %s: changes before the lookback: %d figures, %+d rows, found by a full look"
+                LOG.warning(text, leased_table.name, late["figures"], late["rows"])
             self._ended.append((leased_table, leased_table.whole(looked)))
             self._jobs.learn(leased_table, looked)
 

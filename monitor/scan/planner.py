@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checks import Check, ClassQuestion, Context, Frame, Measurement, Misconfigured, Outcome, Wants, as_of
 from checks.classes.tables import ClassTables
@@ -21,6 +21,10 @@ from monitor.scan.segment_query import SegmentPlanner, SegmentQuery
 from monitor.scan.sql_template import Placeholders, SqlTemplate
 from sources import Source, TableNotFound
 from sources.expressions import ibis, ir
+
+if TYPE_CHECKING:
+    from monitor.scan.incremental.part_planner import PartPlanner
+    from monitor.scan.incremental.parts import PartPlan
 
 FIGURE = "figure"
 _TYPES = {"i": "int64", "x": "float64", "t": "string"}
@@ -148,6 +152,7 @@ class TablePlan:
     queries: tuple[PlannedQuery, ...]
     counts: tuple[PlannedQuery, ...]
     union_queries: tuple[Relatives, ...] = ()
+    parts: PartPlan | None = None
     segments: tuple[SegmentQuery, ...] = ()
 
     @property
@@ -228,35 +233,43 @@ class _Desk:
         self._holes = Placeholders(source)
         self._wants: dict[str, Wants] = {}
         self._asked: list[ClassRequest] = []
-        self._segmented: set[str] = set()
+        self._separate: set[str] = set()  # checks whose aggregates are not part of the fused statement
         self._segments: SegmentPlanner | None = None
+        self._parts: PartPlanner | None = None
+        if subject.reads_changes:
+            from monitor.scan.incremental.part_planner import PartPlanner  # only where a table asks for it
+
+            self._parts = PartPlanner(subject, source, self._table, self._holes)
 
     def take(self, check_id: str, wants: Wants, context: Context) -> None:
         check = dict(self._subject.checks)[check_id]
         if check.segments is not None:
             self._segments = self._segments or SegmentPlanner()
             self._segments.take(check_id, check, wants, context)
-            self._segmented.add(check_id)
+            self._separate.add(check_id)
         self._wants[check_id] = wants
+        if self._parts is not None and self._parts.take(check_id, check, wants, context):
+            self._separate.add(check_id)
         self._asked += [ClassRequest(check_id, name, question, context) for name, question in wants.classes.items()]
 
     def plan(self, refused: Mapping[str, Outcome]) -> TablePlan:
         wants, holes = self._wants, self._holes
-        aggregates, columns = _fuse(
-            {check_id: wanted for check_id, wanted in wants.items() if check_id not in self._segmented}
-        )
+        parts = None if self._parts is None else self._parts.plan(_fuse)
+        in_parts = () if parts is None else parts.columns.keys()
+        aggregates, columns = _fuse({name: wanted for name, wanted in wants.items() if name not in self._separate})
         return TablePlan(
             subject=self._subject,
             wants={check_id: _after_compiling(wanted) for check_id, wanted in wants.items()},
             refused=refused,
             fused=holes.compile(self._table.aggregate(**aggregates)) if aggregates else None,
             columns=columns,
-            queries=_queries(wants, holes),
+            queries=_queries({name: wanted for name, wanted in wants.items() if name not in in_parts}, holes),
             counts=_counts(wants, self._source.dialect),
             union_queries=tuple(
                 Relatives(holes.compile(union_query.statement), union_query.parts)
                 for union_query in union_queries(self._asked)
             ),
+            parts=parts,
             segments=() if self._segments is None else self._segments.queries(self._table, holes, _fuse),
         )
 

@@ -371,10 +371,11 @@ def retire(project: Project, store: Store) -> int:
     configured = checks.keys()
     with store.reading() as tx:
         lasting = tx.incidents.matching(IncidentFilter(states=LASTING))
-        forgotten = tx.classes.subjects() - configured
+        keeping = {*configured, *(table.name for table in project.config.tables if table.incremental is not None)}
+        forgotten = tx.classes.subjects() - keeping
     if forgotten:
         with store.writing() as tx:
-            tx.classes.keep_only(configured)
+            tx.classes.keep_only(keeping)
     incidents = [
         incident
         for incident in lasting

@@ -27,7 +27,7 @@ from checks import (
     Zones,
     unknown,
 )
-from checks.classes.counts import KnownCounts
+from checks.classes.counts import ClosedPart, KnownCounts
 from incidents import Policy
 from sources import (
     NOTHING_TOLD,
@@ -52,6 +52,20 @@ PolicyOf: TypeAlias = Callable[[Check], Policy]
 
 
 @dataclass(frozen=True, slots=True)
+class Lookback:
+    """How new rows are told from those that are no longer read: by a column of times or dates.
+
+    Rows are read while they lie at most `lookback` before the newest; all rows once in `full`. `checks`: how many the
+    table has; a look at fewer of them reads all rows, and leaves what is kept as it is.
+    """
+
+    column: str
+    lookback: timedelta
+    full: timedelta
+    checks: int
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """A table and the checks to plan: what the configuration says of it."""
 
@@ -71,6 +85,18 @@ class Subject:
     """How many numbers of the table are judged by learned limits, which keep their promise together."""
     is_past: bool = False
     """Whether the table is seen as of the time of the measurement, by its load times."""
+    incremental: Lookback | None = None
+    """How checks that add up over rows read new rows only."""
+
+    @property
+    def reads_changes(self) -> bool:
+        """Check whether checks that add up read new rows only: in a look of today at all checks of the table."""
+        return self.incremental is not None and not self.is_past and len(self.checks) == self.incremental.checks
+
+    @property
+    def keeps(self) -> bool:
+        """Check whether anything is kept from run to run that a look must know."""
+        return self.reads_changes or bool(self.counting)
 
     @property
     def counting(self) -> Sequence[str]:
@@ -82,12 +108,13 @@ class Subject:
 class CountState:
     """What a look needs to count into the store: the key of signatures, and what is known by check id.
 
-    `problem` says why there is no key.
+    `problem` says why there is no key. `closed`: what is known of the rows of the table that are no longer read.
     """
 
     key: bytes = field(default=b"", repr=False)
     known: Mapping[str, KnownCounts] = field(default_factory=dict)
     problem: str | None = None
+    closed: ClosedPart | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +191,14 @@ class TableResult:
 
     @property
     def has_counts(self) -> bool:
-        """Check whether class counts came back that belong to those that are kept from run to run."""
+        """Check whether counts came back that belong to those that are kept from run to run."""
         return any(isinstance(item.answer, Measurement) and item.answer.kept is not None for item in self.measured)
+
+    @property
+    def closed(self) -> ClosedPart | None:
+        """Return what is to be kept of rows that are no longer read."""
+        kept = [item.answer.kept for item in self.measured if isinstance(item.answer, Measurement)]
+        return next((part for part in kept if isinstance(part, ClosedPart)), None)
 
 
 def run_of(run_id: str, looked: TableResult, read_at: datetime | None = None) -> Run:
@@ -319,6 +352,14 @@ def targets_of(project: Project, chosen: Mapping[str, Collection[str]] | Iterabl
     return [_target(project, table, wanted[table.name]) for table in project.config.tables if table.name in wanted]
 
 
+def _lookback(table: Table) -> Lookback | None:
+    asked = table.incremental
+    if asked is None:
+        return None
+    full = timedelta(days={"daily": 1, "weekly": 7, "monthly": 30}[asked.full])
+    return Lookback(asked.column, asked.lookback, full, len(table.own_checks))
+
+
 def _target(project: Project, table: Table, only: Collection[str] | None) -> Target:
     config = project.config
     checks = [check for check in table.own_checks if only is None or check.name in only]
@@ -335,6 +376,7 @@ def _target(project: Project, table: Table, only: Collection[str] | None) -> Tar
         frame_rows=source.expectation_rows,
         classified=table.columns,
         family=max(1, sum(check.learned_numbers for check in table.checks)),
+        incremental=_lookback(table),
     )
     return Target(
         subject=subject,

@@ -57,8 +57,8 @@ class Engine:
         """
         check_results: dict[str, CheckResult] = {}
         failure: StoreError | None = None
-        # 1. Add what is known of class counts that are kept from run to run, if any are.
-        if self.store is not None and self.key is not None and any(target.subject.counting for target in targets):
+        # 1. Add what is known of counts that are kept from run to run, if any are.
+        if self.store is not None and self.key is not None and any(target.subject.keeps for target in targets):
             targets = with_count_states(targets, store=self.store, key=self.key)
         # 2. Plan each table, unless its plan is kept, and measure it in its engine: a thread for each source.
         for batch in scan_sources(targets, clock=self.clock, plans=self.plans, caller=self.caller):

@@ -6,8 +6,10 @@ that Ibis or sqlglot wrote, never by text from outside (ADR 26).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from types import MappingProxyType
 from typing import ClassVar, Protocol
 from zoneinfo import ZoneInfo
 
@@ -28,12 +30,16 @@ class Compiler(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TimePlaceholder:
-    """Stands for the time of the measurement plus a shift, as UTC or as the naive local time of a zone."""
+    """Stands for the time of the measurement plus a shift, as UTC or as the naive local time of a zone.
+
+    With a `bound`, for the time of that name.
+    """
 
     text: str
     shift: timedelta
     zone: str | None
     naive: bool
+    bound: str | None = None
 
     def at(self, now: datetime) -> datetime:
         """Return the time that belongs there, to the second."""
@@ -50,11 +56,12 @@ class SqlTemplate:
     sql: str
     moments: tuple[TimePlaceholder, ...] = ()
 
-    def fill(self, now: datetime, literals: TimeLiterals) -> str:
-        """Return the statement as it is run at a time."""
+    def fill(self, now: datetime, literals: TimeLiterals, bounds: Mapping[str, datetime] = MappingProxyType({})) -> str:
+        """Return the statement as it is run at a time, with the times of its bounds."""
         text = self.sql
         for moment in self.moments:
-            text = text.replace(moment.text, literals.of(moment.at(now)))
+            time = now if moment.bound is None else bounds[moment.bound]
+            text = text.replace(moment.text, literals.of(moment.at(time)))
         return text
 
 
@@ -104,12 +111,24 @@ class Placeholders:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._moments: dict[tuple[timedelta, str | None], tuple[ir.TimestampValue, TimePlaceholder]] = {}
+        self._moments: dict[tuple[timedelta, str | None, str | None], tuple[ir.TimestampValue, TimePlaceholder]] = {}
         self._filters: dict[str, tuple[str, ir.BooleanValue]] = {}
 
     def now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
         """Return a placeholder for the time of the measurement plus a shift, as UTC or as a zone's naive wall clock."""
-        key = (shift, zone)
+        return self._time(shift, zone, None)
+
+    def bound(self, name: str, zone: str | None) -> ir.TimestampValue:
+        """Return a placeholder for a time that is named, as UTC or as a zone's naive wall clock."""
+        return self._time(timedelta(), zone, name)
+
+    @property
+    def times(self) -> Mapping[ir.Node, TimePlaceholder]:
+        """Return the placeholders of times that were made so far, by their expressions."""
+        return {expression.op(): placeholder for expression, placeholder in self._moments.values()}
+
+    def _time(self, shift: timedelta, zone: str | None, bound: str | None) -> ir.TimestampValue:
+        key = (shift, zone, bound)
         if key not in self._moments:
             # SQLite keeps times as text and knows no zones: there, UTC is a naive text too
             naive = zone is not None or self._source.dialect == "sqlite"
@@ -117,7 +136,7 @@ class Placeholders:
             expression = ibis.literal(stand_in)
             self._moments[key] = (
                 expression,
-                TimePlaceholder(_literal_sql(expression, self._source), shift, zone, naive),
+                TimePlaceholder(_literal_sql(expression, self._source), shift, zone, naive, bound),
             )
         return self._moments[key][0]
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
+from checks.classes.counts import ClosedPart
 from incidents import Downtime, DowntimeCost, Spans, Window, hours, measure_by, price_by, to_us
 from monitor.clock import iso
 from monitor.config import Config, Table
@@ -135,6 +136,22 @@ def sheet_as_json(
         "downstream_all": list(lineage.downstream_all),
         "per_hour": project.currency.number(rate),
         "check_results": [_check(table, check, results, promises) for check in table.checks],
+    }
+
+
+def incremental_as_json(table: Table, closed: ClosedPart | None) -> dict[str, Any] | None:
+    """Return what the last run read of a table with `incremental`, and what its last full look found."""
+    if closed is None:
+        return None
+    return {
+        "measured_at": iso(closed.looked_at),
+        "rows": closed.rows,
+        "rows_read": closed.read,
+        "counted": "changes" if closed.why is None else "all",
+        "recounted_because": None if closed.why is None else closed.why.value,
+        "full_at": iso(closed.full_at),
+        "late": None if closed.late is None else dict(closed.late),
+        "in_full": [check.name for check in table.own_checks if table.check_id(check) not in closed.checks],
     }
 
 

@@ -432,6 +432,15 @@ CREATE TABLE class_count (
     CONSTRAINT pk_class_count PRIMARY KEY (state, part, shard)
 )${strict}
 
+CREATE TABLE closed_part (
+    name TEXT NOT NULL,
+    version ${whole} NOT NULL,
+    digest ${bytes} NOT NULL,
+    looked_us ${whole} NOT NULL,
+    body TEXT NOT NULL,
+    CONSTRAINT pk_closed_part PRIMARY KEY (name)
+)${strict}
+
 CREATE TABLE release (
     id ${serial} NOT NULL,
     subject TEXT NOT NULL,

@@ -171,6 +171,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             INSERT INTO class_count VALUES (7, x'03', 0, x'05', x'', 0);
             DROP TABLE web_user; DROP TABLE web_session; DROP TABLE login_link; DROP TABLE api_token;
             DROP TABLE release_comparison; DROP TABLE external_item; DROP TABLE logged_event; DROP TABLE daemon_config;
+            DROP TABLE closed_part;
             DROP INDEX ix_incident_table_name_detected_us; CREATE INDEX ix_incident_table_name ON incident (table_name);
             ALTER TABLE episode DROP COLUMN acknowledged_us;
             ALTER TABLE incident ADD COLUMN acknowledged_us INTEGER;

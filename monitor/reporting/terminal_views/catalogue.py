@@ -1,7 +1,8 @@
 """Show the catalogue to a person: a list of tables, and the sheet of one."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
@@ -21,6 +22,9 @@ from store import Result
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_TIMES_OF_LOOKS: Final = ("measured_at", "full_at")
 
 
 def draw_list(console: "Console", project: Project, tables: Sequence[tuple[TableState, Loss]]) -> None:
@@ -73,6 +77,21 @@ def draw_scan_cost(console: "Console", cost: TableCost) -> None:
     """Print what the runs of a table cost."""
     recent, today = say_spending(cost.recent), say_spending(cost.today)
     console.print(_line("checks cost", f"{recent} in {LAST_DAYS} days; today {today}"))
+
+
+def draw_incremental(console: "Console", project: Project, part: Mapping[str, Any] | None) -> None:
+    """Print what the last run read of a table with `incremental`, and what its last full look found."""
+    if part is None:
+        return
+    now = project.clock.now()
+    ago, full_ago = (f"{say_duration(now - datetime.fromisoformat(part[name]))} ago" for name in _TIMES_OF_LOOKS)
+    others = f"; in full on each run: {', '.join(part['in_full'])}" if part["in_full"] else ""
+    read = f"{part['rows_read']:,} of {count(part['rows'], 'row')} read {ago}; all rows {full_ago}{others}"
+    console.print(_line("incremental", read))
+    if part["late"] is not None:
+        figures, rows = part["late"]["figures"], part["late"]["rows"]
+        changed = f"{count(figures, 'figure')} of closed rows changed ({rows:+,} rows)" if figures or rows else "none"
+        console.print(_line("late changes", f"{changed}, by the full look {full_ago}"))
 
 
 def _facts(project: Project, state: TableState, lineage: TableLineage) -> Iterator[tuple[str, str]]:

@@ -6,12 +6,14 @@ store ──known──> target.keeper ──look──> measurement.kept ──
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from checks import Measurement, Message, UnknownReason, unknown
 from checks.classes.counts import (
     ClassChange,
+    ClosedPart,
+    KeptAnswer,
     KnownCounts,
     PersonPairs,
     Unfit,
@@ -44,20 +46,33 @@ def with_count_states(targets: Sequence[Target], *, store: Store, key: KeyProvid
     """
     keeping = {target.subject.name: target.subject.counting for target in targets}
     wanted = [check_id for ids in keeping.values() for check_id in ids]
-    if not wanted:
-        return targets
     secret, problem, known = b"", None, dict[str, KnownCounts]()
     try:
-        secret = key()
-        known |= StoredCounts(store).known_counts(wanted)
+        if wanted:
+            secret = key()
+            known |= StoredCounts(store).known_counts(wanted)
     except StoreError as error:
         problem = str(error)
+    closed = _closed_parts(targets, store)
     results = []
     for target in targets:
         ids = keeping[target.subject.name]
         mine = {check_id: known[check_id] for check_id in ids if check_id in known}
-        results.append(replace(target, keeper=CountState(secret, mine, problem)) if ids else target)
+        keeper = CountState(secret, mine, problem, closed.get(target.subject.name))
+        results.append(replace(target, keeper=keeper) if target.subject.keeps else target)
     return results
+
+
+def _closed_parts(targets: Sequence[Target], store: Store) -> Mapping[str, ClosedPart]:
+    """Return what is kept of rows that are no longer read; without it, all are read."""
+    names = [target.subject.name for target in targets if target.subject.reads_changes]
+    if not names:
+        return {}
+    try:
+        with store.reading() as tx:
+            return tx.classes.closed_parts(names)
+    except StoreError:
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +81,7 @@ class StagedCounts:
 
     batch: Sequence[TableResult]
     staged: Mapping[str, Staged]
+    closed: Mapping[str, ClosedPart] = field(default_factory=dict)
 
     def settle(self, tx: WriteTransaction, looked: Sequence[TableResult]) -> None:
         """Let the counts hold that belong to these looks."""
@@ -78,6 +94,8 @@ class StagedCounts:
         if mine:
             now = max(table_result.ended_at for table_result in looked)
             tx.classes.settle([self.staged[check_id] for check_id in mine], now=now)
+        ids = {item.check_id for table_result in looked for item in table_result.measured}
+        tx.classes.keep_closed_parts([part for check_id, part in self.closed.items() if check_id in ids])
 
 
 def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
@@ -94,6 +112,7 @@ def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
     ]
     if not check_measurements:
         return StagedCounts(batch, {})
+    closed = {item.check_id: part for item in check_measurements if isinstance(part := _answer(item), ClosedPart)}
     counts = StoredCounts(store)
     now = max(looked.ended_at for looked in batch)
     changes = {
@@ -114,10 +133,10 @@ def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
             )
         if isinstance(answer, PersonPairs):
             return _with_releases(check_measurement, answer, counts)
-        return check_measurement
+        return _judged(check_measurement)
 
     staged = {check_id: came for check_id, came in applied.items() if isinstance(came, Staged)}
-    return StagedCounts([_each(looked, put) for looked in batch], staged)
+    return StagedCounts([_each(looked, put) for looked in batch], staged, closed)
 
 
 def judge_without_store(batch: Sequence[TableResult]) -> Sequence[TableResult]:
@@ -127,7 +146,8 @@ def judge_without_store(batch: Sequence[TableResult]) -> Sequence[TableResult]:
         answer = _answer(check_measurement)
         if isinstance(answer, ClassChange) and answer.base is None:
             return _with_sizes(check_measurement, answer.sizes())
-        return check_measurement if answer is None else replace(check_measurement, answer=_NOT_KEPT)
+        is_enough = answer is None or isinstance(answer, ClosedPart)
+        return _judged(check_measurement) if is_enough else replace(check_measurement, answer=_NOT_KEPT)
 
     return [_each(looked, put) for looked in batch]
 
@@ -136,7 +156,15 @@ def _each(looked: TableResult, put: Callable[[CheckMeasurement], CheckMeasuremen
     return replace(looked, measured=[put(check_measurement) for check_measurement in looked.measured])
 
 
-def _answer(check_measurement: CheckMeasurement) -> ClassChange | PersonPairs | None:
+def _judged(check_measurement: CheckMeasurement) -> CheckMeasurement:
+    """Return what is judged: without what is for the store only."""
+    answer = check_measurement.answer
+    if not isinstance(answer, Measurement) or answer.kept is None:
+        return check_measurement
+    return replace(check_measurement, answer=replace(answer, kept=None))
+
+
+def _answer(check_measurement: CheckMeasurement) -> KeptAnswer | None:
     return check_measurement.answer.kept if isinstance(check_measurement.answer, Measurement) else None
 
 

@@ -106,6 +106,21 @@ def onset(config: Mapping[str, Any]) -> object:
             return [episode.onset for episode in tx.incidents.get(1).episodes]
 
 
+def reading(config: Mapping[str, Any]) -> object:
+    """Return what two runs of a table read, a week apart, and up to when its rows are closed."""
+    with project_of(config) as project, project.open_store() as store:
+        rows = "".join(f"{day},ann,2026-11-{day} 08:00:00,2026-11-{day}\n" for day in range(10, 24))
+        Path("orders.csv").write_text(f"id,customer,at,day\n{rows}", encoding="utf-8")
+        reads = []
+        for _ in range(2):
+            run_checks(project, select(["orders"], project.config), store=store)
+            with store.reading() as tx:
+                parts = tx.classes.closed_parts(["orders"])
+            reads += [(part.read, part.before, part.why) for part in parts.values()]
+            project.clock.advance(timedelta(days=7))  # type: ignore[attr-defined]  # a simulated one
+        return reads
+
+
 def slots(config: Mapping[str, Any]) -> object:
     """Return which slots a daemon runs that was away for five hours, and when the next is due."""
     with project_of(config) as project:
@@ -195,6 +210,11 @@ def _of_the_daemon() -> Iterator[Effect]:
     hourly = nested(BASE, "tables", 0, schedule="every 1h")
     zoned = nested(BASE, "sources", "lake", timezone="UTC")
     yield Effect("Table.loaded_at", zoned, (ABSENT, "at"), onset, ("tables", 0, "loaded_at"))
+    asked = {"column": "at"}
+    yield Effect("Table.incremental", zoned, (ABSENT, asked), reading, ("tables", 0, "incremental"))
+    for key, first, second in (("column", "at", "day"), ("lookback", "3d", "5d"), ("full", "weekly", "monthly")):
+        place = ("tables", 0, "incremental")
+        yield Effect(f"Incremental.{key}", nested(zoned, *place, **asked), (first, second), reading, (*place, key))
     daily = nested(BASE, "tables", 0, schedule="cron: 0 6 * * *")
     yield Effect("Table.schedule", BASE, ("every 1h", "every 30m"), slots, ("tables", 0, "schedule"))
     yield Effect("Table.schedule_timezone", daily, (ABSENT, "Asia/Tokyo"), slots, ("tables", 0, "schedule_timezone"))
