@@ -96,7 +96,8 @@ class PartPlanner:
     def _adds_up(self, check: Check, wants: Wants) -> bool:
         """Check whether what is wanted of the table follows from what is wanted of its parts, whenever it is asked."""
         others = replace(wants, aggregates={}, queries={}, grouped_by=(), earlier=None)
-        if others != Wants() or check.segments is not None or check.looks_again:
+        is_other = check.segments is not None or check.sampling is not None or check.looks_again
+        if others != Wants() or is_other:
             return False
         if check.where is not None and not is_timeless(check.where, dialect=self._source.dialect):
             return False

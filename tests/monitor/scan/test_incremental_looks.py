@@ -63,6 +63,7 @@ IN_FULL: Mapping[str, Mapping[str, Any]] = {
     "key-alone": {"type": "primary_key", "columns": ["id"]},
     "window": {"type": "volume", "column": "loaded", "window": "1d", "min": 1},
     "clock": {"type": "volume", "min": 1, "where": "day <= current_date"},
+    "sample": {"type": "pattern", "column": "country", "pattern": "[A-Z]+", "max_ratio": 0.9, "sample": {"share": 0.5}},
     "segments": {"type": "volume", "min": 1, "by": ["country"]},
     "k": {"type": "k_anonymity", "quasi_identifiers": ["country"], "k": 2},
     "other-freshness": {"type": "freshness", "column": "loaded", "max_age": "2d", "timezone": "Pacific/Honolulu"},
