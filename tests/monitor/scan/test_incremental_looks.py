@@ -63,7 +63,6 @@ IN_FULL: Mapping[str, Mapping[str, Any]] = {
     "key-alone": {"type": "primary_key", "columns": ["id"]},
     "window": {"type": "volume", "column": "loaded", "window": "1d", "min": 1},
     "clock": {"type": "volume", "min": 1, "where": "day <= current_date"},
-    "sample": {"type": "pattern", "column": "country", "pattern": "[A-Z]+", "max_ratio": 0.9, "sample": {"share": 0.5}},
     "segments": {"type": "volume", "min": 1, "by": ["country"]},
     "k": {"type": "k_anonymity", "quasi_identifiers": ["country"], "k": 2},
     "other-freshness": {"type": "freshness", "column": "loaded", "max_age": "2d", "timezone": "Pacific/Honolulu"},
@@ -237,6 +236,16 @@ def test_a_run_reads_new_rows_only(shop: Shop) -> None:
     second = shop.part
     assert second is not None
     assert (second.rows, second.read, second.why) == (21, 5, None)
+
+
+def test_a_sample_is_drawn_of_all_rows(shop: Shop) -> None:
+    """A sampled check estimates the share of all rows, so that nothing of it is kept."""
+    fill(shop)
+    pattern = {"type": "pattern", "column": "country", "pattern": "[A-Z]+", "max_ratio": 0.9, "sample": {"share": 0.5}}
+    shop.checks = {"volume": ADDS_UP["volume"], "sample": pattern}
+    assert shop.look()["t.sample"].status is Status.PASS
+    assert shop.part is not None
+    assert shop.part.checks == ("t.volume",)
 
 
 @pytest.mark.parametrize("change", ["UPDATE t SET country = NULL", "DELETE FROM t"])
