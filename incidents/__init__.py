@@ -75,11 +75,12 @@ if TYPE_CHECKING:
         response_times,
         uncovered,
     )
+    from incidents.error_budgets import BurnRate, ErrorBudget, Exhaustion, error_budget
     from incidents.estimate import Estimate, ExpectedIncidents
     from incidents.events import apply, decode, encode, replay
     from incidents.lifecycle import Identity, LifecycleStep, Reason, advance, status_text
     from incidents.reported import ReportedIncident
-    from incidents.service_levels import IncidentHistory, Level, LevelResult, LevelVerdict, judge_levels
+    from incidents.service_levels import DownTime, IncidentHistory, Level, LevelResult, LevelVerdict, judge_levels
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
     from incidents.what_if import WhatIf, changed_spans
 
@@ -92,19 +93,23 @@ __all__ = [
     "AnsweredAlarms",
     "Assigned",
     "BrokenHistory",
+    "BurnRate",
     "BusinessCalendar",
     "Change",
     "Commented",
     "Corrected",
     "DailyParts",
+    "DownTime",
     "Downtime",
     "DowntimeCost",
     "Durations",
     "Episode",
+    "ErrorBudget",
     "Escalated",
     "Estimate",
     "Event",
     "ExcludedCount",
+    "Exhaustion",
     "ExpectedIncidents",
     "Flapped",
     "FoundBy",
@@ -160,6 +165,7 @@ __all__ = [
     "durations",
     "encode",
     "episode_durations",
+    "error_budget",
     "from_us",
     "gaps_after",
     "hours",
@@ -252,11 +258,12 @@ _HOMES: Final = {
         "response_times",
         "uncovered",
     ),
+    "error_budgets": ("BurnRate", "ErrorBudget", "Exhaustion", "error_budget"),
     "estimate": ("Estimate", "ExpectedIncidents"),
     "events": ("apply", "decode", "encode", "replay"),
     "lifecycle": ("Identity", "LifecycleStep", "Reason", "advance", "status_text"),
     "reported": ("ReportedIncident",),
-    "service_levels": ("IncidentHistory", "Level", "LevelResult", "LevelVerdict", "judge_levels"),
+    "service_levels": ("DownTime", "IncidentHistory", "Level", "LevelResult", "LevelVerdict", "judge_levels"),
     "spans": ("OPEN_END", "Spans", "Window", "from_us", "to_us"),
     "what_if": ("WhatIf", "changed_spans"),
 }

@@ -114,6 +114,20 @@ def judge_levels(
 
 
 @dataclass(frozen=True, slots=True)
+class DownTime:
+    """How long tables were down (microseconds): as seen, and the least and the most that it may have been."""
+
+    seen: int
+    low: int
+    high: int
+
+
+def down_time(history: IncidentHistory, window: Window, *, as_of_us: int) -> DownTime:
+    """Return how long any of the tables was down in a period, as it is known at a moment of it or later."""
+    return _Survey.of(history, window, min(window.end_us, as_of_us)).down_time()
+
+
+@dataclass(frozen=True, slots=True)
 class _Row:
     """An episode in the light of a level: how long it took, whether that is over, and known."""
 
@@ -245,11 +259,11 @@ class _Survey:
         return rows
 
     def _availability(self, limit: Fraction) -> LevelResult:
-        spans, over = self.spans, self.end_us == self.window.end_us
+        over = self.end_us == self.window.end_us
         length = self.end_us - self.window.start_us
-        down = self._down(spans.occurred, unseen=False)
-        least, most = self._down(self.at_latest, unseen=False), self._down(spans.earliest, unseen=True)
-        seen, high, low = (1 - Fraction(time, length) for time in (down, least, most))
+        down = self.down_time()
+        least, most = down.low, down.high
+        seen, high, low = (1 - Fraction(time, length) for time in (down.seen, least, most))
         allowed = (1 - limit) * (self.window.end_us - self.window.start_us)
         verdict = (
             LevelVerdict.KEPT if over and most <= allowed else LevelVerdict.UNKNOWN if over else LevelVerdict.PENDING
@@ -270,6 +284,15 @@ class _Survey:
             judged=len(touching),
             incidents=touching if broken else (),
             undecided=() if broken or verdict is LevelVerdict.KEPT else touching,
+        )
+
+    def down_time(self) -> DownTime:
+        """Return how long any of the tables was down in the period."""
+        spans = self.spans
+        return DownTime(
+            self._down(spans.occurred, unseen=False),
+            self._down(self.at_latest, unseen=False),
+            self._down(spans.earliest, unseen=True),
         )
 
     def _down(self, occurred: Ints, *, unseen: bool) -> int:

@@ -9,9 +9,10 @@ from checks import Message, MessageFormatter, Severity
 from incidents import Level, LevelVerdict, Resolution, State
 from monitor.releases.overview import ReleaseWord
 from monitor.reporting import charts, sentences
+from monitor.reporting.figure_sentences import alarms_sentence, budget_sentences
 from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import DayBar, WeekBar
-from monitor.reporting.shortlists import alarms_sentence, first_alarms, first_offenders
+from monitor.reporting.shortlists import first_alarms, first_offenders
 from monitor.reporting.words import (
     CAUSES,
     LEVEL_VERDICT_SHAPES,
@@ -79,6 +80,7 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "incident_title": lambda message: say_title(message, voice),
         "notes": lambda row, complete: sentences.notes(row, complete=complete),
         "onset_range": sentences.onset_range,
+        "budget_sentences": budget_sentences,
         "coverage_sentences": sentences.coverage_sentences,
         "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(report.diagnosis),
         "method_sentences": lambda report: sentences.method_sentences(report.method, currency),

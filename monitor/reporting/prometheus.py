@@ -21,6 +21,7 @@ from monitor.config.project import Project
 from monitor.releases.overview import ReleaseWord, releases_of
 from monitor.summaries.health import states_of
 from monitor.summaries.patterns import RETURNS_WITHIN, UNLISTED, IncidentPatterns, PatternSurvey
+from monitor.summaries.service_levels import error_budget_of
 from monitor.terminal.redaction import visible
 from remedies.differential_privacy import Accounting
 from store import DeliveryState, ReadTransaction
@@ -64,7 +65,12 @@ def project_metrics(project: Project, tx: ReadTransaction, now: datetime, *, bud
 
     `budgets`: whether the reader may see what is left of privacy budgets.
     """
-    families = [*_downtime(project, tx, now), _ages(project, tx, now), _releases(project, tx)]
+    families = [
+        *_downtime(project, tx, now),
+        *_error_budgets(project, tx, now),
+        _ages(project, tx, now),
+        _releases(project, tx),
+    ]
     return [*families, _budgets(tx)] if budgets else families
 
 
@@ -124,6 +130,24 @@ def _histogram(name: str, about: str, microseconds: Sequence[int]) -> Metric:
     family = GaugeHistogramMetricFamily(name, about)
     family.add_metric([], [*buckets, ("+Inf", float(len(times)))], sum(times) / 1_000_000)
     return family
+
+
+def _error_budgets(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[Metric]:
+    """Yield what is left of the error budgets of contracts, and how fast they are spent."""
+    contracts = project.config.contracts.items()
+    budgets = [(name, budget) for name, entry in contracts if (budget := error_budget_of(project, tx, entry, at=now))]
+    if not budgets:
+        return
+    about = "What is left of the error budget of a contract; negative if more was spent."
+    left = [((name,), budget.left.seen / 1e6) for name, budget in budgets]
+    yield gauge("tablewatch_error_budget_left_seconds", about, left, ("contract",))
+    about = "Downtime of a contract in the last so many seconds relative to the allowed rate."
+    rates = [
+        ((name, str(rate.length_us // 1_000_000)), float(rate.seen))
+        for name, budget in budgets
+        for rate in budget.rates
+    ]
+    yield gauge("tablewatch_error_budget_burn_rate", about, rates, ("contract", "window_seconds"))
 
 
 def _ages(project: Project, tx: ReadTransaction, now: datetime) -> Metric:

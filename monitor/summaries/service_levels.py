@@ -8,6 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from incidents import (
+    DownTime,
+    ErrorBudget,
     Gap,
     Incident,
     IncidentHistory,
@@ -16,6 +18,7 @@ from incidents import (
     LevelVerdict,
     Watch,
     Window,
+    error_budget,
     from_us,
     hours,
     judge_levels,
@@ -42,6 +45,7 @@ class JudgedContract:
     tables: tuple[str, ...]
     window: Window
     levels: Sequence[LevelResult]
+    budget: ErrorBudget | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the published shape: times in hours, availability as a share."""
@@ -51,6 +55,7 @@ class JudgedContract:
             "from": from_us(self.window.start_us).isoformat(),
             "to": from_us(self.window.end_us).isoformat(),
             "levels": [_level_as_json(level) for level in self.levels],
+            "error_budget": None if self.budget is None else _budget_as_json(self.budget),
         }
 
 
@@ -91,9 +96,26 @@ def judge_contracts(
                 window,
                 as_of_us=to_us(as_of),
             ),
+            error_budget_of(project, tx, contract, at=from_us(end_us)) if end_us > window.start_us else None,
         )
         for name, contract in contracts.items()
     ]
+
+
+def error_budget_of(project: Project, tx: ReadTransaction, contract: "Contract", *, at: datetime) -> ErrorBudget | None:
+    """Return the error budget of a contract as it stands at a moment; None where it has none."""
+    if contract.downtime is None:
+        return None
+    allowed, per = contract.downtime.allowed, contract.downtime.per
+    window = Window.of(at - per, at)
+    incidents = tx.incidents.matching(IncidentFilter(tables=contract.tables, since=at - per, until=at))
+    looks = _Looks.of(project, tx, window, end_us=window.end_us, as_of=at)
+    history = IncidentHistory(
+        incidents,
+        planned=planned_work(project.config, contract.tables),
+        unseen={item: looks.unseen(item) for item in contract.tables},
+    )
+    return error_budget(history, allowed_us=allowed // _US, per_us=per // _US, as_of_us=window.end_us)
 
 
 def recent_contracts(project: Project, tx: ReadTransaction, table: str) -> Sequence[JudgedContract]:
@@ -191,6 +213,39 @@ def _level_as_json(result: LevelResult) -> dict[str, Any]:
     }
 
 
-def broken_levels(contracts: Iterable[JudgedContract]) -> int:
-    """Count the broken levels."""
-    return sum(level.verdict is LevelVerdict.BROKEN for contract in contracts for level in contract.levels)
+def _budget_as_json(budget: ErrorBudget) -> dict[str, Any]:
+    def length(time: Fraction | int | None) -> float | None:
+        return None if time is None else float(hours(time))
+
+    def ends(name: str, time: DownTime) -> dict[str, float | None]:
+        return {name: length(time.seen), f"{name}_low": length(time.low), f"{name}_high": length(time.high)}
+
+    forecast = budget.exhaustion
+    return {
+        "allowed_h": length(budget.allowed_us),
+        "per_h": length(budget.per_us),
+        "from": from_us(budget.end_us - budget.per_us).isoformat(),
+        "to": from_us(budget.end_us).isoformat(),
+        **ends("spent_h", budget.spent),
+        **ends("left_h", budget.left),
+        "verdict": budget.verdict.value,
+        "burn_rates": [
+            {
+                "window_h": length(rate.length_us),
+                "rate": float(rate.seen),
+                "rate_low": float(rate.low),
+                "rate_high": float(rate.high),
+            }
+            for rate in budget.rates
+        ],
+        "used_up_in_h": length(forecast.expected),
+        "used_up_in_h_soonest": length(forecast.soonest),
+        "used_up_in_h_latest": length(forecast.latest),
+    }
+
+
+def broken_levels(contracts: Sequence[JudgedContract]) -> int:
+    """Count the broken levels and error budgets."""
+    verdicts = [level.verdict for contract in contracts for level in contract.levels]
+    verdicts += [contract.budget.verdict for contract in contracts if contract.budget is not None]
+    return verdicts.count(LevelVerdict.BROKEN)

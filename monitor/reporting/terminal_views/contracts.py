@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from incidents import Level, LevelResult, from_us
+from monitor.reporting.figure_sentences import budget_sentences
 from monitor.reporting.sentences import floor_percent, percentage_points
 from monitor.summaries.service_levels import JudgedContract
 from monitor.terminal.tables import draw_table
@@ -22,7 +23,10 @@ def draw(console: "Console", contracts: Sequence[JudgedContract]) -> None:
         start, end = (from_us(moment) for moment in (contract.window.start_us, contract.window.end_us))
         title = f"{contract.name}  {', '.join(contract.tables)}  {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
         console.print(Text(title, "bold"))
-        draw_table(console, ("level", ">promised", ">seen", "verdict", "~why"), map(_row, contract.levels))
+        if contract.levels:
+            draw_table(console, ("level", ">promised", ">seen", "verdict", "~why"), map(_row, contract.levels))
+        for sentence in budget_sentences(contract):
+            console.print(str(sentence))
 
 
 def _row(result: LevelResult) -> tuple[str, str, str, str, str]:

@@ -152,6 +152,35 @@ class LevelLine(Shape):
     undecided: tuple[int, ...]
 
 
+class BurnRateLine(Shape):
+    """Downtime of the last hours relative to the allowed rate: above 1 the budget does not last."""
+
+    window_h: float
+    rate: float
+    rate_low: float
+    rate_high: float
+
+
+class ErrorBudgetLine(Shape):
+    """Downtime allowed in a rolling period, spent, left, and in how many hours it is used up: null is never."""
+
+    allowed_h: float
+    per_h: float
+    start: datetime = Field(alias="from")
+    to: datetime
+    spent_h: float
+    spent_h_low: float
+    spent_h_high: float
+    left_h: float
+    left_h_low: float
+    left_h_high: float
+    verdict: LevelVerdict
+    burn_rates: tuple[BurnRateLine, ...]
+    used_up_in_h: float | None
+    used_up_in_h_soonest: float | None
+    used_up_in_h_latest: float | None
+
+
 class ContractLine(Shape):
     """The service levels of a contract in a period."""
 
@@ -160,6 +189,7 @@ class ContractLine(Shape):
     start: datetime = Field(alias="from")
     to: datetime
     levels: tuple[LevelLine, ...]
+    error_budget: ErrorBudgetLine | None
 
 
 class TablePage(Shape):

@@ -151,3 +151,44 @@ def test_a_contract_promises_something_about_tables_that_exist(terminal: Termina
     shown = terminal("config", "check")
     assert shown.code == 2
     assert message in shown.out + shown.err
+
+
+def test_an_error_budget_is_shown_on_every_surface(terminal: Terminal) -> None:
+    """Four hours of downtime are more than the two of a month: broken, used up, and each surface shows that."""
+    promise = "contracts: {board: {tables: [orders], downtime: 2h per 30d}}\n"
+    (terminal.folder / "tablewatch.yaml").write_text(CONFIG + promise, encoding="utf-8")
+    terminal("check")
+    times = ("--occurred", "2h ago", "--detected", "1h ago", "--resolved", "1h ago", "--as", "fixed")
+    with terminal.at(NOW + timedelta(hours=4)):
+        terminal.json("incident", "open", "--table", "orders", "--title", "late", *times)
+        (contract,) = _shown(terminal)["contracts"]
+        budget = contract["error_budget"]
+        text = terminal("contract", "show").out
+    assert contract["levels"] == []
+    assert (budget["allowed_h"], budget["per_h"]) == (2.0, 720.0)
+    assert (budget["spent_h"], budget["spent_h_low"], budget["left_h"]) == (1.0, 1.0, 1.0)
+    assert budget["verdict"] == "unknown"  # nobody looked before the first run
+    assert [(rate["window_h"], rate["rate"]) for rate in budget["burn_rates"]] == [(72.0, 5.0), (6.0, 60.0)]
+    assert (budget["used_up_in_h"], budget["used_up_in_h_soonest"]) == (72.0, 0.0)
+    assert "Burn rate 5 in the last 3 d, 60 in the last 6 h" in text
+    with terminal.at(NOW + timedelta(days=40)):  # then a whole period was watched, or not
+        terminal.json(
+            "incident", "open", "--table", "orders", "--title", "again", "--occurred", "4h ago", "--detected", "1h ago"
+        )
+        (contract,) = _shown(terminal, code=1)["contracts"]
+        assert (contract["error_budget"]["verdict"], contract["error_budget"]["used_up_in_h"]) == ("broken", 0.0)
+        assert contract["error_budget"]["left_h"] == 2.0 - 4.0
+        assert "It is used up already." in terminal("table", "show", "orders").out
+        assert (
+            "It is used up already." in terminal("report", "weekly", "--week", "2026-W53", "--format", "markdown").out
+        )
+        page = terminal("report", "weekly", "--week", "2026-W53", "--format", "html", "--locale", "ja").out
+    assert "すでに使い切っています。" in page
+
+
+@pytest.mark.parametrize("words", ["2h", "2h per 1h", "0s per 30d", "two hours per month", "2h  per 30d"])
+def test_an_error_budget_is_less_time_than_its_period(terminal: Terminal, words: str) -> None:
+    """What is no budget is refused with what is expected."""
+    promise = f"contracts: {{board: {{tables: [orders], downtime: {words}}}}}\n"
+    (terminal.folder / "tablewatch.yaml").write_text(CONFIG + promise, encoding="utf-8")
+    assert "such as 2h per 30d" in terminal("config", "check").err

@@ -16,7 +16,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from incidents import AGENT, Acknowledged, ReportedIncident, Resolution
-from monitor.config import Config
+from monitor.config import Config, Contract
 from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.daemon.metrics import Metrics
@@ -179,3 +179,15 @@ def test_causes_and_answers_are_metrics(watched: tuple[Shop, Project, Store]) ->
 def _with_causes(project: Project) -> Config:
     rules = project.config.incidents.model_copy(update={"causes": ("told in confidence",)})
     return project.config.model_copy(update={"incidents": rules})
+
+
+def test_error_budgets_are_metrics(watched: tuple[Shop, Project, Store]) -> None:
+    """Four hours of downtime two days ago: 6 h are left of 10, spent at 4 h in 3 days where 1 h is allowed in them."""
+    shop, project, store = watched
+    assert "tablewatch_error_budget" not in _text(project, store)
+    contract = Contract.model_validate({"tables": ["orders"], "downtime": "10h per 30d"})
+    promised = project.config.model_copy(update={"contracts": {"board": contract}})
+    text = _text(Project(replace(project.loaded, config=promised), clock=shop.clock), store)
+    assert 'tablewatch_error_budget_left_seconds{contract="board"} 21600.0' in text
+    assert 'tablewatch_error_budget_burn_rate{contract="board",window_seconds="259200"} 4.0' in text
+    assert 'tablewatch_error_budget_burn_rate{contract="board",window_seconds="21600"} 0.0' in text

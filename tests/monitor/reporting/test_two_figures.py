@@ -47,6 +47,16 @@ UP_DOWN: dict[str, Any] = {
     "over": 2,
     "cost": yen(5_000),
     "rate": yen(80),
+    "name": "board",
+    "spent": 15 * MINUTE,
+    "allowed": 120 * MINUTE,
+    "per": timedelta(days=3),
+    "verdict": Message("kept"),
+    "burn": 1.5,
+    "now": 0.5,
+    "long": timedelta(days=3),
+    "short": timedelta(hours=6),
+    "soonest": 5 * MINUTE,
     "alarms": 15,
     "least": Fraction(1, 10),
     "most": Fraction(2, 5),
@@ -173,6 +183,18 @@ SENTENCES: dict[str, Said] = {
     "Whether detection or resolution took longer there depends on the actual start of the problem, which is unknown: "
     "between {low:ratio} and {high:ratio} of its duration passed before detection.": Said(
         ("between 20% and 90% of its duration",), ("20%から90%",)
+    ),
+    "Error budget of {name}: {spent:hours} of {allowed:hours} of downtime spent in {per:duration} (at least "
+    "{low:hours}, at most {high:hours}): {verdict}.": Said(
+        ("15 min of 2 h of downtime spent in 3 d (at least 20 min, at most 50 min)",),
+        ("ダウンタイム2時間のうち15分を消費", "20分以上、50分以下"),
+    ),
+    "Burn rate {burn:number} in the last {long:duration}, {now:number} in the last {short:duration}; above 1 the "
+    "budget does not last.": Said(
+        ("Burn rate 1.5 in the last 3 d, 0.5 in the last 6 h",), ("直近3日で1.5、直近6時間で0.5",)
+    ),
+    "At this rate it is used up in {time:hours}; at the soonest in {soonest:hours}.": Said(
+        ("used up in 30 min; at the soonest in 5 min",), ("30分後に使い切ります。最も早い場合は5分後",)
     ),
     "People answered {n:count} of {alarms:count} alarms; {share:ratio} of these were not false (95 % interval "
     "{low:ratio} to {high:ratio}). Of all alarms between {least:ratio} and {most:ratio} were not false.": Said(

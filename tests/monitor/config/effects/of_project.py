@@ -131,6 +131,7 @@ def _contracts() -> Iterator[Effect]:
         ("time_to_notify", ABSENT, "15m"),
         ("time_to_repair", ABSENT, "4h"),
         ("availability", "0.9", "0.2"),
+        ("downtime", ABSENT, "2h per 30d"),
     ):
         yield Effect(f"Contract.{key}", base, (first, second), WEEKLY, ("contracts", "board", key))
     yield Effect("Config.contracts", base, ({}, base["contracts"]), WEEKLY, ("contracts",))

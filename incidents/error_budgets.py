@@ -1,0 +1,99 @@
+"""Compute error budgets: downtime that may be spent in a rolling period, how fast it is spent, and when it is used up.
+
+Downtime is that of availability (`incidents.service_levels`): the union over the tables of a contract, with a low and a
+high end; time in which nobody looked is downtime at the high end. The burn rate is downtime relative to what would use
+up the budget in exactly its period (Beyer et al., The Site Reliability Workbook, chapter 5), over a tenth and a 120th
+of the period: 3 days and 6 hours of 30 days. `docs/contracts.md` tells this in plain words.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from incidents.service_levels import DownTime, IncidentHistory, LevelVerdict, down_time
+from incidents.spans import Window
+
+_PARTS: Final = (10, 120)
+"""The parts of the period over which the burn rate is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class BurnRate:
+    """Downtime of the last `length_us` microseconds, relative to the allowed rate; above 1 the budget will not last."""
+
+    length_us: int
+    seen: Fraction
+    low: Fraction
+    high: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Exhaustion:
+    """In how many microseconds the budget is used up if downtime goes on at the present rate; 0: it is, None: never.
+
+    `soonest` and `latest`: with the high and low ends of what was spent, and of the rate.
+    """
+
+    expected: Fraction | None
+    soonest: Fraction | None
+    latest: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBudget:
+    """Downtime allowed in a rolling period (microseconds), what was spent of it up to a moment, and how fast."""
+
+    allowed_us: int
+    per_us: int
+    end_us: int
+    spent: DownTime
+    rates: tuple[BurnRate, ...]
+
+    @property
+    def left(self) -> DownTime:
+        """Return what is left of it, negative where more was spent; `low` is the least that may be left."""
+        allowed, spent = self.allowed_us, self.spent
+        return DownTime(allowed - spent.seen, allowed - spent.high, allowed - spent.low)
+
+    @property
+    def verdict(self) -> LevelVerdict:
+        """Return whether it was kept; unknown if the ends of what was spent disagree."""
+        if self.spent.low > self.allowed_us:
+            return LevelVerdict.BROKEN
+        return LevelVerdict.KEPT if self.spent.high <= self.allowed_us else LevelVerdict.UNKNOWN
+
+    @property
+    def exhaustion(self) -> Exhaustion:
+        """Return when it is used up, at the rate of the longer part of the period.
+
+        A plain extrapolation: that spent time leaves the rolling period again is not counted on.
+        """
+        left, rate = self.left, self.rates[0]
+        return Exhaustion(
+            self._used_up(left.seen, rate.seen), self._used_up(left.low, rate.high), self._used_up(left.high, rate.low)
+        )
+
+    def _used_up(self, left: int, rate: Fraction) -> Fraction | None:
+        if left <= 0:
+            return Fraction(0)
+        return None if rate == 0 else left / (rate * Fraction(self.allowed_us, self.per_us))
+
+
+def error_budget(history: IncidentHistory, *, allowed_us: int, per_us: int, as_of_us: int) -> ErrorBudget:
+    """Return an error budget as it stands at a moment.
+
+    Args:
+        history: the incidents and what was seen of the tables in the period before that moment.
+        allowed_us: downtime that may be spent in each period, more than 0.
+        per_us: the period.
+        as_of_us: the moment.
+    """
+
+    def spent(length_us: int) -> DownTime:
+        return down_time(history, Window(as_of_us - length_us, as_of_us), as_of_us=as_of_us)
+
+    rates = []
+    for length_us in (max(per_us // part, 1) for part in _PARTS):
+        time, allowed = spent(length_us), Fraction(allowed_us, per_us) * length_us
+        rates.append(BurnRate(length_us, time.seen / allowed, time.low / allowed, time.high / allowed))
+    return ErrorBudget(allowed_us, per_us, as_of_us, spent(per_us), tuple(rates))

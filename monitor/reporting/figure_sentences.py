@@ -1,0 +1,79 @@
+"""Sentences about alarms that people answered, and about error budgets."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from fractions import Fraction
+from typing import Final
+
+from checks import Message
+from incidents import AnsweredAlarms, Exhaustion
+from monitor.reporting.sentences import length
+from monitor.reporting.words import LEVEL_VERDICTS
+from monitor.summaries.service_levels import JudgedContract
+
+_LONGEST_US: Final = Fraction(100 * 365 * 86_400_000_000)
+"""A hundred years: what is farther away is shown as that."""
+
+
+def alarms_sentence(alarms: AnsweredAlarms) -> Message:
+    """Return how many alarms were real: of those that people answered, and of all of them."""
+    if alarms.precision is None or alarms.interval is None:
+        return Message(
+            "Nobody answered any of {n:count} alarms, so that it is not known how many were real.",
+            {"n": alarms.alarms},
+            one="Nobody answered the one alarm, so that it is not known whether it was real.",
+            counted="n",
+        )
+    low, high = alarms.interval
+    values = {"n": alarms.answered, "alarms": alarms.alarms, "share": alarms.precision, "low": low, "high": high}
+    return Message(
+        "People answered {n:count} of {alarms:count} alarms; {share:ratio} of these were not false (95 % interval "
+        "{low:ratio} to {high:ratio}). Of all alarms between {least:ratio} and {most:ratio} were not false.",
+        {**values, "least": alarms.least, "most": alarms.most},
+    )
+
+
+def budget_sentences(contract: JudgedContract) -> Sequence[Message]:
+    """Return how an error budget stands: what was spent, how fast, and when it is used up; nothing without one."""
+    budget = contract.budget
+    if budget is None:
+        return ()
+    long, short = budget.rates
+    values = {"name": contract.name, "verdict": LEVEL_VERDICTS[budget.verdict]}
+    times = {"spent": budget.spent.seen, "low": budget.spent.low, "high": budget.spent.high}
+    spent = Message(
+        "Error budget of {name}: {spent:hours} of {allowed:hours} of downtime spent in {per:duration} (at least "
+        "{low:hours}, at most {high:hours}): {verdict}.",
+        {
+            **values,
+            **{name: length(time) for name, time in times.items()},
+            "allowed": length(budget.allowed_us),
+            "per": length(budget.per_us),
+        },
+    )
+    rates = Message(
+        "Burn rate {burn:number} in the last {long:duration}, {now:number} in the last {short:duration}; above 1 the "
+        "budget does not last.",
+        {
+            "burn": round(float(long.seen), 2),
+            "now": round(float(short.seen), 2),
+            "long": length(long.length_us),
+            "short": length(short.length_us),
+        },
+    )
+    return spent, rates, _used_up(budget.exhaustion)
+
+
+def _used_up(forecast: Exhaustion) -> Message:
+    """Return when an error budget is used up, if downtime goes on as in the longer time of the burn rate."""
+    if forecast.expected == 0:
+        return Message("It is used up already.")
+    soonest = None if forecast.soonest is None else length(min(forecast.soonest, _LONGEST_US))
+    if forecast.expected is None:
+        if soonest is None:
+            return Message("At this rate it is never used up.")
+        return Message("At this rate it is never used up; at the soonest in {soonest:hours}.", {"soonest": soonest})
+    return Message(
+        "At this rate it is used up in {time:hours}; at the soonest in {soonest:hours}.",
+        {"time": length(min(forecast.expected, _LONGEST_US)), "soonest": soonest or timedelta()},
+    )
