@@ -114,7 +114,7 @@ CauseName: TypeAlias = Annotated[
 
 
 class IncidentRules(Section):
-    """How incidents are told apart."""
+    """What people give as the causes of incidents."""
 
     causes: tuple[CauseName, ...] = Field(
         (), description="Causes that people may give, and 'other'; by default any text.", examples=[["late upstream"]]

@@ -41,7 +41,7 @@ _US: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class DowntimeShare:
     """The incidents of one cause, or resolution, and their time in the window (microseconds).
 
     `key` is None where no cause is given, or the incident lasts. `low` and `high`: had they occurred as late, or as
@@ -72,8 +72,8 @@ class IncidentPatterns:
     first.
     """
 
-    causes: Sequence[Share] = ()
-    resolutions: Sequence[Share] = ()
+    causes: Sequence[DowntimeShare] = ()
+    resolutions: Sequence[DowntimeShare] = ()
     tables: Mapping[str, Repeats] = field(default_factory=dict)
     checks: Mapping[str, Repeats] = field(default_factory=dict)
     alarms: Mapping[str, AnsweredAlarms] = field(default_factory=dict)
@@ -135,7 +135,9 @@ class PatternSurvey:
             alarms=dict(sorted(alarms.items(), key=lambda item: (-item[1].false, -item[1].unanswered, item[0]))),
         )
 
-    def _shares(self, spans: Spans, window: Window, group: Ints, labels: Mapping[int, str | None]) -> Sequence[Share]:
+    def _shares(
+        self, spans: Spans, window: Window, group: Ints, labels: Mapping[int, str | None]
+    ) -> Sequence[DowntimeShare]:
         """Return what falls to each group, the largest first."""
         as_of_us, maintenance = self.as_of_us, self.maintenance
         downtimes = measure_by(spans, window, as_of_us=as_of_us, group=group, maintenance=maintenance)
@@ -151,7 +153,7 @@ class PatternSurvey:
                 table_hours=False,
             )
         shares = (
-            Share(
+            DowntimeShare(
                 labels[code],
                 part.n,
                 *(part.downtime, part.low, part.high),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from checks import PlainEnglish
 from incidents import AnsweredAlarms, Repeats, Resolution
 from monitor.config.project import Project
-from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, Share
+from monitor.summaries.patterns import RETURNS_WITHIN, DowntimeShare, IncidentPatterns
 from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
 from monitor.triage.time_parsing import format_hours
@@ -32,7 +32,9 @@ def draw_patterns(console: "Console", project: Project, patterns: IncidentPatter
         _draw_alarms(console, patterns)
 
 
-def _draw_shares(console: "Console", project: Project, shares: Sequence[Share], *, head: str, nothing: str) -> None:
+def _draw_shares(
+    console: "Console", project: Project, shares: Sequence[DowntimeShare], *, head: str, nothing: str
+) -> None:
     priced = any(share.cost is not None for share in shares)
     columns = (f"~{head}", ">incidents", ">downtime", ">range", *((">cost",) if priced else ()))
     console.print()
