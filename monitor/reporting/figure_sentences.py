@@ -42,8 +42,8 @@ def budget_sentences(contract: JudgedContract) -> Sequence[Message]:
     values = {"name": contract.name, "verdict": LEVEL_VERDICTS[budget.verdict]}
     times = {"spent": budget.spent.seen, "low": budget.spent.low, "high": budget.spent.high}
     spent = Message(
-        "Error budget of {name}: {spent:hours} of {allowed:hours} of downtime spent in {per:duration} (at least "
-        "{low:hours}, at most {high:hours}): {verdict}.",
+        "Error budget of {name}: {spent:duration} of {allowed:duration} of downtime spent in {per:duration} (at least "
+        "{low:duration}, at most {high:duration}): {verdict}.",
         {
             **values,
             **{name: length(time) for name, time in times.items()},
@@ -72,8 +72,8 @@ def _used_up(forecast: Exhaustion) -> Message:
     if forecast.expected is None:
         if soonest is None:
             return Message("At this rate it is never used up.")
-        return Message("At this rate it is never used up; at the soonest in {soonest:hours}.", {"soonest": soonest})
+        return Message("At this rate it is never used up; at the soonest in {soonest:duration}.", {"soonest": soonest})
     return Message(
-        "At this rate it is used up in {time:hours}; at the soonest in {soonest:hours}.",
+        "At this rate it is used up in {time:duration}; at the soonest in {soonest:duration}.",
         {"time": length(min(forecast.expected, _LONGEST_US)), "soonest": soonest or timedelta()},
     )

@@ -170,6 +170,7 @@ def test_an_error_budget_is_shown_on_every_surface(terminal: Terminal) -> None:
     assert budget["verdict"] == "unknown"  # nobody looked before the first run
     assert [(rate["window_h"], rate["rate"]) for rate in budget["burn_rates"]] == [(72.0, 5.0), (6.0, 60.0)]
     assert (budget["used_up_in_h"], budget["used_up_in_h_soonest"]) == (72.0, 0.0)
+    assert "Error budget of board: 1 h of 2 h of downtime spent in 30 d (at least 1 h, at most " in text
     assert "Burn rate 5 in the last 3 d, 60 in the last 6 h" in text
     with terminal.at(NOW + timedelta(days=40)):  # then a whole period was watched, or not
         terminal.json(

@@ -184,8 +184,8 @@ SENTENCES: dict[str, Said] = {
     "between {low:ratio} and {high:ratio} of its duration passed before detection.": Said(
         ("between 20% and 90% of its duration",), ("20%から90%",)
     ),
-    "Error budget of {name}: {spent:hours} of {allowed:hours} of downtime spent in {per:duration} (at least "
-    "{low:hours}, at most {high:hours}): {verdict}.": Said(
+    "Error budget of {name}: {spent:duration} of {allowed:duration} of downtime spent in {per:duration} (at least "
+    "{low:duration}, at most {high:duration}): {verdict}.": Said(
         ("15 min of 2 h of downtime spent in 3 d (at least 20 min, at most 50 min)",),
         ("ダウンタイム2時間のうち15分を消費", "20分以上、50分以下"),
     ),
@@ -193,7 +193,7 @@ SENTENCES: dict[str, Said] = {
     "budget does not last.": Said(
         ("Burn rate 1.5 in the last 3 d, 0.5 in the last 6 h",), ("直近3日で1.5、直近6時間で0.5",)
     ),
-    "At this rate it is used up in {time:hours}; at the soonest in {soonest:hours}.": Said(
+    "At this rate it is used up in {time:duration}; at the soonest in {soonest:duration}.": Said(
         ("used up in 30 min; at the soonest in 5 min",), ("30分後に使い切ります。最も早い場合は5分後",)
     ),
     "People answered {n:count} of {alarms:count} alarms; {share:ratio} of these were not false (95 % interval "
