@@ -1,5 +1,6 @@
 """Read a check's `where`: one boolean expression over the table's own columns."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -21,7 +22,8 @@ _CLOCKS: Final = (
 )
 _CLOCK_NAMES: Final = PURE_NAMES & {"age", "julianday", "now", "timediff", "unixepoch"}
 _CLOCK_WORDS: Final = frozenset({"now", "today", "tomorrow", "yesterday"})
-"""What engines read as a time of now where a text is cast to a time."""
+"""What engines read as a time of now where a text is cast to a time: PostgreSQL also reads 'yesterday 12:00'."""
+_WORD: Final = re.compile("[a-z]+")
 
 _TRUTHS: Final = (
     exp.Predicate,
@@ -74,7 +76,7 @@ def is_timeless(text: str, *, dialect: str) -> bool:
     tree = _read(text, dialect)
     for node in tree.walk():
         is_clock = isinstance(node, _CLOCKS) or (isinstance(node, exp.Anonymous) and node.name.lower() in _CLOCK_NAMES)
-        if is_clock or (isinstance(node, exp.Literal) and str(node.this).strip().lower() in _CLOCK_WORDS):
+        if is_clock or (isinstance(node, exp.Literal) and _CLOCK_WORDS & set(_WORD.findall(str(node.this).lower()))):
             return False
     return True
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from checks import (
@@ -56,13 +57,15 @@ class Lookback:
     """How new rows are told from those that are no longer read: by a column of times or dates.
 
     Rows are read while they lie at most `lookback` before the newest; all rows once in `full`. `checks`: how many the
-    table has; a look at fewer of them reads all rows, and leaves what is kept as it is.
+    table has; a look at fewer of them reads all rows, and leaves what is kept as it is. `place`: where the tables of
+    the source lie.
     """
 
     column: str
     lookback: timedelta
     full: timedelta
     checks: int
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,12 +355,20 @@ def targets_of(project: Project, chosen: Mapping[str, Collection[str]] | Iterabl
     return [_target(project, table, wanted[table.name]) for table in project.config.tables if table.name in wanted]
 
 
-def _lookback(table: Table) -> Lookback | None:
+def _lookback(table: Table, spec: SourceSpec) -> Lookback | None:
     asked = table.incremental
     if asked is None:
         return None
     full = timedelta(days={"daily": 1, "weekly": 7, "monthly": 30}[asked.full])
-    return Lookback(asked.column, asked.lookback, full, len(table.own_checks))
+    return Lookback(asked.column, asked.lookback, full, len(table.own_checks), _place_of(spec))
+
+
+def _place_of(spec: SourceSpec) -> str:
+    """Return where the tables of a source lie, without the credentials of an address."""
+    catalogue = None if spec.iceberg is None else spec.iceberg.uri
+    address = urlsplit(spec.url or spec.spark or catalogue or "")
+    server = (address.scheme, address.netloc.rpartition("@")[2], address.path.partition(";")[0])
+    return repr((server, str(spec.base), spec.files, spec.delta, spec.iceberg, spec.table))
 
 
 def _target(project: Project, table: Table, only: Collection[str] | None) -> Target:
@@ -376,7 +387,7 @@ def _target(project: Project, table: Table, only: Collection[str] | None) -> Tar
         frame_rows=source.expectation_rows,
         classified=table.columns,
         family=max(1, sum(check.learned_numbers for check in table.checks)),
-        incremental=_lookback(table),
+        incremental=_lookback(table, project.specs[table.source]),
     )
     return Target(
         subject=subject,

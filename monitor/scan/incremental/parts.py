@@ -83,7 +83,7 @@ class PartPlan:
     @property
     def digest(self) -> bytes:
         """Return a hash of all that is asked: what is kept of other figures is of no use."""
-        asked = [_FORM, self.lookback.column, self.schema, self.whole.sql, self.recent.sql]
+        asked = [_FORM, self.lookback.place, self.lookback.column, self.schema, self.whole, self.recent.sql]
         asked += [template.sql for query in self.queries for template in query.templates.values()]
         return sha256(repr(asked).encode()).digest()
 
@@ -98,11 +98,14 @@ class PartPlan:
             return self._look_at_all(ask, known, table=table, now=now, why=why or Recount.FIRST)
         until = max(known.before, _boundary(known.newest, self.lookback.lookback) or known.before)
         parts = self._read(ask, self.recent, (CLOSING, OPEN), {BEFORE: known.before, UNTIL: until})
+        newest = max(_moments(part.get(NEWEST) for part in parts.values()), default=None)
+        if newest is None or newest < known.newest:  # closed rows may have gone with the newest ones
+            return self._look_at_all(ask, known, table=table, now=now, why=Recount.ROWS_DIFFER)
         figures = _decoded(known.figures)
         part = replace(
             known,
             before=until,
-            newest=max(_moments([known.newest, *(part.get(NEWEST) for part in parts.values())])),
+            newest=newest,
             looked_at=now,
             why=None,
         )

@@ -16,9 +16,12 @@ from hypothesis import strategies as st
 from checks import Outcome, Status, UnknownReason, Zones, load_catalog
 from checks.classes.counts import ClosedPart, Recount
 from monitor.clock import SimulatedClock
+from monitor.config import load_tree
+from monitor.config.project import Project
+from monitor.config.python_values import node_of
 from monitor.scan.incremental.parts import BEFORE, UNTIL
 from monitor.scan.planner import plan
-from monitor.scan.results import Lookback, Subject, Target
+from monitor.scan.results import Lookback, Subject, Target, targets_of
 from monitor.scan.run import Engine, ResultsNotStored
 from monitor.scan.sql_template import TimeLiterals
 from sources import SourceSpec, open_source
@@ -304,6 +307,37 @@ def test_other_figures_are_read_anew(shop: Shop) -> None:
     shop.engine.plans.clear()  # as after a restart
     assert shop.look() == shop.look_in_full()
     assert shop.part.why is Recount.ASKED_OTHERWISE
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM t", "DELETE FROM t WHERE id <= 2"])
+def test_a_table_whose_newest_rows_have_gone_is_read_whole(shop: Shop, change: str) -> None:
+    """A table that was emptied or taken back is not judged by what is kept of it, which may have gone as well."""
+    fill(shop)
+    shop.look()
+    shop.clock.advance(timedelta(hours=1))
+    shop.run(change)
+    outcomes = shop.look()
+    assert outcomes == shop.look_in_full()
+    assert shop.part is not None
+    assert shop.part.why is Recount.ROWS_DIFFER
+    if change == "DELETE FROM t":
+        assert outcomes["t.volume"].reason is UnknownReason.NO_DATA or outcomes["t.volume"].status is Status.FAIL
+
+
+def test_a_table_of_another_place_is_read_whole(tmp_path: Path) -> None:
+    """Figures of a table that lies elsewhere, though it is called the same, are not added to those of this one."""
+    with duckdb.connect() as connection, open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        for folder, rows in (("old", 20), ("new", 3)):
+            (tmp_path / folder).mkdir()
+            made = f"SELECT TIMESTAMP '2026-10-01' + to_days(30 - i) AS loaded FROM range({rows}) AS r(i)"
+            connection.execute(f"COPY ({made}) TO '{tmp_path / folder / 't.parquet'}'")
+            table = {"name": "t", "source": "lake", "incremental": {"column": "loaded"}, "checks": [ADDS_UP["volume"]]}
+            sources = {"lake": {"files": f"{tmp_path / folder}/*.parquet"}}
+            tree = {"version": 1, "project": "p", "sources": sources, "tables": [table]}
+            project = Project(load_tree(node_of(tree, "")), SimulatedClock(START))
+            engine = Engine(project.clock, store, key=lambda: b"a key for tests, 32 bytes long..")
+            [result] = engine.run(targets_of(project, ["t"]))
+            assert result.outcome.observed["rows"] == rows
 
 
 def test_a_look_at_some_checks_reads_all_rows_and_keeps_nothing(shop: Shop) -> None:
