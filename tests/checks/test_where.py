@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from checks import Misconfigured
 from checks.sql_text.grammar import LONGEST
-from checks.sql_text.where import predicate_sql
+from checks.sql_text.where import is_timeless, predicate_sql
 
 COLUMNS = ("id", "Name", "amount", "at", "ok", "order", "it's", 'a"b')
 DIALECTS = ("duckdb", "sqlite", "postgres", "mysql", "bigquery", "snowflake", "trino", "spark")
@@ -306,3 +306,21 @@ def test_unknown_dialect():
     """SQL of an engine that cannot be read is refused, not guessed."""
     with pytest.raises(Misconfigured, match="the SQL dialect 'klingon' is not supported"):
         predicate("id = 1", "klingon")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "at < now()",
+        "at < current_date",
+        "at >= current_timestamp - interval '1' day",
+        "at > cast('yesterday 12:00' as timestamp)",
+        "at > cast(' NOW ' as timestamp)",
+        "age(at) > interval '1' day",
+    ],
+)
+def test_a_predicate_with_a_clock_is_not_timeless(text):
+    """What such a predicate says of a row depends on when it is asked."""
+    assert predicate_sql(text, columns=["at"], dialect="postgres")
+    assert not is_timeless(text, dialect="postgres")
+    assert is_timeless("at < date '2026-01-01' and name <> 'known'", dialect="postgres")

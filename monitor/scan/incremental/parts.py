@@ -7,7 +7,7 @@
 A run reads the rows that are not closed, in two parts, and adds the figures that are kept of those that are. What lies
 more than the lookback before the newest value that the run before it had seen is closed now: its figures are kept, and
 its rows are not read again before the next full look. All that is kept are counts, sums, and times of the column and of
-`loaded_at`. ADR 42 says why it is done so; `docs/checks.md` which checks add up.
+`loaded_at`. ADR 44 says why it is done so; `docs/checks.md` which checks add up.
 """
 
 from __future__ import annotations
