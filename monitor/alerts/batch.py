@@ -27,10 +27,14 @@ class BatchItem:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What goes into one message, the worst first. A storm is over tables: there was no room for more."""
+    """What goes into one message, the worst first. A storm is over tables: there was no room for more.
+
+    `digest`: when the message of the day was due that it is; that is over tables too.
+    """
 
     items: tuple[BatchItem, ...]
     storm: bool = False
+    digest: datetime | None = None
 
     @property
     def table(self) -> str | None:

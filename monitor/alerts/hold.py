@@ -73,6 +73,8 @@ class HoldReason(StrEnum):
     SILENCE = "silence"
     DOWNSTREAM = "downstream"
     QUIET_HOURS = "quiet-hours"
+    DIGEST = "digest"
+    """The channel gets one message a day."""
     CAP = "cap"
     DELIVERY = "delivery"
     """What the channel was to be told before is not delivered yet."""
@@ -82,7 +84,7 @@ class HoldReason(StrEnum):
     @property
     def owes(self) -> bool:
         """Check whether what it holds back is told afterwards even if it is over by then."""
-        return self in {HoldReason.QUIET_HOURS, HoldReason.CAP}
+        return self in {HoldReason.QUIET_HOURS, HoldReason.DIGEST, HoldReason.CAP}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ from monitor.alerts.decision_record import was_dropped
 from monitor.alerts.route import Routing, channels_for
 from monitor.config import Config
 from monitor.config.project import Project
-from store import LastNotification, ReadTransaction, Transition
+from store import LastNotification, ReadTransaction, Store, Transition
 
+_EVERYTHING: Final = 1_000_000
 _JUST_NOW: Final = timedelta(minutes=5)
 """An acknowledgement that is older is told when it is looked at what lasts."""
 
@@ -46,6 +47,8 @@ def to_hear_of_lasting(
 def may_be_reminded(last_notification: LastNotification, project: Project, now: datetime) -> bool:
     """Check whether so much time has passed since a channel was told that it may be told again."""
     soonest = min(project.config.alerts.remind_every, FLAPPING_NOTICE)
+    if project.config.alerts.has_digest(last_notification.channel):
+        soonest = timedelta(0)  # what lasts is in every digest
     return last_notification.reason != NotificationReason.RESOLVED and now - last_notification.told_at >= soonest
 
 
@@ -103,3 +106,13 @@ def _is_missed(last: Transition, channels: Sequence[str]) -> bool:
     if last.settled_at is None:
         return False  # it waits to be decided on anyhow
     return any(not was_dropped(last.decision, channel) for channel in channels)
+
+
+def decide_again(store: Store, now: datetime) -> int:
+    """Let everything that waits be decided anew at once, and give how many changes that is.
+
+    For when the clock went back, the configuration changed, a silence was ended, or a channel is used again.
+    """
+    with store.writing() as tx:
+        waiting = tx.outbox.waiting(_EVERYTHING)
+        return len(tx.outbox.postpone([transition.id for transition in waiting], now))

@@ -18,6 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from checks import Message, Severity
 from incidents import Incident, State
 from monitor.alerts.batch import Batch, BatchItem
+from monitor.alerts.digest import title_of_digest
 from monitor.alerts.hold import Circumstances
 from monitor.alerts.wording import alert_headline, facts, is_over, page_of, runbook_block, title_of
 from monitor.config.project import Project
@@ -86,11 +87,12 @@ class MessageComposer:
             channel,
             {
                 "subject": "incidents",
-                "title": title_of(items, voice),
+                "title": title_of(items, voice) if parcel.digest is None else title_of_digest(items, voice),
                 "blocks": blocks,
                 "lines": lines,
                 "table": parcel.table,
                 "storm": parcel.storm,
+                "digest": None if parcel.digest is None else parcel.digest.isoformat(),
                 "full_until": None if full_until is None else full_until.isoformat(),
                 "counts": _counts(items),
                 "ids": [item.incident.id for item in items],

@@ -11,12 +11,13 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from checks import Outcome, PlainEnglish
 from monitor.alerts.batch import HOUR, Batch, BatchItem, batches, rate_limit, ready, worst_first
 from monitor.alerts.decide import NotificationReason, believed, remembered
 from monitor.alerts.decision_record import LOOK_AGAIN, DecisionAction, IncidentNotification, as_decision
+from monitor.alerts.digest import Digests, digest_id
 from monitor.alerts.hold import Hold, HoldReason
 from monitor.alerts.inhibition import circumstances_of
 from monitor.alerts.lasting import acknowledged_by, backfill, may_be_reminded, to_hear_of_lasting
@@ -44,7 +45,6 @@ AT_ONCE: Final = 5_000
 """Transitions decided on in one go."""
 NOTED_AT_ONCE: Final = 500
 """Decisions to tell nothing that are written in one transaction: others wait for the store meanwhile."""
-_EVERYTHING: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
             with store.writing() as tx:
                 tx.outbox.wake(lost, now)
         with store.reading() as tx:
-            current_pass = _Pass(project, tx, now)
-            current_pass.decide(remind=remind)
+            current_pass = _Pass(project, tx, now, remind=remind)
+            current_pass.decide()
         done = _tell(project, store, now, current_pass, sorted(current_pass.telling))
         done += _note(store, now, current_pass.decisions(among=current_pass.silent))
         total += done
@@ -121,8 +121,8 @@ def _tell_together(
 ) -> NotifyResult:
     """Decide once more, alone, on what there seemed to be to tell, and write all that comes of it at once."""
     with store.writing() as tx:
-        alone = _Pass(project, tx, now)
-        alone.decide(remind=remind, among=telling)
+        alone = _Pass(project, tx, now, remind=remind)
+        alone.decide(among=telling)
         messages = alone.write(tx)
         done = _write_down(tx, now, alone.decisions())
     if messages:
@@ -161,19 +161,14 @@ def _write_down(tx: WriteTransaction, now: datetime, decisions: Iterable["_Alike
     return NotifyResult(settled=settled, held=count)
 
 
-def decide_again(store: Store, now: datetime) -> int:
-    """Let everything that waits be decided anew at once, and give how many changes that is.
-
-    For when the clock went back, the configuration changed, a silence was ended, or a channel is used again.
-    """
-    with store.writing() as tx:
-        waiting = tx.outbox.waiting(_EVERYTHING)
-        return len(tx.outbox.postpone([transition.id for transition in waiting], now))
-
-
 def _is_ready(project: Project, tx: ReadTransaction, now: datetime) -> bool:
     waiting = tx.outbox.due(now, AT_ONCE)
     return bool(ready(waiting, group_wait=project.config.alerts.group_wait, now=now))
+
+
+def _delivery(channel: str, parcel: Batch, payload: Mapping[str, Any], now: datetime) -> Delivery:
+    delivery = enqueue(channel, MessageSubject.INCIDENTS, payload, now=now, about=parcel.table)
+    return delivery if parcel.digest is None else replace(delivery, id=digest_id(channel, parcel.digest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +183,9 @@ class _Alike:
 class _Pass:
     """Everything that is decided on one state of the store."""
 
-    def __init__(self, project: Project, tx: ReadTransaction, now: datetime) -> None:
-        self.reminds = False
-        """Whether it looked at what lasts, too."""
+    def __init__(self, project: Project, tx: ReadTransaction, now: datetime, *, remind: bool) -> None:
+        self.reminds = remind
+        """Whether it looks at what lasts, too."""
         self._project = project
         self._config = project.config
         self._tx = tx
@@ -200,10 +195,11 @@ class _Pass:
         self._states: Mapping[str, DeliveryState] = {}
         self._cases: list[IncidentNotification] = []
         self._reminders: list[IncidentNotification] = []
+        self._digests = Digests(tx, now, zone=project.config.timezone, whole=remind)
 
-    def decide(self, *, remind: bool, among: Collection[int] | None = None) -> None:
+    def decide(self, *, among: Collection[int] | None = None) -> None:
         """Decide on what changed and, if asked, on what lasts: on all, or on these incidents."""
-        self.reminds = remind
+        remind = self.reminds
         lasting = self._tx.outbox.last_notifications_of_open() if remind else ()
         changed = {item: news for item, news in self._changed().items() if among is None or item in among}
         due = to_hear_of_lasting(self._tx, self._project, lasting, now=self._now, remind=remind).difference(changed)
@@ -308,8 +304,9 @@ class _Pass:
             known = told.get(channel)
             state = None if known is None else self._states.get(known.delivery_id)
             disabled = self._disabled.get(channel)
+            reached = routing.channels.get(channel) or any_way(channel, self._config)
             results[channel] = ChannelState(
-                reached=routing.channels.get(channel) or any_way(channel, self._config),
+                reached=reached,
                 routed=channel in routing.channels,
                 told=believed(known) if known is not None and state is DeliveryState.DEAD else known,
                 given_up=state is DeliveryState.DEAD,
@@ -318,6 +315,7 @@ class _Pass:
                 owed=case.owes(channel),
                 follows=self._follows(channel),
                 since=case.since,
+                digest=self._digests.held_until(channel, reached.digest, incident.id, case.since),
             )
         return results
 
@@ -359,7 +357,12 @@ class _Pass:
             free = rate_limit(moments, self._config.alerts.hourly_cap, self._now)
             items = [self._item(case, channel) for case in telling.values()]
             each = self._follows(channel)
-            filled = [Batch((item,)) for item in sorted(items, key=worst_first)] if each else batches(items, free.free)
+            today = self._digests.parcel(items, channel)
+            single = [item for item in items if not self._digests.is_in(item, channel)]
+            others = (
+                [Batch((item,)) for item in sorted(single, key=worst_first)] if each else batches(single, free.free)
+            )
+            filled = [*today, *others]
             after = rate_limit([*moments, *[self._now] * len(filled)], self._config.alerts.hourly_cap, self._now)
             for number, parcel in enumerate(filled, start=1):
                 full_until = after.until if number == len(filled) and not each else None
@@ -367,7 +370,7 @@ class _Pass:
                 self._hand_over(
                     tx,
                     parcel,
-                    enqueue(channel, MessageSubject.INCIDENTS, payload, now=self._now, about=parcel.table),
+                    _delivery(channel, parcel, payload, self._now),
                     telling,
                 )
             messages += len(filled)

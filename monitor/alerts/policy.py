@@ -30,7 +30,7 @@ class ChannelState:
     `reached`: how it is reached, and `routed` whether still for this incident. `told`: what it was last told and heard.
     `undelivered`: that is not delivered yet; `given_up`: what followed it was not delivered in the end. `disabled` says
     why it is not used. `owed`: quiet hours or its cap kept something back. `follows`: it shows incidents as they stand.
-    `since`: when its news came up.
+    `since`: when its news came up. `digest`: when the message of the day is due that it waits for.
     """
 
     reached: RoutedChannel
@@ -42,6 +42,7 @@ class ChannelState:
     disabled: str | None = None
     owed: bool = False
     follows: bool = False
+    digest: datetime | None = None
 
 
 class NotificationPolicy:
@@ -62,7 +63,7 @@ class NotificationPolicy:
             incident,
             ear.told,
             now=self._now,
-            remind_every=self._config.alerts.remind_every,
+            remind_every=timedelta(0) if ear.reached.digest else self._config.alerts.remind_every,
             send_resolved=self._config.alerts.send_resolved,
             owed=ear.owed,
         )
@@ -92,11 +93,16 @@ class NotificationPolicy:
             return record.held(hold)
         until = self._quiet_until(incident, ear.reached)
         if until is None:
-            return None
+            return self._until_digest(record, ear)
         names = ", ".join(ear.reached.quiet)
         if record.reason not in _PASSING and self._drops(ear):
             return _replace(record, DecisionAction.DROPPED, f"{record.why}; dropped by quiet hours {names}")
         return record.held(Hold(HoldReason.QUIET_HOURS, f"quiet hours {names}", until))
+
+    def _until_digest(self, record: DecisionRecord, ear: ChannelState) -> DecisionRecord | None:
+        if ear.digest is None:
+            return None
+        return record.held(Hold(HoldReason.DIGEST, "the channel gets one message a day", ear.digest))
 
     def _drops(self, ear: ChannelState) -> bool:
         """Check whether quiet hours drop what is new: what began before them waits for their end."""

@@ -8,7 +8,7 @@ beside it.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Final, TypeAlias
 
 from checks import Kind, Severity, say_duration
@@ -23,12 +23,14 @@ class RoutedChannel:
     """How a channel is reached: by which routes ("route 2", counted from 1) or as the owner's, and when it is quiet.
 
     `quiet` names the quiet hours that hold only if all of them do; empty when a way to the channel has none. `later`:
-    it is reached only because nobody acknowledged the incident for so long.
+    it is reached only because nobody acknowledged the incident for so long. `digest`: the local times of its messages
+    of the day; empty when a way to the channel has none.
     """
 
     by: tuple[str, ...]
     quiet: tuple[str, ...] = ()
     later: bool = False
+    digest: tuple[time, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,9 @@ def _reached(ways: list[_Way]) -> RoutedChannel:
     quiet = [None if route is None else route.quiet_hours for _, route in ways]
     names = () if None in quiet else tuple(dict.fromkeys(name for name in quiet if name is not None))
     later = all(route is not None and route.unacknowledged_for is not None for _, route in ways)
-    return RoutedChannel(tuple(name for name, _ in ways), names, later=later)
+    digests = [None if route is None else route.digest for _, route in ways]
+    times = () if None in digests else tuple(dict.fromkeys(digest.at for digest in digests if digest is not None))
+    return RoutedChannel(tuple(name for name, _ in ways), names, later=later, digest=times)
 
 
 def _facts(name: str, table: Table | None, config: Config) -> Mapping[str, str | None]:

@@ -78,7 +78,13 @@ def route(
         "severity": severity.value,
         "kind": kind,
         "channels": [
-            {"channel": name, "by": list(channel.by), "quiet_hours": list(channel.quiet), "quiet_until": quiet[name]}
+            {
+                "channel": name,
+                "by": list(channel.by),
+                "digest": [f"{at:%H:%M}" for at in channel.digest],
+                "quiet_hours": list(channel.quiet),
+                "quiet_until": quiet[name],
+            }
             for name, channel in routing.channels.items()
         ],
         "steps": [
@@ -102,9 +108,10 @@ def _draw_routing(
         hours = ", ".join(reached.quiet)
         if until is not None:
             hours += f", now until {format_time(datetime.fromisoformat(until), project.config.timezone)}"
-        rows.append((name, ", ".join(reached.by), hours or None))
+        digest = ", ".join(f"{at:%H:%M}" for at in reached.digest)
+        rows.append((name, ", ".join(reached.by), hours or None, digest or None))
     if rows:
-        draw_table(console, ("~channel", "~by", "~quiet hours"), rows)
+        draw_table(console, ("~channel", "~by", "~quiet hours", "~digest"), rows)
     else:
         console.print("no channel is notified")
     console.print()
@@ -319,7 +326,7 @@ def enable(
 
     Example: tablewatch alert enable audit-hook
     """
-    from monitor.alerts.notify import decide_again
+    from monitor.alerts.lasting import decide_again
     from monitor.config.project import Project
     from monitor.triage.errors import explained
 

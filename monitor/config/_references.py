@@ -3,10 +3,11 @@
 These rules work on the tree as it was read, not on the model, so that they find their errors beside all others.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from monitor.channels import KINDS
 from monitor.config.answer_series import AnswerSeries
 from monitor.config.checks import BuiltChecks
 from monitor.config.messages import problem_at, suggest
@@ -141,8 +142,20 @@ def _alerts(tree: Node, names: Names) -> Iterator[Problem]:
         yield from _known(child(match, "source"), names.sources, "source", "sources")
         yield from _known_each(child(route, "to"), names.channels, "channel", "alerts.channels")
         yield from _known(child(route, "quiet_hours"), names.quiet_hours, "quiet hours", "alerts.quiet_hours")
+        yield from _no_digest_of_items(route, entries(child(alerts, "channels")))
     weekly = child(child(tree, "report"), "weekly")
     yield from _known_each(child(weekly, "to"), names.channels, "channel", "alerts.channels")
+
+
+def _no_digest_of_items(route: Node, channels: Mapping[str, Node]) -> Iterator[Problem]:
+    """Find digests for channels that show each incident as one thing, and get no message over several."""
+    digest = child(route, "digest")
+    for name in items(child(route, "to")) if digest is not None else ():
+        kinds = entries(channels.get(str(name.value)))
+        kind = next((word for word in kinds if word in KINDS and KINDS[word].follows), None)
+        if kind is not None:
+            message = f"channel '{name.value}' shows each incident as one thing ({kind}), so that it has no digest"
+            yield problem_at(name.place, "config.value", message, "leave it to a route without 'digest'")
 
 
 def _cost(tree: Node, names: Names) -> Iterator[Problem]:

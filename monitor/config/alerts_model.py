@@ -62,6 +62,12 @@ class Match(Section):
     kind: Kind | None = Field(None, description="Kind of incident.")
 
 
+class Digest(Section):
+    """One message a day in place of single alerts."""
+
+    at: Clock = Field(description="When it is sent: a local time of the project.")
+
+
 class Route(Section):
     """Which alerts go where."""
 
@@ -71,6 +77,8 @@ class Route(Section):
     unacknowledged_for: PositiveDuration | None = Field(
         None, description="Only incidents that nobody acknowledged for so long: whom to notify next."
     )
+
+    digest: Digest | None = Field(None, description="One message a day: what opened, lasts and was resolved.")
 
     @property
     def is_for_all(self) -> bool:
@@ -164,3 +172,7 @@ class Alerts(Section):
         (), description="Alert routing; every matching route applies, and the owner's channel if none does."
     )
     quiet_hours: dict[str, QuietHours] = Field({}, description="Quiet hours, by name.")
+
+    def has_digest(self, channel: str) -> bool:
+        """Check whether a route leads to a channel by a message a day."""
+        return any(route.digest is not None and channel in route.to for route in self.routes)

@@ -183,6 +183,9 @@ def _of_alerts() -> Iterator[Effect]:
     yield Effect("Route.quiet_hours", _NIGHTS, (ABSENT, "nights"), told, ("alerts", "routes", 0, "quiet_hours"))
     wait = ("alerts", "routes", 0, "unacknowledged_for")
     yield Effect("Route.unacknowledged_for", _ALERTS, (ABSENT, "1h"), told, wait)
+    daily = nested(_ALERTS, "alerts", "routes", 0, digest={"at": "08:00"})
+    at_eight = ("alerts", "routes", 0, "digest", "at")
+    yield Effect("Digest.at", daily, ("08:00", "13:00"), told, at_eight)
     matching = nested(_ALERTS, "alerts", "routes", 0, match={})
     for key, first, second in (
         ("table", "orders", "refunds"),

@@ -1,0 +1,92 @@
+"""Collect the alerts of a channel into one message a day: what opened, what lasts, what was resolved.
+
+A channel that only routes with `digest` lead to is told nothing until the next local time that they name. Then all that
+waits is one message, under an id made of the channel and that time: a second one is not written, whatever dies when.
+What comes later waits for the next day. Without anything to tell there is no message.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, time, timedelta
+from hashlib import blake2b
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from checks import Message, MessageFormatter, moment_of_local_time
+from monitor.alerts.batch import Batch, BatchItem, worst_first
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.wording import is_over
+from store import ReadTransaction
+
+_DAY: Final = timedelta(days=1)
+_TITLE: Final = Message("Digest: {opened:count} opened, {lasting:count} still open, {over:count} resolved")
+
+
+def last_slot(times: Iterable[time], now: datetime, *, zone: str) -> datetime:
+    """Return the newest moment, not after now, at which a digest of these local times was due."""
+    return max(moment for moment in _slots(times, now, zone) if moment <= now)
+
+
+def next_slot(times: Iterable[time], now: datetime, *, zone: str) -> datetime:
+    """Return the next moment, after now, at which a digest of these local times is due."""
+    return min(moment for moment in _slots(times, now, zone) if moment > now)
+
+
+def _slots(times: Iterable[time], now: datetime, zone: str) -> Iterable[datetime]:
+    place = ZoneInfo(zone)
+    today = now.astimezone(place).date()
+    days = [today + _DAY * offset for offset in (-2, -1, 0, 1, 2)]
+    return [moment_of_local_time(datetime.combine(day, at), place) for at in times for day in days]
+
+
+def digest_id(channel: str, slot: datetime) -> str:
+    """Return the id of a channel's digest: the same whenever, and by whomever, it is made."""
+    return f"msg_{blake2b(f'{slot.isoformat()} {channel}'.encode(), digest_size=12).hexdigest()}"
+
+
+class Digests:
+    """Which digests may be made at one moment, and which incidents go into them."""
+
+    def __init__(self, tx: ReadTransaction, now: datetime, *, zone: str, whole: bool) -> None:
+        """Take the moment; `whole`: what lasts is looked at too, so that a digest has all that it should."""
+        self._tx, self._now, self._zone, self._whole = tx, now, zone, whole
+        self._slots: dict[tuple[str, tuple[time, ...]], datetime | None] = {}
+        self._members: dict[tuple[str, int], datetime] = {}
+
+    def held_until(self, channel: str, times: tuple[time, ...], incident_id: int, since: datetime) -> datetime | None:
+        """Return until when an incident's news waits for a digest; None if it goes into the one that is made now."""
+        if not times:
+            return None
+        if (channel, times) not in self._slots:
+            slot = last_slot(times, self._now, zone=self._zone)
+            is_made = bool(self._tx.deliveries.states([digest_id(channel, slot)]))
+            self._slots[channel, times] = None if is_made else slot
+        open_slot = self._slots[channel, times]
+        if open_slot is None or since > open_slot:
+            return next_slot(times, self._now, zone=self._zone)
+        if not self._whole:
+            return self._now + timedelta.resolution
+        self._members[channel, incident_id] = open_slot
+        return None
+
+    def parcel(self, items: Sequence[BatchItem], channel: str) -> Sequence[Batch]:
+        """Return the digest of a channel with those of the items that go into it: one message, or none."""
+        slots = {item.incident.id: self._members.get((channel, item.incident.id)) for item in items}
+        members = sorted((item for item in items if slots[item.incident.id] is not None), key=_in_order)
+        newest = max((slot for slot in slots.values() if slot is not None), default=None)
+        return [] if newest is None else [Batch(tuple(members), storm=True, digest=newest)]
+
+    def is_in(self, item: BatchItem, channel: str) -> bool:
+        """Check whether an item goes into the digest of a channel."""
+        return (channel, item.incident.id) in self._members
+
+
+def _in_order(item: BatchItem) -> tuple[object, ...]:
+    """Return the place of an item: what opened, what lasts, what was resolved, each the worst first."""
+    return is_over(item), item.reason is NotificationReason.REMINDER, *worst_first(item)
+
+
+def title_of_digest(items: Sequence[BatchItem], voice: MessageFormatter) -> str:
+    """Format a digest in one line."""
+    over = sum(is_over(item) for item in items)
+    lasting = sum(item.reason is NotificationReason.REMINDER and not is_over(item) for item in items)
+    return _TITLE.given(opened=len(items) - over - lasting, lasting=lasting, over=over).render(voice)

@@ -1,0 +1,134 @@
+"""One message a day: what opened, what lasts, what was resolved; nothing twice, nothing lost."""
+
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks import Severity
+from incidents import Acknowledged
+from monitor.alerts.digest import digest_id, last_slot, next_slot
+from monitor.alerts.notify import notify
+from monitor.config import ConfigError, load
+from tests.monitor.alerts.made import at
+
+DAILY = """
+  routes:
+    - {match: {severity: critical}, to: [crew]}
+    - {to: [desk], digest: {at: "08:00"}}
+"""
+EIGHT = at(20)
+"""08:00 in Tokyo, the next morning."""
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def desk(desk_of):
+    """Return a store whose desk gets a digest at eight."""
+    return desk_of(DAILY)
+
+
+def test_a_day_is_one_message(desk):
+    """Until its time a channel hears nothing; then of all tables at once: what opened, then what is over."""
+    first = desk.open("orders", at(1))
+    desk.open("stray", at(2), severity=Severity.WARNING)
+    for hours in (1.1, 3, 12, 19.99):
+        assert desk.told(at(hours)) == []
+    held = desk.last()
+    assert (held["action"], held["held_by"], held["until"]) == ("held", "digest", EIGHT.isoformat())
+    desk.end(first, at(5))
+    assert desk.told(EIGHT) == [("desk", [2, 1], ["first", "first"])]
+    with desk.store.reading() as tx:
+        (message,) = tx.deliveries.since(at(0), 10)
+    assert message.id == digest_id("desk", EIGHT)
+    assert message.payload["digest"] == EIGHT.isoformat()
+    assert message.payload["title"] == "Digest: 1 opened, 0 still open, 1 resolved"
+
+
+def test_what_lasts_is_in_every_digest_until_somebody_takes_care(desk):
+    """The second day names it again, a resolution is named once, and a day without anything has no message."""
+    lasting = desk.open("orders", at(1))
+    other = desk.open("stray", at(1))
+    assert desk.told(EIGHT + MINUTE) == [("desk", [1, 2], ["first", "first"])]
+    desk.end(other, at(30))
+    assert desk.told(at(43)) == []
+    assert desk.told(at(44)) == [("desk", [1, 2], ["reminder", "resolved"])]
+    assert desk.told(at(44.5)) == []
+    desk.change(lasting, Acknowledged(at(50)), when=at(50))
+    assert desk.told(at(68)) == []
+
+
+def test_what_comes_after_the_digest_waits_for_the_next(desk):
+    """At most one message a day, however soon the next incident opens; one that is made late is that day's."""
+    desk.open("orders", at(1))
+    assert desk.told(EIGHT + timedelta(hours=3)) == [("desk", [1], ["first"])]
+    desk.open("stray", EIGHT + timedelta(hours=4))
+    assert desk.told(EIGHT + timedelta(hours=5)) == []
+    assert desk.told(EIGHT + timedelta(days=1)) == [("desk", [2, 1], ["first", "reminder"])]
+
+
+def test_several_days_without_a_daemon_are_one_digest(desk):
+    """Nothing is lost, and nothing sent for days that are over."""
+    desk.open("orders", at(1))
+    desk.open("stray", at(30))
+    assert desk.told(EIGHT + timedelta(days=4)) == [("desk", [1, 2], ["first", "first"])]
+    assert desk.told(EIGHT + timedelta(days=4, hours=1)) == []
+
+
+def test_a_route_before_it_goes_past_the_digest(desk_of):
+    """A channel that another route leads to hears at once of what that matches, and of the rest in its digest."""
+    desk = desk_of(DAILY.replace("[crew]", "[desk]"))
+    desk.open("orders", at(1), severity=Severity.CRITICAL)
+    desk.open("stray", at(1))
+    assert desk.told(at(1.1)) == [("desk", [1], ["first"])]
+    assert desk.told(EIGHT) == [("desk", [2], ["first"])]
+
+
+def test_a_pass_that_does_not_look_at_what_lasts_makes_no_digest(desk):
+    """Whoever passes by first leaves it to the pass that knows everything; nothing of it is missed by that."""
+    desk.open("orders", at(1))
+    desk.told(EIGHT)
+    desk.open("stray", at(30))
+    for seconds in (1, 2, 3):
+        notify(desk.project, desk.store, at(44) + timedelta(seconds=seconds), remind=False)
+    assert desk.arrive(at(44)) == []
+    assert desk.told(at(44) + timedelta(seconds=4)) == [("desk", [2, 1], ["first", "reminder"])]
+
+
+def test_a_silence_and_a_digest_that_was_given_up_lose_nothing(desk):
+    """What a silence holds back at eight is told the next day, and so is what did not arrive."""
+    desk.silence("stray", until=at(25))
+    desk.open("orders", at(1))
+    desk.open("stray", at(1))
+    notify(desk.project, desk.store, EIGHT)
+    desk.give_up(EIGHT + MINUTE)
+    assert desk.told(at(26)) == []
+    assert desk.told(at(44)) == [("desk", [1, 2], ["first", "first"])]
+
+
+def test_a_channel_of_single_incidents_has_no_digest(desk_of):
+    """A page or a ticket for each incident has no message of the day: the configuration is refused."""
+    file = desk_of(DAILY).project.loaded.files[0]
+    text = file.read_text(encoding="utf-8").replace(
+        'desk: {apprise: "json://localhost:9/"}', f'desk: {{pagerduty: {{routing_key: "{"a" * 32}"}}}}'
+    )
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"channel 'desk' shows each incident as one thing \(pagerduty\)"):
+        load(file, environment={})
+
+
+@given(
+    st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)),  # noqa: DTZ001 - made aware below
+    st.times().map(lambda moment: time(moment.hour, moment.minute)),
+    st.sampled_from(["Asia/Tokyo", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "UTC"]),
+)
+def test_a_digest_is_due_once_a_day(moment, clock, zone):
+    """Around each moment lie two slots, on successive local days, a day apart but for the clocks' change."""
+    now = moment.replace(tzinfo=UTC)
+    before, after = last_slot([clock], now, zone=zone), next_slot([clock], now, zone=zone)
+    assert before <= now < after
+    assert abs(after - before - timedelta(days=1)) <= timedelta(hours=1)
+    days = [one.astimezone(ZoneInfo(zone)).date() for one in (before, after)]
+    assert days[1] - days[0] == timedelta(days=1)
