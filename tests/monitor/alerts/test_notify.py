@@ -9,7 +9,8 @@ from incidents import Acknowledged, Escalated, Flapped, Merged, Snoozed
 from monitor.alerts import notify as module
 from monitor.alerts.batch import HOUR
 from monitor.alerts.decision_record import LOOK_AGAIN
-from monitor.alerts.notify import NotifyResult, decide_again, notify
+from monitor.alerts.lasting import decide_again
+from monitor.alerts.notify import NotifyResult, notify
 from store import Scope, Store
 from store._outbox import OutboxWriter
 from tests.monitor.alerts.desk import ALL_TO_DESK, MINUTE, MORNING, NIGHT, NIGHTS

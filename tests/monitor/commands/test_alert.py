@@ -48,6 +48,7 @@ def test_route_explains_who_hears(terminal: Terminal) -> None:
         {
             "channel": "crew",
             "by": ["route 1"],
+            "digest": [],
             "quiet_hours": ["nights"],
             "quiet_until": "2026-11-20T22:00:00+00:00",
         }
