@@ -1,9 +1,13 @@
-"""A 10-million-row Parquet table x 12 checks: one scan and one GROUP BY per key, next to what else one could use."""
+"""A 10-million-row Parquet table x 12 checks: one scan and one GROUP BY per key, next to what else one could use.
+
+Also checks that cost much, alone, and what a sample or the catalogue in their place costs.
+"""
 
 import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +35,10 @@ CHECKS = """
       - {id: mean, type: metric, column: amount, aggregate: mean, min: 0}
       - {type: schema, columns: {id: int64, customer: int64, amount: float64}, extra: allow}
       - {type: sql, query: "select * from big where amount < 0"}"""
+PATTERN = """
+      - {type: pattern, column: country, pattern: "[A-Z]{2}", max_ratio: 0.01SAMPLE}"""
+FRESHNESS = """
+      - {type: freshness, column: loaded_at, max_age: 400dTIME}"""
 MAKE = f"""
 COPY (
   SELECT range AS id, (range * 7919) % 1000003 AS customer, (range % 9973) / 7.0 AS amount, 1 + range % 10 AS quantity,
@@ -67,11 +75,11 @@ def _in_process(name: str, folder: str) -> list[str]:
     return done.stdout.strip().split("\t")
 
 
-def _tablewatch(folder: Path) -> None:
+def _tablewatch(folder: Path, *, checks: str = CHECKS, work: str = "12 checks") -> None:
     config = folder / "tablewatch.yaml"
     config.write_text(
         f"version: 1\nproject: bench\nstorage: {{url: 'sqlite:///{folder}/store.db'}}\n"
-        f"sources:\n  s: {{files: '*.parquet'}}\ntables:\n  - name: big\n    source: s\n    checks:{CHECKS}\n",
+        f"sources:\n  s: {{files: '*.parquet'}}\ntables:\n  - name: big\n    source: s\n    checks:{checks}\n",
         encoding="utf-8",
     )
     clock = SimulatedClock(NOW)
@@ -87,7 +95,7 @@ def _tablewatch(folder: Path) -> None:
             if unknown:
                 raise RuntimeError(f"{unknown[0].check_id}: {unknown[0].outcome.message}")
 
-        _print("tablewatch, 12 checks with store", cycle)
+        _print(f"tablewatch, {work} with store", cycle)
 
 
 def _hand_written(folder: Path) -> None:
@@ -141,7 +149,19 @@ def _print(name: str, work: Any) -> None:
     print(f"{name}\t{cost.wall:.2f}\t{cost.cpu:.2f}\t{peak_mb():.0f}")
 
 
-CONTENDERS = {"tablewatch": _tablewatch, "hand": _hand_written, "gx": _great_expectations}
+CONTENDERS = {
+    "tablewatch": _tablewatch,
+    "hand": _hand_written,
+    "gx": _great_expectations,
+    "pattern": partial(_tablewatch, checks=PATTERN.replace("SAMPLE", ""), work="a pattern"),
+    "sample": partial(
+        _tablewatch, checks=PATTERN.replace("SAMPLE", ", sample: {share: 0.01}"), work="a pattern of a sample of 1 %"
+    ),
+    "freshness": partial(_tablewatch, checks=FRESHNESS.replace("TIME", ""), work="freshness"),
+    "footer": partial(
+        _tablewatch, checks=FRESHNESS.replace("TIME", ", time: catalogue"), work="freshness from the footer"
+    ),
+}
 
 if __name__ == "__main__":
     main()
