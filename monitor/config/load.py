@@ -79,8 +79,12 @@ class Loaded:
 
     @property
     def values_digest(self) -> str:
-        """Return a fingerprint of the values alone, wherever the files lie."""
-        return _fingerprint(self.values(redacted=False))
+        """Return a fingerprint of the values alone, wherever the files lie.
+
+        It is kept beside the masked values, so it is slow to compute: nobody shall guess a password by it.
+        """
+        content = _fingerprint(self.values(redacted=False)).encode()
+        return hashlib.scrypt(content, salt=b"tablewatch configuration", n=1 << 14, r=8, p=1, dklen=8).hex()
 
     def values(self, *, redacted: bool = True) -> Any:
         """Return the configuration as it was read, merged and filled in, as plain data.

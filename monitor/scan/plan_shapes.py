@@ -60,7 +60,8 @@ def plan_by_shape(subject: Subject, source: Source, spec: SourceSpec) -> TablePl
         made = shape, _plan_of(shape, source, place, naming)
         _plans[text] = made
         if len(_plans) > _MOST_SHAPES:
-            _plans.pop(next(iter(_plans)), None)
+            oldest, *_ = _plans  # in one step: other threads add plans meanwhile
+            _plans.pop(oldest, None)
     return plan(subject, source) if made[1] is None else naming.named(made[1], subject)
 
 
