@@ -43,7 +43,7 @@ MAKE = f"""
 COPY (
   SELECT range AS id, (range * 7919) % 1000003 AS customer, (range % 9973) / 7.0 AS amount, 1 + range % 10 AS quantity,
          ['JP', 'US', 'DE', 'FR', 'GB'][1 + range % 5] AS country, ['a', 'b', 'c', 'd'][1 + range % 4] AS kind,
-         TIMESTAMPTZ '2026-01-01 00:00:00+00' + INTERVAL (range % 86400) SECOND AS loaded_at
+         TIMESTAMPTZ '2026-01-01 00:00:00+00' + INTERVAL (range // 40) SECOND AS loaded_at
   FROM range({ROWS})
 ) TO '{{file}}' (FORMAT parquet)
 """
@@ -54,6 +54,9 @@ SELECT count(*), count(customer), count(amount), count(country), count(kind), co
        count(*) FILTER (country NOT IN ('JP', 'US', 'DE', 'FR', 'GB'))
 FROM '%s'
 """
+ADDS_UP = "\n" + "\n".join(CHECKS.splitlines()[2:9])
+"""The checks that add up over rows."""
+INCREMENTAL = "\n    incremental: {column: loaded_at, lookback: 1h}"
 DUPLICATES = "SELECT count(*), sum(n) FROM (SELECT count(*) n FROM '%s' GROUP BY id HAVING n > 1)"
 
 
@@ -75,18 +78,18 @@ def _in_process(name: str, folder: str) -> list[str]:
     return done.stdout.strip().split("\t")
 
 
-def _tablewatch(folder: Path, *, checks: str = CHECKS, work: str = "12 checks") -> None:
+def _tablewatch(folder: Path, *, checks: str = CHECKS, work: str = "12 checks", reading: str = "") -> None:
     config = folder / "tablewatch.yaml"
     config.write_text(
         f"version: 1\nproject: bench\nstorage: {{url: 'sqlite:///{folder}/store.db'}}\n"
-        f"sources:\n  s: {{files: '*.parquet'}}\ntables:\n  - name: big\n    source: s\n    checks:{checks}\n",
+        f"sources:\n  s: {{files: '*.parquet'}}\ntables:\n  - name: big\n    source: s{reading}\n    checks:{checks}\n",
         encoding="utf-8",
     )
     clock = SimulatedClock(NOW)
     project = Project(load(config), clock)
     targets = targets_of(project, ["big"])
     with project.open_store() as store:
-        engine = Engine(clock, store, project.policy_of)
+        engine = Engine(clock, store, project.policy_of, key=project.signature_key)
 
         def cycle() -> None:
             clock.advance(timedelta(minutes=1))
@@ -108,6 +111,13 @@ def _hand_written(folder: Path) -> None:
         duckdb.sql(DUPLICATES % file).fetchall()
 
     _print("DuckDB by hand: one aggregate, one GROUP BY", both)
+
+
+def _new_rows(folder: Path) -> None:
+    file, name = folder / "big.parquet", "DuckDB by hand: the aggregate of the rows of the last hour"
+    duckdb.sql("SET enable_progress_bar = false")
+    statement = AGGREGATES % file + "WHERE loaded_at >= TIMESTAMPTZ '2026-01-03 20:26:39+00' OR loaded_at IS NULL"
+    _print(name, lambda: duckdb.sql(statement).fetchall())
 
 
 def _great_expectations(folder: Path) -> None:
@@ -161,6 +171,9 @@ CONTENDERS = {
     "footer": partial(
         _tablewatch, checks=FRESHNESS.replace("TIME", ", time: catalogue"), work="freshness from the footer"
     ),
+    "whole": partial(_tablewatch, checks=ADDS_UP, work="the 7 checks that add up, all rows,"),
+    "incremental": partial(_tablewatch, checks=ADDS_UP, reading=INCREMENTAL, work="the same with incremental,"),
+    "new rows": _new_rows,
 }
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """`tablewatch table`: the central catalogue."""
 
 from datetime import timedelta
+from pathlib import Path
 
-from tests.monitor.commands.terminal import NOW, Terminal
+import duckdb
+
+from tests.monitor.commands.terminal import CONFIG, NOW, Terminal
 
 TIMES = ("--occurred", "3h ago", "--detected", "2h ago", "--resolved", "1h ago", "--as", "fixed")
 LONG_AGO = ("--occurred", "90d ago", "--detected", "90d ago", "--resolved", "89d ago", "--as", "fixed")
@@ -99,6 +102,33 @@ def test_a_sheet_says_what_the_checks_cost(terminal: Terminal) -> None:
         cost = terminal.json("table", "show", "orders")["scan_cost"]
         assert (cost["today"]["runs"], cost["last_7_days"]["runs"]) == (0, 0)
         assert "\nchecks cost   no runs in 7 days; today no runs\n" in terminal("table", "show", "orders").out
+
+
+def test_a_sheet_says_what_an_incremental_run_read(terminal: Terminal, tmp_path: Path) -> None:
+    """It has how many rows the last run read, which checks read all, and what the last full look found changed."""
+    file = tmp_path / "lake.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(
+            "CREATE TABLE days AS SELECT DATE '2026-11-01' + i::INT AS day, i AS n FROM range(20) AS r(i)"
+        )
+    checks = "[{type: volume, min: 1}, {type: metric, aggregate: max, column: n, min: 0}]"
+    table = f"  - name: days\n    source: lake\n    incremental: {{column: day}}\n    checks: {checks}\n"
+    source = f"sources: {{lake: {{url: 'duckdb:///{file}'}}, "
+    Path("tablewatch.yaml").write_text(CONFIG.replace("sources: {", source) + table, encoding="utf-8")
+    for _ in range(2):
+        terminal("check", "days")
+    part = terminal.json("table", "show", "days")["incremental"]
+    assert (part["rows"], part["rows_read"], part["counted"], part["in_full"]) == (20, 4, "changes", ["metric"])
+    said = "incremental   4 of 20 rows read 0 s ago; all rows 0 s ago; in full on each run: metric"
+    assert said in terminal("table", "show", "days").out
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("DELETE FROM days WHERE n < 2")
+    with terminal.at(NOW + timedelta(days=7)):
+        terminal("check", "days")
+        part = terminal.json("table", "show", "days")["incremental"]
+        assert (part["recounted_because"], part["late"]) == ("due", {"figures": 1, "rows": -2})
+        assert "late changes  1 figure of closed rows changed (-2 rows)" in terminal("table", "show", "days").out
+    assert terminal.json("table", "show", "orders")["incremental"] is None
 
 
 def test_a_sheet_says_what_was_not_evaluated(terminal: Terminal) -> None:

@@ -3,12 +3,17 @@
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
+
+import duckdb
 
 from checks import Measurement
 from checks.classes.counts import ClassChange
 from checks.k_anonymity import KAnonymityCheck
 from monitor.scan.incremental import stage_counts, with_count_states
+from monitor.scan.results import Lookback
 from monitor.workers import TableScanned
+from sources import SourceSpec
 from store import open_store
 from tests.monitor.workers.conftest import job, target
 
@@ -37,6 +42,27 @@ def test_a_worker_counts_what_changed_since_the_store_knows(ear, shop, tmp_path)
                 kept.settle(tx, kept.batch)
             with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection, connection:
                 connection.execute("INSERT INTO a VALUES (?)", (10 + number,))
+
+
+def test_a_worker_reads_what_is_not_closed(ear, tmp_path):
+    """What is kept of rows that are no longer read goes to a worker, and what is kept then comes back."""
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE a AS SELECT DATE '2026-01-01' + i::INT AS id FROM range(20) AS r(i)")
+    asked = target(SourceSpec("shop", tmp_path, url="duckdb:///shop.duckdb"), "a")
+    lookback = Lookback("id", timedelta(days=3), timedelta(days=7), checks=2)
+    asked = replace(asked, subject=replace(asked.subject, incremental=lookback))
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        for read, why in ((20, "first"), (4, None)):
+            (known,) = with_count_states([asked], store=store, key=lambda: KEY)
+            heard = ear.run(job(known))
+            *_, looked = (event.looked for event in heard if isinstance(event, TableScanned))
+            assert looked.closed is not None
+            assert (looked.closed.read, looked.closed.rows, looked.closed.why) == (read, 20, why)
+            staged = stage_counts([looked], store)
+            assert staged.batch[0].closed is None
+            assert staged.batch[0].measured[1].answer.values["rows"] == 20
+            with store.writing() as tx:
+                staged.settle(tx, staged.batch)
 
 
 def test_the_key_is_not_told(shop):
