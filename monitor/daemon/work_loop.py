@@ -286,7 +286,7 @@ class Work:
             self.questions.hear(leased_table, looked.told)
         elif leased_table is not None:
             if looked.closed is not None and (late := looked.closed.found_late) is not None:
-                text = "table %s: changes before the lookback: %d figures, %+d rows, found by a full look"
+                text = "table %s: a full look found late changes (figures changed: %d, rows: %+d)"
                 LOG.warning(text, leased_table.name, late["figures"], late["rows"])
             self._ended.append((leased_table, leased_table.whole(looked)))
             self._jobs.learn(leased_table, looked)

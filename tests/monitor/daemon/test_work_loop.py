@@ -5,6 +5,7 @@ from contextlib import closing
 from datetime import timedelta
 from unittest import mock
 
+import duckdb
 import pytest
 
 from checks import Status
@@ -507,3 +508,24 @@ def test_equally_late_tables_of_several_sources_take_turns(plant):
     names = plant.pool.tables
     assert len(names) == 41
     assert names.index("t0105") < 20
+
+
+def test_late_changes_that_a_full_look_finds_are_logged(plant, caplog):
+    """A table with `incremental` is read in part until a full look is due; what had changed before is in the log."""
+    file = plant.folder / "tablewatch.yaml"
+    text = file.read_text(encoding="utf-8").replace("sqlite:///shop.sqlite", "duckdb:///shop.duckdb")
+    asked = "source: shop, incremental: {column: customer, full: daily},"
+    file.write_text(text.replace("source: shop,", asked), encoding="utf-8")
+    with duckdb.connect(str(plant.folder / "shop.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE orders AS SELECT i AS id, DATE '2026-11-01' + i::INT AS customer FROM range(20) r(i)"
+        )
+    work = plant.work()
+    with caplog.at_level("WARNING", logger="tablewatch"):
+        for change in ("DELETE FROM orders WHERE id < 3", "SELECT 1", "SELECT 1"):
+            plant.turn(work)
+            with duckdb.connect(str(plant.folder / "shop.duckdb")) as connection:
+                connection.execute(change)
+            plant.clock.advance(timedelta(days=1))
+    said = [record.getMessage() for record in caplog.records if "late changes" in record.getMessage()]
+    assert said == ["table orders: a full look found late changes (figures changed: 1, rows: -3)"]
