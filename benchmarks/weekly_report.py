@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._measure import Cost, measure, median, table
-from incidents import to_us
+from incidents import Window, to_us
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.reporting.build import build_weekly, gather
 from monitor.reporting.render import as_html
 from monitor.reporting.week import Week
+from monitor.summaries.patterns import PatternSurvey
 from monitor.terminal.localizer import Localizer
 from store import open_store
 
+CAUSES = ("late upstream", "code change", "schema change", "manual edit")
 INCIDENTS, TABLES, CHECKS, OWNERS, RUNS = 1_000_000, 1000, 5, 20, 5
 END = datetime(2026, 11, 16, tzinfo=UTC)
 START = END - timedelta(days=3 * 365)
@@ -37,8 +39,8 @@ cost:
 """
 INCIDENT = (
     "INSERT INTO incident (id, fingerprint, table_name, check_id, kind, severity, title, title_values, found_by, state,"
-    " resolution, detected_us, ended_us, regressed, flapping)"
-    " VALUES (?, ?, ?, ?, 'quality', ?, '{rows:count} rows', '{\"rows\":41203}', ?, ?, ?, ?, ?, 0, 0)"
+    " resolution, detected_us, ended_us, regressed, flapping, cause, answered)"
+    " VALUES (?, ?, ?, ?, 'quality', ?, '{rows:count} rows', '{\"rows\":41203}', ?, ?, ?, ?, ?, 0, 0, ?, ?)"
 )
 EPISODE = (
     "INSERT INTO episode (incident_id, number, occurred_us, earliest_us, latest_us, method, detected_us, resolved_us)"
@@ -65,9 +67,12 @@ def main() -> None:
         outside = [_wall([sys.executable, "-m", "monitor", *words]) for _ in range(RUNS)]
         memory = _peak_mb([sys.executable, "-m", "monitor", *words])
         inside = _in_process(folder)
+        read, counted = _all_patterns(folder)
         size = page.stat().st_size
     rows = [
         (f"read the store, build, render (median of {RUNS})", f"{inside.wall:.2f}", f"{inside.cpu:.2f}"),
+        (f"causes, resolutions, returns and alarms of all of them (median of {RUNS})", *_columns(counted)),
+        ("reading all of them for that, once", *_columns(read)),
         (f"the command, from start to file (median of {RUNS})", f"{median(outside).wall:.2f}", ""),
     ]
     print(
@@ -87,6 +92,25 @@ def _in_process(folder: Path) -> Cost:
         as_html(report, voice)
 
     return median([measure(work) for _ in range(RUNS)])
+
+
+def _columns(cost: Cost) -> tuple[str, str]:
+    return f"{cost.wall:.2f}", f"{cost.cpu:.2f}"
+
+
+def _all_patterns(folder: Path) -> tuple[Cost, Cost]:
+    """Measure reading three years of incidents, and counting what they have in common."""
+    project, spans = Project(load(folder / "tablewatch.yaml")), []
+    window = Window.of(START, END)
+
+    def read() -> None:
+        with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as tx:
+            spans[:] = [tx.incidents.spans(window.start_us, window.end_us)]
+
+    def count() -> None:
+        PatternSurvey(spans[0], window.end_us, project.config.incidents, pricing=project.pricing).of(window)
+
+    return measure(read), median([measure(count) for _ in range(RUNS)])
 
 
 def _peak_mb(command: list[str]) -> float:
@@ -137,9 +161,10 @@ def _incidents() -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
         ended = ("fixed" if good else "false-positive", resolved) if over else (None, None)
         check = None if person else f"{name}.c{number % CHECKS}"
         severity = ("info", "warning", "error", "critical")[number % 4]
+        cause = CAUSES[number % len(CAUSES)] if over and number % 3 == 0 else None
         words = ("person" if person else "check", "resolved" if over else "open", ended[0], detected, ended[1])
         yield (
-            (number, f"f{number}", name, check, severity, *words),
+            (number, f"f{number}", name, check, severity, *words, cause, cause is not None or not good),
             (number, occurred, occurred - hour, detected, detected, ended[1]),
         )
 

@@ -3,7 +3,7 @@
 The counting is that of `incidents`; here it is asked for the causes, tables and checks of a project.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from fractions import Fraction
@@ -12,6 +12,7 @@ from typing import Any, Final
 from checks.classes.arrays import np
 from incidents import (
     AnsweredAlarms,
+    DowntimeCost,
     MaintenanceSpans,
     Pricing,
     Repeats,
@@ -55,6 +56,12 @@ class DowntimeShare:
     high: int
     cost: Fraction | None
     counts: bool = True
+
+    def plus(self, other: "DowntimeShare") -> "DowntimeShare":
+        """Return both together; what has no cost adds none."""
+        cost = self.cost if other.cost is None else (self.cost or Fraction()) + other.cost
+        times = (self.time + other.time, self.low + other.low, self.high + other.high)
+        return DowntimeShare(self.key, self.n + other.n, *times, cost=cost, counts=self.counts)
 
     def as_json(self, currency: Currency) -> dict[str, Any]:
         """Return the published shape."""
@@ -119,32 +126,28 @@ class PatternSurvey:
 
     def of(self, window: Window) -> IncidentPatterns:
         """Return the patterns of a window."""
-        spans = self.spans
-        labels, cause = causes_of(spans, self.rules)
-        anyhow = replace(spans, resolution=np.full_like(spans.resolution, _NONE))
-        tables, checks = (self._repeats(window, group) for group in (spans.table, spans.check))
-        alarms = alarms_by_check(spans, window, as_of_us=self.as_of_us)
+        parts = self._parts(window)
+        tables, checks = (self._repeats(window, group) for group in (self.spans.table, self.spans.check))
+        alarms = alarms_by_check(self.spans, window, as_of_us=self.as_of_us)
         return IncidentPatterns(
-            causes=self._shares(spans, window, cause, labels),
-            resolutions=[
-                share if share.counts else replace(share, cost=None)
-                for share in self._shares(anyhow, window, spans.resolution, _RESOLUTIONS)
-            ],
+            causes=_added((cause, part) for cause, part in parts if part.counts),
+            resolutions=_added((part.key, part) for _, part in parts),
             tables=tables,
             checks=checks,
             alarms=dict(sorted(alarms.items(), key=lambda item: (-item[1].false, -item[1].unanswered, item[0]))),
         )
 
-    def _shares(
-        self, spans: Spans, window: Window, group: Ints, labels: Mapping[int, str | None]
-    ) -> Sequence[DowntimeShare]:
-        """Return what falls to each group, the largest first."""
+    def _parts(self, window: Window) -> Sequence[tuple[str | None, DowntimeShare]]:
+        """Return what falls to each cause and resolution, both at once; hours are those if all of it counted."""
+        labels, cause = causes_of(self.spans, self.rules)
+        group = cause * len(_RESOLUTIONS) + self.spans.resolution - _NONE
+        anyhow = replace(self.spans, resolution=np.full_like(self.spans.resolution, _NONE))
         as_of_us, maintenance = self.as_of_us, self.maintenance
-        downtimes = measure_by(spans, window, as_of_us=as_of_us, group=group, maintenance=maintenance)
-        costs = None
+        downtimes = measure_by(anyhow, window, as_of_us=as_of_us, group=group, maintenance=maintenance)
+        costs: Mapping[int, DowntimeCost] = {}
         if self.pricing is not None:
             costs = price_by(
-                spans,
+                anyhow,
                 window,
                 pricing=self.pricing,
                 as_of_us=as_of_us,
@@ -152,18 +155,16 @@ class PatternSurvey:
                 maintenance=maintenance,
                 table_hours=False,
             )
-        shares = (
-            DowntimeShare(
-                labels[code],
-                part.n,
-                *(part.downtime, part.low, part.high),
-                cost=None if costs is None else costs[code].amount if code in costs else Fraction(),
-                counts=labels[code] not in _DO_NOT_COUNT,
-            )
-            for code, part in downtimes.items()
-            if part.n
-        )
-        return sorted(shares, key=lambda share: (-share.time, share.key is None, share.key or ""))
+        parts = []
+        for code, part in downtimes.items():
+            number, resolution = divmod(code, len(_RESOLUTIONS))
+            key = _RESOLUTIONS[resolution + _NONE]
+            counts = key not in _DO_NOT_COUNT
+            cost = costs.get(code, DowntimeCost()).amount if self.pricing is not None and counts else None
+            if part.n:
+                times = (part.downtime, part.low, part.high)
+                parts.append((labels[number], DowntimeShare(key, part.n, *times, cost=cost, counts=counts)))
+        return parts
 
     def _repeats(self, window: Window, group: Ints) -> Mapping[str, Repeats]:
         """Return the tables or checks that had more than one episode, or one that came back, the most first."""
@@ -175,6 +176,15 @@ class PatternSurvey:
             if code >= 0 and (item.incidents > 1 or item.returned)
         ]
         return dict(sorted(rows, key=lambda row: (-row[1].returned, -row[1].incidents, row[0])))
+
+
+def _added(parts: Iterable[tuple[str | None, DowntimeShare]]) -> Sequence[DowntimeShare]:
+    """Return the parts of each key added up, the largest first."""
+    sums: dict[str | None, DowntimeShare] = {}
+    for key, part in parts:
+        before = sums.get(key)
+        sums[key] = replace(part, key=key) if before is None else before.plus(part)
+    return sorted(sums.values(), key=lambda share: (-share.time, share.key is None, share.key or ""))
 
 
 def causes_of(spans: Spans, rules: IncidentRules) -> tuple[Mapping[int, str | None], Ints]:
