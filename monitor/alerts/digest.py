@@ -14,8 +14,9 @@ from zoneinfo import ZoneInfo
 from checks import Message, MessageFormatter, moment_of_local_time
 from monitor.alerts.batch import Batch, BatchItem, worst_first
 from monitor.alerts.decide import NotificationReason
+from monitor.alerts.decision_record import IncidentNotification
 from monitor.alerts.wording import is_over
-from store import ReadTransaction
+from store import LastNotification, ReadTransaction
 
 _DAY: Final = timedelta(days=1)
 _TITLE: Final = Message("Digest: {opened:count} opened, {lasting:count} still open, {over:count} resolved")
@@ -52,8 +53,13 @@ class Digests:
         self._slots: dict[tuple[str, tuple[time, ...]], datetime | None] = {}
         self._members: dict[tuple[str, int], datetime] = {}
 
-    def held_until(self, channel: str, times: tuple[time, ...], incident_id: int, since: datetime) -> datetime | None:
-        """Return until when an incident's news waits for a digest; None if it goes into the one that is made now."""
+    def held_until(
+        self, channel: str, times: tuple[time, ...], case: IncidentNotification, told: LastNotification | None
+    ) -> datetime | None:
+        """Return until when an incident's news waits for a digest; None if it goes into the one that is made now.
+
+        What the channel was `told` later than it was due is not told again: then, it had all that there was.
+        """
         if not times:
             return None
         if (channel, times) not in self._slots:
@@ -61,11 +67,12 @@ class Digests:
             is_made = bool(self._tx.deliveries.states([digest_id(channel, slot)]))
             self._slots[channel, times] = None if is_made else slot
         open_slot = self._slots[channel, times]
+        since = case.since if told is None else max(case.since, told.told_at)
         if open_slot is None or since > open_slot:
             return next_slot(times, self._now, zone=self._zone)
         if not self._whole:
             return self._now + timedelta.resolution
-        self._members[channel, incident_id] = open_slot
+        self._members[channel, case.incident.id] = open_slot
         return None
 
     def parcel(self, items: Sequence[BatchItem], channel: str) -> Sequence[Batch]:

@@ -315,7 +315,7 @@ class _Pass:
                 owed=case.owes(channel),
                 follows=self._follows(channel),
                 since=case.since,
-                digest=self._digests.held_until(channel, reached.digest, incident.id, case.since),
+                digest=self._digests.held_until(channel, reached.digest, case, known),
             )
         return results
 

@@ -77,6 +77,20 @@ def test_several_days_without_a_daemon_are_one_digest(desk):
     assert desk.told(EIGHT + timedelta(days=4, hours=1)) == []
 
 
+def test_digests_of_two_times_that_are_late_are_one(desk_of):
+    """What a late message told for a newer time is not told once more for an older one that only some waited for."""
+    desk = desk_of("""
+  routes:
+    - {match: {severity: error}, to: [desk], digest: {at: "08:00"}}
+    - {to: [desk], digest: {at: "18:00"}}
+""")
+    desk.open("orders", at(1))
+    desk.open("stray", at(1), severity=Severity.WARNING)
+    assert desk.told(EIGHT + timedelta(minutes=30)) == [("desk", [1, 2], ["first", "first"])]
+    assert desk.told(EIGHT + timedelta(minutes=31)) == []
+    assert desk.told(EIGHT + timedelta(hours=10)) == [("desk", [1, 2], ["reminder", "reminder"])]
+
+
 def test_a_route_before_it_goes_past_the_digest(desk_of):
     """A channel that another route leads to hears at once of what that matches, and of the rest in its digest."""
     desk = desk_of(DAILY.replace("[crew]", "[desk]"))
