@@ -1,26 +1,35 @@
 """A 10-million-row Parquet table x 12 checks: one scan and one GROUP BY per key, next to what else one could use.
 
-Also checks that cost much, alone, and what a sample or the catalogue in their place costs.
+Of more rows (`--rows 100000000`) all checks and the statements by hand only. Tablewatch and the statements by hand have the same limit
+of memory, that of a source by default, and spill to disk what does not fit. Also checks that cost much, alone, and what
+a sample or the catalogue in their place costs.
 """
 
+import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from os import getloadavg
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from benchmarks._measure import Cost, measure, median, peak_mb, table
+from benchmarks._measure import measure, median, peak_mb, table
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.scan.results import targets_of
 from monitor.scan.run import Engine
+from sources import SourceSpec
+
+Contender = tuple[str, Callable[[], object]]
 
 ROWS = 10_000_000
+MEMORY = SourceSpec(name="", base=Path(), files="*").memory_limit
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
 CHECKS = """
       - {type: primary_key, columns: [id]}
@@ -39,13 +48,13 @@ PATTERN = """
       - {type: pattern, column: country, pattern: "[A-Z]{2}", max_ratio: 0.01SAMPLE}"""
 FRESHNESS = """
       - {type: freshness, column: loaded_at, max_age: 400dTIME}"""
-MAKE = f"""
+MAKE = """
 COPY (
   SELECT range AS id, (range * 7919) % 1000003 AS customer, (range % 9973) / 7.0 AS amount, 1 + range % 10 AS quantity,
          ['JP', 'US', 'DE', 'FR', 'GB'][1 + range % 5] AS country, ['a', 'b', 'c', 'd'][1 + range % 4] AS kind,
          TIMESTAMPTZ '2026-01-01 00:00:00+00' + INTERVAL (range // 40) SECOND AS loaded_at
-  FROM range({ROWS})
-) TO '{{file}}' (FORMAT parquet)
+  FROM range({rows})
+) TO '{file}' (FORMAT parquet)
 """
 AGGREGATES = """
 SELECT count(*), count(customer), count(amount), count(country), count(kind), count(loaded_at), max(loaded_at),
@@ -54,73 +63,86 @@ SELECT count(*), count(customer), count(amount), count(country), count(kind), co
        count(*) FILTER (country NOT IN ('JP', 'US', 'DE', 'FR', 'GB'))
 FROM '%s'
 """
+DUPLICATES = "SELECT count(*), sum(n) FROM (SELECT count(*) n FROM '%s' GROUP BY id HAVING n > 1)"
+
 ADDS_UP = "\n" + "\n".join(CHECKS.splitlines()[2:9])
 """The checks that add up over rows."""
 INCREMENTAL = "\n    incremental: {column: loaded_at, lookback: 1h}"
-DUPLICATES = "SELECT count(*), sum(n) FROM (SELECT count(*) n FROM '%s' GROUP BY id HAVING n > 1)"
 
 
 def main() -> None:
     """Print the comparison; each contender runs in a process of its own."""
-    if len(sys.argv) > 2:
-        CONTENDERS[sys.argv[2]](Path(sys.argv[3]))
+    parser = argparse.ArgumentParser(prog="benchmarks one_big_table")
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--contender")
+    parser.add_argument("--once", action="store_true", help="measure the first run, and no other")
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args(sys.argv[2:])
+    if options.contender is not None:
+        _print(*CONTENDERS[options.contender](options.folder), once=options.once)
         return
+    names = [name for name in CONTENDERS if options.rows <= ROWS or name in {"tablewatch", "hand"}]
     with tempfile.TemporaryDirectory() as folder:
-        duckdb.execute(MAKE.replace("{file}", str(Path(folder) / "big.parquet")))
-        rows = [_in_process(name, folder) for name in CONTENDERS]
-    print(f"**{ROWS:,} rows in Parquet x 12 checks.** Median of 3 runs after the first.\n")
+        duckdb.execute(MAKE.format(rows=options.rows, file=Path(folder) / "big.parquet"))
+        before = getloadavg()[0]
+        rows = [_in_process(name, folder, once=options.once) for name in names]
+    runs = "Once each" if options.once else "Median of 3 runs after the first"
+    print(f"**{options.rows:,} rows in Parquet x 12 checks.** {runs}.")
+    print(f"Load {before:.1f} before, {getloadavg()[0]:.1f} after.\n")
     print(table(("work", "wall s", "cpu s", "peak memory MB"), rows))
 
 
-def _in_process(name: str, folder: str) -> list[str]:
-    command = [sys.executable, "-c", "from benchmarks.one_big_table import main; main()"]
-    done = subprocess.run([*command, "one_big_table", name, folder], check=True, capture_output=True, text=True)
+def _in_process(name: str, folder: str, *, once: bool) -> list[str]:
+    command = [sys.executable, "-m", "benchmarks", "one_big_table", "--contender", name, "--folder", folder]
+    command += ["--once"] if once else []
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout.strip().split("\t")
 
 
-def _tablewatch(folder: Path, *, checks: str = CHECKS, work: str = "12 checks", reading: str = "") -> None:
+def _tablewatch(folder: Path, *, checks: str = CHECKS, work: str = "12 checks", reading: str = "") -> Contender:
     config = folder / "tablewatch.yaml"
     config.write_text(
         f"version: 1\nproject: bench\nstorage: {{url: 'sqlite:///{folder}/store.db'}}\n"
-        f"sources:\n  s: {{files: '*.parquet'}}\ntables:\n  - name: big\n    source: s{reading}\n    checks:{checks}\n",
+        f"sources:\n  s: {{files: '*.parquet', query_timeout: 1h, run_timeout: 2h}}\n"
+        f"tables:\n  - name: big\n    source: s{reading}\n    checks:{checks}\n",
         encoding="utf-8",
     )
     clock = SimulatedClock(NOW)
     project = Project(load(config), clock)
     targets = targets_of(project, ["big"])
-    with project.open_store() as store:
-        engine = Engine(clock, store, project.policy_of, key=project.signature_key)
+    engine = Engine(clock, project.open_store(), project.policy_of, key=project.signature_key)
 
-        def cycle() -> None:
-            clock.advance(timedelta(minutes=1))
-            results = engine.run(targets)
-            unknown = [result for result in results if result.outcome.status not in {"pass", "fail"}]
-            if unknown:
-                raise RuntimeError(f"{unknown[0].check_id}: {unknown[0].outcome.message}")
+    def cycle() -> None:
+        clock.advance(timedelta(minutes=1))
+        results = engine.run(targets)
+        unknown = [result for result in results if result.outcome.status not in {"pass", "fail"}]
+        if unknown:
+            raise RuntimeError(f"{unknown[0].check_id}: {unknown[0].outcome.message}")
 
-        _print(f"tablewatch, {work} with store", cycle)
+    return f"tablewatch, {work} with store", cycle
 
 
-def _hand_written(folder: Path) -> None:
+def _hand_written(folder: Path) -> Contender:
     file = folder / "big.parquet"
 
-    duckdb.sql("SET enable_progress_bar = false")
+    engine = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": str(folder)})
+    engine.execute("SET enable_progress_bar = false")
 
     def both() -> None:
-        duckdb.sql(AGGREGATES % file).fetchall()
-        duckdb.sql(DUPLICATES % file).fetchall()
+        engine.execute(AGGREGATES % file).fetchall()
+        engine.execute(DUPLICATES % file).fetchall()
 
-    _print("DuckDB by hand: one aggregate, one GROUP BY", both)
+    return "DuckDB by hand: one aggregate, one GROUP BY", both
 
 
-def _new_rows(folder: Path) -> None:
+def _new_rows(folder: Path) -> Contender:
     file, name = folder / "big.parquet", "DuckDB by hand: the aggregate of the rows of the last hour"
     duckdb.sql("SET enable_progress_bar = false")
     statement = AGGREGATES % file + "WHERE loaded_at >= TIMESTAMPTZ '2026-01-03 20:26:39+00' OR loaded_at IS NULL"
-    _print(name, lambda: duckdb.sql(statement).fetchall())
+    return name, lambda: duckdb.sql(statement).fetchall()
 
 
-def _great_expectations(folder: Path) -> None:
+def _great_expectations(folder: Path) -> Contender:
     import great_expectations as gx
     import pandas as pd
 
@@ -150,12 +172,12 @@ def _great_expectations(folder: Path) -> None:
         frame = pd.read_parquet(folder / "big.parquet")
         definition.get_batch({"dataframe": frame}).validate(suite, result_format="BOOLEAN_ONLY")
 
-    _print("Great Expectations Batch.validate on a pandas frame", validate)
+    return "Great Expectations Batch.validate on a pandas frame", validate
 
 
-def _print(name: str, work: Any) -> None:
-    work()
-    cost: Cost = median([measure(work) for _ in range(3)])
+def _print(name: str, work: Callable[[], object], *, once: bool) -> None:
+    first = measure(work)
+    cost = first if once else median([measure(work) for _ in range(3)])
     print(f"{name}\t{cost.wall:.2f}\t{cost.cpu:.2f}\t{peak_mb():.0f}")
 
 
