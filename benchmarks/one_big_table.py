@@ -1,8 +1,8 @@
 """A 10-million-row Parquet table x 12 checks: one scan and one GROUP BY per key, next to what else one could use.
 
-Of more rows (`--rows 100000000`) all checks and the statements by hand only. Tablewatch and the statements by hand have the same limit
-of memory, that of a source by default, and spill to disk what does not fit. Also checks that cost much, alone, and what
-a sample or the catalogue in their place costs.
+Of more rows (`--rows 100000000`) all checks and the statements by hand only. Tablewatch and the statements by hand have
+the same limit of memory, that of a source by default, and spill to disk what does not fit. Also checks that cost much,
+alone, and what a sample, the catalogue, or reading new rows only in their place costs.
 """
 
 import argparse

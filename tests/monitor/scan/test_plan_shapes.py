@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +23,7 @@ from monitor.config.python_values import node_of
 from monitor.scan import plan_shapes
 from monitor.scan.plan_shapes import plan_by_shape
 from monitor.scan.planner import plan
-from monitor.scan.results import Subject, Target, targets_of
+from monitor.scan.results import Lookback, Subject, Target, targets_of
 from monitor.scan.scanner import scan_source
 from sources import QueryFailed, SourceSpec, open_source
 from tests.checks.golden import DIALECTS, Unopened
@@ -66,7 +67,9 @@ def _subjects() -> list[Subject]:
     subject = target.subject
     alone = [replace(subject, checks=(check,)) for check in subject.checks]
     plain = tuple(check for check in subject.checks if not check[1].refers_to)
-    return [*alone, replace(subject, checks=plain), replace(subject, checks=plain[::2], loaded_at="at")]
+    in_parts = Lookback("at", timedelta(days=1), full=timedelta(days=7), checks=len(plain))
+    whole = replace(subject, checks=plain)
+    return [*alone, whole, replace(whole, incremental=in_parts), replace(subject, checks=plain[::2], loaded_at="at")]
 
 
 def _renamed(subject: Subject, name: str) -> Subject:
