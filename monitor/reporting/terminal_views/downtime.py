@@ -24,7 +24,7 @@ from monitor.config.prices import Currency
 from monitor.config.project import Project
 from monitor.reporting.model import Diagnosis
 from monitor.reporting.sentences import diagnosis_sentences, title_of
-from monitor.reporting.terminal_views.patterns import draw_patterns
+from monitor.reporting.terminal_views.patterns import NO_CAUSE, draw_patterns
 from monitor.summaries.downtime import DAY, DowntimeFigures, DowntimePart
 from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
@@ -33,7 +33,7 @@ from monitor.triage.time_parsing import format_hours, format_time
 if TYPE_CHECKING:
     from rich.console import Console
 
-_NO_KEY: Final = {"check": "(reported by a person)", "root-owner": "(no owner)"}
+_NO_KEY: Final = {"check": "(reported by a person)", "root-owner": "(no owner)", "cause": NO_CAUSE}
 _STATISTICS: Final = ("min", "mean", "median", "p90", "max")
 _EXCLUDED: Final = (*(item.value for item in Resolution if not item.counts), MAINTENANCE)
 _SHOWN: Final = 10
@@ -164,7 +164,7 @@ def draw(console: "Console", project: Project, downtime_figures: DowntimeFigures
     if downtime_figures.parts:
         console.print()
         _draw_parts(console, project, downtime_figures)
-    draw_patterns(console, project, downtime_figures.patterns)
+    draw_patterns(console, project, downtime_figures.patterns, causes=downtime_figures.by != "cause")
     rest = list(_rest(project, downtime_figures))
     if rest:
         console.print()

@@ -15,15 +15,16 @@ from monitor.triage.time_parsing import format_hours
 if TYPE_CHECKING:
     from rich.console import Console
 
+NO_CAUSE: Final = "(none given)"
 _SHOWN: Final = 5
 _USUAL: Final = {None, Resolution.FIXED.value}
 """Ends of which nothing needs to be told: nobody, or the repair."""
 
 
-def draw_patterns(console: "Console", project: Project, patterns: IncidentPatterns) -> None:
-    """Print tables of what there is to see, each after an empty line."""
-    if patterns.has_causes or (project.config.incidents.causes and patterns.causes):
-        _draw_shares(console, project, patterns.causes, head="cause", nothing="(none given)")
+def draw_patterns(console: "Console", project: Project, patterns: IncidentPatterns, *, causes: bool) -> None:
+    """Print tables of what there is to see, each after an empty line; `causes`: also that of causes."""
+    if causes and (patterns.has_causes or (project.config.incidents.causes and patterns.causes)):
+        _draw_shares(console, project, patterns.causes, head="cause", nothing=NO_CAUSE)
     if any(share.key not in _USUAL for share in patterns.resolutions):
         _draw_shares(console, project, patterns.resolutions, head="resolution", nothing="(lasts)")
     for head, repeats in (("came back: check", patterns.checks), ("came back: table", patterns.tables)):

@@ -572,6 +572,8 @@ def test_causes_resolutions_returns_and_precision(alarms: Terminal) -> None:
     with alarms.at(NOW + timedelta(days=27, hours=5)):
         value = alarms.json("downtime", "--by", "cause")
         text = alarms("downtime").out
+        by_cause = alarms("downtime", "--by", "cause").out
+    assert [by_cause.count(word) for word in ("undetected", "late upstream", "(none given)")] == [2, 1, 1]
     unseen = 2 * (9 * 24 - 3)  # before the last two, since the run in which the check last passed
     figures = ("n", "downtime_h_low", "downtime_h", "downtime_h_high", "cost")
     assert {row["key"]: [row[name] for name in figures] for row in value["causes"]} == {
