@@ -80,6 +80,11 @@ class ScheduleReader(Repository):
         following = select(*columns_of(ScheduleRow)).order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name)
         return [Scheduled(*row) for row in self._connection.execute(following.limit(limit))]
 
+    def delayed(self) -> list[Scheduled]:
+        """Return the tables that the daily limit of their source delays, by table."""
+        rows = select(*columns_of(ScheduleRow)).where(_SCHEDULE.c.delayed_since.is_not(None))
+        return [Scheduled(*row) for row in self._connection.execute(rows.order_by(_SCHEDULE.c.table_name))]
+
     def lag(self, now: datetime) -> datetime | None:
         """Return since when the table that waits longest has waited; None when nobody is late.
 
@@ -161,6 +166,7 @@ def _schedule_row(row: Scheduled) -> Mapping[str, Any]:
         "zone": row.zone,
         "next_slot_at": row.next_slot,
         "due_at": row.due_at,
+        "delayed_since": row.delayed_since,
     }
 
 

@@ -157,7 +157,7 @@ class SlotWriter(SlotReader):
             _SCHEDULE.c.next_slot_at == seen.c.seen_us,
             or_(seen.c.runs_number == 0, ~IS_LOOKED_AT),
         )
-        new = {"next_slot_at": seen.c.next_us, "due_at": seen.c.due_us}
+        new = {"next_slot_at": seen.c.next_us, "due_at": seen.c.due_us, "delayed_since": None}
         return set(self._connection.scalars(moved.values(new).returning(_SCHEDULE.c.table_name)))
 
     def _begin(

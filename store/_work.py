@@ -16,6 +16,8 @@ class SkipReason(StrEnum):
     """Nobody was there to run them: the daemon was down, the machine asleep, or its clock set forward."""
     OVERRUN = "overrun"
     """The run before them took longer than the period."""
+    LIMIT = "daily-limit"
+    """The daily limit of the source delayed the table beyond them."""
     POLICY = "policy"
     """The configuration wants missed slots left out."""
     CHANGED = "changed"
@@ -34,7 +36,8 @@ class SlotState(StrEnum):
 class Scheduled:
     """When a table is due next: its nominal `next_slot`, spread over time as `due_at`.
 
-    `schedule` and `zone` are the texts that these times were computed from.
+    `schedule` and `zone` are the texts that these times were computed from. `delayed_since`: since when the daily limit
+    of its source delays it, until `due_at` at first; None while nothing does.
     """
 
     table: str
@@ -42,6 +45,7 @@ class Scheduled:
     zone: str
     next_slot: datetime
     due_at: datetime
+    delayed_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,18 @@ class ScheduleRow(Row, table=True):
     """When a table is due next."""
 
     __tablename__ = "schedule"
-    __table_args__ = (Index(None, "due_at", "table_name"), STRICT)
+    __table_args__ = (
+        Index(None, "due_at", "table_name"),
+        only_where("ix_schedule_delayed", "table_name", condition="delayed_us IS NOT NULL"),
+        STRICT,
+    )
 
     table_name: str = line(key=True)
     schedule: str = line()
     zone: str = line()
     next_slot_at: datetime = time("next_slot_us", "next_slot_at")
     due_at: datetime = time("due_us", "due_at")
+    delayed_since: datetime | None = time("delayed_us", "delayed_since", optional=True)
 
 
 class SlotRow(Row, table=True):

@@ -124,6 +124,20 @@ class IcebergSource(Section):
     namespace: str | None = Field(None, description="Only its tables are read, and need no namespace in their names.")
 
 
+class DailyLimit(Section):
+    """What scheduled checks may cost a source on a day of the project's time zone; critical ones are never delayed."""
+
+    seconds: Annotated[int, Ge(1)] | None = Field(None, description="Seconds that statements take.")
+    rows: Annotated[int, Ge(1)] | None = Field(None, description="Rows read, where the engine tells.")
+    bytes: Annotated[int, Ge(1)] | None = Field(None, description="Bytes read, where the engine tells.")
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        if self.seconds is None and self.rows is None and self.bytes is None:
+            raise ValueError("a daily limit has at least one of seconds, rows, bytes; seen: none")
+        return self
+
+
 class Source(Section):
     """A data source: exactly one of `files`, `delta`, `iceberg`, `url`, `spark`, `external`."""
 
@@ -154,6 +168,10 @@ class Source(Section):
     threads: Annotated[int, Ge(1)] | None = Field(None, description="Threads of DuckDB; by default one per core.")
     expectation_rows: Annotated[int, Ge(1)] = Field(
         1_000_000, description="Maximum rows passed to a Great Expectations expectation as a data frame."
+    )
+
+    daily_limit: DailyLimit | None = Field(
+        None, description="What scheduled checks may cost in a day; beyond it those of lower severity are delayed."
     )
 
     @model_validator(mode="after")

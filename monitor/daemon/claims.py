@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from checks import Outcome
 from monitor.clock import Clock
@@ -13,6 +13,9 @@ from monitor.daemon.journal import LOG
 from monitor.daemon.timetable import Timetable
 from monitor.scan.results import CheckMeasurement, TableResult, Target
 from store import FailPoint, Lease, Scheduled, Skip, SlotState, Store, WriteTransaction, reached
+
+if TYPE_CHECKING:
+    from monitor.daemon.daily_limit import DailyLimits
 
 
 @dataclass
@@ -84,10 +87,11 @@ _NOBODYS: Final = timedelta(minutes=10)
 
 
 class Claimed(NamedTuple):
-    """What came of a look: new leases, and the ids of those that are still held."""
+    """What came of a look: new leases, the ids of those that are still held, and how many tables were delayed."""
 
     leases: Sequence[Lease]
     kept: set[int]
+    delayed: int = 0
 
 
 class Claims:
@@ -108,6 +112,7 @@ class Claims:
         self._timetables: dict[str, Timetable] = {}
         self._busy_until: dict[str, datetime] = {}
         self._epoch = 0
+        self._limits: DailyLimits | None = None
 
     @property
     def tables(self) -> Iterable[str]:
@@ -131,7 +136,9 @@ class Claims:
             elif self.only_until is not None:
                 tx.schedule.reschedule([replace(row, due_at=row.next_slot) for row in tx.schedule.tables()])
             _decide_anew(tx, now)
-        self._timetables = timetables
+            delayed = [replace(row, due_at=now) for row in tx.schedule.delayed()]  # their limits may be others now
+            tx.schedule.reschedule(delayed)
+        self._timetables, self._limits = timetables, _limits_of(project, timetables)
 
     def share(self, workers: int) -> int:
         """Return how many of the tables that are due to take for each worker, without taking any; 0 if none is due.
@@ -162,6 +169,7 @@ class Claims:
             counts = tx.slots.renew(current_leases, now=now, lease_until=until)
             orphans = self._orphans(tx, now, room)
             due = self._due(tx, min(now, self.only_until or now), room - len(orphans), full)
+            due, delayed = self._allowed(tx, due, now)
             claims = [
                 self._timetables[scheduled.table].claim(
                     scheduled, now, busy_until=self._busy_until.get(scheduled.table)
@@ -173,7 +181,19 @@ class Claims:
             reached(FailPoint.AFTER_CLAIM)
         if room > len(orphans):
             self._left_by_anyone = False
-        return Claimed(leases, counts)
+        return Claimed(leases, counts, delayed)
+
+    def _allowed(
+        self, tx: WriteTransaction, due: Sequence[Scheduled], now: datetime
+    ) -> tuple[Sequence[Scheduled], int]:
+        """Return tables to run now, and how many the daily limits of their sources delay."""
+        if self._limits is None:
+            return due, 0
+        delays = self._limits.split(tx, due, now)
+        tx.schedule.reschedule(delays.delayed)
+        for line in delays.news:
+            LOG.warning("%s", line)
+        return delays.run, len(delays.delayed)
 
     def _due(self, tx: WriteTransaction, now: datetime, room: int, full: Collection[str]) -> Sequence[Scheduled]:
         """Return what is due of the tables that are wanted: only if others are among it, all names go to the store."""
@@ -235,6 +255,15 @@ class Claims:
             self._epoch = epoch
             _plan_anew(tx, self._timetables.values(), now)
             _decide_anew(tx, now)
+
+
+def _limits_of(project: Project, timetables: Mapping[str, Timetable]) -> "DailyLimits | None":
+    """Return the daily limits of sources, where there are any."""
+    if all(source.daily_limit is None for source in project.config.sources.values()):
+        return None
+    from monitor.daemon.daily_limit import DailyLimits
+
+    return DailyLimits.of(project, timetables)
 
 
 def _timetables(project: Project, *, at_once: bool) -> dict[str, Timetable]:

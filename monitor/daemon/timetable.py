@@ -88,7 +88,7 @@ class Timetable:
         count, slot_at = self._missed(first, now - self.delay)
         ahead = self.schedule.next_after(slot_at(count - 1), self.zone)
         run: int | None
-        match self.catch_up:
+        match self.catch_up if due.delayed_since is None else "latest":
             case "all":
                 run = max(0, count - MOST_CAUGHT_UP)
             case "none" if now - self.delay - slot_at(count - 1) > ON_TIME:
@@ -108,6 +108,13 @@ class Timetable:
             skip=skip,
         )
 
+    def count_until(self, next_slot: datetime, now: datetime, end: datetime) -> int:
+        """Count the runs that are to come before a moment: those that were missed are one."""
+        first = max(next_slot, now)
+        if first >= end:
+            return 0
+        return 1 + self.schedule.count_between(first, end - timedelta(microseconds=1), self.zone)
+
     def dropped(self, row: Scheduled, now: datetime) -> Skip | None:
         """Return the slots that had come when this timetable, of the row, was dropped for another or for none."""
         if row.next_slot > now:
@@ -116,6 +123,8 @@ class Timetable:
         return Skip(row.table, row.next_slot, slot_at(count - 1), count, SkipReason.CHANGED)
 
     def _why(self, due: Scheduled, run: int | None, busy_until: datetime | None) -> SkipReason:
+        if due.delayed_since is not None:
+            return SkipReason.LIMIT
         if run is None:
             return SkipReason.POLICY
         overrun = busy_until is not None and busy_until > due.next_slot

@@ -181,10 +181,13 @@ CREATE TABLE schedule (
     zone TEXT NOT NULL,
     next_slot_us ${whole} NOT NULL,
     due_us ${whole} NOT NULL,
+    delayed_us ${whole},
     CONSTRAINT pk_schedule PRIMARY KEY (table_name)
 )${strict}
 
 CREATE INDEX ix_schedule_due_us_table_name ON schedule (due_us, table_name)
+
+CREATE INDEX ix_schedule_delayed ON schedule (table_name) WHERE delayed_us IS NOT NULL
 
 CREATE TABLE slot (
     id ${serial} NOT NULL,
@@ -220,7 +223,7 @@ CREATE TABLE skip (
     count ${whole} NOT NULL,
     reason TEXT NOT NULL,
     CONSTRAINT pk_skip PRIMARY KEY (id),
-    CONSTRAINT ck_skip_reason CHECK (reason = 'late' OR reason = 'overrun' OR reason = 'policy' OR reason = 'changed'),
+    CONSTRAINT ck_skip_reason CHECK (reason = 'late' OR reason = 'overrun' OR reason = 'daily-limit' OR reason = 'policy' OR reason = 'changed'),
     CONSTRAINT ck_skip_some CHECK (count >= 1 AND last_us >= first_us)
 )${strict}
 

@@ -176,7 +176,10 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             ALTER TABLE episode DROP COLUMN acknowledged_us;
             ALTER TABLE incident ADD COLUMN acknowledged_us INTEGER;
             ALTER TABLE incident DROP COLUMN answered;
-            DROP TABLE daily_cost;
+            DROP TABLE daily_cost; DROP INDEX ix_schedule_delayed; ALTER TABLE schedule DROP COLUMN delayed_us;
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(sql, ' OR reason = ''daily-limit''', '') WHERE name = 'skip';
+            PRAGMA writable_schema = RESET;
             ALTER TABLE run DROP COLUMN cost_us; ALTER TABLE run DROP COLUMN rows_read;
             ALTER TABLE run DROP COLUMN bytes_read; ALTER TABLE run DROP COLUMN rows_estimated;
             UPDATE store_revision SET version_num = '0007';
@@ -200,6 +203,10 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
         "external_item",
         "run",
         "daily_cost",
+        "schedule",
+        "ix_schedule_delayed",
+        "skip",
+        "ix_skip_last_us",
         "ix_daily_cost_table_name_day",
     )
     assert [ours[name] for name in changed] == [theirs[name] for name in changed]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from store import (
     LastNotification,
     Lease,
     MessageSubject,
+    Run,
+    RunCost,
     Scheduled,
     Skip,
     SkipReason,
@@ -22,7 +25,7 @@ from store import (
     WriteTransaction,
     open_store,
 )
-from tests.store.made import AT, HOUR, opened
+from tests.store.made import AT, HOUR, opened, run
 
 ROWS = 300
 STEPS: dict[str, Callable[[WriteTransaction], Any]] = {
@@ -30,6 +33,11 @@ STEPS: dict[str, Callable[[WriteTransaction], Any]] = {
     "waiting": lambda tx: tx.schedule.waiting(AT, 5),
     "next due": lambda tx: tx.schedule.next_due(),
     "lag": lambda tx: tx.schedule.lag(AT),
+    "delayed": lambda tx: tx.schedule.delayed(),
+    "spent today": lambda tx: tx.costs.of_source("shop", AT.date()),
+    "expected costs": lambda tx: tx.costs.expected(["t1", "t2"]),
+    "costs of a table": lambda tx: tx.costs.of_table("t1", AT.date(), AT.date()),
+    "add costs": lambda tx: tx.results.add_runs([_costly_run()], []),
     "claim": lambda tx: tx.slots.claim(_claims(tx), holder="one", now=AT, lease_until=AT),
     "renew": lambda tx: tx.slots.renew(_leases(), now=AT, lease_until=AT),
     "finish": lambda tx: tx.slots.finish(_leases(), now=AT, run_ids={1: "run"}),
@@ -57,6 +65,7 @@ BOUNDED = (
     r"SCAN clock$",  # one row
     r"SCAN schedule USING COVERING INDEX ix_schedule_due_us_table_name$",  # in the order that is asked for, to a limit
     r"SCAN slot USING INDEX ix_slot_running_lease$",  # what runs
+    r"SCAN schedule USING INDEX ix_schedule_delayed$",  # what is delayed
     r"SCAN incident USING INDEX uq_incident_open_fingerprint$",  # what lasts
     r"SCAN delivery USING INDEX ix_delivery_(waiting|dead)$",
 )
@@ -66,6 +75,10 @@ BOUNDED = (
 def _claims(tx: WriteTransaction) -> list[SlotDecision]:
     skip = Skip("t", AT, AT, 1, SkipReason.LATE)
     return [SlotDecision(due, due.next_slot, AT + HOUR, AT + HOUR, skip) for due in tx.schedule.due(AT, 5)]
+
+
+def _costly_run() -> Run:
+    return replace(run(ROWS), cost=RunCost("shop", AT.date(), 1.0))
 
 
 def _leases() -> list[Lease]:

@@ -1,0 +1,162 @@
+"""Keep the daily limits of sources: decide which tables that are due are delayed, so that others keep what they need.
+
+    spent today + what runs now + this run + what tables of higher severity still need today  <=  the limit
+
+Everything is read from the store inside the transaction that claims, which no other daemon writes beside: so daemons
+that share a store keep a limit together. A table has the highest severity of its checks. Critical ones are never
+delayed, and what they spend counts.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final, Self
+from zoneinfo import ZoneInfo
+
+from checks import Severity, moment_of_local_time
+from monitor.config.model import DailyLimit
+from monitor.config.project import Project
+from monitor.daemon.timetable import Timetable
+from monitor.summaries.scan_costs import say_spending
+from store import Scheduled, Spending, WriteTransaction
+
+RETRY: Final = timedelta(minutes=10)
+"""After so long a delayed table is looked at again: others may have cost less than they were expected to."""
+
+_FRESH: Final = timedelta(minutes=1)
+"""How long a forecast is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedTable:
+    """A table of a source with a daily limit."""
+
+    source: str
+    severity: Severity
+    timetable: Timetable
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """What becomes of tables that are due: those to run, and those to look at again at their new `due_at`."""
+
+    run: Sequence[Scheduled]
+    delayed: Sequence[Scheduled]
+    news: Sequence[str]
+    """A line for the log for each source that delays tables which it did not delay before."""
+
+
+@dataclass
+class DailyLimits:
+    """The daily limits of a configuration, and the forecasts of what tables still need today."""
+
+    limits: Mapping[str, DailyLimit]
+    tables: Mapping[str, LimitedTable]
+    zone: ZoneInfo
+    _needs: Mapping[str, Mapping[Severity, Spending]] = field(default_factory=dict)
+    _needs_at: datetime | None = None
+
+    @classmethod
+    def of(cls, project: Project, timetables: Mapping[str, Timetable]) -> Self:
+        """Return the limits of a configuration."""
+        config = project.config
+        limits = {name: source.daily_limit for name, source in config.sources.items() if source.daily_limit is not None}
+        tables = {
+            table.name: LimitedTable(
+                table.source,
+                max((check.severity for check in table.own_checks), key=lambda severity: severity.rank),
+                timetables[table.name],
+            )
+            for table in config.tables
+            if table.source in limits and table.name in timetables
+        }
+        return cls(limits, tables, ZoneInfo(config.timezone))
+
+    def split(self, tx: WriteTransaction, due: Sequence[Scheduled], now: datetime) -> Delays:
+        """Decide which of the tables that are due are run now; those of higher severity first."""
+        if not any(row.table in self.tables for row in due):
+            return Delays(due, (), ())
+        end = self._end_of_day(now)
+        needs = self._forecast(tx, due, now, end)
+        spent = self._spent(tx, now)
+        expected = tx.costs.expected(row.table for row in due if row.table in self.tables)
+        run, delayed = [], []
+        for row in sorted(due, key=self._rank):
+            table = self.tables.get(row.table)
+            if table is None:
+                run.append(row)
+                continue
+            cost = expected.get(row.table, Spending())
+            higher = (need for severity, need in needs[table.source].items() if severity.rank > table.severity.rank)
+            total = sum(higher, spent[table.source])
+            if table.severity is Severity.CRITICAL or _fits(self.limits[table.source], total, cost):
+                spent[table.source] += cost
+                run.append(row)
+            else:
+                due_at = min(end + table.timetable.delay, now + RETRY)
+                delayed.append(replace(row, due_at=due_at, delayed_since=row.delayed_since or now))
+        return Delays(run, delayed, list(self._say(due, delayed, spent)))
+
+    def _rank(self, row: Scheduled) -> int:
+        table = self.tables.get(row.table)
+        return 0 if table is None else -table.severity.rank
+
+    def _spent(self, tx: WriteTransaction, now: datetime) -> dict[str, Spending]:
+        """Return what was spent today on each source, and what the runs under way are expected to add."""
+        today = now.astimezone(self.zone).date()
+        spent = {source: tx.costs.of_source(source, today) for source in self.limits}
+        running = [slot.table for slot in tx.slots.running() if slot.table in self.tables]
+        for name, cost in tx.costs.expected(running).items():
+            spent[self.tables[name].source] += cost
+        return spent
+
+    def _forecast(
+        self, tx: WriteTransaction, due: Sequence[Scheduled], now: datetime, end: datetime
+    ) -> Mapping[str, Mapping[Severity, Spending]]:
+        """Return what tables still need until the day ends, by source and severity, besides the runs that are due."""
+        made = self._needs_at
+        if made is not None and timedelta() <= now - made < _FRESH and self._end_of_day(made) == end:
+            return self._needs
+        needs: dict[str, dict[Severity, Spending]] = {source: defaultdict(Spending) for source in self.limits}
+        expected, decided = tx.costs.expected(self.tables), {row.table for row in due}
+        for row in tx.schedule.tables():
+            table, cost = self.tables.get(row.table), expected.get(row.table)
+            if table is not None and cost is not None:
+                runs = table.timetable.count_until(row.next_slot, now, end) - (row.table in decided)
+                needs[table.source][table.severity] += _times(cost, runs)
+        self._needs, self._needs_at = needs, now
+        return needs
+
+    def _end_of_day(self, now: datetime) -> datetime:
+        tomorrow = now.astimezone(self.zone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
+        return moment_of_local_time(tomorrow + timedelta(days=1), self.zone)
+
+    def _say(
+        self, due: Sequence[Scheduled], delayed: Sequence[Scheduled], spent: Mapping[str, Spending]
+    ) -> Iterable[str]:
+        before = {row.table for row in due if row.delayed_since is not None}
+        new: dict[str, list[str]] = defaultdict(list)
+        for row in delayed:
+            if row.table not in before:
+                new[self.tables[row.table].source].append(row.table)
+        for source, names in new.items():
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            what = f"{names[0]} ({self.tables[names[0]].severity.value}){more}"
+            so_far = say_spending(spent[source])
+            yield f"source {source}: daily-limit: {what} delayed, until the day ends at the latest; today {so_far}"
+
+
+def _fits(limit: DailyLimit, total: Spending, cost: Spending) -> bool:
+    """Check whether a run fits beside the total; one whose cost nobody knows fits while anything is left."""
+    parts = (
+        (limit.seconds, total.seconds, cost.seconds),
+        (limit.rows, total.volume.rows or 0, cost.volume.rows or 0),
+        (limit.bytes, total.volume.bytes or 0, cost.volume.bytes or 0),
+    )
+    return all(most is None or (before + own <= most if cost.runs else before < most) for most, before, own in parts)
+
+
+def _times(cost: Spending, runs: int) -> Spending:
+    rows, read = (None if part is None else part * runs for part in (cost.volume.rows, cost.volume.bytes))
+    return Spending(cost.runs * runs, cost.seconds * runs, replace(cost.volume, rows=rows, bytes=read))
