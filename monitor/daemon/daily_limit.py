@@ -3,7 +3,8 @@
     spent today + what runs now + this run + what tables of higher severity still need today  <=  the limit
 
 Everything is read from the store inside the transaction that claims, which no other daemon writes beside: so daemons
-that share a store keep a limit together. A table has the highest severity of its checks. Critical ones are never
+that share a store keep a limit together. A table that was delayed since an earlier day needs only to fit beside what
+was spent, so that none waits for ever. A table has the highest severity of its checks. Critical ones are never
 delayed, and what they spend counts.
 """
 
@@ -77,7 +78,7 @@ class DailyLimits:
         """Decide which of the tables that are due are run now; those of higher severity first."""
         if not any(row.table in self.tables for row in due):
             return Delays(due, (), ())
-        end = self._end_of_day(now)
+        end = self._midnight(now, days=1)
         needs = self._forecast(tx, due, now, end)
         spent = self._spent(tx, now)
         expected = tx.costs.expected(row.table for row in due if row.table in self.tables)
@@ -89,7 +90,8 @@ class DailyLimits:
                 continue
             cost = expected.get(row.table, Spending())
             higher = (need for severity, need in needs[table.source].items() if severity.rank > table.severity.rank)
-            total = sum(higher, spent[table.source])
+            waits_since_a_day = row.delayed_since is not None and row.delayed_since < self._midnight(now)
+            total = sum(() if waits_since_a_day else higher, spent[table.source])
             if table.severity is Severity.CRITICAL or _fits(self.limits[table.source], total, cost):
                 spent[table.source] += cost
                 run.append(row)
@@ -116,7 +118,7 @@ class DailyLimits:
     ) -> Mapping[str, Mapping[Severity, Spending]]:
         """Return what tables still need until the day ends, by source and severity, besides the runs that are due."""
         made = self._needs_at
-        if made is not None and timedelta() <= now - made < _FRESH and self._end_of_day(made) == end:
+        if made is not None and timedelta() <= now - made < _FRESH and self._midnight(made, days=1) == end:
             return self._needs
         needs: dict[str, dict[Severity, Spending]] = {source: defaultdict(Spending) for source in self.limits}
         expected, decided = tx.costs.expected(self.tables), {row.table for row in due}
@@ -128,9 +130,10 @@ class DailyLimits:
         self._needs, self._needs_at = needs, now
         return needs
 
-    def _end_of_day(self, now: datetime) -> datetime:
-        tomorrow = now.astimezone(self.zone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
-        return moment_of_local_time(tomorrow + timedelta(days=1), self.zone)
+    def _midnight(self, now: datetime, *, days: int = 0) -> datetime:
+        """Return when the day of a moment began, or a later day begins."""
+        today = now.astimezone(self.zone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
+        return moment_of_local_time(today + timedelta(days=days), self.zone)
 
     def _say(
         self, due: Sequence[Scheduled], delayed: Sequence[Scheduled], spent: Mapping[str, Spending]
