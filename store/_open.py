@@ -33,7 +33,7 @@ from store._store import Store
 
 OLDEST: Final = "0007"
 """The revision from which stores are upgraded."""
-NEW: Final = "0017"
+NEW: Final = "0018"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
 HEAD: Final = NEW
 REVISION_TABLE: Final = "store_revision"

@@ -151,13 +151,18 @@ class DailyLimits:
 
 
 def _fits(limit: DailyLimit, total: Spending, cost: Spending) -> bool:
-    """Check whether a run fits beside the total; one whose cost nobody knows fits while anything is left."""
+    """Check whether a run fits beside the total; one whose cost nobody knows fits while anything is left.
+
+    A run that costs nothing of what is limited fits.
+    """
     parts = (
         (limit.seconds, total.seconds, cost.seconds),
         (limit.rows, total.volume.rows or 0, cost.volume.rows or 0),
         (limit.bytes, total.volume.bytes or 0, cost.volume.bytes or 0),
     )
-    return all(most is None or (before + own <= most if cost.runs else before < most) for most, before, own in parts)
+    if not cost.runs:
+        return all(most is None or before < most for most, before, _ in parts)
+    return all(most is None or not own or before + own <= most for most, before, own in parts)
 
 
 def _times(cost: Spending, runs: int) -> Spending:

@@ -6,6 +6,7 @@ not become. Labels are words and names, never values.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,12 +22,14 @@ from monitor.config.project import Project
 from monitor.releases.overview import ReleaseWord, releases_of
 from monitor.summaries.health import states_of
 from monitor.summaries.patterns import RETURNS_WITHIN, UNLISTED, IncidentPatterns, PatternSurvey
+from monitor.summaries.scan_costs import today
 from monitor.summaries.service_levels import error_budget_of
 from monitor.terminal.redaction import visible
 from remedies.differential_privacy import Accounting
 from store import DeliveryState, ReadTransaction
 
 RECENT: Final = timedelta(days=28)
+_SOURCE: Final = ("source",)
 BUCKETS_S: Final = (60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86_400, 3 * 86_400, 7 * 86_400)
 """Upper bounds (seconds) of the classes into which times to detection and to resolution fall."""
 
@@ -71,6 +74,7 @@ def project_metrics(project: Project, tx: ReadTransaction, now: datetime, *, bud
         _ages(project, tx, now),
         _releases(project, tx),
     ]
+    families += _scans(project, tx, now)
     return [*families, _budgets(tx)] if budgets else families
 
 
@@ -165,6 +169,29 @@ def _ages(project: Project, tx: ReadTransaction, now: datetime) -> Metric:
             samples.append(((checks[check_id], check_id), (now - datetime.fromisoformat(newest)).total_seconds()))
     about = "Age of the newest row, as far as the last run of a freshness check saw."
     return gauge("tablewatch_data_age_seconds", about, samples, ("table", "check"))
+
+
+def _scans(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[Metric]:
+    """Yield what checks cost today by source, and how many tables the daily limits of sources delay."""
+    day = today(project, now)
+    spent = {name: tx.costs.of_source(name, day) for name in project.config.sources}
+    about = "Seconds that statements of checks took today, by source (a day of the project)."
+    yield gauge(
+        "tablewatch_scan_seconds_today", about, [((name,), cost.seconds) for name, cost in spent.items()], _SOURCE
+    )
+    rows = [((name,), float(cost.volume.rows)) for name, cost in spent.items() if cost.volume.rows is not None]
+    about = "Rows that checks read today, by source, where the engine tells."
+    yield gauge("tablewatch_scan_rows_today", about, rows, _SOURCE)
+    limits = [
+        ((name,), float(source.daily_limit.seconds))
+        for name, source in project.config.sources.items()
+        if source.daily_limit is not None and source.daily_limit.seconds is not None
+    ]
+    yield gauge("tablewatch_daily_limit_seconds", "Daily limit of a source in seconds.", limits, _SOURCE)
+    sources = {table.name: table.source for table in project.config.tables}
+    delayed = Counter(sources[row.table] for row in tx.schedule.delayed() if row.table in sources)
+    about = "Tables that the daily limit of their source delays."
+    yield gauge("tablewatch_tables_delayed", about, [((name,), number) for name, number in delayed.items()], _SOURCE)
 
 
 def _releases(project: Project, tx: ReadTransaction) -> Metric:

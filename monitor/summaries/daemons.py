@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checks import say_duration
-from store import DaemonRecord, Quarantine, ReadTransaction, StoreHeld
+from store import DaemonRecord, Quarantine, ReadTransaction, Scheduled, StoreHeld
 
 SILENT: Final = timedelta(minutes=1)
 """A daemon gives a sign of life every 10 s; after this time without one it is not counted on."""
@@ -14,6 +14,8 @@ SILENT: Final = timedelta(minutes=1)
 _KEPT: Final = timedelta(hours=1)
 _MOST_SILENT: Final = 3
 """Silent daemons that are told one by one: where they are killed again and again, there are many."""
+
+_MOST_DELAYED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Watchfulness:
     quarantines: Sequence[Quarantine]
     holder: StoreHeld | None = None
     """Who holds the lock of the store, where it is a SQLite file."""
+    delayed: Sequence[Scheduled] = ()
+    """The tables that the daily limit of their source delays."""
 
     @classmethod
     def of(cls, tx: ReadTransaction, now: datetime, holder: StoreHeld | None) -> "Watchfulness":
@@ -40,7 +44,7 @@ class Watchfulness:
         daemons = sorted(
             recent or killed[-1:], key=lambda daemon: (daemon.started_at, daemon.heartbeat_at), reverse=True
         )
-        return cls(as_of, daemons, tx.schedule.lag(as_of), tx.daemons.quarantines(), holder)
+        return cls(as_of, daemons, tx.schedule.lag(as_of), tx.daemons.quarantines(), holder, tx.schedule.delayed())
 
     def word(self, daemon: DaemonRecord) -> str:
         """Return `running`, `silent` or `stopped`."""
@@ -80,6 +84,10 @@ class Watchfulness:
                 }
                 for quarantine in self.quarantines
             ],
+            "delayed": [
+                {"table": row.table, "since": None if row.delayed_since is None else row.delayed_since.isoformat()}
+                for row in self.delayed
+            ],
         }
 
     def _without_a_sign(self) -> str:
@@ -109,6 +117,10 @@ class Watchfulness:
             yield self._without_a_sign()
         elif self.waits_since is not None:
             yield f"longest wait of a due table: {say_duration(self.as_of - self.waits_since)}"
+        if self.delayed:
+            names = [row.table for row in self.delayed]
+            more = f" and {len(names) - _MOST_DELAYED} more" if len(names) > _MOST_DELAYED else ""
+            yield f"delayed by the daily limit of their source: {', '.join(names[:_MOST_DELAYED])}{more}"
         for check in self.quarantines:
             if check.until is not None and check.until > self.as_of:
                 ended = f"its worker process ended {check.crashes} times"

@@ -104,12 +104,23 @@ class RestingCheck(Shape):
     until: datetime | None
 
 
+class DelayedTable(Shape):
+    """A table that the daily limit of its source delays, and since when."""
+
+    table: str
+    since: datetime | None
+
+
 class DaemonState(Shape):
-    """The daemons, for how long the table that waits longest has waited (seconds), and the checks that rest."""
+    """The daemons, for how long the table that waits longest has waited (seconds), and the checks that rest.
+
+    `delayed`: the tables that the daily limits of their sources delay.
+    """
 
     daemons: tuple[DaemonLine, ...]
     lag_s: float | None
     quarantined: tuple[RestingCheck, ...]
+    delayed: tuple[DelayedTable, ...]
 
 
 class NextSlot(Shape):

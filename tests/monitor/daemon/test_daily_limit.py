@@ -168,6 +168,16 @@ def test_rows_are_limited_where_the_engine_tells(plant: CostlyPlant) -> None:
     assert plant.delayed() == ["low"]
 
 
+def test_bytes_are_limited_where_the_engine_tells(plant: CostlyPlant) -> None:
+    """The same for bytes; a run of which the engine tells nothing counts for none."""
+    plant.limit = "{bytes: 1000}"
+    plant.tables({"low": ("warning", "every 1h", 1), "untold": ("info", "every 1h", 1)})
+    plant.pool.costs["low"] = ScanCost(1.0, ReadVolume(None, 400))
+    plant.go(plant.work(), until=NOW + 6 * HOUR)
+    assert len(plant.ran("low")) == 2
+    assert plant.delayed() == ["low"]
+
+
 def test_a_new_limit_is_used_at_once(plant: CostlyPlant) -> None:
     """When the configuration has a larger limit, delayed tables are run; without one too."""
     plant.tables({"low": ("warning", "every 1h", 60)})

@@ -22,8 +22,10 @@ from monitor.config.selector import select
 from monitor.daemon.metrics import Metrics
 from monitor.reporting.prometheus import StoreMetrics, project_metrics
 from monitor.scan.run import run_checks
+from monitor.summaries.scan_costs import today
 from monitor.triage.desk import IncidentDesk
-from store import Store
+from sources import ReadVolume
+from store import Run, RunCost, Scheduled, Store
 from tests.monitor.shop import NOW, Shop, build_shop
 from tests.store.made import episode, opened
 
@@ -110,6 +112,23 @@ def test_the_age_of_the_newest_row_grows_between_runs(watched: tuple[Shop, Proje
     """It was 30 minutes old when it was checked, an hour ago."""
     _, project, store = watched
     assert 'tablewatch_data_age_seconds{check="orders.freshness",table="orders"} 5400.0' in _text(project, store)
+
+
+def test_what_checks_cost_and_what_is_delayed(watched: tuple[Shop, Project, Store]) -> None:
+    """Seconds and rows of today by source; tables that a daily limit delays."""
+    _, project, store = watched
+    (source,) = project.config.sources
+    now = project.clock.now()
+    day = today(project, now)
+    with store.writing() as tx:
+        before = tx.costs.of_source(source, day).seconds
+        tx.results.add_runs([Run("one", "orders", now, now, RunCost(source, day, 2.5, ReadVolume(7)))], [])
+        tx.schedule.replace([Scheduled("orders", "every 1h", "UTC", now, now, now)])
+    lines = _text(project, store).splitlines()
+    seconds = next(line for line in lines if line.startswith("tablewatch_scan_seconds_today{"))
+    assert float(seconds.split()[1]) == pytest.approx(before + 2.5)
+    assert f'tablewatch_scan_rows_today{{source="{source}"}} 7.0' in lines
+    assert f'tablewatch_tables_delayed{{source="{source}"}} 1.0' in lines
 
 
 def test_releases_and_budgets(watched: tuple[Shop, Project, Store]) -> None:

@@ -4,7 +4,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 from monitor.summaries.daemons import Watchfulness
-from store import DaemonRecord, Quarantine, StoreHeld
+from store import DaemonRecord, Quarantine, Scheduled, StoreHeld
 from tests.monitor.shop import NOW
 
 
@@ -56,6 +56,14 @@ def test_a_refused_configuration_and_a_quarantined_check_are_told():
     ]
 
 
+def test_delayed_tables_are_named_up_to_five():
+    """Whoever asks why a table was not looked at reads that the limit of its source delays it."""
+    rows = [Scheduled(f"t{number}", "every 1h", "UTC", NOW, NOW, NOW - timedelta(hours=1)) for number in range(7)]
+    state = Watchfulness(NOW, [_daemon()], None, (), delayed=rows)
+    assert list(state.lines())[-1] == "delayed by the daily limit of their source: t0, t1, t2, t3, t4 and 2 more"
+    assert state.to_json()["delayed"][0] == {"table": "t0", "since": (NOW - timedelta(hours=1)).isoformat()}
+
+
 def test_the_published_form():
     """Programs get the same, with times and seconds."""
     found = Watchfulness(NOW, [_daemon()], NOW - timedelta(seconds=4), []).to_json()
@@ -65,7 +73,7 @@ def test_the_published_form():
 def _transaction(*daemons):
     """Return a transaction that sees daemons, on a store in which nothing is late."""
     return SimpleNamespace(
-        schedule=SimpleNamespace(clock=lambda now: now, lag=lambda _now: None),
+        schedule=SimpleNamespace(clock=lambda now: now, lag=lambda _now: None, delayed=list),
         daemons=SimpleNamespace(records=lambda: daemons, quarantines=lambda: ()),
     )
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from store import WebRole
+from store import Scheduled, WebRole
 from tests.monitor.web.site import Site
 
 
@@ -22,3 +22,16 @@ def test_metrics_are_those_of_the_store(site: Site) -> None:
     assert 'tablewatch_daemons{state="running"} 0.0' in lines
     assert "tablewatch_web_event_streams 0.0" in lines
     assert 'state="resolved"' not in done.text
+
+
+def test_the_first_page_names_what_a_daily_limit_delays(site: Site) -> None:
+    """Whoever looks at the overview, in English or Japanese, or by the API, sees which tables wait for the next day."""
+    now = site.clock.now()
+    with site.store.writing() as tx:
+        tx.schedule.reschedule([Scheduled("orders", "every 1h", "UTC", now, now + timedelta(minutes=10), now)])
+    client = site.signed_in()
+    assert "Delayed by the daily limit of their source (1): orders" in client.get("/").text
+    assert "実行を延期中" in client.get("/", headers={"accept-language": "ja"}).text
+    assert client.get("/api/v1/overview").json()["daemon"]["delayed"] == [
+        {"table": "orders", "since": now.isoformat().replace("+00:00", "Z")}
+    ]
