@@ -1,4 +1,4 @@
-"""The shape of `daemon`, `report` and `openlineage`: how the daemon works, and what it makes and sends."""
+"""The shape of `daemon`, `report`, `openlineage` and daily limits: how the daemon works, and what it makes and sends."""
 
 from datetime import timedelta
 from typing import Annotated, Literal, Self
@@ -58,4 +58,18 @@ class OpenLineage(Section):
         problem = None if self.token is None else sends_in_the_clear(self.url)
         if problem is not None:
             raise ValueError(problem)
+        return self
+
+
+class DailyLimit(Section):
+    """What scheduled checks may cost a source on a day of the project's time zone; critical ones are never delayed."""
+
+    seconds: Annotated[int, Ge(1)] | None = Field(None, description="Seconds that statements take.")
+    rows: Annotated[int, Ge(1)] | None = Field(None, description="Rows read, where the engine tells.")
+    bytes: Annotated[int, Ge(1)] | None = Field(None, description="Bytes read, where the engine tells.")
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        if self.seconds is None and self.rows is None and self.bytes is None:
+            raise ValueError("a daily limit has at least one of seconds, rows, bytes; seen: none")
         return self

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, SerializeAsAny, field_validator, mod
 
 from checks import Check, ColumnClass, moment_of_local_time, within_calendar
 from monitor.config.alerts_model import Alerts, IncidentRules
-from monitor.config.daemon_model import Daemon, OpenLineage, ReportPlans
+from monitor.config.daemon_model import Daemon, DailyLimit, OpenLineage, ReportPlans
 from monitor.config.scalars import (
     Clock,
     Deferred,
@@ -122,20 +122,6 @@ class IcebergSource(Section):
     catalog: str = Field("default", description="Name of the catalogue, also in pyiceberg's own configuration.")
     uri: str | None = Field(None, description="Its address, such as sqlite:///FILE; else pyiceberg's configuration.")
     namespace: str | None = Field(None, description="Only its tables are read, and need no namespace in their names.")
-
-
-class DailyLimit(Section):
-    """What scheduled checks may cost a source on a day of the project's time zone; critical ones are never delayed."""
-
-    seconds: Annotated[int, Ge(1)] | None = Field(None, description="Seconds that statements take.")
-    rows: Annotated[int, Ge(1)] | None = Field(None, description="Rows read, where the engine tells.")
-    bytes: Annotated[int, Ge(1)] | None = Field(None, description="Bytes read, where the engine tells.")
-
-    @model_validator(mode="after")
-    def _limits_something(self) -> Self:
-        if self.seconds is None and self.rows is None and self.bytes is None:
-            raise ValueError("a daily limit has at least one of seconds, rows, bytes; seen: none")
-        return self
 
 
 class Source(Section):

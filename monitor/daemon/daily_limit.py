@@ -16,7 +16,7 @@ from typing import Final, Self
 from zoneinfo import ZoneInfo
 
 from checks import Severity, moment_of_local_time
-from monitor.config.model import DailyLimit
+from monitor.config.daemon_model import DailyLimit
 from monitor.config.project import Project
 from monitor.daemon.timetable import Timetable
 from monitor.summaries.scan_costs import say_spending
