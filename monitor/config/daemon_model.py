@@ -1,4 +1,4 @@
-"""The shape of `daemon`, `report`, `openlineage` and daily limits: how the daemon works, and what it makes and sends."""
+"""The shape of `daemon`, `report`, `openlineage` and daily limits: how the daemon works, and what it sends."""
 
 from datetime import timedelta
 from typing import Annotated, Literal, Self
