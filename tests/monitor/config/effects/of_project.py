@@ -6,12 +6,15 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from monitor.config import Schedule
 from monitor.config.web_model import allowed_hosts, cookie_name
+from monitor.daemon.daily_limit import DailyLimits
+from monitor.daemon.timetable import Timetable
 from monitor.web.oidc import OidcProvider, grant_of, name_of
-from sources import SourceError, open_source
-from store import Grant, WebRole
+from sources import ReadVolume, SourceError, open_source
+from store import Grant, Run, RunCost, WebRole
 from tests.monitor.config.effects.effect import ABSENT, Effect
-from tests.monitor.config.effects.folder import BASE, IMPORT, command, nested, project_of
+from tests.monitor.config.effects.folder import BASE, IMPORT, NOW, command, nested, project_of
 from tests.sources.lake import KINDS, write
 
 CHECKED: Final = command(("check", "--no-store", "--format", "json"))
@@ -62,6 +65,25 @@ def _of_lakes() -> Iterator[Effect]:
     for key, second in (("catalog", "other"), ("uri", "sqlite:///other.db"), ("namespace", ABSENT)):
         place = ("sources", "lake", "iceberg", key)
         yield Effect(f"IcebergSource.{key}", base, (catalogue[key], second), _lakes, place)
+
+
+def _delayed(config: Mapping[str, Any]) -> object:
+    """Return whether the daily limit delays a table of which one run was recorded today: 10 s, 10 rows, 10 bytes."""
+    with project_of(config) as project, project.open_store() as store, store.writing() as tx:
+        cost = RunCost("lake", NOW.date(), 10.0, ReadVolume(10, 10))
+        tx.results.add_runs([Run("one", "orders", NOW, NOW, cost)], [])
+        every = Schedule.parse("every 1h")
+        timetable = Timetable.of_name("orders", every, zone="UTC", jitter=timedelta(), catch_up="latest")
+        due = [timetable.scheduled(NOW)]
+        return len(DailyLimits.of(project, {"orders": timetable}).split(tx, due, NOW).delayed)
+
+
+def _daily_limits() -> Iterator[Effect]:
+    place = ("sources", "lake", "daily_limit")
+    yield Effect("Source.daily_limit", BASE, ({"seconds": 15}, ABSENT), _delayed, place)
+    for key in ("seconds", "rows", "bytes"):
+        base = nested(BASE, *place, **{key: 15})
+        yield Effect(f"DailyLimit.{key}", base, (15, 25), _delayed, (*place, key))
 
 
 def _csv() -> Iterator[Effect]:
@@ -296,6 +318,7 @@ def entries() -> Iterator[Effect]:
     ):
         yield Effect(f"Maintenance.{key}", base, (first, second), observe, ("maintenance", 0, key))
     yield from _csv()
+    yield from _daily_limits()
     yield from _of_lakes()
     yield from _cost()
     yield from _tables()
