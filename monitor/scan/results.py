@@ -41,12 +41,12 @@ from sources import (
     TimedOut,
     Unreachable,
 )
-from store import Run, RunCost
 
 if TYPE_CHECKING:
     from monitor.config import Table
     from monitor.config.project import Project
     from monitor.scan.private_question import PrivateQuestion
+    from store import Run
 
 PolicyOf: TypeAlias = Callable[[Check], Policy]
 """Returns when incidents of a check open and resolve."""
@@ -206,12 +206,12 @@ class TableResult:
 
 def run_of(run_id: str, looked: TableResult, read_at: datetime | None = None) -> Run:
     """Return the run that a look at a table was. `read_at`: when that was, where it saw the table at a past time."""
+    from store import Run, RunCost  # workers import this module, and no store
+
     subject, cost = looked.target.subject, looked.cost
     run = Run(run_id, subject.name, looked.started_at, looked.ended_at)
-    if cost is None:
-        return run
     day = (read_at or looked.ended_at).astimezone(ZoneInfo(subject.zones.calendar)).date()
-    return replace(run, cost=RunCost(looked.target.source.name, day, cost.seconds, cost.volume))
+    return replace(run, cost=cost and RunCost(looked.target.source.name, day, cost.seconds, cost.volume))
 
 
 @dataclass(frozen=True, slots=True)
