@@ -209,9 +209,9 @@ def run_of(run_id: str, looked: TableResult, read_at: datetime | None = None) ->
     from store import Run, RunCost  # workers import this module, and no store
 
     subject, cost = looked.target.subject, looked.cost
-    run = Run(run_id, subject.name, looked.started_at, looked.ended_at)
     day = (read_at or looked.ended_at).astimezone(ZoneInfo(subject.zones.calendar)).date()
-    return replace(run, cost=cost and RunCost(looked.target.source.name, day, cost.seconds, cost.volume))
+    spent = None if cost is None else RunCost(looked.target.source.name, day, cost.seconds, cost.volume)
+    return Run(run_id, subject.name, looked.started_at, looked.ended_at, cost=spent)
 
 
 @dataclass(frozen=True, slots=True)
