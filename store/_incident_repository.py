@@ -47,6 +47,14 @@ class IncidentReader(Repository):
         """Return the incidents that a filter asks for, newest detection first."""
         return _incidents.matching(self._connection, incident_filter)
 
+    def of_table(self, table: str, *, since: datetime, until: datetime, most: int) -> list[Incident]:
+        """Return the newest incidents of a table that were detected in `[since, until)`, newest detection first."""
+        detected = _INCIDENT.c.detected_at
+        its = select(_INCIDENT.c.id).where(_INCIDENT.c.table_name == table, detected >= since, detected < until)
+        ids = self._connection.scalars(its.order_by(detected.desc()).limit(most)).all()
+        result = _incidents.load(self._connection, ids)
+        return [result[number] for number in ids]
+
     def page(
         self,
         incident_filter: IncidentFilter,

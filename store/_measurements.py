@@ -69,13 +69,6 @@ def results_of_runs(connection: Connection, numbers: Iterable[int]) -> dict[int,
     return dict(results)
 
 
-def segments_of(connection: Connection, check_id: str) -> list[Result]:
-    """Return the newest measurement of each followed segment of a check: those of its newest run, in their order."""
-    newest_run = select(_M.run).where(_M.check_id == check_id).order_by(*_NEWEST_FIRST).limit(1).scalar_subquery()
-    its = _with_run_ids().where(_M.run == newest_run, _M.check_id.startswith(f"{check_id}[", autoescape=True))
-    return [result_of(row) for row in connection.execute(its.order_by(_M.id))]
-
-
 def _with_run_ids() -> Select[Any]:
     """Return a SELECT of measurements, each with the id of its run."""
     run = RunRow.__table__

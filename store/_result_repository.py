@@ -45,9 +45,12 @@ class ResultReader(Repository):
         """Return the newest measurement of each check; None asks for every check that has one."""
         return _measurements.latest_results(self._connection, check_ids)
 
-    def segments_of(self, check_id: str) -> Sequence[Result]:
-        """Return what the newest run of a check measured in each segment that it follows; their ids are the series."""
-        return _measurements.segments_of(self._connection, check_id)
+    def segments_of(self, check_id: str, at: datetime | None = None) -> Sequence[Result]:
+        """Return what a run of a check measured in each segment that it follows; their ids are the series.
+
+        The run is the newest, or the last that measured at a moment or before.
+        """
+        return _samples.segments_of(self._connection, check_id, at)
 
     def earlier(self, check_id: str, at: datetime, current_earlier: Earlier) -> Sequence[Past]:
         """Return the earlier measurements that a check, measured at a time, wants to see; see `earlier_many`."""
@@ -74,9 +77,9 @@ class ResultReader(Repository):
         """Return what a check found in `[since, until)`, oldest first, in at most so many points; see `Sample`."""
         return _samples.sampled(self._connection, check_id, since, until, points=points)
 
-    def around(self, check_id: str, at: datetime, *, each: int) -> list[Result]:
+    def around(self, check_id: str, at: datetime, *, before: int, after: int) -> list[Result]:
         """Return the last results of a check before a moment and the first from it on, at most so many, in order."""
-        return _samples.around(self._connection, check_id, at, each=each)
+        return _samples.around(self._connection, check_id, at, before=before, after=after)
 
     def paces(self, check_ids: Iterable[str], *, last: int) -> dict[str, Pace]:
         """Return how long the last runs of checks took, by check id; those that never ran are left out."""

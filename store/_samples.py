@@ -41,13 +41,22 @@ def _sample(row: Any, counted: Any) -> Sample:
     return Sample(result_of(row), sum(counts.values()), counts)
 
 
-def around(connection: Connection, check_id: str, at: datetime, *, each: int) -> list[Result]:
+def segments_of(connection: Connection, check_id: str, at: datetime | None) -> list[Result]:
+    """Return what a run of a check measured in each followed segment, in their order: its newest run, or by `at`."""
+    by_then = [] if at is None else [_M.measured_at <= at]
+    runs = select(_M.run).where(_M.check_id == check_id, *by_then)
+    last_run = runs.order_by(_M.measured_at.desc(), _M.id.desc()).limit(1).scalar_subquery()
+    its = _results().where(_M.run == last_run, _M.check_id.startswith(f"{check_id}[", autoescape=True))
+    return [result_of(row) for row in connection.execute(its.order_by(_M.id))]
+
+
+def around(connection: Connection, check_id: str, at: datetime, *, before: int, after: int) -> list[Result]:
     """Return the last results of a check before a moment and the first from it on, in order."""
     of_check = _results().where(_M.check_id == check_id)
-    before = of_check.where(_M.measured_at < at).order_by(_M.measured_at.desc(), _M.id.desc()).limit(each)
-    after = of_check.where(_M.measured_at >= at).order_by(_M.measured_at, _M.id).limit(each)
-    earlier = [result_of(row) for row in connection.execute(before)]
-    return [*earlier[::-1], *(result_of(row) for row in connection.execute(after))]
+    last = of_check.where(_M.measured_at < at).order_by(_M.measured_at.desc(), _M.id.desc()).limit(before)
+    first = of_check.where(_M.measured_at >= at).order_by(_M.measured_at, _M.id).limit(after)
+    earlier = [result_of(row) for row in connection.execute(last)]
+    return [*earlier[::-1], *(result_of(row) for row in connection.execute(first))]
 
 
 def paces(connection: Connection, check_ids: Iterable[str], *, last: int) -> dict[str, Pace]:

@@ -19,8 +19,8 @@ from monitor.alerts.decide import NotificationReason
 from monitor.config.project import Project
 from monitor.reporting.filters import say_title
 from monitor.reporting.sentences import length, some
-from monitor.reporting.words import RESOLUTIONS, SEVERITIES
-from monitor.summaries.incident import IncidentFigures, is_downtime
+from monitor.reporting.words import SEVERITIES
+from monitor.summaries.incident import RESOLUTIONS, IncidentFigures, is_downtime
 from monitor.terminal.localizer import Money
 from monitor.terminal.redaction import visible
 

@@ -154,6 +154,32 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
 
 
 @app.command()
+def causes(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
+    """List what may have caused an incident: what changed near its beginning, the likeliest first, with the evidence.
+
+    Example: tablewatch incident causes 41
+    """
+    from monitor.config.project import Project
+    from monitor.reporting.terminal_views.incident import incident_headline, show_causes
+    from monitor.summaries.causes import causes_as_json, causes_of
+    from monitor.triage.errors import explained
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        incident = tx.incidents.get(incident_id)
+        found = causes_of(project, tx, incident)
+
+    def draw(console: "Console") -> None:
+        console.print(incident_headline(incident))
+        for line in show_causes(found, project.config.timezone):
+            console.print(line)
+
+    shape = {"schema": "tablewatch.incident-causes/1", "id": incident.id, "table": incident.table}
+    invocation.emit({**shape, **causes_as_json(found)}, draw)
+
+
+@app.command()
 def brief(
     ctx: typer.Context,
     incident_id: _incident_verbs.Number,

@@ -20,12 +20,12 @@ from monitor.reporting.words import (
     LEVELS,
     RELEASE_SHAPES,
     RELEASES,
-    RESOLUTIONS,
     SEVERITIES,
     SEVERITY_SHAPES,
     STATE_SHAPES,
     STATES,
 )
+from monitor.summaries.incident import RESOLUTIONS
 from monitor.terminal.localizer import Money
 
 NOTHING: Final = "\N{EN DASH}"

@@ -9,7 +9,8 @@ from typing import Any, Final
 from checks import Message
 from incidents import FoundBy, Incident, Lever
 from monitor.reporting.model import Coverage, DayBar, Diagnosis, IncidentLine, MethodNotes, WeekBar
-from monitor.reporting.words import FOUND_BY, NOT_WATCHED, RESOLUTIONS
+from monitor.reporting.words import FOUND_BY, NOT_WATCHED
+from monitor.summaries.incident import RESOLUTIONS
 from monitor.summaries.ranking import Advice, AdviceStep
 
 _NAMES_SHOWN: Final = 8

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from checks import Message, Severity, UnknownReason
-from incidents import NOT_RUN, FoundBy, Level, LevelVerdict, Resolution, State
+from incidents import NOT_RUN, FoundBy, Level, LevelVerdict, State
+from incidents.causes import Likelihood
 from monitor.config.alerts_model import OTHER
 from monitor.releases.overview import ReleaseWord
 from monitor.summaries.patterns import UNLISTED
@@ -27,13 +28,6 @@ STATES: Final[Mapping[State, Message]] = {
     State.RESOLVED: Message("resolved"),
 }
 STATE_SHAPES: Final[Mapping[State, str]] = {State.OPEN: "●", State.ACKNOWLEDGED: "◎", State.RESOLVED: "○"}
-RESOLUTIONS: Final[Mapping[Resolution, Message]] = {
-    Resolution.FIXED: Message("fixed"),
-    Resolution.NO_ACTION: Message("no action"),
-    Resolution.EXPECTED: Message("expected"),
-    Resolution.FALSE_POSITIVE: Message("false positive"),
-    Resolution.DUPLICATE: Message("duplicate"),
-}
 CAUSES: Final[Mapping[str | None, Message]] = {
     None: Message("no cause given"),
     OTHER: Message("other cause"),
@@ -61,6 +55,16 @@ LEVEL_VERDICT_SHAPES: Final[Mapping[LevelVerdict, str]] = {
     LevelVerdict.PENDING: "○",
     LevelVerdict.UNKNOWN: "△",
     LevelVerdict.BROKEN: "▲",
+}
+LIKELIHOODS: Final[Mapping[Likelihood, Message]] = {
+    Likelihood.STRONG: Message("much speaks for it"),
+    Likelihood.MODERATE: Message("some speaks for it"),
+    Likelihood.WEAK: Message("little speaks for it"),
+}
+LIKELIHOOD_SHAPES: Final[Mapping[Likelihood, str]] = {
+    Likelihood.STRONG: "●",
+    Likelihood.MODERATE: "◎",
+    Likelihood.WEAK: "○",
 }
 RELEASES: Final[Mapping[ReleaseWord, Message]] = {
     ReleaseWord.HOLD: Message("on hold"),

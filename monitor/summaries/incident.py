@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from checks import Kind, Message, PlainEnglish
 from checks.classes.arrays import np
@@ -15,6 +15,7 @@ from incidents import (
     Event,
     Incident,
     MaintenanceSpans,
+    Resolution,
     Spans,
     State,
     Window,
@@ -31,6 +32,14 @@ from monitor.config.project import Project
 from monitor.triage.create import tidy
 from monitor.triage.desk import IncidentDetail
 from store import ExternalItem
+
+RESOLUTIONS: Final[Mapping[Resolution, Message]] = {
+    Resolution.FIXED: Message("fixed"),
+    Resolution.NO_ACTION: Message("no action"),
+    Resolution.EXPECTED: Message("expected"),
+    Resolution.FALSE_POSITIVE: Message("false positive"),
+    Resolution.DUPLICATE: Message("duplicate"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,14 @@ from checks import Message, Status
 from incidents import Lever
 from monitor.channels import TicketStatus
 from monitor.reporting import release_comparison, release_record
-from monitor.reporting.words import LEVEL_VERDICT_SHAPES, LEVEL_VERDICTS, LEVELS, REASONS
+from monitor.reporting.words import (
+    LEVEL_VERDICT_SHAPES,
+    LEVEL_VERDICTS,
+    LEVELS,
+    LIKELIHOOD_SHAPES,
+    LIKELIHOODS,
+    REASONS,
+)
 from monitor.summaries.health import TableHealth
 from monitor.web.views.table import DayState
 
@@ -91,6 +98,7 @@ def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
         "daemon": DAEMONS,
         "channel": CHANNELS,
         "verdict": {word: (LEVEL_VERDICT_SHAPES[word], message) for word, message in LEVEL_VERDICTS.items()},
+        "likelihood": {word: (LIKELIHOOD_SHAPES[word], message) for word, message in LIKELIHOODS.items()},
         "reason": {str(reason): ("", message) for reason, message in REASONS.items()},
         "release_event": RELEASE_EVENTS,
         "remedy": REMEDIES,

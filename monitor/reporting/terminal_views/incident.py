@@ -33,6 +33,7 @@ from incidents import (
 )
 from incidents.verbs import available
 from monitor.config.project import Project
+from monitor.summaries.causes import IncidentCauses
 from monitor.summaries.incident import (
     IncidentFigures,
     external_item_as_json,
@@ -41,6 +42,7 @@ from monitor.summaries.incident import (
     owner_of,
     title_of,
 )
+from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
 from monitor.triage.create import ticket_of, tidy
 from monitor.triage.desk import IncidentDetail
@@ -92,6 +94,23 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
         yield say_event(event, zone)
     yield _line("now", ", ".join(available(incident)))
     yield from _runbook(project, incident)
+
+
+def show_causes(causes: IncidentCauses, zone: str) -> Iterator[Text]:
+    """Return what may have caused an incident as `tablewatch incident causes` does."""
+    voice, began = Localizer("en", zone), causes.beginning
+    yield _line("went bad", f"between {format_time(began.earliest, zone)} and {format_time(began.latest, zone)}")
+    searched = f"{causes.tables} table{'' if causes.tables == 1 else 's'}, this one and those upstream"
+    yield _line("searched", searched + (f"; {causes.left_out} more are further away" if causes.left_out else ""))
+    for number, cause in enumerate(causes.causes, start=1):
+        label = f"{number} {cause.candidate.likelihood.value}"
+        yield _line(label, f"may have been: {tidy(cause.message.render(voice))}")
+        for comment in cause.comments:
+            yield _line("", f"comment then: {tidy(comment)}")
+    if causes.causes:
+        yield Text("Facts near the beginning, by a fixed score; none is known to be the cause.", "dim")
+    else:
+        yield Text("nothing in the store changed near the beginning")
 
 
 def _finders(sheet: IncidentDetail) -> Iterator[str]:

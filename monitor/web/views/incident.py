@@ -5,9 +5,11 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from checks import Message
 from incidents import Incident
 from monitor.clock import iso
 from monitor.config.project import Project
+from monitor.summaries.causes import cause_as_json, causes_of
 from monitor.summaries.incident import sheet_as_json
 from monitor.triage.desk import read_incident_detail
 from monitor.web.views.alert_log import AlertDecision, decisions_of
@@ -86,6 +88,39 @@ class IncidentCheckResult(Shape):
     message: str
 
 
+class ScorePartsShape(Shape):
+    """The parts of a score, each between 0 and 1; the score is their product."""
+
+    prior: float
+    time: float
+    lineage: float
+    strength: float
+    rarity: float
+
+
+class PossibleCause(Shape):
+    """What may have caused an incident; nothing says that it did.
+
+    `message` is in English, `evidence` the same as text and values. `table` is null for what is about no table,
+    `distance` how many steps it is upstream; `since` and `until` are null for what has no time of its own.
+    """
+
+    kind: str
+    likelihood: str
+    score: float
+    parts: ScorePartsShape
+    table: str | None
+    distance: int
+    since: datetime | None
+    until: datetime | None
+    check_id: str | None
+    incident: int | None
+    event: int | None
+    comments: tuple[str, ...]
+    message: str
+    evidence: Message
+
+
 class IncidentPage(IncidentSummary):
     """`tablewatch.incident/1`: an incident with its history; `version` counts its events.
 
@@ -104,6 +139,7 @@ class IncidentPage(IncidentSummary):
     check: ConfiguredCheck | None
     results: tuple[IncidentCheckResult, ...]
     alerts: tuple[AlertDecision, ...]
+    causes: tuple[PossibleCause, ...]
 
 
 def show_incident(project: Project, tx: ReadTransaction, query: IncidentNumber, now: datetime) -> IncidentPage:
@@ -126,6 +162,9 @@ def show_incident(project: Project, tx: ReadTransaction, query: IncidentNumber, 
             "check": _check(project, incident),
             "results": _results(tx, incident),
             "alerts": decisions_of(tx, tx.outbox.of_incident(incident.id, _MOST_ALERTS)),
+            "causes": [
+                {**cause_as_json(cause), "evidence": cause.message} for cause in causes_of(project, tx, incident).causes
+            ],
         }
     )
 
@@ -138,7 +177,7 @@ def _check(project: Project, incident: Incident) -> ConfiguredCheck | None:
 def _results(tx: ReadTransaction, incident: Incident) -> tuple[IncidentCheckResult, ...]:
     if incident.series is None:
         return ()
-    around = tx.results.around(incident.series, incident.last.detected_at, each=AROUND)
+    around = tx.results.around(incident.series, incident.last.detected_at, before=AROUND, after=AROUND)
     return tuple(result_of(result) for result in around)
 
 

@@ -1,0 +1,305 @@
+"""What may have caused an incident: read the facts near its beginning, and have them ranked by `incidents.causes`.
+
+Only what is in the store is looked at, and only of the table and of those upstream of it: incidents, columns and row
+counts as checks measured them, logged events, the segments of a check, earlier incidents. No table is read.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from checks import Message
+from incidents import AGENT, Commented, Incident, Resolution, Resolved, State
+from incidents.causes import (
+    USUAL,
+    Beginning,
+    CauseCandidate,
+    CauseKind,
+    Clue,
+    earlier_clues,
+    rank_causes,
+    upstream_clue,
+)
+from monitor.clock import iso
+from monitor.config import Config, Table
+from monitor.config.project import Project
+from monitor.summaries.incident import RESOLUTIONS, title_of
+from monitor.summaries.measured_changes import column_changes, largest_share, value_shifts
+from store import LoggedEvent, LoggedEventKind, ReadTransaction, Result
+
+_MOST_TABLES: Final = 30
+_MOST_INCIDENTS: Final = 40
+"""Incidents of one table upstream that are looked at; of the table itself ten times as many."""
+_RESULTS: Final = 60
+"""Results of one check that are looked at before the end of the beginning."""
+_MOST_EVENTS: Final = 1_000
+_LATER: Final = timedelta(days=3)
+"""A problem upstream may be detected so long after the incident."""
+_YEARS: Final = timedelta(days=3 * 365)
+MOST_SHOWN: Final = 10
+_OF_SOURCE, _OF_ANY = 0.8, 0.4
+"""How strong an event is that is about a source, or about any table, and not about a table that it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCause:
+    """A candidate with the sentence that says what speaks for it, and with the numbers that lead to it."""
+
+    candidate: CauseCandidate
+    message: Message
+    incident: int | None = None
+    event: int | None = None
+    check_id: str | None = None
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentCauses:
+    """What may have caused an incident, the likeliest first, and what was searched for it."""
+
+    beginning: Beginning
+    causes: Sequence[NamedCause]
+    tables: int
+    left_out: int
+    """Tables upstream that are further away than those searched."""
+
+
+def causes_of(project: Project, tx: ReadTransaction, incident: Incident, *, most: int = MOST_SHOWN) -> IncidentCauses:
+    """Return what may have caused an incident, at most so many candidates."""
+    reader = _FactReader(project.config, tx, incident)
+    ranked = rank_causes(reader.beginning, reader.clues())[:most]
+    return IncidentCauses(
+        reader.beginning, [_named(tx, item) for item in ranked], len(reader.distances), reader.left_out
+    )
+
+
+class _FactReader:
+    """Reads the facts near the beginning of an incident as clues."""
+
+    def __init__(self, config: Config, tx: ReadTransaction, incident: Incident) -> None:
+        self._config = config
+        self._tx = tx
+        self._incident = incident
+        self.beginning = Beginning.of(incident)
+        every = _distances(config, incident.table)
+        self.distances = dict(list(every.items())[:_MOST_TABLES])
+        self.left_out = len(every) - len(self.distances)
+        self._since = self.beginning.earliest - USUAL
+        self._near = {name: self._incidents(name) for name in self.distances if name != incident.table}
+
+    def clues(self) -> Iterator[Clue]:
+        """Yield the clues of each kind."""
+        for name, near in self._near.items():
+            clue = upstream_clue(self.beginning, near, distance=self.distances[name])
+            if clue is not None:
+                yield clue
+        for name in self.distances:
+            table = self._config.table(name)
+            if table is not None:
+                yield from self._measured(table)
+        yield from self._events()
+        yield from self._segments()
+        latest = self.beginning.latest + timedelta(microseconds=1)
+        own = self._tx.incidents.of_table(
+            self._incident.table, since=latest - _YEARS, until=latest, most=10 * _MOST_INCIDENTS
+        )
+        yield from earlier_clues(self._incident, [other for other in own if other.state is State.RESOLVED])
+
+    def _incidents(self, table: str) -> list[Incident]:
+        until = self.beginning.latest + _LATER
+        found = self._tx.incidents.of_table(table, since=self._since, until=until, most=_MOST_INCIDENTS)
+        return [incident for incident in found if incident.id != self._incident.id]
+
+    def _measured(self, table: Table) -> Iterator[Clue]:
+        """Yield how the columns and the figures of a table changed; what opened an incident upstream is that."""
+        failed = {incident.check_id for incident in self._near.get(table.name, ())}
+        for check in table.checks:
+            check_id = table.check_id(check)
+            if check_id == self._incident.check_id or check_id in failed:
+                continue
+            if check.type == "schema":
+                changes = column_changes(self._around(check_id))
+                kind = CauseKind.SCHEMA
+            elif check.type in {"volume", "metric"} and check.segments is None:
+                changes = value_shifts(self._around(check_id))
+                kind = CauseKind.VOLUME
+            else:
+                continue
+            a_day = max(0, len(changes) - 1) / (USUAL / timedelta(days=1))
+            for change in changes:
+                evidence = {"check": check_id, **change.evidence}
+                yield Clue(
+                    kind,
+                    table.name,
+                    evidence,
+                    change.since,
+                    change.until,
+                    self.distances[table.name],
+                    change.strength,
+                    a_day,
+                )
+
+    def _around(self, check_id: str) -> Sequence[Result]:
+        results = self._tx.results.around(check_id, self.beginning.latest, before=_RESULTS, after=2)
+        return [result for result in results if result.measured_at >= self._since]
+
+    def _events(self) -> Iterator[Clue]:
+        until = self.beginning.latest + timedelta(microseconds=1)
+        events = self._tx.logged_events.between(self._since, until, most=_MOST_EVENTS)
+        usual = Counter((event.kind, event.table, event.source) for event in events)
+        for event in events:
+            place = self._place_of(event)
+            if place is not None:
+                distance, strength = place
+                a_day = (usual[event.kind, event.table, event.source] - 1) / (USUAL / timedelta(days=1))
+                at = event.happened_at
+                yield Clue(CauseKind.EVENT, event.table, {"event": event}, at, at, distance, strength, a_day)
+
+    def _place_of(self, event: LoggedEvent) -> tuple[int, float] | None:
+        """Return how far upstream an event was, and how strong it is for what it was about; None if elsewhere."""
+        if event.table is not None:
+            distance = self.distances.get(event.table)
+            return None if distance is None else (distance, 1.0)
+        if event.source is None:
+            return 0, _OF_ANY
+        tables = [table.name for table in self._config.tables if table.source == event.source]
+        near = [self.distances[name] for name in tables if name in self.distances]
+        return (min(near), _OF_SOURCE) if near else None
+
+    def _segments(self) -> Iterator[Clue]:
+        """Yield the segment that has most of the violations: of the incident's check, else of each with segments."""
+        table = self._config.table(self._incident.table)
+        segmented = (
+            [] if table is None else [table.check_id(item) for item in table.checks if item.segments is not None]
+        )
+        own = [check_id for check_id in segmented if check_id == self._incident.check_id]
+        for check_id in own or segmented:
+            detected = self._incident.last.detected_at
+            whole = self._tx.results.around(check_id, detected + timedelta(microseconds=1), before=1, after=0)
+            share = largest_share(whole[0], self._tx.results.segments_of(check_id, detected)) if whole else None
+            if share is not None:
+                evidence = {"check": check_id, **share.evidence}
+                yield Clue(CauseKind.SEGMENT, self._incident.table, evidence, strength=share.strength)
+
+
+def _distances(config: Config, name: str) -> dict[str, int]:
+    """Return how many steps upstream tables are, the nearest first, from the table itself."""
+    distances, waiting = {name: 0}, deque([name])
+    while waiting:
+        current = waiting.popleft()
+        table = config.table(current)
+        for upstream in () if table is None else table.upstream:
+            if upstream not in distances:
+                distances[upstream] = distances[current] + 1
+                waiting.append(upstream)
+    return distances
+
+
+_UPSTREAM: Final = Message(
+    "{table}, upstream: incident #{incident} began between {since:time} and {until:time}: {title}"
+)
+_COLUMNS: Final = Message(
+    "the columns of {table} changed between {since:time} and {until:time}: {missing:count} missing, {extra:count} new, "
+    "{changed:count} of another type ({names})"
+)
+_VALUE: Final = Message(
+    "{check} measured {value:number} instead of about {usual:number}; it changed between {since:time} and {until:time}"
+)
+_EVENT_OF_TABLE: Final = Message("{event} of {table} at {since:time}: {note}")
+_EVENT_OF_SOURCE: Final = Message("{event} of the source {source} at {since:time}: {note}")
+_EVENT: Final = Message("{event} at {since:time}: {note}")
+_EVENTS: Final[Mapping[LoggedEventKind, Message]] = {
+    LoggedEventKind.DEPLOY: Message("deployment"),
+    LoggedEventKind.MIGRATION: Message("migration"),
+    LoggedEventKind.BACKFILL: Message("backfill"),
+    LoggedEventKind.CONFIGURATION: Message("change of configuration"),
+    LoggedEventKind.OTHER: Message("event"),
+}
+_SEGMENT: Final = Message(
+    "{segment} has {share:ratio} of the violations in the segments that {check} follows, and {rows:ratio} of the rows; "
+    "failing segments: {failing:count} of {segments:count}"
+)
+_EARLIER: Final = Message(
+    "the cause of #{incident}, which looked alike ({alike:ratio}) and was ended as {resolution} by {person}: {cause}"
+)
+_EARLIER_ROOT: Final = Message(
+    "#{root}, which was named as the cause of #{incident}, which looked alike ({alike:ratio}) and was ended as "
+    "{resolution} by {person}"
+)
+
+
+def _named(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:
+    """Return a candidate with its sentence."""
+    clue = candidate.clue
+    values = {"table": clue.table, "since": clue.since, "until": clue.until}
+    match clue.kind:
+        case CauseKind.UPSTREAM:
+            incident = clue.evidence["incident"]
+            message = _UPSTREAM.given(incident=incident.id, title=_title(incident), **values)
+            return NamedCause(candidate, message, incident=incident.id, check_id=incident.check_id)
+        case CauseKind.SCHEMA | CauseKind.VOLUME:
+            text = _COLUMNS if clue.kind is CauseKind.SCHEMA else _VALUE
+            return NamedCause(candidate, text.given(**clue.evidence, **values), check_id=clue.evidence["check"])
+        case CauseKind.EVENT:
+            event = clue.evidence["event"]
+            text = _EVENT_OF_TABLE if event.table else _EVENT_OF_SOURCE if event.source else _EVENT
+            message = text.given(event=_EVENTS[event.kind], source=event.source, note=event.note, **values)
+            return NamedCause(candidate, message, event=event.id)
+        case CauseKind.SEGMENT:
+            return NamedCause(candidate, _SEGMENT.given(**clue.evidence), check_id=clue.evidence["check"])
+        case CauseKind.EARLIER:
+            return _earlier(tx, candidate)
+
+
+def _title(incident: Incident) -> str | Message:
+    """Return what is wrong, to be said in the reader's language; what a person wrote as it is."""
+    return Message(incident.title, incident.title_values) if incident.title_values else title_of(incident)
+
+
+def _earlier(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:
+    """Return an earlier incident with how it was ended, by whom, and what people wrote of it."""
+    incident, alike = candidate.clue.evidence["incident"], candidate.clue.evidence["alike"]
+    events = tx.incidents.events(incident.id)
+    ended = [event.actor for event in events if isinstance(event.change, Resolved)]
+    values = {
+        "incident": incident.id,
+        "alike": alike,
+        "resolution": RESOLUTIONS[incident.resolution or Resolution.FIXED],
+        "person": ended[-1] if ended else AGENT,
+    }
+    named = _EARLIER_ROOT.given(root=incident.root, **values) if incident.cause is None else None
+    message = named or _EARLIER.given(cause=incident.cause, **values)
+    comments = tuple(event.change.text for event in events if isinstance(event.change, Commented))
+    return NamedCause(candidate, message, incident=incident.id, check_id=incident.check_id, comments=comments[-3:])
+
+
+def causes_as_json(causes: IncidentCauses) -> dict[str, Any]:
+    """Return the candidates as JSON."""
+    return {
+        "began": {"earliest": iso(causes.beginning.earliest), "latest": iso(causes.beginning.latest)},
+        "tables": causes.tables,
+        "tables_left_out": causes.left_out,
+        "causes": [cause_as_json(item) for item in causes.causes],
+    }
+
+
+def cause_as_json(named: NamedCause) -> dict[str, Any]:
+    """Return a candidate as JSON; its message is in English."""
+    clue, parts = named.candidate.clue, named.candidate.parts
+    return {
+        "kind": clue.kind.value,
+        "likelihood": named.candidate.likelihood.value,
+        "score": round(parts.score, 4),
+        "parts": {name: round(getattr(parts, name), 4) for name in parts.__slots__},
+        "table": clue.table,
+        "distance": clue.distance,
+        "since": None if clue.since is None else iso(clue.since),
+        "until": None if clue.until is None else iso(clue.until),
+        "check_id": named.check_id,
+        "incident": named.incident,
+        "event": named.event,
+        "comments": list(named.comments),
+        "message": str(named.message),
+    }
