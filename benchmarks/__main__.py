@@ -21,6 +21,7 @@ NAMES = (
     "generalisation",
     "exact_noise",
     "learned_limits",
+    "root_causes",
     "private_answers",
     "weekly_report",
     "web_models",

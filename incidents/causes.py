@@ -60,9 +60,9 @@ PRIORS: Final[Mapping[CauseKind, float]] = {
     CauseKind.UPSTREAM: 0.9,
     CauseKind.SCHEMA: 0.8,
     CauseKind.EVENT: 0.6,
-    CauseKind.VOLUME: 0.5,
-    CauseKind.EARLIER: 0.4,
-    CauseKind.SEGMENT: 0.4,
+    CauseKind.VOLUME: 0.6,
+    CauseKind.EARLIER: 0.5,
+    CauseKind.SEGMENT: 0.5,
 }
 
 

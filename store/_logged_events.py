@@ -104,7 +104,8 @@ class LoggedEventWriter(LoggedEventReader):
 def _standing() -> Select[Any]:
     """Return a SELECT of the events that nobody removed."""
     removed = select(_REMOVAL.c.id).where(_REMOVAL.c.removes == _EVENT.c.id).exists()
-    return select(*columns_of(LoggedEventRow)).where(_EVENT.c.removes.is_(None), ~removed)
+    is_event = _EVENT.c.kind != LoggedEventKind.REMOVAL  # not by the index of `removes`, which knows no order
+    return select(*columns_of(LoggedEventRow)).where(is_event, ~removed)
 
 
 def _event_of(row: Any) -> LoggedEvent:

@@ -26,7 +26,7 @@ from monitor.clock import iso
 from monitor.config import Config, Table
 from monitor.config.project import Project
 from monitor.summaries.incident import RESOLUTIONS, title_of
-from monitor.summaries.measured_changes import column_changes, largest_share, value_shifts
+from monitor.summaries.measured_changes import MeasuredChange, column_changes, largest_share, value_shifts
 from store import LoggedEvent, LoggedEventKind, ReadTransaction, Result
 
 _MOST_TABLES: Final = 30
@@ -39,6 +39,13 @@ _LATER: Final = timedelta(days=3)
 """A problem upstream may be detected so long after the incident."""
 _YEARS: Final = timedelta(days=3 * 365)
 MOST_SHOWN: Final = 10
+_DAY: Final = timedelta(days=1)
+_CHANGES: Final = {
+    "schema": (CauseKind.SCHEMA, column_changes),
+    "volume": (CauseKind.VOLUME, value_shifts),
+    "metric": (CauseKind.VOLUME, value_shifts),
+}
+"""How the changes that a type of check measures are found."""
 _OF_SOURCE, _OF_ANY = 0.8, 0.4
 """How strong an event is that is about a source, or about any table, and not about a table that it names."""
 
@@ -114,32 +121,33 @@ class _FactReader:
 
     def _measured(self, table: Table) -> Iterator[Clue]:
         """Yield how the columns and the figures of a table changed; what opened an incident upstream is that."""
-        failed = {incident.check_id for incident in self._near.get(table.name, ())}
         for check in table.checks:
             check_id = table.check_id(check)
-            if check_id == self._incident.check_id or check_id in failed:
+            if check_id == self._incident.check_id or check.type not in _CHANGES or check.segments is not None:
                 continue
-            if check.type == "schema":
-                changes = column_changes(self._around(check_id))
-                kind = CauseKind.SCHEMA
-            elif check.type in {"volume", "metric"} and check.segments is None:
-                changes = value_shifts(self._around(check_id))
-                kind = CauseKind.VOLUME
-            else:
-                continue
-            a_day = max(0, len(changes) - 1) / (USUAL / timedelta(days=1))
+            kind, find = _CHANGES[check.type]
+            results = self._around(check_id)
+            changes = find(results)
+            days = (results[-1].measured_at - results[0].measured_at) / _DAY if changes else 1.0
             for change in changes:
-                evidence = {"check": check_id, **change.evidence}
-                yield Clue(
-                    kind,
-                    table.name,
-                    evidence,
-                    change.since,
-                    change.until,
-                    self.distances[table.name],
-                    change.strength,
-                    a_day,
-                )
+                if not self._opened_an_incident(table.name, check_id, change):
+                    yield Clue(
+                        kind=kind,
+                        table=table.name,
+                        evidence={"check": check_id, **change.evidence},
+                        since=change.since,
+                        until=change.until,
+                        distance=self.distances[table.name],
+                        strength=change.strength,
+                        a_day=(len(changes) - 1) / max(days, 1.0),
+                    )
+
+    def _opened_an_incident(self, table: str, check_id: str, change: MeasuredChange) -> bool:
+        return any(
+            incident.check_id == check_id and episode.onset.earliest <= change.until <= episode.detected_at
+            for incident in self._near.get(table, ())
+            for episode in incident.episodes
+        )
 
     def _around(self, check_id: str) -> Sequence[Result]:
         results = self._tx.results.around(check_id, self.beginning.latest, before=_RESULTS, after=2)
@@ -153,7 +161,7 @@ class _FactReader:
             place = self._place_of(event)
             if place is not None:
                 distance, strength = place
-                a_day = (usual[event.kind, event.table, event.source] - 1) / (USUAL / timedelta(days=1))
+                a_day = (usual[event.kind, event.table, event.source] - 1) / (USUAL / _DAY)
                 at = event.happened_at
                 yield Clue(CauseKind.EVENT, event.table, {"event": event}, at, at, distance, strength, a_day)
 

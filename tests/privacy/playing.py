@@ -115,6 +115,7 @@ def _reading() -> list[tuple[str, list[str]]]:
     """Return the commands that show what is known."""
     shown = [("status", ["status"]), ("tables", ["table", "list"]), ("incidents", ["incident", "list"])]
     shown += [(f"incident-{number}", ["incident", "show", str(number)]) for number in range(1, 12)]
+    shown += [(f"causes-{number}", ["incident", "causes", str(number)]) for number in range(1, 12)]
     shown += [("brief", ["incident", "brief", "1"]), ("post-mortem", ["incident", "brief", "2", "--post-mortem"])]
     shown += [(f"table-{name}", ["table", "show", name]) for name in ("sqlite.people", "slow.people")]
     shown += [("downtime", ["downtime", "--by", "table"]), ("log", ["alert", "log"]), ("doctor", ["doctor"])]

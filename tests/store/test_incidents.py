@@ -338,3 +338,23 @@ def test_events_without_an_incident_are_found(file: Path) -> None:
             stranger.execute("DELETE FROM episode")
             stranger.execute("DELETE FROM incident")
         assert store.rebuild_check() == [Discrepancy(incident.id, "its events are there, but it is not")]
+
+
+def test_the_newest_incidents_of_a_table_are_read_by_when_they_were_detected(store: Store) -> None:
+    """Those of a half-open time, newest first, at most so many, and none of other tables."""
+    with store.writing() as tx:
+        numbers = [
+            tx.incidents.open(
+                opened(f"check-{hour}", episode=episode(AT + hour * HOUR)), recorded_at=AT, actor="tablewatch"
+            ).id
+            for hour in range(4)
+        ]
+        tx.incidents.open(opened(table="other"), recorded_at=AT, actor="tablewatch")
+
+        def read(until: int, most: int = 9) -> list[int]:
+            its = tx.incidents.of_table("crm.customers", since=AT + HOUR, until=AT + until * HOUR, most=most)
+            return [incident.id for incident in its]
+
+        assert read(3) == [numbers[2], numbers[1]]
+        assert read(9, 1) == [numbers[3]]
+        assert read(1) == []

@@ -66,6 +66,7 @@ VALID: dict[str, Sequence[str]] = {
     "incident ack": [_ID],
     "incident assign": [_ID, "ann"],
     "incident brief": [_ID],
+    "incident causes": [_ID],
     "incident comment": [_ID, "x"],
     "incident correct": [_ID],
     "incident merge": [_ID, "2"],
