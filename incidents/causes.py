@@ -28,7 +28,7 @@ HALF_SHOWN: Final = timedelta(hours=2)
 FURTHER: Final = 0.85
 USUAL: Final = timedelta(days=28)
 """How far back facts of a kind are counted, to tell what is usual."""
-STRONG, MODERATE = 0.2, 0.05
+STRONG, MODERATE = 0.5, 0.2
 """From which score on a candidate is called strong, and moderate; below that it is weak."""
 TOGETHER: Final = timedelta(hours=1)
 """Incidents of a table detected within this time failed together."""

@@ -123,7 +123,7 @@ def test_candidates_alike_are_ordered_by_distance_and_then_by_time():
 
 def test_a_word_says_how_much_speaks_for_it():
     """The bounds of the words are those of the score."""
-    words = {rank_causes(BEGAN, [_clue(strength=size)])[0].likelihood for size in (1, 0.2, 0.01)}
+    words = {rank_causes(BEGAN, [_clue(strength=size)])[0].likelihood for size in (1, 0.5, 0.01)}
     assert words == set(Likelihood)
 
 
