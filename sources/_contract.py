@@ -73,18 +73,17 @@ class RowEstimate:
 class ReadVolume:
     """What statements read, as far as the engine tells: None is unknown, never nothing.
 
-    `rows`: that the scans of tables handed on. `bytes`: from storage. `estimated`: the rows are the planner's estimate.
+    `rows`: that the scans of tables handed on. `bytes`: from storage.
     """
 
     rows: int | None = None
     bytes: int | None = None
-    estimated: bool = False
 
     def __add__(self, other: Self) -> ReadVolume:
         """Add what is known of both."""
         rows = [volume.rows for volume in (self, other) if volume.rows is not None]
         read = [volume.bytes for volume in (self, other) if volume.bytes is not None]
-        return ReadVolume(sum(rows) if rows else None, sum(read) if read else None, self.estimated or other.estimated)
+        return ReadVolume(sum(rows) if rows else None, sum(read) if read else None)
 
 
 NOTHING_TOLD: Final = ReadVolume()

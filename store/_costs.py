@@ -12,7 +12,7 @@ from store._rows import DailyCostRow
 from store._values import Spending
 
 _C: Final = DailyCostRow.__table__.c
-_FIGURES: Final = (_C.runs, _C.cost_us, _C.rows_read, _C.bytes_read, _C.rows_estimated)
+_FIGURES: Final = (_C.runs, _C.cost_us, _C.rows_read, _C.bytes_read)
 
 
 class CostReader(Repository):
@@ -20,9 +20,9 @@ class CostReader(Repository):
 
     def of_source(self, source: str, day: date) -> Spending:
         """Return what the runs on a source cost on a day."""
-        sums = [func.sum(column) for column in _FIGURES[:-1]]
+        sums = [func.sum(column) for column in _FIGURES]
         is_any = (_C.day == day.isoformat(), _C.source == source)
-        row = self._connection.execute(select(*sums, func.max(_C.rows_estimated)).where(*is_any)).one()
+        row = self._connection.execute(select(*sums).where(*is_any)).one()
         return Spending() if row[0] is None else _spending(row)
 
     def by_table(self, first: date, last: date) -> dict[tuple[str, str], Spending]:
@@ -65,8 +65,8 @@ class CostReader(Repository):
 
 
 def _spending(row: Any) -> Spending:
-    runs, cost_us, rows, read, estimated = row
-    return Spending(int(runs), int(cost_us) / 1_000_000, ReadVolume(_whole(rows), _whole(read), bool(estimated)))
+    runs, cost_us, rows, read = row
+    return Spending(int(runs), int(cost_us) / 1_000_000, ReadVolume(_whole(rows), _whole(read)))
 
 
 def _whole(number: Any) -> int | None:
@@ -80,5 +80,5 @@ def _mean(spending: Spending) -> Spending:
         return None if number is None else -(-number // spending.runs)
 
     volume = spending.volume
-    mean = ReadVolume(part(volume.rows), part(volume.bytes), volume.estimated)
+    mean = ReadVolume(part(volume.rows), part(volume.bytes))
     return Spending(1, spending.seconds / spending.runs, mean)

@@ -180,7 +180,6 @@ class ResultWriter(ResultReader):
             statement = self._upsert(_DAILY_COST)
             new = {name: _added(_DAILY_COST.c[name], statement.excluded[name]) for name in ("rows_read", "bytes_read")}
             new |= {name: _DAILY_COST.c[name] + statement.excluded[name] for name in ("runs", "cost_us")}
-            new["rows_estimated"] = _DAILY_COST.c.rows_estimated.bitwise_or(statement.excluded.rows_estimated)
             added = statement.on_conflict_do_update(index_elements=list(_DAILY_COST.primary_key), set_=new)
             self._connection.execute(added, [_cost_row(table, cost) for table, cost in costs])
 
@@ -258,11 +257,10 @@ def _cost_cells(cost: RunCost) -> dict[str, Any]:
         "cost_us": round(cost.seconds * 1_000_000),
         "rows_read": cost.volume.rows,
         "bytes_read": cost.volume.bytes,
-        "rows_estimated": cost.volume.estimated,
     }
 
 
-_NO_COST: Final = {"cost_us": None, "rows_read": None, "bytes_read": None, "rows_estimated": False}
+_NO_COST: Final = {"cost_us": None, "rows_read": None, "bytes_read": None}
 
 
 def _run_row(run: Run, number: int) -> dict[str, Any]:

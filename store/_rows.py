@@ -29,7 +29,6 @@ class RunRow(Row, table=True):
     cost_us: int | None = whole(optional=True)
     rows_read: int | None = whole(optional=True)
     bytes_read: int | None = whole(optional=True)
-    rows_estimated: bool = flag(added=True)
 
 
 class DailyCostRow(Row, table=True):
@@ -38,7 +37,6 @@ class DailyCostRow(Row, table=True):
     __tablename__ = "daily_cost"
     __table_args__ = (
         Index(None, "table_name", "day"),
-        *flags("rows_estimated"),
         {**STRICT, "sqlite_with_rowid": False},
     )
 
@@ -49,7 +47,6 @@ class DailyCostRow(Row, table=True):
     cost_us: int = whole()
     rows_read: int | None = whole(optional=True)
     bytes_read: int | None = whole(optional=True)
-    rows_estimated: bool = flag()
 
 
 class MeasurementRow(Row, table=True):

@@ -47,7 +47,6 @@ def spending_as_json(spending: Spending) -> dict[str, Any]:
         "seconds": round(spending.seconds, 6),
         "rows_read": spending.volume.rows,
         "bytes_read": spending.volume.bytes,
-        "rows_estimated": spending.volume.estimated,
     }
 
 
@@ -60,8 +59,7 @@ def say_spending(spending: Spending) -> str:
         f"{_seconds(spending.seconds)} in the engine",
     ]
     if spending.volume.rows is not None:
-        about = "about " if spending.volume.estimated else ""
-        parts.append(f"{about}{spending.volume.rows:,} rows read")
+        parts.append(f"{spending.volume.rows:,} rows read")
     if spending.volume.bytes is not None:
         parts.append(f"{say_bytes(spending.volume.bytes)} read")
     return ", ".join(parts)

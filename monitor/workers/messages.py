@@ -63,7 +63,7 @@ class TableProgress:
     answers: tuple[TableAnswer, ...]
     plan: bytes | None
     told: Mapping[str, Json] | Outcome | None = None
-    read: tuple[int | None, int | None, bool] | None = None
+    read: tuple[int | None, int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

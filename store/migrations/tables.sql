@@ -23,7 +23,6 @@ CREATE TABLE run (
     cost_us ${whole},
     rows_read ${whole},
     bytes_read ${whole},
-    rows_estimated ${whole} DEFAULT 0 NOT NULL,
     CONSTRAINT pk_run PRIMARY KEY (number),
     CONSTRAINT uq_run_id UNIQUE (id)
 )${strict}
@@ -38,9 +37,7 @@ CREATE TABLE daily_cost (
     cost_us ${whole} NOT NULL,
     rows_read ${whole},
     bytes_read ${whole},
-    rows_estimated ${whole} NOT NULL,
-    CONSTRAINT pk_daily_cost PRIMARY KEY (day, source, table_name),
-    CONSTRAINT ck_daily_cost_rows_estimated CHECK (rows_estimated IN (0, 1))
+    CONSTRAINT pk_daily_cost PRIMARY KEY (day, source, table_name)
 )${clustered}
 
 CREATE INDEX ix_daily_cost_table_name_day ON daily_cost (table_name, day)

@@ -1,6 +1,6 @@
 INSERT INTO "project" VALUES(1,'shop');
-INSERT INTO "run" VALUES(1,'run-crm.customers-1','crm.customers',1795165200000000,1795165202000000,NULL,NULL,NULL,0);
-INSERT INTO "run" VALUES(2,'run-shop.orders-2','shop.orders',1795168800000000,1795168802000000,NULL,NULL,NULL,0);
+INSERT INTO "run" VALUES(1,'run-crm.customers-1','crm.customers',1795165200000000,1795165202000000,NULL,NULL,NULL);
+INSERT INTO "run" VALUES(2,'run-shop.orders-2','shop.orders',1795168800000000,1795168802000000,NULL,NULL,NULL);
 INSERT INTO "measurement" VALUES(1,1,'crm.customers.not-null','crm.customers',1795165200000000,'pass',NULL,'{"rows":3}','{"counted":"rows","one":"one row","text":"{rows:count} rows","values":{"rows":3}}',250000);
 INSERT INTO "measurement" VALUES(2,1,'crm.customers.freshness','crm.customers',1795165200000000,'unknown','timeout','{"rows":3}','{"counted":"rows","one":"one row","text":"{rows:count} rows","values":{"rows":3}}',250000);
 INSERT INTO "measurement" VALUES(3,2,'shop.orders.volume','shop.orders',1795168800000000,'fail',NULL,'{"name":"naïve – ''quoted'' \"x\"","newest":{"$time":"2026-11-20T09:00:00+00:00"},"rows":3}','{"counted":"rows","one":"one row","text":"{rows:count} rows","values":{"rows":3}}',250000);

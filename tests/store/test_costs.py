@@ -13,7 +13,7 @@ from store import RunCost, Spending, Store, open_store
 from tests.store.made import AT, run
 
 DAY = date(2026, 11, 20)
-VOLUMES = st.builds(ReadVolume, st.none() | st.integers(0, 10**12), st.none() | st.integers(0, 10**15), st.booleans())
+VOLUMES = st.builds(ReadVolume, st.none() | st.integers(0, 10**12), st.none() | st.integers(0, 10**15))
 RUNS = st.lists(
     st.tuples(
         st.sampled_from(["orders", "lines", "people"]),
@@ -63,13 +63,13 @@ def test_a_run_is_expected_to_cost_the_mean_of_its_newest_day(store: Store) -> N
     costs = [
         RunCost("shop", DAY - timedelta(days=1), 90.0),
         RunCost("shop", DAY, 1.0, ReadVolume(10, None)),
-        RunCost("shop", DAY, 2.0, ReadVolume(11, None, estimated=True)),
+        RunCost("shop", DAY, 2.0, ReadVolume(11, None)),
     ]
     with store.writing() as tx:
         tx.results.add_runs([replace(run(number), cost=cost) for number, cost in enumerate(costs)], [])
     with store.reading() as tx:
         expected = tx.costs.expected(["crm.customers", "unheard.of"])
-    assert expected == {"crm.customers": Spending(1, 1.5, ReadVolume(11, None, estimated=True))}
+    assert expected == {"crm.customers": Spending(1, 1.5, ReadVolume(11, None))}
 
 
 def test_a_run_without_a_cost_has_none(store: Store) -> None:

@@ -181,7 +181,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             UPDATE sqlite_schema SET sql = replace(sql, ' OR reason = ''daily-limit''', '') WHERE name = 'skip';
             PRAGMA writable_schema = RESET;
             ALTER TABLE run DROP COLUMN cost_us; ALTER TABLE run DROP COLUMN rows_read;
-            ALTER TABLE run DROP COLUMN bytes_read; ALTER TABLE run DROP COLUMN rows_estimated;
+            ALTER TABLE run DROP COLUMN bytes_read;
             UPDATE store_revision SET version_num = '0007';
             """
         )

@@ -23,9 +23,7 @@ CREATE TABLE daily_cost (
     cost_us ${whole} NOT NULL,
     rows_read ${whole},
     bytes_read ${whole},
-    rows_estimated ${whole} NOT NULL,
-    CONSTRAINT pk_daily_cost PRIMARY KEY (day, source, table_name),
-    CONSTRAINT ck_daily_cost_rows_estimated CHECK (rows_estimated IN (0, 1))
+    CONSTRAINT pk_daily_cost PRIMARY KEY (day, source, table_name)
 )${options}
 """
 
@@ -35,6 +33,5 @@ def upgrade() -> None:
     whole = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
     for name in ("cost_us", "rows_read", "bytes_read"):
         op.add_column("run", sa.Column(name, whole))
-    op.add_column("run", sa.Column("rows_estimated", whole, nullable=False, server_default=sa.text("0")))
     op.execute(Template(_TABLE).substitute(_WORDS[op.get_bind().dialect.name]).strip())
     op.create_index("ix_daily_cost_table_name_day", "daily_cost", ["table_name", "day"])
