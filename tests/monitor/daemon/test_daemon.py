@@ -153,7 +153,8 @@ def test_prometheus_can_ask_it(place):
     documented = set(re.findall(r"^\| `(tablewatch_[a-z_]+)", docs, re.MULTILINE))
     answered = set(re.findall(r"^# TYPE (tablewatch_[a-z_]+) (?:gauge|counter|histogram)$", text, re.MULTILINE))
     sums = {name for name in answered if name.endswith(("_gcount", "_gsum"))}  # they belong to a histogram
-    assert documented == (answered - sums) | {"tablewatch_downtime_cost"}  # which needs rates
+    budgets = {f"tablewatch_error_budget_{name}" for name in ("left_seconds", "burn_rate")}  # which need a contract
+    assert documented == (answered - sums) | budgets | {"tablewatch_downtime_cost"}  # which needs rates
 
 
 def test_pages_are_not_served_for_one_pass(place):
