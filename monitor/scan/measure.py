@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from checks import Check, Measurement, Misconfigured, Outcome, SegmentedMeasurement, UnknownReason
 from checks.classes.counts import ClosedPart, CountRequest
@@ -21,6 +21,9 @@ from monitor.scan.results import CheckMeasurement, CountState, misconfigured, no
 from monitor.scan.segment_query import SegmentQuery, names_of
 from monitor.scan.sql_template import SqlTemplate, TimeLiterals
 from sources import Source, SourceError
+
+if TYPE_CHECKING:
+    from monitor.scan.incremental.parts import PartPlan
 
 T = TypeVar("T")
 
@@ -215,9 +218,9 @@ class _Run:
         if parts is None:
             return
         known = None if self.keeper is None else self.keeper.closed
-        asking = list(parts.columns)
+        asking, name, most_rows = list(parts.columns), self.plan.subject.name, partial(self._most_rows, parts)
         part_look = self._attempt(
-            asking, lambda: parts.look(self._fetch, known, table=self.plan.subject.name, now=self.now)
+            asking, lambda: parts.look(self._fetch, known, table=name, now=self.now, most_rows=most_rows)
         )
         if part_look is None:
             self._run_apart(asking, self._run_alone)
@@ -225,6 +228,13 @@ class _Run:
         self.closed = {asking[0]: part_look.closed}
         self.values |= part_look.values
         self.tables |= part_look.tables
+
+    def _most_rows(self, parts: "PartPlan") -> int | None:
+        """Return how many rows the table has at most, by what the engine keeps of it; None where that says nothing."""
+        if parts.count is not None:
+            return int(next(iter(self._fetch(parts.count)[0].values())))
+        estimate = self.source.row_estimate(self.plan.subject.relation)
+        return None if estimate is None else estimate.rows + estimate.error
 
     def _run_alone(self, part: TablePlan, check_id: str) -> None:
         self._run_fused_alone(part, check_id)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _EXACT_SUMS: Final = frozenset({"duckdb", "postgres", "mysql", "spark"})
 """Engines whose sums of whole numbers and decimals are exact."""
+_KEEP_COUNTS: Final = frozenset({"duckdb"})
+"""Engines that count the rows of a table without reading them: in their own files and in Parquet."""
 
 
 class PartPlanner:
@@ -80,6 +82,7 @@ class PartPlanner:
             newest=newest,
             whole=whole,
             recent=recent,
+            count=self._count() if self._source.dialect in _KEEP_COUNTS else None,
             columns=columns,
             queries=queries,
             ways={**ways, ROWS: "count", NEWEST: "max"},
@@ -178,6 +181,9 @@ class PartPlanner:
         place = ibis.cases((before, CLOSED), (until, CLOSING), else_=OPEN)
         own = {ROWS: table.count(), NEWEST: self._newest(table)}
         return self._holes.compile(table.group_by(**{PLACE: place}).aggregate(**own, **aggregates))
+
+    def _count(self) -> SqlTemplate:
+        return self._holes.compile(self._table.aggregate(**{ROWS: self._table.count()}))
 
     def _newest(self, table: ir.Table) -> ir.Value:
         """Return the newest value that is not in the future: a stray one must not close what comes after it."""

@@ -67,8 +67,9 @@ class PartLook:
 class PartPlan:
     """The statements of the checks that add up.
 
-    `whole` reads all rows, `recent` those that are not closed; each has a row for each part. `columns` as in
-    `TablePlan`. `ways`: how each label adds up: `count`, `sum`, `min` or `max`.
+    `whole` reads all rows, `recent` those that are not closed; each has a row for each part. `count` counts all rows
+    from what the engine keeps of them; None where it would read them. `columns` as in `TablePlan`. `ways`: how each
+    label adds up: `count`, `sum`, `min` or `max`.
     """
 
     lookback: Lookback
@@ -76,6 +77,7 @@ class PartPlan:
     newest: SqlTemplate
     whole: SqlTemplate
     recent: SqlTemplate
+    count: SqlTemplate | None
     columns: Mapping[str, Mapping[str, str]]
     queries: tuple[PartQuery, ...]
     ways: Mapping[str, str]
@@ -87,8 +89,12 @@ class PartPlan:
         asked += [template.sql for query in self.queries for template in query.templates.values()]
         return sha256(repr(asked).encode()).digest()
 
-    def look(self, ask: Ask, known: ClosedPart | None, *, table: str, now: datetime) -> PartLook:
+    def look(
+        self, ask: Ask, known: ClosedPart | None, *, table: str, now: datetime, most_rows: Callable[[], int | None]
+    ) -> PartLook:
         """Read what is not closed, or all rows where nothing fits that is kept, or where that is due.
+
+        `most_rows` says how many rows the table has at most, None where that is not known: closed rows may have gone.
 
         Raises:
             SourceError: as the source.
@@ -101,15 +107,12 @@ class PartPlan:
         newest = max(_moments(part.get(NEWEST) for part in parts.values()), default=None)
         if newest is None or newest < known.newest:  # closed rows may have gone with the newest ones
             return self._look_at_all(ask, known, table=table, now=now, why=Recount.ROWS_DIFFER)
-        figures = _decoded(known.figures)
-        part = replace(
-            known,
-            before=until,
-            newest=newest,
-            looked_at=now,
-            why=None,
-        )
-        return self._found(parts, self._added([figures, parts[CLOSING]]), part)
+        closed = self._added([_decoded(known.figures), parts[CLOSING]])
+        part_look = self._found(parts, closed, replace(known, before=until, newest=newest, looked_at=now, why=None))
+        most = most_rows()  # after the rows were read: those that come meanwhile make it larger
+        if most is not None and most < part_look.closed.rows:
+            return self._look_at_all(ask, known, table=table, now=now, why=Recount.ROWS_DIFFER)
+        return part_look
 
     def _why(self, known: ClosedPart | None, now: datetime) -> Recount | None:
         if known is None or known.before is None:
