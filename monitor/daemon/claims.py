@@ -136,8 +136,8 @@ class Claims:
             elif self.only_until is not None:
                 tx.schedule.reschedule([replace(row, due_at=row.next_slot) for row in tx.schedule.tables()])
             _decide_anew(tx, now)
-            delayed = [replace(row, due_at=now) for row in tx.schedule.delayed()]  # their limits may be others now
-            tx.schedule.reschedule(delayed)
+            due_at = self.only_until or now  # their limits may be others now
+            tx.schedule.reschedule([replace(row, due_at=due_at) for row in tx.schedule.delayed()])
         self._timetables, self._limits = timetables, _limits_of(project, timetables)
 
     def share(self, workers: int) -> int:

@@ -3,9 +3,13 @@
     spent today + what runs now + this run + what tables of higher severity still need today  <=  the limit
 
 Everything is read from the store inside the transaction that claims, which no other daemon writes beside: so daemons
-that share a store keep a limit together. A table that was delayed since an earlier day needs only to fit beside what
-was spent, so that none waits for ever. A table has the highest severity of its checks. Critical ones are never
+that share a store keep a limit together. A table has the highest severity of its checks. Critical ones are never
 delayed, and what they spend counts.
+
+No table waits for ever: one that was delayed since an earlier day needs only to fit beside what was spent, what it
+needs is kept for it as for a higher severity, and who waits longest comes first. When it has waited for a whole day
+it is run while anything is left: else one that is expected to cost more than the limit, maybe since it was stopped
+once at its deadline, would never show that it costs less.
 """
 
 from collections import defaultdict
@@ -25,8 +29,13 @@ from store import Scheduled, Spending, WriteTransaction
 RETRY: Final = timedelta(minutes=10)
 """After so long a delayed table is looked at again: others may have cost less than they were expected to."""
 
+_FIRST_LOOK: Final = timedelta(minutes=1)
+"""Within this after midnight delayed tables are looked at again, the one that waits longest first."""
+
 _FRESH: Final = timedelta(minutes=1)
 """How long a forecast is used."""
+
+_DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +87,37 @@ class DailyLimits:
         """Decide which of the tables that are due are run now; those of higher severity first."""
         if not any(row.table in self.tables for row in due):
             return Delays(due, (), ())
-        end = self._midnight(now, days=1)
-        needs = self._forecast(tx, due, now, end)
+        yesterday, today, end = (self._midnight(now, days=days) for days in (-1, 0, 1))
         spent = self._spent(tx, now)
+        needs = self._forecast(tx, due, now, spent)
         expected = tx.costs.expected(row.table for row in due if row.table in self.tables)
         run, delayed = [], []
-        for row in sorted(due, key=self._rank):
+        for row in sorted(due, key=lambda row: self._rank(row, today)):
             table = self.tables.get(row.table)
             if table is None:
                 run.append(row)
                 continue
             cost = expected.get(row.table, Spending())
             higher = (need for severity, need in needs[table.source].items() if severity.rank > table.severity.rank)
-            waits_since_a_day = row.delayed_since is not None and row.delayed_since < self._midnight(now)
-            total = sum(() if waits_since_a_day else higher, spent[table.source])
-            if table.severity is Severity.CRITICAL or _fits(self.limits[table.source], total, cost):
+            total = sum(() if _waits(row, today) else higher, spent[table.source])
+            asked = Spending() if _waits(row, yesterday) else cost
+            if table.severity is Severity.CRITICAL or _fits(self.limits[table.source], total, asked):
                 spent[table.source] += cost
                 run.append(row)
             else:
-                due_at = min(end + table.timetable.delay, now + RETRY)
-                delayed.append(replace(row, due_at=due_at, delayed_since=row.delayed_since or now))
+                since = row.delayed_since or now
+                due_at = min(end + _FIRST_LOOK / (1 + (end - since) / _DAY), now + RETRY)  # who waits longest first
+                delayed.append(replace(row, due_at=due_at, delayed_since=since))
         return Delays(run, delayed, list(self._say(due, delayed, spent)))
 
-    def _rank(self, row: Scheduled) -> int:
+    def _rank(self, row: Scheduled, today: datetime) -> tuple[int, float]:
+        """Order tables that are due: critical ones, those that wait since an earlier day, then by severity."""
         table = self.tables.get(row.table)
-        return 0 if table is None else -table.severity.rank
+        if table is None or table.severity is Severity.CRITICAL:
+            return 0, 0
+        if row.delayed_since is not None and row.delayed_since < today:
+            return 1, row.delayed_since.timestamp()
+        return 2, -table.severity.rank
 
     def _spent(self, tx: WriteTransaction, now: datetime) -> dict[str, Spending]:
         """Return what was spent today on each source, and what the runs under way are expected to add."""
@@ -114,18 +129,27 @@ class DailyLimits:
         return spent
 
     def _forecast(
-        self, tx: WriteTransaction, due: Sequence[Scheduled], now: datetime, end: datetime
+        self, tx: WriteTransaction, due: Sequence[Scheduled], now: datetime, spent: Mapping[str, Spending]
     ) -> Mapping[str, Mapping[Severity, Spending]]:
-        """Return what tables still need until the day ends, by source and severity, besides the runs that are due."""
+        """Return what tables still need until the day ends, by source and severity, besides the runs that are due.
+
+        A run that does not fit beside what was spent needs nothing: it waits for another day.
+        """
+        today, end = self._midnight(now), self._midnight(now, days=1)
         made = self._needs_at
-        if made is not None and timedelta() <= now - made < _FRESH and self._midnight(made, days=1) == end:
+        if made is not None and timedelta() <= now - made < _FRESH and made >= today:
             return self._needs
         needs: dict[str, dict[Severity, Spending]] = {source: defaultdict(Spending) for source in self.limits}
         expected, decided = tx.costs.expected(self.tables), {row.table for row in due}
         for row in tx.schedule.tables():
             table, cost = self.tables.get(row.table), expected.get(row.table)
-            if table is not None and cost is not None:
-                runs = table.timetable.count_until(row.next_slot, now, end) - (row.table in decided)
+            if table is None or cost is None:
+                continue
+            runs = table.timetable.count_until(row.next_slot, now, end) - (row.table in decided)
+            if _waits(row, today) and row.due_at <= today + _FIRST_LOOK and row.table not in decided:
+                needs[table.source][Severity.CRITICAL] += cost  # it comes first, since nobody looked at it today
+                runs -= 1
+            if table.severity is Severity.CRITICAL or _fits(self.limits[table.source], spent[table.source], cost):
                 needs[table.source][table.severity] += _times(cost, runs)
         self._needs, self._needs_at = needs, now
         return needs
@@ -148,6 +172,11 @@ class DailyLimits:
             what = f"{names[0]} ({self.tables[names[0]].severity.value}){more}"
             so_far = say_spending(spent[source])
             yield f"source {source}: daily-limit: {what} delayed, until the day ends at the latest; today {so_far}"
+
+
+def _waits(row: Scheduled, day: datetime) -> bool:
+    """Check whether a table was delayed before a day began, and since."""
+    return row.delayed_since is not None and row.delayed_since < day
 
 
 def _fits(limit: DailyLimit, total: Spending, cost: Spending) -> bool:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.clock import SimulatedClock
-from monitor.daemon.work_loop import Work
+from monitor.daemon.work_loop import Me, Work
 from monitor.scan.results import ScanCost, TableResult
 from sources import ReadVolume
 from store import SkipReason, Slot
@@ -191,6 +191,48 @@ def test_a_new_limit_is_used_at_once(plant: CostlyPlant) -> None:
     assert (len(plant.ran("low")), plant.delayed()) == (2, [])
 
 
+STARVING = {
+    "costlier than the limit": {"big": ("error", "every 1h", 150)},
+    "beside critical ones": {"top": ("critical", "every 6h", 20), "big": ("error", "every 1h", 90)},
+    "many alike": dict.fromkeys("abcd", ("error", "every 1h", 60)),
+    "daily ones of higher severity": {
+        "e1": ("error", "cron: 0 0 * * *", 50),
+        "e2": ("error", "cron: 0 0 * * *", 50),
+        "low": ("warning", "cron: 0 0 * * *", 40),
+    },
+}
+
+
+@pytest.mark.parametrize("case", STARVING)
+def test_no_table_waits_for_ever(plant: CostlyPlant, case: str) -> None:
+    """Who waits longest comes first, and after a whole day it is run while anything is left, whatever it costs."""
+    plant.tables(STARVING[case])
+    plant.go(plant.work(), until=MIDNIGHT + timedelta(days=6))
+    for table in STARVING[case]:
+        assert len([slot for slot in plant.ran(table) if slot >= MIDNIGHT + timedelta(days=1)]) >= 2
+
+
+def test_one_that_waits_in_vain_keeps_nothing_from_others(plant: CostlyPlant) -> None:
+    """What is kept for a table that waits is kept until it is looked at; where it does not fit, others run that day."""
+    plant.tables(
+        {"top": ("critical", "every 12h", 15), "big": ("warning", "every 1h", 90), "low": ("info", "every 1h", 1)}
+    )
+    work = plant.work()
+    plant.go(work, until=MIDNIGHT + timedelta(days=1), step=timedelta(minutes=20))
+    assert len([slot for slot in plant.ran("low") if slot >= MIDNIGHT]) >= 23
+
+
+def test_each_run_from_cron_looks_at_what_is_delayed(plant: CostlyPlant) -> None:
+    """A daemon that runs once what is due at its start runs a delayed table too, as soon as it fits."""
+    plant.tables({"low": ("warning", "every 1h", 60)})
+    while plant.clock.now() < MIDNIGHT + HOUR:
+        me = Me("me", alone=True, only_until=plant.clock.now())
+        plant.clock.advance(timedelta(milliseconds=5))  # until the configuration is adopted
+        plant.turn(Work(plant.store, plant.pool, plant.project(), me=me, listener=plant), steps=6)
+        plant.clock.advance(HOUR)
+    assert len(plant.ran("low")) == 2
+
+
 def test_the_log_says_it_once(plant: CostlyPlant) -> None:
     """A line names the code, the source and the table when it begins to be delayed, and not at each new look."""
     plant.tables({"low": ("warning", "every 1h", 60)})
@@ -201,7 +243,7 @@ def test_the_log_says_it_once(plant: CostlyPlant) -> None:
     assert lines == [f"source shop: daily-limit: {what}; today 1 run, 1 min in the engine"]
 
 
-SCHEDULES = st.sampled_from(["every 1h", "every 3h", "cron: 30 * * * *"])
+SCHEDULES = st.sampled_from(["every 1h", "every 3h", "cron: 0 * * * *"])
 TABLES = st.lists(st.tuples(st.sampled_from(SEVERITIES), SCHEDULES, st.integers(1, 40)), min_size=1, max_size=5)
 
 
