@@ -99,7 +99,7 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
 def show_causes(causes: IncidentCauses, zone: str) -> Iterator[Text]:
     """Return what may have caused an incident as `tablewatch incident causes` does."""
     voice, began = Localizer("en", zone), causes.beginning
-    yield _line("went bad", f"between {format_time(began.earliest, zone)} and {format_time(began.latest, zone)}")
+    yield _line("began", f"between {format_time(began.earliest, zone)} and {format_time(began.latest, zone)}")
     searched = f"{causes.tables} table{'' if causes.tables == 1 else 's'}, this one and those upstream"
     yield _line("searched", searched + (f"; {causes.left_out} more are further away" if causes.left_out else ""))
     for number, cause in enumerate(causes.causes, start=1):
