@@ -113,7 +113,7 @@ class Timetable:
         first = max(next_slot, now)
         if first >= end:
             return 0
-        return 1 + self.schedule.count_between(first, end - timedelta(microseconds=1), self.zone)
+        return 1 + _count_between(self.schedule, self.zone, first, end - timedelta(microseconds=1))
 
     def dropped(self, row: Scheduled, now: datetime) -> Skip | None:
         """Return the slots that had come when this timetable, of the row, was dropped for another or for none."""
@@ -137,6 +137,12 @@ class Timetable:
             return max(0, (until - first) // every) + 1, lambda number: first + every * number
         more, last = _cron_slots(self.schedule, self.zone, first, until.replace(second=0, microsecond=0))
         return 1 + more, lambda number: first if number == 0 else last[number - more - 1]
+
+
+@lru_cache(maxsize=1024)
+def _count_between(schedule: Schedule, zone: str, first: datetime, until: datetime) -> int:
+    """Count the slots after one: a cron line takes milliseconds, and thousands of tables share one."""
+    return schedule.count_between(first, until, zone)
 
 
 @lru_cache(maxsize=64)
