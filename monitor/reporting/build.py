@@ -34,6 +34,7 @@ from monitor.reporting.week import Week
 from monitor.summaries.coverage import lasting_gaps
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.ranking import Ranking, advise, rank
+from monitor.summaries.scan_costs import ScanCosts
 from monitor.summaries.service_levels import judge_contracts
 from store import IncidentFilter, ReadTransaction, ReleaseEventKind
 
@@ -41,6 +42,7 @@ TREND_WEEKS: Final = 12
 _MEDIAN_WEEKS: Final = 4
 _TABLES_SHOWN: Final = 10
 _OWNERS_SHOWN: Final = 12
+_COSTS_SHOWN: Final = 5
 
 
 def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
@@ -91,6 +93,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         releases=releases_in(evidence, window),
         contracts=tuple(evidence.contracts),
         patterns=evidence.patterns.of(window),
+        scan_costs=ScanCosts.of(evidence.scan_costs, most=_COSTS_SHOWN),
     )
 
 
@@ -211,6 +214,7 @@ def gather(project: Project, tx: ReadTransaction, week: Week, now: datetime) -> 
         exports=tx.release_events.matching(kind=ReleaseEventKind.EXPORTED),
         promises=_promises(config, tx, watches, now),
         contracts=judge_contracts(project, tx, window_of(week), as_of=now),
+        scan_costs=tx.costs.by_table(week.monday, week.sunday),
     )
 
 

@@ -28,7 +28,7 @@ from monitor.summaries.coverage import Observed, Watching, kept_since
 from monitor.summaries.patterns import PatternSurvey
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.service_levels import JudgedContract
-from store import ReleaseEvent
+from store import ReleaseEvent, Spending
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +42,7 @@ class Evidence:
     configured. `owners`: by table, the name to show. `watching`: since when tables are watched. `observed`: when
     anything was seen in the week. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest
     first. `promises`: how learned limits kept theirs, until the moment. `contracts`: their service levels in the week.
+    `scan_costs`: what the runs of the week cost, by source and table.
     """
 
     config: Config
@@ -58,6 +59,7 @@ class Evidence:
     exports: Sequence[ReleaseEvent] = ()
     promises: Sequence[MeasuredPromise] = ()
     contracts: Sequence[JudgedContract] = ()
+    scan_costs: Mapping[tuple[str, str], Spending] = field(default_factory=dict)
     owners: Mapping[str, str | None] = field(init=False)
     watching: Watching = field(init=False)
     observed: Observed = field(init=False)

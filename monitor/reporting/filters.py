@@ -26,6 +26,7 @@ from monitor.reporting.words import (
     STATES,
 )
 from monitor.summaries.incident import RESOLUTIONS
+from monitor.summaries.scan_costs import say_bytes
 from monitor.terminal.localizer import Money
 
 NOTHING: Final = "\N{EN DASH}"
@@ -63,6 +64,7 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
     return {
         **{kind: lambda value, kind=kind: show(value, kind) for kind in kinds},
         "show": show,
+        "in_bytes": lambda value: show(None, "count") if value is None else say_bytes(value),
         "say": say,
         "missed": lambda value, level: _missed(value, level, voice),
         "points": sentences.percentage_points,

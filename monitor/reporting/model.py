@@ -17,6 +17,7 @@ from monitor.reporting.week import Week
 from monitor.summaries.patterns import IncidentPatterns
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.ranking import Advice
+from monitor.summaries.scan_costs import ScanCosts
 from monitor.summaries.service_levels import JudgedContract
 
 
@@ -371,6 +372,7 @@ class WeeklyReport:
     releases: Releases = Releases()
     contracts: tuple[JudgedContract, ...] = ()
     patterns: IncidentPatterns = field(default_factory=IncidentPatterns)
+    scan_costs: ScanCosts = field(default_factory=ScanCosts)
 
     @property
     def complete(self) -> bool:

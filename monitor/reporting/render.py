@@ -40,6 +40,7 @@ SECTIONS: Final = (
     "contracts",
     "releases",
     "incidents",
+    "scan_costs",
     "method",
 )
 """The sections in order; each has a template of its name for every format."""

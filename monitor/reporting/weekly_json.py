@@ -80,6 +80,7 @@ def as_json(report: WeeklyReport, voice: Localizer) -> dict[str, Any]:
         "method": _method(report.method),
         "releases": _releases(report.releases, voice),
         "contracts": [contract.as_json() for contract in report.contracts],
+        "scan_costs": report.scan_costs.as_json(),
         **report.patterns.as_json(currency),
     }
 

@@ -1,6 +1,7 @@
 """What checks cost their sources: the runs of a table in the last seven days, in one sentence and as JSON."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Final, Self
 from zoneinfo import ZoneInfo
@@ -20,6 +21,37 @@ def today(project: Project, now: datetime) -> date:
 def first_day(project: Project, now: datetime) -> date:
     """Return the first of the last days that figures are about; today is the last of them."""
     return today(project, now) - timedelta(days=LAST_DAYS - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ScanCostLine:
+    """What the runs of one table on its source cost together."""
+
+    source: str
+    table: str
+    spending: Spending
+
+
+@dataclass(frozen=True, slots=True)
+class ScanCosts:
+    """What checks cost their sources: `whole`, the costliest tables by seconds, and how many `more` there are."""
+
+    whole: Spending = field(default_factory=Spending)
+    tables: tuple[ScanCostLine, ...] = ()
+    more: int = 0
+
+    @classmethod
+    def of(cls, by_table: Mapping[tuple[str, str], Spending], *, most: int) -> Self:
+        """Return them of spendings by source and table."""
+        lines = [ScanCostLine(*name, spending) for name, spending in by_table.items()]
+        lines.sort(key=lambda line: (-line.spending.seconds, line.source, line.table))
+        return cls(sum(by_table.values(), Spending()), tuple(lines[:most]), max(0, len(lines) - most))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the published form."""
+        lines = ((line, spending_as_json(line.spending)) for line in self.tables)
+        shown = [{"source": line.source, "table": line.table, **spent} for line, spent in lines]
+        return {"whole": spending_as_json(self.whole), "shown": shown, "more": self.more}
 
 
 @dataclass(frozen=True, slots=True)

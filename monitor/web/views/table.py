@@ -18,6 +18,7 @@ from monitor.summaries.check_numbers import CheckNumber
 from monitor.summaries.health import TableHealth, states_of
 from monitor.summaries.health_list import health_list
 from monitor.summaries.promises import MeasuredPromise, promises_of
+from monitor.summaries.scan_costs import TableCost
 from monitor.summaries.service_levels import recent_contracts
 from monitor.web.views.incidents import IncidentSummary, summaries_of
 from monitor.web.views.shapes import Name, Shape, as_hours, not_there
@@ -192,6 +193,22 @@ class ContractLine(Shape):
     error_budget: ErrorBudgetLine | None
 
 
+class SpendingPart(Shape):
+    """What runs cost the source, as far as its engine tells: null is unknown."""
+
+    runs: int
+    seconds: float
+    rows_read: int | None
+    bytes_read: int | None
+
+
+class ScanCostPart(Shape):
+    """What the runs of a table cost today and in the last seven days, by days of the project."""
+
+    today: SpendingPart
+    last_7_days: SpendingPart
+
+
 class TablePage(Shape):
     """`tablewatch.table/1`: everything about one table; `strip` has the last 90 days, the oldest first."""
 
@@ -224,6 +241,7 @@ class TablePage(Shape):
     incidents: tuple[IncidentSummary, ...]
     strip: tuple[StripDay, ...]
     contracts: tuple[ContractLine, ...]
+    scan_cost: ScanCostPart
 
 
 def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: datetime) -> TablePage:
@@ -260,6 +278,7 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
             "incidents": summaries_of(project, newest, now),
             "strip": strip_of(project, tx, table, now),
             "contracts": [contract.as_json() for contract in recent_contracts(project, tx, table.name)],
+            "scan_cost": TableCost.of(project, tx, table.name, now).as_json(),
         }
     )
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from checks import Message, Severity
+from checks import Message, ReadVolume, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
 from monitor.reporting.headline import weekly_headline
 from monitor.reporting.model import (
@@ -33,6 +33,8 @@ from monitor.reporting.model import (
 from monitor.reporting.week import Week
 from monitor.reporting.words import NOT_WATCHED
 from monitor.summaries.ranking import Advice, AdviceStep
+from monitor.summaries.scan_costs import ScanCosts
+from store import Spending
 
 HOUR = 3_600_000_000
 MINUTE = HOUR // 60
@@ -321,6 +323,14 @@ def report(**more: Any) -> WeeklyReport:
         "tables_more": 0,
         "incidents": IncidentList(some, 23),
         "timeline": timeline(),
+        "scan_costs": ScanCosts.of(
+            {
+                ("shop", "sales.orders"): Spending(84, 512.3, ReadVolume(2_204_112_000, 41_200_000_000)),
+                ("shop", "crm.customers"): Spending(7, 3.4, ReadVolume()),
+                ("lake", "web.events"): Spending(28, 61.0, ReadVolume(980_400_000)),
+            },
+            most=2,
+        ),
         "method": MethodNotes(
             excluded=(
                 ExcludedIncidents(Resolution.FALSE_POSITIVE, 2, 75 * MINUTE),

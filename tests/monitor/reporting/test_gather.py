@@ -1,6 +1,7 @@
 """A week seen through a real store: a real engine looked at a real table on a simulated clock."""
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -59,6 +60,20 @@ def test_results_are_counted(week_of_shop):
     evidence, report = week_of_shop
     assert evidence.results == {Status.PASS: 45, Status.FAIL: 3}
     assert (report.coverage.results, report.coverage.evaluated, report.coverage.silent) == (48, 48, 0)
+
+
+def test_what_checks_cost_is_of_the_runs_of_the_week(week_of_shop):
+    """Of the twenty-four runs; SQLite does not tell what it reads."""
+    _, report = week_of_shop
+    (line,) = report.scan_costs.tables
+    assert (line.source, line.table, line.spending.runs) == ("shop", "orders", 24)
+    assert line.spending == report.scan_costs.whole
+    assert line.spending.seconds > 0
+    value = as_json(report, ENGLISH)["scan_costs"]
+    assert (value["more"], value["shown"][0]["table"], value["whole"]["rows_read"]) == (0, "orders", None)
+    text = as_markdown(report, ENGLISH)
+    assert re.search(r"\| orders \| shop \| 24 \| [0-9.]+ \| \N{EN DASH} \| \N{EN DASH} \|", text)
+    assert "## チェックのコスト" in as_markdown(report, Localizer("ja", "Asia/Tokyo"))
 
 
 def test_time_since_the_last_run_is_unobserved(week_of_shop):

@@ -1,5 +1,6 @@
 """The pages of checks: the band of what would have been usual, and what checks cost."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -105,6 +106,20 @@ def test_the_cost_of_a_check_names_seconds_and_rows(site: Site) -> None:
     assert ran["seconds"] > 0
     assert ran["rows"] == 2
     assert all(line["rows"] is None for name, line in lines.items() if not name.startswith("orders"))
+
+
+def test_the_page_of_a_table_has_what_its_runs_cost(site: Site) -> None:
+    """Of the last seven days; what the engine does not tell is null, and not on the page."""
+    browser = site.signed_in()
+    assert "Cost of checks, 7 days</dt><dd>0 runs</dd>" in browser.get("/tables/orders").text
+    run_checks(site.project, select(["orders"], site.project.config), store=site.store)
+    cost = browser.get("/tables/orders.json").json()["scan_cost"]["last_7_days"]
+    assert (cost["runs"], cost["seconds"] > 0, cost["rows_read"], cost["bytes_read"]) == (1, True, None, None)
+    assert re.search(
+        r"Cost of checks, 7 days</dt><dd>1 run · [0-9.]+ s in the engine</dd>", browser.get("/tables/orders").text
+    )
+    japanese = browser.get("/tables/orders", headers={"accept-language": "ja"}).text
+    assert "1 回実行 · エンジンで" in japanese
 
 
 def test_a_check_with_segments_shows_those_of_its_last_run(tmp_path: Path) -> None:
