@@ -8,7 +8,7 @@ import logging
 import re
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
@@ -62,12 +62,17 @@ class Spark(UnlistedSource):
             logging.getLogger(name).disabled = True
         try:
             self._session = _session(address, closing)
-            self._deadlines = closing.enter_context(Deadlines(self.query_timeout, self._session.interruptAll))
+            self._deadlines = closing.enter_context(Deadlines(self.query_timeout, self._interrupt))
             return ibis.pyspark.connect(self._session)
         except (PySparkException, Py4JError, ValueError, RuntimeError, OSError) as error:
             raise Unreachable(
                 self._says("the Spark session could not be created; check the address, and Java", error)
             ) from None
+
+    def _interrupt(self) -> None:
+        """Stop what runs; a session that cannot be asked now is asked again, since the deadline has passed."""
+        with suppress(PySparkException, Py4JError, OSError):
+            self._session.interruptAll()
 
     def _probe(self, address: str) -> None:
         """Knock at the servers' doors first: Spark itself would wait for minutes."""

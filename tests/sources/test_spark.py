@@ -8,12 +8,14 @@ import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from sources import QueryFailed, SourceSpec, TableNotFound, TimedOut, Unreachable, open_source
 from sources._contract import Source
+from sources._deadline import Deadlines
 
 pytestmark = [
     pytest.mark.spark,
@@ -35,6 +37,7 @@ sys.stdin.read()
 """
 ALONE = """
 import sys
+from datetime import timedelta
 from pathlib import Path
 from pyspark.sql import SparkSession
 from sources import SourceSpec, SourceError, open_source
@@ -113,6 +116,27 @@ def test_a_server_that_is_not_there_is_unreachable_at_once(address: str) -> None
 
 
 @pytest.mark.usefixtures("needs_spark")
+def test_a_session_that_cannot_be_asked_to_stop_is_asked_again(needs_spark: None) -> None:
+    """A network that fails for a moment does not leave statements without a deadline."""
+    from pyspark.errors import PySparkException
+
+    from sources.spark import Spark
+
+    asked, again = [], Event()
+
+    class Session:
+        def interruptAll(self) -> None:  # noqa: N802 - Spark's name
+            asked.append(1)
+            if len(asked) > 1:
+                again.set()
+            raise PySparkException("the server is away")
+
+    source: Any = Spark.__new__(Spark)
+    source._session = Session()
+    with Deadlines(timedelta(0), source._interrupt) as deadlines, deadlines.work():
+        assert again.wait(60)
+
+
 def test_a_session_of_somebody_else_is_left_running(spark_session: Any) -> None:
     """A session that runs already is used beside its owner, who keeps it."""
     with source_of("local[2]") as source:
