@@ -116,7 +116,7 @@ def test_a_server_that_is_not_there_is_unreachable_at_once(address: str) -> None
 
 
 @pytest.mark.usefixtures("needs_spark")
-def test_a_session_that_cannot_be_asked_to_stop_is_asked_again(needs_spark: None) -> None:
+def test_a_session_that_cannot_be_asked_to_stop_is_asked_again() -> None:
     """A network that fails for a moment does not leave statements without a deadline."""
     from pyspark.errors import PySparkException
 
