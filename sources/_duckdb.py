@@ -57,6 +57,7 @@ class DuckdbSource(EngineSource):
     dialect = "duckdb"
     _connection: duckdb.DuckDBPyConnection
     _deadlines: Deadlines
+    _tells_volume: bool
 
     _deadline: Deadline | None = None
 
@@ -82,8 +83,7 @@ class DuckdbSource(EngineSource):
         self._connection.execute("SET enable_progress_bar = false")  # without a script it would be written to stdout
         if database is not None:
             self._attach(database)
-        self._connection.execute("SET enable_profiling = 'no_output'")
-        self._connection.execute("SET custom_profiling_settings = ?", [_PROFILE])
+        self._tells_volume = self._profile()
         backend = ibis.duckdb.from_connection(self._connection)  # sets the time zone to UTC
         if paths:
             self._connection.execute("SET allowed_paths = ?", [list(paths)])
@@ -92,6 +92,16 @@ class DuckdbSource(EngineSource):
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
         return backend
+
+    def _profile(self) -> bool:
+        """Have each statement tell what it reads; DuckDB 2 tells it in another form, which is not understood yet."""
+        self._connection.execute("SET enable_profiling = 'no_output'")
+        try:
+            self._connection.execute("SET custom_profiling_settings = ?", [_PROFILE])
+        except duckdb.CatalogException:
+            self._connection.execute("RESET enable_profiling")
+            return False
+        return True
 
     def _attach(self, database: str) -> None:
         """Attach a file under the name that its views know it by, and make it the current database."""
@@ -140,8 +150,9 @@ class DuckdbSource(EngineSource):
 
     def _count(self) -> None:
         """Add what the last statement read; where the catalogue answered it, DuckDB has no profile of it."""
-        profile = json.loads(self._connection.get_profiling_information(format="json"))
-        self._read_volume += _volume_of(profile)
+        if self._tells_volume:
+            profile = json.loads(self._connection.get_profiling_information(format="json"))
+            self._read_volume += _volume_of(profile)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Let time pass after a crash, until everything is said that there is to say."""
+"""Let time pass after a crash, until every fail has its incident and everything is said that there is to say."""
 
 import time
 from itertools import count
@@ -11,7 +11,8 @@ _LIVES = 20
 _PATIENCE_S = 4.0
 _WAITS = (
     "SELECT (SELECT count(*) FROM delivery WHERE state = 'waiting') + (SELECT count(*) FROM transition WHERE settled_us"
-    " IS NULL) + NOT EXISTS (SELECT 1 FROM delivery)"
+    " IS NULL) + NOT EXISTS (SELECT 1 FROM delivery) + (SELECT count(*) FROM check_state WHERE fail_streak > 0 AND NOT"
+    " EXISTS (SELECT 1 FROM incident WHERE incident.check_id = check_state.check_id AND state <> 'resolved'))"
 )
 
 

@@ -45,6 +45,8 @@ UP_DOWN: dict[str, Any] = {
     "n": 7,
     "found": 3,
     "over": 2,
+    "opened": 6,
+    "lasting": 11,
     "cost": yen(5_000),
     "rate": yen(80),
     "name": "board",
@@ -90,6 +92,9 @@ RATIOS = {"low": Fraction(1, 5), "high": Fraction(9, 10)}
 """The values of places that hold a length in one text and a share in another."""
 
 SENTENCES: dict[str, Said] = {
+    "Digest: {opened:count} opened, {lasting:count} still open, {over:count} resolved": Said(
+        ("6 opened", "11 still open", "2 resolved"), ("発生6件", "未解決11件", "解決2件")
+    ),
     "{downtime:hours} of data downtime in {n:count} incidents": Said(
         ("1 h 30 min of data downtime", "in 7 incidents"), ("データダウンタイム1時間30分", "インシデント7件")
     ),
