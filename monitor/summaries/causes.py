@@ -208,6 +208,7 @@ def _distances(config: Config, name: str) -> dict[str, int]:
 _UPSTREAM: Final = Message(
     "{table}, upstream: incident #{incident} began between {since:time} and {until:time}: {title}"
 )
+_UPSTREAM_AT: Final = Message("{table}, upstream: incident #{incident} began at {since:time}: {title}")
 _COLUMNS: Final = Message(
     "the columns of {table} changed between {since:time} and {until:time}: {missing:count} missing, {extra:count} new, "
     "{changed:count} of another type ({names})"
@@ -245,7 +246,8 @@ def _named(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:
     match clue.kind:
         case CauseKind.UPSTREAM:
             incident = clue.evidence["incident"]
-            message = _UPSTREAM.given(incident=incident.id, title=_title(incident), **values)
+            text = _UPSTREAM_AT if clue.since == clue.until else _UPSTREAM
+            message = text.given(incident=incident.id, title=_title(incident), **values)
             return NamedCause(candidate, message, incident=incident.id, check_id=incident.check_id)
         case CauseKind.SCHEMA | CauseKind.VOLUME:
             text = _COLUMNS if clue.kind is CauseKind.SCHEMA else _VALUE

@@ -106,6 +106,18 @@ def test_an_incident_without_anything_near_it_has_no_candidate(terminal: Termina
     assert "What may have caused it" not in terminal("incident", "brief", "1").out
 
 
+def test_a_beginning_that_is_known_to_the_minute_is_one_time(terminal: Terminal) -> None:
+    """What a person reported upstream began at a moment, and not between two that are one."""
+    terminal.json(
+        "incident", "open", "--table", "orders", "--title", "amounts x100", "--occurred", "2026-11-20T17:00+09:00"
+    )
+    terminal.json(
+        "incident", "open", "--table", "refunds", "--title", "sums x100", "--occurred", "2026-11-20T17:30+09:00"
+    )
+    (cause,) = terminal.json("incident", "causes", "2")["causes"]
+    assert "incident #1 began at 2026-11-20T08:00:00+00:00: " in cause["message"]
+
+
 def test_an_incident_that_is_not_there(terminal: Terminal) -> None:
     """It is an error with a code."""
     (error,) = terminal.refused("incident", "causes", "9", code=5)
