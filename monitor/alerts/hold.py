@@ -272,7 +272,7 @@ class Circumstances:
         table = self._config.table(incident.table)
         if table is None or table.schedule is None:
             return self._now
-        check = next((check for check in table.checks if table.check_id(check) == incident.check_id), None)
+        check = table.check(incident.check_id)
         alerts = self._config.alerts
         runs = (alerts.resolve_after if check is None else policy_of(check, alerts).resolve_after) + 1
         return root.last.resolved_at + min(runs * table.schedule.longest_period(), LONGEST_SETTLING)

@@ -296,6 +296,10 @@ class Table(Section):
         """Return the published id of one of its checks."""
         return f"{self.name}.{check.name}"
 
+    def check(self, check_id: str | None) -> Check | None:
+        """Return its check of a published id; None if it has none."""
+        return next((check for check in self.checks if self.check_id(check) == check_id), None)
+
     @property
     def own_checks(self) -> tuple[Check, ...]:
         """Return the checks that a pass evaluates; results of the others are imported."""

@@ -66,9 +66,7 @@ class Project:
     def check_of(self, incident: Incident) -> "Check | None":
         """Return the check that found an incident, as it is configured now; None if none did or it is gone."""
         table = self.config.table(incident.table)
-        if table is None:
-            return None
-        return next((check for check in table.checks if table.check_id(check) == incident.check_id), None)
+        return None if table is None else table.check(incident.check_id)
 
     def runbook(self, check: "Check") -> str | None:
         """Return what to do when a check fails: an address, or Markdown.

@@ -132,9 +132,9 @@ def _segments(tx: ReadTransaction, check_id: str) -> tuple[CheckSegment, ...]:
 
 def _configured(project: Project, check_id: str) -> tuple[Table, Check]:
     table = project.config.table(check_id.rpartition(".")[0])  # an id has no dot, a table's name may
-    for check in () if table is None else table.checks:
-        if table is not None and table.check_id(check) == check_id:
-            return table, check
+    check = None if table is None else table.check(check_id)
+    if table is not None and check is not None:
+        return table, check
     raise not_there("check.unknown", "there is no such check in the configuration")
 
 

@@ -523,3 +523,26 @@ def test_an_incremental_look_at_postgresql_comes_to_what_a_full_one_does(
             assert shop.part.read < shop.part.rows
         finally:
             shop.run("DROP TABLE t")
+
+
+@pytest.mark.postgres
+def test_closed_rows_that_have_gone_are_missed_in_the_catalogue_of_postgresql(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    """Its estimate is believed where it is too small even with its error; else the kept figures hold."""
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        shop = PostgresqlShop(tmp_path, store, "loaded", ADDS_UP, url=postgres_url)
+        try:
+            fill(shop)
+            shop.run("ANALYZE t")
+            shop.look()
+            shop.clock.advance(timedelta(hours=1))
+            assert shop.look() == shop.look_in_full()
+            assert shop.part is not None
+            assert shop.part.why is None
+            shop.run("DELETE FROM t WHERE id > 10")
+            shop.run("ANALYZE t")
+            assert shop.look() == shop.look_in_full()
+            assert (shop.part.why, shop.part.rows) == (Recount.ROWS_DIFFER, 10)
+        finally:
+            shop.run("DROP TABLE t")
