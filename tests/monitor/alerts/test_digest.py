@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from checks import Severity
 from incidents import Acknowledged
 from monitor.alerts.digest import digest_id, last_slot, next_slot
+from monitor.alerts.message import MessageComposer
 from monitor.alerts.notify import notify
 from monitor.config import ConfigError, load
 from tests.monitor.alerts.made import at
@@ -120,6 +121,23 @@ def test_a_silence_and_a_digest_that_was_given_up_lose_nothing(desk):
     desk.give_up(EIGHT + MINUTE)
     assert desk.told(at(26)) == []
     assert desk.told(at(44)) == [("desk", [1, 2], ["first", "first"])]
+
+
+def test_an_incident_that_raises_an_error_delays_nothing_else_of_the_digest(desk, monkeypatch):
+    """There is one digest a day, so all others are in it at once, and only what raised an error is put off."""
+    for number in range(5):
+        desk.open(f"t{number}", at(1))
+    composes = MessageComposer.incidents
+
+    def raises(composer, parcel, *given, **named):
+        if any(item.incident.id == 2 for item in parcel.items):
+            raise KeyError("a value")
+        return composes(composer, parcel, *given, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MessageComposer, "incidents", raises)
+        assert desk.told(EIGHT) == [("desk", [1, 3, 4, 5], ["first"] * 4)]
+    assert desk.told(EIGHT + timedelta(days=1)) == [("desk", [2, 1, 3, 4, 5], ["first", *["reminder"] * 4])]
 
 
 def test_a_channel_of_single_incidents_has_no_digest(desk_of):

@@ -10,6 +10,7 @@ from monitor.alerts import notify as module
 from monitor.alerts.batch import HOUR
 from monitor.alerts.decision_record import LOOK_AGAIN
 from monitor.alerts.lasting import decide_again
+from monitor.alerts.message import MessageComposer
 from monitor.alerts.notify import NotifyResult, notify
 from store import Scope, Store
 from store._outbox import OutboxWriter
@@ -416,7 +417,7 @@ def test_an_incident_that_we_stumble_over_keeps_nobody_from_hearing_of_the_other
     desk = desk_of()
     for number in range(5):
         desk.open(f"t{number}")
-    writes = module.MessageComposer.incidents
+    writes = MessageComposer.incidents
 
     def stumbles(writer, parcel, *given, **named):
         if parcel.table == "t3":
@@ -424,7 +425,7 @@ def test_an_incident_that_we_stumble_over_keeps_nobody_from_hearing_of_the_other
         return writes(writer, parcel, *given, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(module.MessageComposer, "incidents", stumbles)
+        patched.setattr(MessageComposer, "incidents", stumbles)
         assert sorted(ids for _, ids, _ in desk.told(at(1))) == [[1], [2], [3], [5]]
     decision = next(decision.decision for decision in desk.decisions() if decision.incident_id == 4)
     assert decision == {"why": "internal error (KeyError); please report it", "channels": {}}
@@ -443,6 +444,6 @@ def test_what_is_owed_stays_owed_though_we_stumble(desk_of, monkeypatch):
         raise KeyError("a value")
 
     with monkeypatch.context() as patched:
-        patched.setattr(module.MessageComposer, "incidents", stumbles)
+        patched.setattr(MessageComposer, "incidents", stumbles)
         assert notify(desk.project, desk.store, MORNING).stumbled == 1
     assert desk.told(MORNING + LOOK_AGAIN) == [("desk", [1], ["first"])]
