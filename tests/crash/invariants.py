@@ -126,7 +126,9 @@ class Remains:
     def tell_the_truth(self, bad: Mapping[str, bool]) -> None:
         """Claim that the incidents that are open are those of the tables that are bad now."""
         open_now = "SELECT table_name FROM incident WHERE state <> 'resolved' AND check_id LIKE '%primary-key'"
-        assert {name for (name,) in self.ask(open_now)} == {name for name, is_bad in bad.items() if is_bad}
+        wrong = {name for (name,) in self.ask(open_now)} ^ {name for name, is_bad in bad.items() if is_bad}
+        last = "SELECT check_id, last_status, last_run_us FROM check_state WHERE check_id LIKE '%primary-key'"
+        assert wrong == set(), f"of {wrong} the incidents are not what the tables are: {bad}, {self.ask(last)}"
 
 
 def columns_of(file):

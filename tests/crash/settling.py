@@ -10,9 +10,11 @@ from tests.crash.places import Place
 _LIVES = 20
 _PATIENCE_S = 4.0
 _WAITS = (
-    "SELECT (SELECT count(*) FROM delivery WHERE state = 'waiting') + (SELECT count(*) FROM transition WHERE settled_us"
-    " IS NULL) + NOT EXISTS (SELECT 1 FROM delivery) + (SELECT count(*) FROM check_state WHERE fail_streak > 0 AND NOT"
-    " EXISTS (SELECT 1 FROM incident WHERE incident.check_id = check_state.check_id AND state <> 'resolved'))"
+    "SELECT (SELECT count(*) FROM delivery WHERE state = 'waiting')"
+    " + (SELECT count(*) FROM transition WHERE settled_us IS NULL)"
+    " + (NOT EXISTS (SELECT 1 FROM delivery))"
+    " + (SELECT count(*) FROM check_state WHERE fail_streak > 0 AND NOT EXISTS"
+    " (SELECT 1 FROM incident WHERE incident.check_id = check_state.check_id AND state <> 'resolved'))"
 )
 
 
