@@ -33,6 +33,8 @@ STRONG, MODERATE = 0.5, 0.2
 TOGETHER: Final = timedelta(hours=1)
 """Incidents of a table detected within this time failed together."""
 _HOUR: Final = timedelta(hours=1)
+_RESOLUTION: Final = timedelta(minutes=1)
+"""What began in the same minute may have been the cause: people log times by the minute."""
 _POINTS: Final = 24
 _LEAST_ALIKE: Final = 0.3
 
@@ -81,14 +83,15 @@ class Beginning:
 
     @property
     def _width(self) -> timedelta:
-        return max(self.latest - self.earliest, timedelta(minutes=1))
+        return max(self.latest - self.earliest, _RESOLUTION)
 
     def fit(self, since: datetime, until: datetime) -> float:
         """Return the part of a score that time has, for something that happened between two moments."""
         step = (until - since) / _POINTS
         moments = [since + step * (point + 0.5) for point in range(_POINTS)] if step else [since]
         start = self.latest - self._width
-        shown = sum(_shown(self.latest - moment) - _shown(start - moment) for moment in moments)
+        delays = [max(self.latest - moment, _RESOLUTION / 2) for moment in moments if moment <= self.latest]
+        shown = sum(map(_shown, delays)) - sum(_shown(start - moment) for moment in moments)
         return min(1.0, shown / len(moments) / _shown(self._width))
 
     def expected(self, a_day: float) -> float:

@@ -1,5 +1,6 @@
 """The shape of `alerts` and `incidents`: when an incident opens and closes, who hears of it, and what may cause it."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias
 
@@ -127,6 +128,11 @@ class IncidentRules(Section):
     causes: tuple[CauseName, ...] = Field(
         (), description="Causes that people may give, and 'other'; by default any text.", examples=[["late upstream"]]
     )
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """Return the causes that people choose among; none where any text is a cause."""
+        return tuple(dict.fromkeys((*self.causes, OTHER))) if self.causes else ()
 
     def cause(self, text: str) -> str | None:
         """Return a cause as the list has it, whatever its capitals; None for one that is not in the list."""

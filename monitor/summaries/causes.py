@@ -219,7 +219,7 @@ _VALUE: Final = Message(
 _EVENT_OF_TABLE: Final = Message("{event} of {table} at {since:time}: {note}")
 _EVENT_OF_SOURCE: Final = Message("{event} of the source {source} at {since:time}: {note}")
 _EVENT: Final = Message("{event} at {since:time}: {note}")
-_EVENTS: Final[Mapping[LoggedEventKind, Message]] = {
+LOGGED_EVENTS: Final[Mapping[LoggedEventKind, Message]] = {
     LoggedEventKind.DEPLOY: Message("deployment"),
     LoggedEventKind.MIGRATION: Message("migration"),
     LoggedEventKind.BACKFILL: Message("backfill"),
@@ -255,7 +255,7 @@ def _named(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:
         case CauseKind.EVENT:
             event = clue.evidence["event"]
             text = _EVENT_OF_TABLE if event.table else _EVENT_OF_SOURCE if event.source else _EVENT
-            message = text.given(event=_EVENTS[event.kind], source=event.source, note=event.note, **values)
+            message = text.given(event=LOGGED_EVENTS[event.kind], source=event.source, note=event.note, **values)
             return NamedCause(candidate, message, event=event.id)
         case CauseKind.SEGMENT:
             return NamedCause(candidate, _SEGMENT.given(**clue.evidence), check_id=clue.evidence["check"])

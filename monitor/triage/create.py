@@ -9,7 +9,6 @@ from typing import Final
 from checks import did_you_mean
 from incidents import Incident
 from monitor.config import Config
-from monitor.config.alerts_model import OTHER
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 _TICKET: Final = "import:"
@@ -61,10 +60,10 @@ def listed_cause(config: Config, cause: str) -> str:
     Raises:
         Stop: it is not in the list.
     """
-    listed, causes = config.incidents.cause(cause), (*config.incidents.causes, OTHER)
+    listed, causes = config.incidents.cause(cause), config.incidents.choices
     if listed is None:
         text = f"'{cause}' is not a cause of the list 'incidents.causes'{did_you_mean(cause, causes)}"
-        raise Stop(ExitCode.USAGE, Problem("cause.unknown", text, hint=f"one of: {', '.join(dict.fromkeys(causes))}"))
+        raise Stop(ExitCode.USAGE, Problem("cause.unknown", text, hint=f"one of: {', '.join(causes)}"))
     return listed
 
 

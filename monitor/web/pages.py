@@ -60,6 +60,7 @@ class Pages:
             states=tuple(State),
             severities=tuple(Severity),
             resolutions=tuple(Resolution),
+            causes=project.config.incidents.choices,
             allowed=lambda principal: () if principal is None else ALLOWED[principal.grant.role],
         )
         return made

@@ -24,7 +24,7 @@ from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
 from monitor.web.external_results import RecordedRun, record_run
 from monitor.web.incident_verbs import VERBS, OpenBody, Verb, open_incident, perform
 from monitor.web.log_form import LogFormQuery, show_log_form
-from monitor.web.logged_events import EventBody, LoggedEventReply, record_event
+from monitor.web.logged_events import EventBody, LoggedEventReply, record_by_form, record_event
 from monitor.web.metrics import show_metrics
 from monitor.web.openapi import document
 from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
@@ -253,6 +253,9 @@ def _recording() -> Iterator[WebRoute]:
         reply=LoggedEventReply,
         body=EventBody,
         status=201,
+    )
+    yield WebRoute(
+        "POST", "/events", Access.RESPOND, record_by_form, "Record a deployment or another event", body=EventBody
     )
     yield WebRoute(
         "POST",

@@ -15,6 +15,7 @@ from monitor.reporting.words import (
     LIKELIHOODS,
     REASONS,
 )
+from monitor.summaries.causes import LOGGED_EVENTS
 from monitor.summaries.health import TableHealth
 from monitor.web.views.table import DayState
 
@@ -90,6 +91,7 @@ def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
         "event": EVENTS,
         "lever": LEVERS,
         "level": LEVELS,
+        "logged_event": LOGGED_EVENTS,
         "ticket": TICKETS,
     }
     return {

@@ -62,8 +62,7 @@ def test_every_part_of_a_score_lies_between_0_and_1(at, length, width, distance,
     began = Beginning(AT, AT + timedelta(minutes=width))
     clue = _clue(hours=at / 60, length=length / 60, distance=distance, strength=strength, a_day=a_day)
     ranked = rank_causes(began, [clue])
-    if clue.since >= began.latest:
-        assert not ranked
+    assert clue.since <= began.latest or not ranked
     for candidate in ranked:
         parts = [getattr(candidate.parts, name) for name in candidate.parts.__slots__]
         assert all(0 <= part <= 1 for part in parts)
@@ -142,6 +141,17 @@ def test_what_began_later_upstream_is_no_clue():
     """An incident whose data went bad after those of the table caused nothing there."""
     assert upstream_clue(BEGAN, [_incident(1, hours=4, table="raw")], distance=1) is None
     assert upstream_clue(BEGAN, [], distance=1) is None
+
+
+def test_what_began_upstream_in_the_same_minute_is_a_clue():
+    """People log times by the minute: of two that are the same, either may have been first."""
+    logged = Beginning(AT, AT)
+    onset = Onset(AT, AT, AT, OccurrenceMethod.PERSON)
+    clue = upstream_clue(logged, [_incident(1, table="raw", episodes=(Episode(onset, AT),))], distance=1)
+    assert clue is not None
+    (candidate,) = rank_causes(logged, [clue])
+    assert 0 < candidate.parts.time <= 1
+    assert logged.fit(AT + timedelta(seconds=1), AT + timedelta(seconds=1)) == 0
 
 
 def test_incidents_are_alike_in_what_failed_how_far_and_what_with_it():

@@ -20,13 +20,16 @@ from monitor.summaries.health_list import health_list
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.scan_costs import TableCost
 from monitor.summaries.service_levels import recent_contracts
+from monitor.triage.logged_events import event_as_json
 from monitor.web.views.incidents import IncidentSummary, summaries_of
 from monitor.web.views.shapes import Name, Shape, as_hours, not_there
 from monitor.web.views.tables import CheckCounts
-from store import IncidentFilter, ReadTransaction, Result
+from store import IncidentFilter, LoggedEvent, ReadTransaction, Result
 
 STRIP_DAYS: Final = 90
 _RECENT: Final = 10
+_EVENT_DAYS: Final = timedelta(days=28)
+_MOST_EVENTS: Final = 1_000
 _NEIGHBOURS: Final = 50
 """Tables up and down the lineage that a page names, the nearest first."""
 
@@ -209,6 +212,19 @@ class ScanCostPart(Shape):
     last_7_days: SpendingPart
 
 
+class LoggedEventLine(Shape):
+    """Something that happened to a table, to the tables of a source, or (neither is given) to any table."""
+
+    id: int
+    kind: str
+    happened_at: datetime
+    table: str | None
+    source: str | None
+    note: str
+    by: str
+    recorded_at: datetime
+
+
 class TablePage(Shape):
     """`tablewatch.table/1`: everything about one table; `strip` has the last 90 days, the oldest first."""
 
@@ -241,6 +257,7 @@ class TablePage(Shape):
     incidents: tuple[IncidentSummary, ...]
     strip: tuple[StripDay, ...]
     contracts: tuple[ContractLine, ...]
+    events: tuple[LoggedEventLine, ...]
     scan_cost: ScanCostPart
 
 
@@ -278,9 +295,18 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
             "incidents": summaries_of(project, newest, now),
             "strip": strip_of(project, tx, table, now),
             "contracts": [contract.as_json() for contract in recent_contracts(project, tx, table.name)],
+            "events": [event_as_json(event) for event in _events(tx, table, now)],
             "scan_cost": TableCost.of(project, tx, table.name, now).as_json(),
         }
     )
+
+
+def _events(tx: ReadTransaction, table: Table, now: datetime) -> Sequence[LoggedEvent]:
+    """Return the newest logged events of the last 28 days that were of a table, of its source, or of any table."""
+    events = tx.logged_events.between(now - _EVENT_DAYS, None, most=_MOST_EVENTS)
+    of_any = (None, None)
+    about = [item for item in events if (item.table, item.source) in {(table.name, None), (None, table.source), of_any}]
+    return about[:_RECENT]
 
 
 def _neighbours(

@@ -1,5 +1,6 @@
 """Verbs over HTTP: recorded under the authenticated name, on the state that was seen, on one's own tables only."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -190,3 +191,25 @@ def test_what_can_be_forced_says_how(site: Site) -> None:
         "tick the box that begins with 'even if'; programs send 'force': true",
     )
     assert client.post(f"/incidents/{one}/merge", data={"into": str(other), "force": "true"}).status_code == 303
+
+
+class TestListedCauses:
+    """Where the configuration lists causes, the form offers them; else it takes any text."""
+
+    @pytest.fixture
+    def web_section(self) -> str:
+        """Return a list of two."""
+        return "incidents: {causes: [late upstream, Code change]}\n"
+
+    def test_one_of_the_list_is_chosen(self, site: Site) -> None:
+        """Another is refused."""
+        number = site.incident()
+        client = site.signed_in()
+        page = client.get(f"/incidents/{number}").text
+        options = page.split('<select name="cause">')[1].split("</select>")[0]
+        assert re.findall('value="([^"]*)"', options) == ["", "late upstream", "Code change", "other"]
+        refused = client.post(f"/incidents/{number}/resolve", data={"resolution": "fixed", "cause": "the unit"})
+        assert refused.status_code == 422
+        done = client.post(f"/incidents/{number}/resolve", data={"resolution": "fixed", "cause": "Code change"})
+        assert done.status_code == 303
+        assert client.get(f"/incidents/{number}.json").json()["cause"] == "Code change"

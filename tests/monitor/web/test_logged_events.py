@@ -31,6 +31,25 @@ def test_a_pipeline_reports_its_deployment(site: Site) -> None:
     assert _events(site) == [event]
 
 
+def test_a_person_reports_a_deployment_on_the_page_of_a_table(site: Site) -> None:
+    """The form leads back to the page, which lists what happened to the table, its source or any, and nothing else."""
+    client = site.signed_in(WebRole.RESPONDER)
+    form = {"kind": "deploy", "note": "loader <2.3>", "at": "", "table": "orders"}
+    assert 'action="/events"' in client.get("/tables/orders").text
+    done = client.post("/events", data=form)
+    assert (done.status_code, done.headers["location"]) == (303, "/tables/orders")
+    for change in (
+        {"table": "refunds"},
+        {"table": "", "source": "shop", "note": "moved"},
+        {"table": "", "note": "all"},
+    ):
+        client.post("/events", data={**form, **change})
+    page = client.get("/tables/orders.json").json()
+    assert sorted(event["note"] for event in page["events"]) == ["all", "loader <2.3>", "moved"]
+    assert "loader &lt;2.3&gt;" in client.get("/tables/orders").text
+    assert 'action="/events"' not in site.signed_in(WebRole.VIEWER, name="eve").get("/tables/orders").text
+
+
 @pytest.mark.parametrize(
     ("change", "status"),
     [
