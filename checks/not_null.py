@@ -71,7 +71,8 @@ class NotNull(TakesSample, LearnsLimits):
         nan = {name: int(measurement.values.get(f"nan_{name}") or 0) for name in self.columns}
         if any(nan.values()):
             observed["nan"] = {name: count for name, count in nan.items() if count}
-        broken = [name for name, count in nulls.items() if Fraction(count, rows or 1) > decimal(self._largest_share)]
+        share = decimal(self._largest_share)
+        broken = [name for name, count in nulls.items() if count and Fraction(count, rows or 1) > share]
         if self.learns and not broken:
             problem = self._judge_learned(measurement, history, nulls=nulls, rows=rows, observed=observed)
             if problem is not None:

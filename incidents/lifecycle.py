@@ -182,7 +182,8 @@ def _count_pass(watch: Watch, incident: Incident | None, run: RunTimes) -> Watch
     if since is None or (_is_open(incident) and since <= incident.last.detected_at):
         since, streak = run.at, 0
     return replace(
-        _remember(watch, "P"),
+        watch,
+        **_seen(watch, "P"),
         passing_since=since,
         pass_streak=streak + 1,
         last_pass_ended_at=run.ended_at,
@@ -197,13 +198,18 @@ def _count_fail(watch: Watch, incident: Incident | None, run: RunTimes, letter: 
     if since is None or (ended_at is not None and since <= ended_at):
         since, streak = run.at, 0
     return replace(
-        _remember(watch, letter), failing_since=since, fail_streak=streak + 1, passing_since=None, pass_streak=0
+        watch,
+        **_seen(watch, letter),
+        failing_since=since,
+        fail_streak=streak + 1,
+        passing_since=None,
+        pass_streak=0,
     )
 
 
-def _remember(watch: Watch, result: str) -> Watch:
+def _seen(watch: Watch, result: str) -> Mapping[str, Any]:
     recent = (watch.recent + result)[-RESULTS:]
-    return replace(watch, recent=recent, flapping=is_flapping(recent, before=watch.flapping))
+    return {"recent": recent, "flapping": is_flapping(recent, before=watch.flapping)}
 
 
 def _passed(

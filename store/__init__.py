@@ -262,5 +262,6 @@ def __getattr__(name: str) -> Any:
     """Return one of the public names from its home; a command loads no more of the store than it uses."""
     for home, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"{__name__}.{home}"), name)
+            value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+            return value
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

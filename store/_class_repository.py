@@ -164,22 +164,12 @@ class ClassCountWriter(ClassCountReader):
             }
             for shard in shards
         ]
-        if rows:
-            upsert = self._upsert(_COUNT)
-            new = {name: upsert.excluded[name] for name in ("held", "pending", "draft")}
-            self._connection.execute(
-                upsert.on_conflict_do_update(index_elements=list(_COUNT.primary_key), set_=new), rows
-            )
+        self._merge(_COUNT, rows)
 
     def add_parts(self, draft: Draft, parts: Iterable[Mapping[str, Any]]) -> None:
         """Write what is known of parts: `name`, `rows`; in place of what was known."""
         rows = [{"state": draft.state, **part} for part in parts]
-        if rows:
-            upsert = self._upsert(_PART)
-            new = {"rows": upsert.excluded.rows}
-            self._connection.execute(
-                upsert.on_conflict_do_update(index_elements=list(_PART.primary_key), set_=new), rows
-            )
+        self._merge(_PART, rows)
 
     def settle(self, staged: Iterable[Staged], *, now: datetime) -> None:
         """Let drafts hold from now on; those that were overtaken never do."""

@@ -63,20 +63,13 @@ class DaemonWriter(DaemonReader):
     def save(self, daemon: DaemonRecord) -> None:
         """Remember how a daemon is, in place of what was known; forget those that were silent for 7 days."""
         entries = {field.name: getattr(daemon, field.name) for field in fields(daemon)}
-        new = {name: value for name, value in entries.items() if name != "id"}
-        self._connection.execute(
-            self._upsert(_DAEMON).values(entries).on_conflict_do_update(index_elements=[_DAEMON.c.id], set_=new)
-        )
+        self._merge(_DAEMON, [entries])
         self._connection.execute(delete(_DAEMON).where(_DAEMON.c.heartbeat_at < daemon.heartbeat_at - SILENT))
 
     def save_config(self, daemon_id: str, config: DaemonConfig) -> None:
         """Remember the configuration that a daemon uses, in place of its last; forget those of forgotten daemons."""
-        new = {"digest": config.digest, "packed": zlib.compress(json.dumps(config.values).encode())}
-        self._connection.execute(
-            self._upsert(_CONFIG)
-            .values(daemon_id=daemon_id, **new)
-            .on_conflict_do_update(index_elements=[_CONFIG.c.daemon_id], set_=new)
-        )
+        packed = zlib.compress(json.dumps(config.values).encode())
+        self._merge(_CONFIG, [{"daemon_id": daemon_id, "digest": config.digest, "packed": packed}])
         self._connection.execute(delete(_CONFIG).where(_CONFIG.c.daemon_id.not_in(select(_DAEMON.c.id))))
 
     def count_crash(
@@ -88,12 +81,8 @@ class DaemonWriter(DaemonReader):
         )
         length = backoff(crashes)
         until = None if length is None else now + length
-        new = {"crashes": crashes, "until_at": until, "last_crash_at": now}
-        self._connection.execute(
-            self._upsert(_QUARANTINE)
-            .values(check_id=check_id, **new)
-            .on_conflict_do_update(index_elements=[_QUARANTINE.c.check_id], set_=new)
-        )
+        row = {"check_id": check_id, "crashes": crashes, "until_at": until, "last_crash_at": now}
+        self._merge(_QUARANTINE, [row])
         return Quarantine(check_id, crashes, until, now)
 
     def clear_crashes(self, check_ids: Iterable[str]) -> None:

@@ -160,14 +160,7 @@ class OutboxWriter(OutboxReader):
         Raises:
             StoreError: there is no such incident.
         """
-        if not rows:
-            return
-        statement = self._upsert(_TOLD)
-        new = {column.key: statement.excluded[column.key] for column in _TOLD.c if not column.primary_key}
-        self._connection.execute(
-            statement.on_conflict_do_update(index_elements=[_TOLD.c.incident_id, _TOLD.c.channel], set_=new),
-            [{column.key: getattr(row, column.key) for column in _TOLD.c} for row in rows],
-        )
+        self._merge(_TOLD, [{column.key: getattr(row, column.key) for column in _TOLD.c} for row in rows])
 
     def add_transitions(self, results: Iterable[tuple[int, Changed]], recorded_at: datetime) -> None:
         """Write down what was changed, beside the change itself."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Select, Subquery, Table, bindparam, insert, select, text
+from sqlalchemy import ColumnElement, Connection, Insert, Select, Subquery, Table, bindparam, func, insert, select, text
 
 from store._columns import WHOLE, Line
 
@@ -58,8 +59,28 @@ class Repository:
         if rows:
             self._connection.execute(insert(table), rows)
 
+    def _merge(self, table: Table, rows: Sequence[Mapping[str, Any]], *, added: tuple[str, ...] = ()) -> None:
+        """Insert rows, each in place of the one with its key; columns that are `added` are added to what is there."""
+        if rows:
+            self._connection.execute(_merging(self._connection.dialect.name, table, added), rows)
+
     def _upsert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
         """Begin an INSERT that may say what to do about a row that is there already."""
-        dialect: Any = import_module(f"sqlalchemy.dialects.{self._connection.dialect.name}")
-        upsert: sqlite.Insert | postgresql.Insert = dialect.insert(table)
-        return upsert
+        return _insert_of(self._connection.dialect.name, table)
+
+
+@cache
+def _merging(dialect: str, table: Table, added: tuple[str, ...]) -> Insert:
+    """Return the statement of a merge, which takes longer to build than to run; a sum is NULL if all of it is."""
+    statement = _insert_of(dialect, table)
+    new: dict[str, ColumnElement[Any]] = {
+        column.key: statement.excluded[column.key] for column in table.c if not column.primary_key
+    }
+    new |= {name: func.coalesce(table.c[name] + new[name], table.c[name], new[name]) for name in added}
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=new)
+
+
+def _insert_of(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    module: Any = import_module(f"sqlalchemy.dialects.{dialect}")
+    statement: sqlite.Insert | postgresql.Insert = module.insert(table)
+    return statement

@@ -5,7 +5,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, bindparam, delete, func, select, type_coerce
+from sqlalchemy import bindparam, delete, func, select, type_coerce
 
 from checks import Earlier, Past, Status
 from incidents import Gap, Watch
@@ -171,26 +171,14 @@ class ResultWriter(ResultReader):
         first = (self._connection.scalar(select(func.max(_RUN.c.number))) or 0) + 1
         numbers = {run.id: number for number, run in enumerate(runs, start=first)}
         self._insert(_RUN, [_run_row(run, numbers[run.id]) for run in runs])
-        self._add_costs([(run.table, run.cost) for run in runs if run.cost is not None])
+        costs = [_cost_row(run.table, run.cost) for run in runs if run.cost is not None]
+        self._merge(_DAILY_COST, costs, added=("runs", *_NO_COST))
         self._insert(_MEASUREMENT, [_result_row(result, numbers[result.run_id]) for result in results])
-
-    def _add_costs(self, costs: Sequence[tuple[str, RunCost]]) -> None:
-        """Add what runs cost to what the runs of their tables cost on those days."""
-        if costs:
-            statement = self._upsert(_DAILY_COST)
-            new = {name: _added(_DAILY_COST.c[name], statement.excluded[name]) for name in ("rows_read", "bytes_read")}
-            new |= {name: _DAILY_COST.c[name] + statement.excluded[name] for name in ("runs", "cost_us")}
-            added = statement.on_conflict_do_update(index_elements=list(_DAILY_COST.primary_key), set_=new)
-            self._connection.execute(added, [_cost_row(table, cost) for table, cost in costs])
 
     def save_watches(self, watches: Sequence[Watch]) -> None:
         """Remember what is known of checks between two runs, in place of what was known before."""
-        if not watches:
-            return
-        statement = self._upsert(_STATE)
-        new = {column.key: statement.excluded[column.key] for column in _STATE.c if not column.primary_key}
-        rows = [{field.name: getattr(watch, field.name) for field in fields(watch)} for watch in watches]
-        self._connection.execute(statement.on_conflict_do_update(index_elements=[_STATE.c.check_id], set_=new), rows)
+        names = [field.name for field in fields(Watch)]
+        self._merge(_STATE, [{name: getattr(watch, name) for name in names} for watch in watches])
 
     def forget_watches(self, check_ids: Iterable[str]) -> None:
         """Forget what is known of checks that are no longer run; their history stays."""
@@ -235,11 +223,6 @@ class ResultWriter(ResultReader):
         newest = select(of_check.limit(1).correlate(wanted).scalar_subquery()).select_from(wanted)
         rows = self._connection.execute(select(*columns_of(GapRow)).where(_GAP.c.id.in_(newest)))
         return {row["check_id"]: dict(row) for row in rows.mappings()}
-
-
-def _added(before: ColumnElement[Any], new: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return the sum of what is known: NULL only where neither is."""
-    return func.coalesce(before + new, before, new)
 
 
 def _cost_row(table: str, cost: RunCost) -> dict[str, Any]:

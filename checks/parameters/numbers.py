@@ -112,7 +112,9 @@ def plain(value: Fraction | Decimal | float | None) -> int | float | str | None:
 
     A fraction that no decimal ends, such as a third, is its nearest double.
     """
-    return None if value is None else _plain(decimal(value))
+    if value is None or (type(value) is int and abs(value) <= _SAFE_WHOLE):
+        return value
+    return _plain(decimal(value))
 
 
 def _plain(value: Fraction) -> int | float | str:

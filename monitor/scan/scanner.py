@@ -253,7 +253,8 @@ class _Inbox:
             self._wake.clear()
             over = len(self._closed) == self._sources  # before taking: whoever is done has put in all it has
             self._idle.clear()
-            while self._results:
+            least = _MOST_TABLES if not over and len(self._results) >= _MOST_TABLES else 1  # few are a batch as dear
+            while len(self._results) >= least:
                 yield [self._results.popleft() for _ in range(min(_MOST_TABLES, len(self._results)))]
             self._idle.set()
 

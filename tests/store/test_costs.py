@@ -1,8 +1,9 @@
 """What runs cost: added up by day, source and table; what no engine tells stays unknown."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings
@@ -38,6 +39,38 @@ def _total(costs: Sequence[RunCost]) -> Spending:
 
 def _rounded(spending: Spending) -> Spending:
     return replace(spending, seconds=round(spending.seconds, 6))
+
+
+class _CrashError(Exception):
+    """The process ends before its transaction does."""
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.tuples(RUNS, st.booleans(), st.booleans()), max_size=4))
+def test_batches_crashes_and_forgetting_leave_the_exact_sums(
+    batches: Sequence[tuple[Sequence[tuple[str, RunCost]], bool, bool]],
+) -> None:
+    """Days cost what runs of batches that were recorded cost, none of one that was not, until they are forgotten."""
+    sums: dict[tuple[date, str, str], list[RunCost]] = {}
+    forgetting = datetime.combine(DAY + timedelta(days=2), time(), UTC)
+    with TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/store.db") as store:
+        for place, (costs, crashes, forgets) in enumerate(batches):
+            batch = [
+                replace(run(100 * place + number), table=table, cost=cost) for number, (table, cost) in enumerate(costs)
+            ]
+            with suppress(_CrashError), store.writing() as tx:
+                tx.results.add_runs(batch, [])
+                if crashes:
+                    raise _CrashError
+            for table, cost in () if crashes else costs:
+                sums.setdefault((cost.day, cost.source, table), []).append(cost)
+            if forgets:
+                store.prune(keep_measurements=timedelta(0), keep_incidents=timedelta(0), now=forgetting)
+                sums = {key: costs for key, costs in sums.items() if key[0] > DAY}
+        with store.reading() as tx:
+            for day in (DAY, DAY + timedelta(days=1)):
+                spent = {key: _rounded(spending) for key, spending in tx.costs.by_table(day, day).items()}
+                assert spent == {key[1:]: _total(costs) for key, costs in sums.items() if key[0] == day}
 
 
 @settings(max_examples=25, deadline=None)

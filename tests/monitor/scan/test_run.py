@@ -16,6 +16,7 @@ from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_line
 from monitor.scan.recorder import retire
 from monitor.scan.results import targets_of
 from monitor.scan.run import Engine, run_checks
+from monitor.scan.scanner import _Inbox
 from sources import TimedOut, open_source
 from sources._deadline import Deadlines
 from store import IncidentFilter, Store, StoreError
@@ -439,3 +440,35 @@ def test_ctrl_c_while_judging_ends_the_pass(shop, monkeypatch):
     monkeypatch.setattr("checks.not_null.NotNull.judge", mock.Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         _look(shop, None)
+
+
+def test_full_batches_leave_the_rest_to_the_next(monkeypatch):
+    """A transaction for the one table that came after a full batch costs as much as one for fifty."""
+    inbox = _Inbox(1)
+    arriving = iter([120, 31, 0])
+
+    def arrive(_seconds):
+        tables = next(arriving)
+        for _ in range(tables):
+            inbox.put(mock.sentinel.looked)
+        if not tables:
+            inbox.close()
+        return True
+
+    monkeypatch.setattr(inbox, "_wake", mock.Mock(wait=arrive))
+    assert [len(batch) for batch in inbox.batches()] == [50, 50, 50, 1]
+
+
+def test_few_tables_are_recorded_when_the_reader_wakes(monkeypatch):
+    """Without a full batch, whatever there is is taken: nobody waits for the tables of a slow source."""
+    inbox = _Inbox(2)
+    arriving = iter([3, 0])
+
+    def arrive(_seconds):
+        for _ in range(next(arriving)):
+            inbox.put(mock.sentinel.looked)
+        inbox.close()
+        return True
+
+    monkeypatch.setattr(inbox, "_wake", mock.Mock(wait=arrive))
+    assert [len(batch) for batch in inbox.batches()] == [3]
