@@ -13,7 +13,16 @@ import psycopg
 from ibis.backends.sql import SQLBackend
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from sources._contract import PermissionDenied, QueryFailed, RowEstimate, Source, SourceError, TimedOut, Unreachable
+from sources._contract import (
+    PermissionDenied,
+    QueryFailed,
+    ReadVolume,
+    RowEstimate,
+    Source,
+    SourceError,
+    TimedOut,
+    Unreachable,
+)
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
 from sources.postgres_columns import table_of
 
@@ -37,6 +46,16 @@ WHERE c.relkind <> 'p'
 """Of a table, or all partitions of one: rows, rows changed since ANALYZE, when that was, whether all were analyzed."""
 _SAMPLED: Final = 20
 """ANALYZE reads a sample of the pages; its number of rows is taken to be right within one part of so many."""
+_ROWS_READ: Final = """
+SELECT CASE WHEN bool_or(c.relkind = 'f') THEN NULL ELSE sum(pg_stat_get_xact_tuples_returned(c.oid)) END::bigint,
+       pg_stat_force_next_flush()
+FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_class c ON c.oid = l.relation
+WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation' AND c.oid >= 16384
+      AND c.relkind IN ('r', 'm', 'i', 'f') AND c.relnamespace <> 'pg_toast'::regnamespace
+"""
+"""What a transaction read so far: rows that scans of tables handed on, and entries that scans of indexes did; nothing
+of catalogues. Unknown with a foreign table. The counters begin again when the transaction ends (PostgreSQL 15)."""
+_COUNTS_SINCE: Final = 150_000
 _WATCHES_CLIENT_SINCE: Final = 140_000
 _WATCH_CLIENT: Final = "client_connection_check_interval=500"
 """Milliseconds after which the server notices, amid a query, that nobody waits for it any more: a worker was killed."""
@@ -49,6 +68,8 @@ class Postgresql(EngineSource):
     dialect = "postgres"
     _connection: psycopg.Connection
     _watches_client = False
+    _tells_rows = False
+    _counts_from_zero = True
 
     def sqlalchemy_url(self) -> str | None:
         """Return a URL for psycopg with the same limits; None for several hosts, which SQLAlchemy spells otherwise."""
@@ -95,6 +116,9 @@ class Postgresql(EngineSource):
                 with suppress(psycopg.errors.InvalidParameterValue):  # servers on some systems cannot
                     self._connection.execute(f"SET {_WATCH_CLIENT}")
                     self._watches_client = True
+            if self._connection.info.server_version >= _COUNTS_SINCE:  # workers count what they read for themselves
+                [[workers]] = self._ask("SELECT current_setting('max_parallel_workers_per_gather')").cells
+                self._tells_rows = workers == "0"
             return backend
 
     def _list(self) -> Iterable[CatalogueEntry]:
@@ -120,15 +144,29 @@ class Postgresql(EngineSource):
 
     def _run_pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
         refuse_other_words(sql, self.name)
-        with self._connection.transaction(), self._connection.cursor() as cursor:
-            cursor.execute(sql, prepare=True)
+        with self._counted(sql) as cursor:
             while rows := cursor.fetchmany(PIECE):
                 yield rows
 
     def _ask(self, sql: str) -> FetchedRows:
-        with self._connection.transaction(), self._connection.cursor() as cursor:
-            cursor.execute(sql, prepare=True)  # the protocol of prepared statements takes a single one
+        with self._counted(sql) as cursor:
             return FetchedRows([column.name for column in cursor.description or ()], cursor.fetchall())
+
+    @contextmanager
+    def _counted(self, sql: str) -> Iterator[psycopg.Cursor]:
+        """Run a statement in a transaction of its own, and count the rows that it read where the session tells.
+
+        What one that failed had read until then stays in the counters: the next one cannot be told from it.
+        """
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            counts_from_zero, self._counts_from_zero = self._counts_from_zero, not self._tells_rows
+            cursor.execute(sql, prepare=True)  # the protocol of prepared statements takes a single one
+            yield cursor
+            if self._tells_rows:
+                row = cursor.execute(_ROWS_READ, prepare=True).fetchone()
+                if counts_from_zero and row is not None:
+                    self._read_volume += ReadVolume(row[0])
+                self._counts_from_zero = True
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

@@ -1,11 +1,13 @@
 """What a source tells of the rows and bytes that its statements read."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from sources import NOTHING_TOLD, ReadVolume, Source, SourceSpec, open_source
+from sources import NOTHING_TOLD, QueryFailed, ReadVolume, Source, SourceSpec, open_source
 
 ROWS = 10_000
 
@@ -83,3 +85,85 @@ def test_sqlite_tells_nothing(tmp_path: Path) -> None:
     with open_source(SourceSpec("shop", tmp_path, url="sqlite:///shop.db")) as source:
         source.fetch(_sums(source, "orders"))
         assert source.take_read_volume() == NOTHING_TOLD
+
+
+@pytest.fixture
+def postgresql(postgres_url: str) -> Iterator[str]:
+    """Return a server whose source forbids parallel workers, with tables, a view, partitions and an index."""
+    import psycopg
+
+    schema = f"read_volume_{os.getpid()}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(f"SET search_path = {schema}")
+        connection.execute(
+            f"CREATE TABLE orders AS SELECT g AS id, g % 7 AS kind, 'x' AS note FROM generate_series(1, {ROWS}) g"
+        )
+        connection.execute("CREATE TABLE marked AS SELECT * FROM orders")
+        connection.execute("CREATE INDEX ON marked (kind)")
+        connection.execute("CREATE VIEW few AS SELECT * FROM orders WHERE kind = 3")
+        connection.execute("CREATE TABLE parts (id int, kind int) PARTITION BY LIST (kind)")
+        for kind in range(7):
+            connection.execute(f"CREATE TABLE part_{kind} PARTITION OF parts FOR VALUES IN ({kind})")
+        connection.execute("INSERT INTO parts SELECT id, kind FROM orders")
+        connection.execute("ANALYZE orders, marked, parts")
+        yield f"{postgres_url}?options=-csearch_path%3D{schema}"
+        connection.execute(f"DROP SCHEMA {schema} CASCADE")
+
+
+SERIAL = "%20-cmax_parallel_workers_per_gather%3D0"
+COUNTED = {
+    "all rows of a table": ("SELECT sum(id) FROM orders", ROWS),
+    "rows before the filter": ("SELECT sum(id) FROM orders WHERE kind = 3", ROWS),
+    "the table behind a view": ("SELECT sum(id) FROM few", ROWS),
+    "a table that is read twice": ("SELECT sum(a.id) FROM orders a JOIN orders b ON a.id = b.id", 2 * ROWS),
+    "all partitions": ("SELECT sum(id) FROM parts", ROWS),
+    "a partition": ("SELECT sum(id) FROM parts WHERE kind = 3", sum(n % 7 == 3 for n in range(1, ROWS + 1))),
+    "entries of an index": ("SELECT sum(id) FROM marked WHERE kind = 3", sum(n % 7 == 3 for n in range(1, ROWS + 1))),
+    "no table": ("SELECT 1", None),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_postgresql_tells_rows_where_no_worker_reads(postgresql: str, name: str) -> None:
+    """A session without parallel workers counts each row that a scan hands on, before filters; never bytes."""
+    sql, rows = COUNTED[name]
+    with _serial(postgresql) as source:
+        source.take_read_volume()
+        for times in (1, 2):  # the counters begin again with each statement
+            for _ in range(times):
+                source.fetch(sql)
+            assert source.take_read_volume() == ReadVolume(None if rows is None else times * rows)
+        assert sum(map(len, source.pieces("SELECT id FROM orders"))) == ROWS
+        assert source.take_read_volume() == ReadVolume(ROWS)
+
+
+def test_what_a_failed_statement_read_counts_for_no_other(postgresql: str) -> None:
+    """What was read before an error is not told from the next statement's rows: that one is unknown, not too much."""
+    with _serial(postgresql) as source:
+        source.fetch("SELECT sum(id) FROM orders")
+        source.take_read_volume()
+        with pytest.raises(QueryFailed):
+            source.fetch(f"SELECT sum(1 / (id - {ROWS})) FROM orders")
+        source.fetch("SELECT sum(id) FROM orders")
+        assert source.take_read_volume() == NOTHING_TOLD
+        source.fetch("SELECT sum(id) FROM orders")
+        assert source.take_read_volume() == ReadVolume(ROWS)
+
+
+def test_a_session_that_may_use_workers_tells_nothing(postgresql: str) -> None:
+    """Workers count what they read apart from the session: a part of the rows is not told as all of them."""
+    import psycopg
+
+    workers = "%20-cmin_parallel_table_scan_size%3D0%20-cparallel_setup_cost%3D0%20-cparallel_tuple_cost%3D0"
+    url = f"{postgresql}{workers}%20-cmax_parallel_workers_per_gather%3D2"
+    with open_source(SourceSpec("shop", Path(), url=url)) as source:
+        source.fetch("SELECT sum(id) FROM orders")
+        assert source.take_read_volume() == NOTHING_TOLD
+    with psycopg.connect(url, autocommit=True) as connection:  # why: what the session itself would have told
+        plan = connection.execute("EXPLAIN SELECT sum(id) FROM orders").fetchall()
+        assert any("Gather" in row[0] for row in plan)
+
+
+def _serial(url: str) -> Source:
+    return open_source(SourceSpec("shop", Path(), url=url + SERIAL))
