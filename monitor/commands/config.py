@@ -123,6 +123,9 @@ def show(
         bool, typer.Option("--redacted/--reveal", help="Mask passwords and values from the environment or files.")
     ] = True,
     defaults: Annotated[bool, typer.Option("--defaults", help="Include default values.")] = False,
+    origins: Annotated[
+        bool, typer.Option("--origins", help="List each value with its file and line, and the team whose file it is.")
+    ] = False,
 ) -> None:
     """Show the effective configuration: files merged, variables substituted.
 
@@ -133,9 +136,15 @@ def show(
 
     invocation: Invocation = ctx.obj
     loaded = load_for(invocation)
+    if defaults and origins:
+        message = "--origins lists what is written in files, which --defaults is not"
+        raise Stop(ExitCode.USAGE, Problem("usage", message, hint="leave one of them out"))
     values = _in_force(loaded, redacted=redacted, defaults=defaults)
     if not redacted:
         invocation.redactor = Redactor(urls=False)
+    if origins:
+        _show_origins(invocation, loaded, redacted=redacted)
+        return
     result = {
         "schema": "tablewatch.config/1",
         "files": [str(path) for path in loaded.files],
@@ -143,6 +152,16 @@ def show(
         "config": values,
     }
     invocation.emit(result, lambda console: _print_yaml(console, values))
+
+
+def _show_origins(invocation: Invocation, loaded: "Loaded", *, redacted: bool) -> None:
+    from monitor.doctor.config_origins import origins_of
+    from monitor.terminal.console import print_plain
+
+    origins = list(origins_of(loaded, redacted=redacted))
+    shape = {"schema": "tablewatch.config-origins/1", "origins": [origin.as_json() for origin in origins]}
+    text = "".join(f"{line}\n" for origin in origins for line in origin.lines())
+    invocation.emit(shape, lambda console: print_plain(console, text))
 
 
 @app.command("test")

@@ -48,6 +48,7 @@ def run(
 
     from monitor.config import find
     from monitor.config.project import Project
+    from monitor.config.team_fallback import load_apart_for
     from monitor.daemon.daemon import DaemonProcess
     from monitor.daemon.journal import keep_journal
     from monitor.daemon.metrics import MetricsAddressRefused
@@ -61,7 +62,7 @@ def run(
         check_web_installed()
     invocation: Invocation = ctx.obj
     path = invocation.config_path or find(Path.cwd())
-    project = Project.of(invocation)
+    project = Project(load_apart_for(invocation))
     keep_journal(invocation.redactor, as_json=invocation.as_json)
     if once:
         _check_has_work(project)

@@ -37,12 +37,13 @@ def serve(
     Example: tablewatch serve --as mia
     """
     from monitor.config.project import Project
+    from monitor.config.team_fallback import load_apart_for
     from monitor.daemon.journal import LOG, keep_journal
 
     if beside is not None:
         _end_with(beside)
     invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
+    project = Project(load_apart_for(invocation))
     check_web_installed(oidc=project.config.web.oidc is not None)
     from monitor.commands.web import Login, check_account_name, emit_link
     from monitor.web.server import SERVED, make_application

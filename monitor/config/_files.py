@@ -1,22 +1,27 @@
 """Find the configuration, read its files and merge them into one tree.
 
 A folder is read with everything below it (`*.yaml`, `*.yml`, in the order of their names; hidden files and folders are
-left out). Mappings merge, lists append, and a scalar that two files give is an error that names both.
+left out). Mappings merge, lists append, and a scalar that two files give is an error that names both. The folders of
+`teams` are read last, as `team_files` says.
 """
 
 import errno
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from monitor.config._errors import ConfigError
 from monitor.config._substitute import Substitution
-from monitor.config.yaml_nodes import MAX_BYTES, Node, Unreadable, read_yaml
+from monitor.config.yaml_nodes import MAX_BYTES, Node, Place, Unreadable, child, read_yaml
 from monitor.terminal.input_bounds import read_bytes
 from monitor.terminal.problem import Problem
+
+if TYPE_CHECKING:
+    from monitor.config.team_files import TeamFolder
 
 NAMES = ("tablewatch.yaml", "tablewatch.yml")
 FOLDER = "tablewatch"
@@ -32,7 +37,7 @@ def find(folder: Path) -> Path:
         ConfigError: there is none, or more than one.
     """
     results = [Path(name) for name in NAMES if (folder / name).is_file()]
-    if (folder / FOLDER).is_dir() and next(_yaml_files(folder / FOLDER), None) is not None:
+    if (folder / FOLDER).is_dir() and next(yaml_files(folder / FOLDER), None) is not None:
         results.append(Path(FOLDER))
     if len(results) == 1:
         return results[0]
@@ -46,7 +51,7 @@ def find(folder: Path) -> Path:
 
 def files_of(path: Path) -> Sequence[Path]:
     """Return the files that a configuration is read from, in order: those of a folder, or the file itself."""
-    return sorted(_yaml_files(path)) if _is_folder(path) else [path]
+    return sorted(yaml_files(path)) if _is_folder(path) else [path]
 
 
 def patterns_of(path: Path) -> Sequence[str]:
@@ -64,20 +69,70 @@ class ConfigFiles:
         """Start with none."""
         self.texts: dict[str, str] = {}
         self.problems: list[Problem] = []
+        self.teams: tuple[TeamFolder, ...] = ()
+        self.team_of: dict[str, TeamFolder] = {}
+        """Whose a file is, by its name; that of a folder is there too."""
         self._lines: dict[str, list[str]] = {}
 
-    def read(self, path: Path, substitution: Substitution) -> Node | None:
-        """Return the merged tree of a file or folder, with substitutions filled in; None when no file can be read."""
+    def read(self, path: Path, substitution: Substitution, kept: Mapping[str, Mapping[str, str]]) -> Node | None:
+        """Return the merged tree of a file or folder, with substitutions filled in; None when no file can be read.
+
+        `kept`: texts that are taken for the files of a team, in place of those on the disk.
+        """
         paths = files_of(path)
         if not paths:
             self.problems.append(Problem("config.not_found", f"no *.yaml file in {path}", str(path)))
-        trees = [tree for tree in (self._read_one(path, substitution) for path in paths) if tree is not None]
-        return self._merge(trees) if trees else None
+        at_top = [file for file in paths if path in {file, file.parent}]
+        trees = {file: self._read_one(file, substitution) for file in at_top}
+        self._find_teams([tree for tree in trees.values() if tree is not None])
+        below = [file for file in paths if file not in trees and not any(team.walks(file) for team in self.teams)]
+        trees |= {file: self._read_one(file, substitution) for file in below}
+        self._refuse_teams([trees[file] for file in below])
+        self.problems += [team.foreign_link(file) for team in self.teams for file in trees if team.holds(file)]
+        whole = [tree for file in paths if (tree := trees.get(file)) is not None]
+        return self._with_teams(self._merge(whole), substitution, kept) if whole else None
 
-    def _read_one(self, path: Path, substitution: Substitution) -> Node | None:
+    def _find_teams(self, trees: Sequence[Node]) -> None:
+        if any(child(tree, "teams") is not None for tree in trees):
+            from monitor.config.team_files import overlaps, team_folders  # few configurations have teams
+
+            self.teams = tuple(team for tree in trees for team in team_folders(tree, self.problems))
+            self.problems += overlaps(self.teams)
+
+    def _refuse_teams(self, trees: Sequence[Node | None]) -> None:
+        """Refuse teams that a file in a folder below names: whoever may write there could grant itself everything."""
+        for tree in trees:
+            if tree is not None and "teams" in tree.keys:
+                place = tree.keys["teams"]
+                message = "'teams' stands in a file of a folder below that of the configuration"
+                hint = "move it to a file in the folder itself"
+                self.problems.append(Problem("config.team_folder", message, place.file, place.line, place.column, hint))
+
+    def _with_teams(self, tree: Node, substitution: Substitution, kept: Mapping[str, Mapping[str, str]]) -> Node:
+        for team in self.teams:
+            from monitor.config.team_files import refusals, with_team
+
+            texts = kept.get(team.name)
+            files = sorted(yaml_files(team.folder)) if texts is None else [Path(name) for name in texts]
+            self.team_of |= dict.fromkeys([str(team.folder), *map(str, files)], team)
+            granted = substitution.of_team(team)
+            trees = [self._read_one(file, granted, team=team, text=(texts or {}).get(str(file))) for file in files]
+            parts = [part for part in trees if part is not None]
+            if parts:
+                part = self._merge(parts)
+                self.problems += refusals(part, team)
+                tree = with_team(tree, part, team, self.problems)
+        return tree
+
+    def _read_one(
+        self, path: Path, substitution: Substitution, *, team: "TeamFolder | None" = None, text: str | None = None
+    ) -> Node | None:
         name = str(path)
+        if team is not None and not team.holds(path):
+            self.problems.append(team.unreadable(Place(name, 1, 1), name))
+            return None
         try:
-            text = _text_of(path)
+            text = _text_of(path if team is None else path.resolve()) if text is None else text
             self.texts[name] = text
             tree, problems = read_yaml(text, name)
         except Unreadable as error:
@@ -94,7 +149,7 @@ class ConfigFiles:
     def read_sections(self, path: Path, keys: Collection[str], substitution: Substitution) -> Node | None:
         """Return the merged tree of some top-level keys, each read by itself, whatever is wrong elsewhere."""
         trees = []
-        for file in files_of(path):
+        for file in self._trusted(path):
             try:
                 text = self.texts[str(file)] = _text_of(file)
             except Unreadable:
@@ -110,6 +165,20 @@ class ConfigFiles:
                     substitution.fill(tree, file.parent)
                     trees.append(tree)
         return self._merge(trees) if trees else None
+
+    @staticmethod
+    def _trusted(path: Path) -> Sequence[Path]:
+        """Return the files that are no team's: those in the folder itself, where one of them names teams."""
+        files = files_of(path)
+        at_top = [file for file in files if path in {file, file.parent}]
+        for file in at_top:
+            try:
+                sections = _TOP_LEVEL.split(_text_of(file))
+            except Unreadable:
+                continue
+            if any(section.partition(":")[0].strip(" \"'") == "teams" for section in sections):
+                return at_top
+        return files
 
     def _merge(self, trees: Sequence[Node]) -> Node:
         merged, *others = trees
@@ -142,6 +211,11 @@ class ConfigFiles:
         return replace(problem, excerpt=lines[problem.line - 1].rstrip("\r") if inside else None)
 
 
+def is_name_of_runbook(words: str) -> bool:
+    """Check whether the words of a runbook are the name of a file, and neither Markdown nor an address."""
+    return words.endswith(".md") and "\n" not in words and "://" not in words
+
+
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
@@ -149,7 +223,7 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _yaml_files(folder: Path) -> Iterator[Path]:
+def yaml_files(folder: Path) -> Iterator[Path]:
     """Yield the files of a folder, in any order.
 
     Raises:

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from checks import did_you_mean
 from monitor.channels import KINDS
@@ -27,7 +28,10 @@ from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import MASK
 from sources import path_in_url
 
-UNFILLED = frozenset({"config.substitution", "config.missing_variable", "config.missing_file"})
+if TYPE_CHECKING:
+    from monitor.config.team_files import TeamFolder
+
+UNFILLED = frozenset({"config.substitution", "config.missing_variable", "config.missing_file", "config.not_granted"})
 """Codes of the problems that leave a value unfilled."""
 _MAX_SECRET_FILE = 65_536
 _MOST_COMPARED = 200
@@ -39,15 +43,23 @@ _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.D
 class Substitution:
     """Fills in one configuration; remembers what came from outside (`secrets`), from where, and what went wrong."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        """Take the environment to read from."""
+    def __init__(self, environment: Mapping[str, str], team: "TeamFolder | None" = None) -> None:
+        """Take the environment to read from; of a team, only what it was granted."""
         self.secrets: set[str] = set()
         self.problems: list[Problem] = []
         self.files: list[Path] = []
         """The files that were read, whose content is secret."""
         self._environment = environment
+        self._team = team
         self._seen: set[int] = set()
         self._compared = 0
+
+    def of_team(self, team: "TeamFolder") -> "Substitution":
+        """Return the one for the files of a team: it reads what the team was granted, and adds to what this one has."""
+        granted = {name: value for name, value in self._environment.items() if team.may_read(name)}
+        of_team = Substitution(granted, team)
+        of_team.secrets, of_team.problems, of_team.files = self.secrets, self.problems, self.files
+        return of_team
 
     def fill(self, node: Node, folder: Path, *, key: str | None = None) -> None:
         """Fill in a tree in place, which stands under a key; an aliased node is filled in once."""
@@ -96,11 +108,17 @@ class Substitution:
             hint = "write ${NAME}, ${NAME:-default}, ${file:PATH} or ${here}; $${ stands for a literal ${"
             self._add("config.substitution", "an invalid substitution", node, hint)
             return "", False
-        value = self._environment.get(match["name"])
-        if match["default"] is not None and not value:
-            return match["default"], False
+        return self._from_environment(match["name"], match["default"], node)
+
+    def _from_environment(self, name: str, default: str | None, node: Node) -> tuple[str, bool]:
+        if self._team is not None and not self._team.may_read(name):
+            what = f"read environment variable {name}"
+            self.problems.append(self._team.refusal(node.place, what, self._team.grants.variables))
+            return "", False
+        value = self._environment.get(name)
+        if default is not None and not value:
+            return default, False
         if value is None:
-            name = match["name"]
             hint = f"set it, or write ${{{name}:-default}} to give a default{self._nearest(name)}"
             self._add("config.missing_variable", f"environment variable {name} is not set", node, hint)
             return "", False
@@ -112,6 +130,9 @@ class Substitution:
 
     def _from_file(self, name: str, node: Node, folder: Path) -> tuple[str, bool]:
         path = folder / name
+        if self._team is not None and not self._team.holds(path):
+            self.problems.append(self._team.unreadable(node.place, name))
+            return "", False
         self.files.append(path)
         try:
             text = read_bytes(path, most=4 * _MAX_SECRET_FILE, pipes=False).decode("utf-8")

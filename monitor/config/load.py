@@ -4,15 +4,15 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from checks.parameters.numbers import as_json
 from monitor.config._errors import ConfigError
-from monitor.config._files import ConfigFiles, find
+from monitor.config._files import ConfigFiles, files_of, find, yaml_files
 from monitor.config._references import (
     checks_of_nothing,
     foreign_sources,
@@ -29,6 +29,9 @@ from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.redaction import MASK, Redactor
 
+if TYPE_CHECKING:
+    from monitor.config.team_files import TeamFolder
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -37,6 +40,7 @@ class Loaded:
     `path` was loaded, a file or a folder; `files` were read, in this order; `read_beside` are the files that they name:
     those of `${file:...}`, and of hierarchies. `redactor` masks what came from the environment or a file, and passwords
     in URLs.
+    `apart`: why teams keep what their files said before (`team_fallback`), by name; of those, `left_out` had nothing.
     `digest` changes whenever anything in it changes, also a value that was filled in. `notes` are no errors. `tree` and
     `texts` are what was read, with the places.
     """
@@ -50,6 +54,8 @@ class Loaded:
     notes: tuple[Problem, ...]
     tree: Node
     texts: ConfigFiles
+    apart: Mapping[str, str] = field(default_factory=dict)
+    left_out: frozenset[str] = frozenset()
 
     def place(self, *path: str | int) -> Place:
         """Return where a value stands: `loaded.place("tables", 0, "name")`.
@@ -73,6 +79,20 @@ class Loaded:
         problem = Problem(code, message, at.file, at.line, at.column, hint)
         return self.texts.quote(problem)
 
+    def team_of_table(self, at: int) -> "TeamFolder | None":
+        """Return the team in whose files a table stands, by the table's place among all."""
+        return self.texts.team_of.get(self.place("tables", at).file)
+
+    def is_left_out(self, table: str) -> bool:
+        """Check whether a table may be one of a team whose files cannot be read, so that nothing is known of it."""
+        teams = [team for team in self.texts.teams if team.name in self.left_out]
+        return any(team.may_define(table) for team in teams)
+
+    def files_now(self) -> Sequence[Path]:
+        """Return the files that it would be read from now, some of which may be new."""
+        of_teams = [file for team in self.texts.teams for file in sorted(yaml_files(team.folder))]
+        return list(dict.fromkeys([*files_of(self.path), *of_teams]))
+
     def folder(self, source: str) -> Path:
         """Return the folder that a source's `files` and file URLs are relative to: that of the file that names it."""
         return Path(self.place("sources", source).file).parent
@@ -94,14 +114,21 @@ class Loaded:
         return as_json(_masked(self.tree, self.redactor) if redacted else plain_data(self.tree))
 
 
-def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> Loaded:
+def load(
+    path: Path | str,
+    *,
+    environment: Mapping[str, str] | None = None,
+    kept: Mapping[str, Mapping[str, str]] | None = None,
+) -> Loaded:
     """Load a file or a folder of files.
+
+    `kept`: texts to take for the files of teams, in place of those on the disk, by team and file.
 
     Raises:
         ConfigError: it is missing or wrong; all problems at once, in the order of their places.
     """
     with limited_suggestions():
-        return _load(path, environment)
+        return _load(path, environment, kept or {})
 
 
 def load_for(invocation: Invocation) -> Loaded:
@@ -119,9 +146,9 @@ def load_for(invocation: Invocation) -> Loaded:
     return loaded
 
 
-def _load(path: Path | str, environment: Mapping[str, str] | None) -> Loaded:
+def _load(path: Path | str, environment: Mapping[str, str] | None, kept: Mapping[str, Mapping[str, str]]) -> Loaded:
     files, substitution = ConfigFiles(), Substitution(os.environ if environment is None else environment)
-    tree = files.read(Path(path), substitution)
+    tree = files.read(Path(path), substitution, kept)
     if tree is None:
         problems = [*files.problems, *substitution.problems]
         raise _error(problems, files, Redactor(substitution.secrets, keys=secret_keys()))
@@ -236,7 +263,8 @@ def _error(problems: Iterable[Problem], files: ConfigFiles, redactor: Redactor) 
     ordered = sorted(dict.fromkeys(problems), key=lambda item: (item.file or "", item.line or 0, item.column or 0))
     unfilled = {_spot(item) for item in ordered if item.code in UNFILLED}
     told = [item for item in ordered if item.code in UNFILLED or _spot(item) not in unfilled]
-    return ConfigError([files.quote(item) for item in told], redactor)
+    team_of = {file: team.name for file, team in files.team_of.items()}
+    return ConfigError([files.quote(item) for item in told], redactor, team_of)
 
 
 def _spot(problem: Problem) -> tuple[str | None, int | None, int | None]:

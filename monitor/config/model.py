@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from monitor.config.contracts_model import Contract
     from monitor.config.release_model import Release
     from monitor.config.rules_model import Rule
+    from monitor.config.teams_model import Team
 else:
     Budget = Annotated[Any, Deferred("monitor.config.budgets_model", "Budget")]
     Contract = Annotated[Any, Deferred("monitor.config.contracts_model", "Contract")]
     Release = Annotated[Any, Deferred("monitor.config.release_model", "Release")]
     Rule = Annotated[Any, Deferred("monitor.config.rules_model", "Rule")]
+    Team = Annotated[Any, Deferred("monitor.config.teams_model", "Team")]
 
 
 class Storage(Section):
@@ -362,6 +364,7 @@ class Config(Section):
     budgets: dict[str, Budget] = Field({}, description="Privacy budgets by table.")
     contracts: dict[ShortName, Contract] = Field({}, description="Service levels promised for tables, by name.")
     incidents: IncidentRules = IncidentRules()
+    teams: dict[ShortName, Team] = Field({}, description="Teams that keep a part of it in folders of their own.")
     rules: dict[ShortName, Rule] = Field({}, description="What `config test` requires of the configuration.")
     alerts: Alerts = Alerts()
     report: ReportPlans = ReportPlans()

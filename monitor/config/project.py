@@ -10,6 +10,7 @@ from checks import Check
 from incidents import Incident, Policy
 from monitor.clock import Clock, SystemClock
 from monitor.config import Alerts, Config, ConfigError, Loaded, files_of, find, load, load_for, patterns_of
+from monitor.config._files import is_name_of_runbook
 from monitor.terminal.output import Invocation
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -71,13 +72,13 @@ class Project:
     def runbook(self, check: "Check") -> str | None:
         """Return what to do when a check fails: an address, or Markdown.
 
-        That is the file that the check names, if it lies in the folder of the configuration and can be read, else the
-        check's own text.
+        That is the file that the check names, if it lies in the folder of the configuration (of a check of a team: in
+        the team's) and can be read, else the check's own text.
         """
         words = (check.runbook or "").strip()
-        if not words.endswith(".md") or "\n" in words or "://" in words:
+        if not is_name_of_runbook(words):
             return words or None
-        folder = self.loaded.path.parent.resolve()
+        folder = self._team_folders.get(id(check), self.loaded.path.parent).resolve()
         try:
             file = (folder / words).resolve()
             if not file.is_relative_to(folder):
@@ -86,6 +87,17 @@ class Project:
                 return stream.read(_LONGEST_RUNBOOK).decode("utf-8", errors="replace").strip() or words
         except (OSError, ValueError):  # it may have gone since it was checked, and an incident must be shown
             return words
+
+    @cached_property
+    def _team_folders(self) -> Mapping[int, Path]:
+        """Return the folders of teams by the checks that are theirs, each by its identity."""
+        teams = {at: self.loaded.team_of_table(at) for at in range(len(self.config.tables))}
+        return {
+            id(check): team.folder
+            for at, team in teams.items()
+            if team is not None
+            for check in self.config.tables[at].checks
+        }
 
     @cached_property
     def pricing(self) -> "Pricing":
@@ -183,7 +195,8 @@ class Project:
             for pattern in (source.files, None if source.delta is None else f"{source.delta}/**")
             if pattern is not None
         }
-        return ProtectedFiles(files, patterns | _patterns_of(loaded.path))
+        folders = [folder for team in loaded.texts.teams for folder in patterns_of(team.folder)]
+        return ProtectedFiles(files, patterns | _patterns_of(loaded.path) | dict.fromkeys(folders, _CONFIGURATION))
 
     def _files_of_store(self) -> dict[Path, str]:
         anchor = self.ledger_anchor

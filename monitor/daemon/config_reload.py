@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from monitor.alerts.operational import Operation, OperationalEvent
-from monitor.config import ConfigError, Loaded, files_of, load
+from monitor.config import ConfigError, Loaded
 from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
+from monitor.config.team_fallback import load_apart
 from monitor.daemon.journal import LOG
 from monitor.daemon.observer import Observer
 from monitor.daemon.presence import DaemonPresence, tell_systemd
@@ -57,13 +58,13 @@ class ConfigWatch:
             Refused: it has errors, or changes what a running daemon cannot change. The old one stays in use.
         """
         try:
-            loaded = load(self._path)
+            loaded = load_apart(self._path, self.loaded)
         except ConfigError as error:
             first = error.problems[0]
             place = ":".join(str(item) for item in (first.file, first.line, first.column) if item is not None)
             text = sum_up(error.problems)
             raise ReloadRefused(error.redactor(f"{place}: {text}" if place else text)) from None
-        if loaded.digest == self.loaded.digest:
+        if (loaded.digest, loaded.apart) == (self.loaded.digest, self.loaded.apart):
             return None
         old, new = self.loaded.config, loaded.config
         for name, before, after in (
@@ -77,13 +78,13 @@ class ConfigWatch:
         return loaded
 
     def _look(self) -> _Mark:
-        paths = {*files_of(self._path), *self.loaded.files}
+        paths = {*self.loaded.files_now(), *self.loaded.files}
         return tuple(sorted(mark for path in paths if (mark := _mark_of(path)) is not None))
 
     def _is_as_read(self) -> bool:
         """Check whether the files are those that were read: a daemon needs a while to start."""
         try:
-            now = {str(path): path.read_bytes() for path in files_of(self._path) if path.is_file()}
+            now = {str(path): path.read_bytes() for path in self.loaded.files_now() if path.is_file()}
         except OSError:
             return False
         return not now or now == {name: text.encode() for name, text in self.loaded.texts.texts.items()}
@@ -124,6 +125,7 @@ class Reloader:
         """
         self._retire()
         LOG.info("watching %s", self._size())
+        self._report_teams()
         for line in unwatched(self.project):
             LOG.warning("%s", line)
 
@@ -144,7 +146,7 @@ class Reloader:
             self._to_reload = True
         else:
             self._to_reload = False
-            self._is_well()
+            self._report_teams()
         tell_systemd("READY=1")
 
     def do_owed(self) -> None:
@@ -175,11 +177,23 @@ class Reloader:
         if closed:
             LOG.info("%s closed: the check is no longer configured", count(closed, "incident"))
 
-    def _refuse(self, problem: str) -> None:
+    def _report_teams(self) -> None:
+        """Report the teams that keep what their files said before, or that there are none."""
+        loaded = self.project.loaded
+        texts = [
+            f"team '{team}' {'is left out' if team in loaded.left_out else 'keeps its previous files'}: {why}"
+            for team, why in loaded.apart.items()
+        ]
+        if texts:
+            self._refuse("; ".join(texts), "what is right in it is in use")
+        else:
+            self._is_well()
+
+    def _refuse(self, problem: str, consequence: str = "the previous one stays in use") -> None:
         before = self._presence.config_error
         if problem == before:
             return
-        LOG.error("the new configuration is invalid, the previous one stays in use: %s", problem)
+        LOG.error("the new configuration is invalid, %s: %s", consequence, problem)
         self._presence.config_is_refused(problem)
         self._observer.metrics.config_ok = False
         if before is None:

@@ -373,13 +373,14 @@ def retire(project: Project, store: Store) -> int:
         lasting = tx.incidents.matching(IncidentFilter(states=LASTING))
         keeping = {*configured, *(table.name for table in project.config.tables if table.incremental is not None)}
         forgotten = tx.classes.subjects() - keeping
-    if forgotten:
+    if forgotten and not project.loaded.left_out:
         with store.writing() as tx:
             tx.classes.keep_only(keeping)
     incidents = [
         incident
         for incident in lasting
         if incident.check_id is not None
+        and not project.loaded.is_left_out(incident.table)
         and (
             incident.check_id not in configured
             or (incident.series != incident.check_id and checks[incident.check_id].segments is None)

@@ -7,10 +7,13 @@ import pytest
 
 from incidents import Resolution
 from monitor.alerts.operational import Operation
+from monitor.config.project import Project
+from monitor.config.team_fallback import load_apart
 from monitor.daemon import config_reload as module
 from monitor.daemon.config_reload import ConfigWatch, Reloader, unwatched
 from monitor.daemon.observer import Observer
 from monitor.daemon.presence import DaemonPresence
+from monitor.scan.recorder import retire
 from store import IncidentFilter, StoreBusy
 from tests.monitor.daemon.plant import Plant
 
@@ -94,3 +97,57 @@ def test_a_configuration_that_is_wrong_in_one_way_after_another_is_told_once(pla
     assert reloader._presence.config_error is None
     assert reloader._observer.metrics.config_ok
     assert [one.operation for one in plant.happened] == [Operation.CONFIG_FAILED, Operation.CONFIG_FINE]
+
+
+TEAMS = "teams: {shop: {folder: shop, tables: ['shop.*'], sources: [shop]}}\n"
+TABLE = "tables: [{name: shop.orders, source: shop, table: orders, schedule: every 15m, checks: [CHECK]}]\n"
+
+
+def _write_team(plant, check):
+    folder = plant.folder / "shop"
+    folder.mkdir(exist_ok=True)
+    (folder / "a.yaml").write_text(TABLE.replace("CHECK", check), encoding="utf-8")
+    plant.configure({"orders": "every 15m"}, more=TEAMS)
+
+
+def test_a_team_with_an_error_keeps_its_tables_and_the_rest_is_taken_over(plant):
+    """Operators hear of it once; the team's table is looked at as before, and its incident lasts."""
+    _write_team(plant, "{type: volume, min: 100}")
+    reloader = _reloader(plant)
+    (plant.folder / "shop" / "a.yaml").write_text("storage: {}\n", encoding="utf-8")
+    plant.configure({"orders": "every 15m", "more": "every 1h"}, more=TEAMS)
+    reloader.reload()
+    reloader.reload()
+    assert [table.name for table in reloader.project.config.tables] == ["orders", "more", "shop.orders"]
+    assert "team 'shop' keeps its previous files: " in reloader._presence.config_error
+    assert "may not define 'storage'" in reloader._presence.config_error
+    with plant.store.reading() as tx:
+        assert [incident.resolution for incident in tx.incidents.matching(IncidentFilter())] == [None]
+    _write_team(plant, "{type: volume, min: 1}")
+    reloader.reload()
+    assert reloader._presence.config_error is None
+    assert [table.name for table in reloader.project.config.tables] == ["orders", "shop.orders"]
+    assert [event.operation for event in plant.happened] == [Operation.CONFIG_FAILED, Operation.CONFIG_FINE]
+
+
+def test_a_team_that_is_left_out_at_the_start_keeps_its_incidents(plant):
+    """Nothing is known of its checks, so none of them is gone."""
+    _write_team(plant, "{type: volume, min: 100}")
+    plant.turn(plant.work())
+    (plant.folder / "shop" / "a.yaml").write_text("tables: [", encoding="utf-8")
+    project = Project(load_apart(plant.folder / "tablewatch.yaml"), plant.clock)
+    assert [table.name for table in project.config.tables] == ["orders"]
+    assert retire(project, plant.store) == 0
+    (plant.folder / "shop" / "a.yaml").write_text("contracts: {}\n", encoding="utf-8")
+    assert retire(plant.project(), plant.store) == 1
+
+
+def test_a_new_file_of_a_team_is_noticed(plant):
+    """The folder of the team is watched, not only the files that were there."""
+    _write_team(plant, "{type: volume, min: 1}")
+    watch = ConfigWatch(plant.folder / "tablewatch.yaml", plant.project().loaded)
+    (plant.folder / "shop" / "b.yaml").write_text(
+        TABLE.replace("CHECK", "{type: volume, min: 1}").replace("shop.orders", "shop.more"), encoding="utf-8"
+    )
+    assert [watch.has_changed() for _ in range(3)] == [False, True, False]
+    assert [table.name for table in watch.reload().config.tables] == ["orders", "shop.orders", "shop.more"]

@@ -1,12 +1,13 @@
 """What the keys of the project, its sources, tables, owners, costs and maintenance change: what commands print."""
 
+import json
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
 import pyarrow as pa
 
-from monitor.config import Schedule
+from monitor.config import ConfigError, Schedule, load
 from monitor.config.web_model import allowed_hosts, cookie_name
 from monitor.daemon.daily_limit import DailyLimits
 from monitor.daemon.timetable import Timetable
@@ -14,7 +15,7 @@ from monitor.web.oidc import OidcProvider, grant_of, name_of
 from sources import ReadVolume, SourceError, open_source
 from store import Grant, Run, RunCost, WebRole
 from tests.monitor.config.effects.effect import ABSENT, Effect
-from tests.monitor.config.effects.folder import BASE, IMPORT, NOW, command, nested, project_of
+from tests.monitor.config.effects.folder import BASE, IMPORT, NOW, command, folder_of, nested, project_of
 from tests.sources.lake import KINDS, write
 
 CHECKED: Final = command(("check", "--no-store", "--format", "json"))
@@ -157,6 +158,36 @@ def _contracts() -> Iterator[Effect]:
     ):
         yield Effect(f"Contract.{key}", base, (first, second), WEEKLY, ("contracts", "board", key))
     yield Effect("Config.contracts", base, ({}, base["contracts"]), WEEKLY, ("contracts",))
+
+
+_TEAM_FILE: Final = {
+    "tables": [
+        {"name": "web.visits", "source": "lake", "owner": "crew", "domain": "sales", "description": "${NOTE:-}"}
+    ],
+    "alerts": {"channels": {"chat": {"webhook": {"url": "https://chat.example.org/1"}}}},
+}
+
+
+def _refused(config: Mapping[str, Any]) -> object:
+    """Return what the file of a team may not define, or all that is wrong with its folder."""
+    with folder_of(config) as folder:
+        (folder / "web").mkdir()
+        (folder / "web" / "a.yaml").write_text(json.dumps(_TEAM_FILE), encoding="utf-8")
+        try:
+            return [table.name for table in load(folder / "tablewatch.yaml", environment={}).config.tables]
+        except ConfigError as error:
+            return [problem.message for problem in error.problems]
+
+
+def _teams() -> Iterator[Effect]:
+    """Yield the keys of teams by what a file may define that needs all of them."""
+    grants = {"owners": ["crew"], "domains": ["sales"], "channels": ["chat"], "variables": ["NOTE"]}
+    team = {"folder": "web", "may": ["tables", "alerts"], "tables": ["web.*"], "sources": ["lake"], **grants}
+    base = {**BASE, "teams": {"web": team}}
+    for key, value in team.items():
+        other = {"folder": "day", "may": ["tables"], "tables": ["other.*"]}.get(key, [])
+        yield Effect(f"Team.{key}", base, (value, other), _refused, ("teams", "web", key))
+    yield Effect("Config.teams", base, ({}, base["teams"]), _refused, ("teams",))
 
 
 def _rules() -> Iterator[Effect]:
@@ -324,5 +355,6 @@ def entries() -> Iterator[Effect]:
     yield from _tables()
     yield from _contracts()
     yield from _rules()
+    yield from _teams()
     yield from _external()
     yield from _check_parameters()

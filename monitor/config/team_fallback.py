@@ -1,0 +1,98 @@
+"""Load a configuration although the files of some teams are broken: those teams keep what they had, all others go on.
+
+A command refuses a configuration with any error; a daemon that did so could be stopped, or kept from every change, by
+whichever team saves a broken file. What no team wrote must be right, for a daemon as well.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from monitor.config._errors import ConfigError
+from monitor.config._files import find
+from monitor.config.load import Loaded, load
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Stop, sum_up
+
+_Texts: TypeAlias = Mapping[str, str]
+"""Texts of files, by their names."""
+
+
+def load_apart(path: Path, before: Loaded | None = None, *, environment: Mapping[str, str] | None = None) -> Loaded:
+    """Load a configuration; each team whose files have errors keeps those of `before`, or is left out.
+
+    `Loaded.apart` says which, and why. Teams without errors are taken as their files are, unless the whole would have
+    an error by that, such as a reference to a table that a team renames: then that team keeps its files too.
+
+    Raises:
+        ConfigError: the fault is no team's.
+    """
+    try:
+        return load(path, environment=environment)
+    except ConfigError as error:
+        whole = error
+    last = {team: _texts_of(before, team) for team in dict.fromkeys(whole.team_of.values())}
+    for kept, reasons in _attempts(path, last, whole, environment):
+        try:
+            loaded = load(path, environment=environment, kept=kept)
+        except ConfigError:
+            continue
+        why = {team: reasons[team] for team in kept}
+        return replace(loaded, apart=why, left_out=frozenset(team for team in kept if not last[team]))
+    raise whole
+
+
+def _texts_of(before: Loaded | None, team: str) -> _Texts:
+    if before is None:
+        return {}
+    mine = (name for name, owner in before.texts.team_of.items() if owner.name == team)
+    return {name: before.texts.texts[name] for name in mine if name in before.texts.texts}
+
+
+def _attempts(
+    path: Path, last: Mapping[str, _Texts], whole: ConfigError, environment: Mapping[str, str] | None
+) -> Iterator[tuple[Mapping[str, _Texts], Mapping[str, str]]]:
+    """Yield which teams keep their files, and why: first those with errors, then as few as the whole allows."""
+    reasons = {team: _reason(whole, team) for team in last}
+    broken = {whole.team_of.get(problem.file or "") for problem in whole.problems}
+    if None not in broken:
+        yield {team: texts for team, texts in last.items() if team in broken}, reasons
+    kept = dict(last)
+    progress = True
+    while kept and progress:
+        progress = False
+        for team in list(kept):
+            attempt = {other: texts for other, texts in kept.items() if other != team}
+            try:
+                load(path, environment=environment, kept=attempt)
+            except ConfigError as error:
+                reasons[team] = _reason(error, team)
+            else:
+                kept, progress = attempt, True
+    yield kept, reasons
+
+
+def _reason(error: ConfigError, team: str) -> str:
+    """Return what is wrong with a team's files, or what is wrong elsewhere by what they say."""
+    own = [problem for problem in error.problems if error.team_of.get(problem.file or "") == team]
+    problems = own or error.problems
+    first = problems[0]
+    place = ":".join(str(item) for item in (first.file, first.line, first.column) if item is not None)
+    text = sum_up(problems)
+    return error.redactor(f"{place}: {text}" if place else text)
+
+
+def load_apart_for(invocation: Invocation) -> Loaded:
+    """Load the configuration of a long-running command, without the teams whose files are broken.
+
+    Raises:
+        Stop: there is none, or it has errors that are no team's.
+    """
+    try:
+        loaded = load_apart(invocation.config_path or find(Path.cwd()))
+    except ConfigError as error:
+        invocation.redactor = error.redactor
+        raise Stop(ExitCode.USAGE, *error.problems) from None
+    invocation.redactor = loaded.redactor
+    return loaded

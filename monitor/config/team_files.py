@@ -1,0 +1,198 @@
+"""Read the folders of teams, and refuse what a team's files were not granted.
+
+    teams ─> team_folders ─> (files of a folder, read as one tree) ─> refusals ─> with_team ─> the whole tree
+
+A team adds tables, list entries and named entries; it changes nothing that somebody else wrote. Its files are read
+after all others, with the environment variables that it was granted. No file outside of its folder is read for it,
+however it is named: by a symbolic link, by `..`, by `${file:...}` or as a runbook.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from monitor.config._files import is_name_of_runbook
+from monitor.config.messages import problem_at
+from monitor.config.teams_model import Team, fits
+from monitor.config.yaml_nodes import Node, Place, child, entries, items, plain_data
+from monitor.terminal.problem import Problem
+
+NOT_GRANTED: Final = "config.not_granted"
+_ALERTS: Final = ("channels", "routes")
+
+
+@dataclass(frozen=True, slots=True)
+class TeamFolder:
+    """A team's folder, and what its files were granted at `place`."""
+
+    name: str
+    grants: Team
+    folder: Path
+    place: Place
+
+    def holds(self, path: Path) -> bool:
+        """Check whether a path is in the folder, also after symbolic links are followed."""
+        return path.resolve().is_relative_to(self.folder.resolve())
+
+    def walks(self, file: Path) -> bool:
+        """Check whether a file stands in the folder, whatever it is a link to."""
+        return file.parent.resolve().is_relative_to(self.folder.resolve())
+
+    def foreign_link(self, file: Path) -> Problem:
+        """Return the problem that a file which is trusted is a link to one that the team writes."""
+        message = f"{file} is a link into the folder of team '{self.name}', which could grant itself everything"
+        return Problem("config.team_folder", message, str(file), hint="put a file in its place")
+
+    def may_define(self, table: str) -> bool:
+        """Check whether its files may define a table."""
+        return fits(table, self.grants.tables)
+
+    def may_read(self, variable: str) -> bool:
+        """Check whether its files may read an environment variable."""
+        return fits(variable, self.grants.variables)
+
+    def refusal(self, place: Place, what: str, granted: Iterable[str]) -> Problem:
+        """Return the problem that something was not granted, with what was, and where."""
+        hint = f"granted to it: {', '.join(granted) or 'none'} ({self.place.file}:{self.place.line})"
+        return problem_at(place, NOT_GRANTED, f"team '{self.name}' may not {what}", hint)
+
+    def unreadable(self, place: Place, name: str) -> Problem:
+        """Return the problem that a file is named which is not in the folder."""
+        message = f"team '{self.name}' may not read '{name}', which is not in its folder"
+        return problem_at(place, NOT_GRANTED, message, f"its folder: {self.folder} ({self.place.file})")
+
+
+def team_folders(tree: Node, problems: list[Problem]) -> Iterator[TeamFolder]:
+    """Yield the folders of the teams that a file names; what is wrong with a folder is added to the problems.
+
+    What is wrong with the rest of a team is found by its model, later.
+    """
+    for name, node in entries(child(tree, "teams")).items():
+        try:
+            grants = Team.model_validate(plain_data(node))
+        except ValidationError:
+            continue
+        place = node.value["folder"].place if isinstance(node.value, dict) else node.place
+        base = Path(place.file).parent
+        folder = TeamFolder(name, grants, base / grants.folder, node.place)
+        fault = _fault(folder, base)
+        if fault is None:
+            yield folder
+        else:
+            problems.append(problem_at(place, "config.team_folder", f"folder '{grants.folder}' {fault}"))
+
+
+def _fault(team: TeamFolder, base: Path) -> str | None:
+    written, real = Path(team.grants.folder), team.folder.resolve()
+    if written.is_absolute() or ".." in written.parts or not written.parts:
+        return "is not below the folder of this file"
+    if base.resolve() not in real.parents:
+        return "leads out of the folder of this file"
+    return None if real.is_dir() else "does not exist"
+
+
+def overlaps(teams: Iterable[TeamFolder]) -> Iterator[Problem]:
+    """Find teams whose folders are one, or one in the other: whose files they are would be a guess."""
+    earlier: list[TeamFolder] = []
+    for team in teams:
+        for other in earlier:
+            if team.holds(other.folder) or other.holds(team.folder):
+                message = f"the folders of teams '{other.name}' and '{team.name}' overlap"
+                yield problem_at(team.place, "config.team_folder", message, "give each team a folder of its own")
+        earlier.append(team)
+
+
+def refusals(tree: Node, team: TeamFolder) -> Iterator[Problem]:
+    """Find what the files of a team define without a grant."""
+    for key in entries(tree):
+        if key not in team.grants.may:
+            yield team.refusal(tree.keys[key], f"define '{key}'", team.grants.may)
+    yield from _of_tables(tree, team)
+    for contract in entries(child(tree, "contracts")).values():
+        yield from _each(child(contract, "tables"), team, "promise anything of table", team.grants.tables)
+    yield from _of_maintenance(tree, team)
+    yield from _of_alerts(child(tree, "alerts"), team)
+
+
+def _of_tables(tree: Node, team: TeamFolder) -> Iterator[Problem]:
+    grants = team.grants
+    for table in items(child(tree, "tables")):
+        yield from _name(child(table, "name"), team, "define table", grants.tables)
+        yield from _name(child(table, "source"), team, "read source", grants.sources)
+        yield from _name(child(table, "owner"), team, "name owner", grants.owners)
+        yield from _name(child(table, "domain"), team, "add to domain", grants.domains)
+        for check in items(child(table, "checks")):
+            runbook = child(check, "runbook")
+            words = str(runbook.value).strip() if runbook is not None else ""
+            if runbook is not None and is_name_of_runbook(words) and not team.holds(team.folder / words):
+                yield team.unreadable(runbook.place, runbook.masked or words)
+
+
+def _of_maintenance(tree: Node, team: TeamFolder) -> Iterator[Problem]:
+    for window in items(child(tree, "maintenance")):
+        tables, domains = items(child(window, "tables")), items(child(window, "domains"))
+        if not tables and not domains:
+            yield team.refusal(window.place, "plan maintenance of every table", team.grants.tables)
+        yield from _each(child(window, "tables"), team, "plan maintenance of table", team.grants.tables)
+        yield from _each(child(window, "domains"), team, "plan maintenance of domain", team.grants.domains)
+
+
+def _of_alerts(alerts: Node | None, team: TeamFolder) -> Iterator[Problem]:
+    grants = team.grants
+    for key in entries(alerts):
+        if alerts is not None and key not in _ALERTS:
+            yield team.refusal(alerts.keys[key], f"set 'alerts.{key}'", [f"alerts.{name}" for name in _ALERTS])
+    channels = child(alerts, "channels")
+    for name in entries(channels):
+        if channels is not None and not fits(name, grants.channels):
+            yield team.refusal(channels.keys[name], f"define channel '{name}'", grants.channels)
+    for route in items(child(alerts, "routes")):
+        yield from _each(child(route, "to"), team, "send to channel", grants.channels)
+        match = child(route, "match")
+        limits = (("table", grants.tables), ("owner", grants.owners), ("domain", grants.domains))
+        if not any(_is_granted(child(match, key), patterns) for key, patterns in limits):
+            what = "route alerts that are not of its own: 'match' names no table, owner or domain of it"
+            yield team.refusal(route.place, what, [*grants.tables, *grants.owners, *grants.domains])
+
+
+def _is_granted(node: Node | None, patterns: Iterable[str]) -> bool:
+    return node is not None and isinstance(node.value, str) and fits(node.value, patterns)
+
+
+def _name(node: Node | None, team: TeamFolder, what: str, patterns: Iterable[str]) -> Iterator[Problem]:
+    """Refuse a name that no pattern grants; a value that is no text is an error of its own."""
+    if node is not None and isinstance(node.value, str) and not fits(node.value, patterns):
+        yield team.refusal(node.place, f"{what} '{node.masked or node.value}'", patterns)
+
+
+def _each(node: Node | None, team: TeamFolder, what: str, patterns: Iterable[str]) -> Iterator[Problem]:
+    for item in items(node):
+        yield from _name(item, team, what, patterns)
+
+
+def with_team(tree: Node, part: Node, team: TeamFolder, problems: list[Problem]) -> Node:
+    """Return the whole tree with what a team adds; an entry that is there already stays, and is a problem."""
+    granted: dict[str, Node] = {key: node for key, node in entries(part).items() if key in team.grants.may}
+    return _added(tree, replace(part, value=granted), team, problems, depth=2)
+
+
+def _added(tree: Node, part: Node, team: TeamFolder, problems: list[Problem], *, depth: int) -> Node:
+    """Add entries to a mapping and to its lists, down to named entries: they belong to whoever wrote them first."""
+    value = dict(entries(tree))
+    for key, node in entries(part).items():
+        current = value.get(key)
+        if current is None:
+            value[key] = node
+        elif isinstance(current.value, list) and isinstance(node.value, list):
+            value[key] = replace(current, value=[*current.value, *node.value])
+        elif depth and isinstance(current.value, dict) and isinstance(node.value, dict):
+            inner = depth - 1 if key == "alerts" else 0
+            value[key] = _added(current, node, team, problems, depth=inner)
+        else:
+            other = current.place
+            message = f"team '{team.name}' may not change '{key}', which {other.file}:{other.line} defines"
+            problems.append(problem_at(part.keys[key], NOT_GRANTED, message, "give it another name"))
+    return replace(tree, value=value, keys={**part.keys, **tree.keys})

@@ -1,0 +1,115 @@
+"""A daemon goes on without the part of a team whose files are broken; nobody else waits for the team."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from monitor.config import ConfigError, Loaded, load
+from monitor.config.team_fallback import load_apart
+
+MAIN = """\
+version: 1
+project: mesh
+sources: {lake: {files: "*.csv"}}
+tables: []
+teams:
+  crm: {folder: crm, tables: ["crm.*"], sources: [lake]}
+  shop: {folder: shop, tables: ["shop.*"], sources: [lake]}
+  web: {folder: web, tables: ["web.*"], sources: [lake]}
+"""
+TEAMS = ("crm", "shop", "web")
+
+
+def table(name: str, upstream: str = "") -> str:
+    """Return a file of one table."""
+    return f"tables: [{{name: {name}, source: lake, upstream: [{upstream}]}}]\n"
+
+
+def write(folder: Path, files: Mapping[str, str]) -> Path:
+    """Write files of teams, and the main file; return it."""
+    (folder / "tablewatch.yaml").write_text(files.get("main", MAIN), encoding="utf-8")
+    for team in TEAMS:
+        (folder / team).mkdir(exist_ok=True)
+        (folder / team / "a.yaml").write_text(files.get(team, table(f"{team}.orders")), encoding="utf-8")
+    return folder / "tablewatch.yaml"
+
+
+def names(loaded: Loaded) -> list[str]:
+    """Return the names of the tables."""
+    return [table.name for table in loaded.config.tables]
+
+
+def test_a_team_with_an_error_keeps_what_it_had_and_others_change(tmp_path: Path) -> None:
+    """Its tables are watched as before; the error is known."""
+    before = load_apart(write(tmp_path, {}))
+    file = write(tmp_path, {"shop": "tables: [", "crm": table("crm.more"), "web": table("web.more")})
+    with pytest.raises(ConfigError):
+        load(file)
+    loaded = load_apart(file, before)
+    assert names(loaded) == ["crm.more", "shop.orders", "web.more"]
+    assert list(loaded.apart) == ["shop"]
+    assert f"{tmp_path / 'shop' / 'a.yaml'}:2:1: not valid YAML" in loaded.apart["shop"]
+    assert not loaded.left_out
+
+
+def test_a_team_with_an_error_at_the_start_is_left_out(tmp_path: Path) -> None:
+    """Which tables may be missing is known, so that nothing is concluded from their absence."""
+    loaded = load_apart(write(tmp_path, {"shop": "storage: {}\n"}))
+    assert names(loaded) == ["crm.orders", "web.orders"]
+    assert loaded.left_out == {"shop"}
+    assert [loaded.is_left_out(name) for name in ("shop.orders", "crm.orders")] == [True, False]
+
+
+def test_what_a_team_had_is_kept_over_many_changes(tmp_path: Path) -> None:
+    """Also of a team that is broken twice in different ways, while others come and go."""
+    loaded = load_apart(write(tmp_path, {}))
+    for number in range(3):
+        changed = {"shop": f"storage: {number}\n", "web": table(f"web.n{number}")}
+        loaded = load_apart(write(tmp_path, changed), loaded)
+        assert names(loaded) == ["crm.orders", "shop.orders", f"web.n{number}"]
+    loaded = load_apart(write(tmp_path, {}), loaded)
+    assert (names(loaded), loaded.apart) == (["crm.orders", "shop.orders", "web.orders"], {})
+
+
+def test_a_table_that_another_team_refers_to_cannot_be_taken_away(tmp_path: Path) -> None:
+    """The team that renames it keeps its files, not the one that refers to it and changed nothing."""
+    other = {"crm": table("crm.orders", "shop.orders")}
+    before = load_apart(write(tmp_path, other))
+    loaded = load_apart(write(tmp_path, {**other, "shop": table("shop.renamed"), "web": table("web.more")}), before)
+    assert names(loaded) == ["crm.orders", "shop.orders", "web.more"]
+    assert list(loaded.apart) == ["shop"]
+    assert "shop.orders" in loaded.apart["shop"]
+
+
+def test_two_teams_that_change_together_are_taken_together(tmp_path: Path) -> None:
+    """A renamed table and its reference, though a third team is broken."""
+    before = load_apart(write(tmp_path, {"crm": table("crm.orders", "shop.orders")}))
+    changed = {"crm": table("crm.orders", "shop.renamed"), "shop": table("shop.renamed"), "web": "tables: ["}
+    loaded = load_apart(write(tmp_path, changed), before)
+    assert names(loaded) == ["crm.orders", "shop.renamed", "web.orders"]
+    assert list(loaded.apart) == ["web"]
+
+
+@pytest.mark.parametrize("main", ["tables: [", MAIN.replace("version: 1", "version: 2"), MAIN + "contract: {}\n"])
+def test_an_error_that_is_no_team_s_is_refused_as_a_whole(tmp_path: Path, main: str) -> None:
+    """What everybody shares must be right."""
+    before = load_apart(write(tmp_path, {}))
+    with pytest.raises(ConfigError):
+        load_apart(write(tmp_path, {"main": main, "shop": "tables: ["}), before)
+
+
+def test_a_grant_that_is_still_used_cannot_be_taken_away(tmp_path: Path) -> None:
+    """The main file and the files of the team contradict each other, so that all of the change is refused."""
+    before = load_apart(write(tmp_path, {}))
+    main = MAIN.replace('folder: shop, tables: ["shop.*"]', 'folder: shop, tables: ["other.*"]')
+    with pytest.raises(ConfigError, match=r"may not define table 'shop\.orders'"):
+        load_apart(write(tmp_path, {"main": main}), before)
+
+
+def test_secrets_are_masked_in_the_reason(tmp_path: Path) -> None:
+    """It is logged, sent and shown."""
+    main = MAIN.replace('folder: shop, tables: ["shop.*"]', 'folder: shop, tables: ["shop.*"], variables: [SHOP]')
+    file = write(tmp_path, {"main": main, "shop": 'tables: [{name: shop.x, source: lake, owner: "${SHOP}"}]\n'})
+    loaded = load_apart(file, environment={"SHOP": "correct horse"})
+    assert "correct horse" not in loaded.apart["shop"]
