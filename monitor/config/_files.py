@@ -211,11 +211,6 @@ class ConfigFiles:
         return replace(problem, excerpt=lines[problem.line - 1].rstrip("\r") if inside else None)
 
 
-def is_name_of_runbook(words: str) -> bool:
-    """Check whether the words of a runbook are the name of a file, and neither Markdown nor an address."""
-    return words.endswith(".md") and "\n" not in words and "://" not in words
-
-
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()

@@ -10,7 +10,7 @@ from checks import Check
 from incidents import Incident, Policy
 from monitor.clock import Clock, SystemClock
 from monitor.config import Alerts, Config, ConfigError, Loaded, files_of, find, load, load_for, patterns_of
-from monitor.config._files import is_name_of_runbook
+from monitor.config.scalars import is_name_of_runbook
 from monitor.terminal.output import Invocation
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
 from monitor.terminal.problem import ExitCode, Problem, Stop

@@ -34,6 +34,11 @@ ShortName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$
 """The name of a release, of a remedy in it, of a statistic, of a population."""
 
 
+def is_name_of_runbook(words: str) -> bool:
+    """Check whether the words of a runbook are the name of a file, and neither Markdown nor an address."""
+    return words.endswith(".md") and "\n" not in words and "://" not in words
+
+
 @dataclass(frozen=True, slots=True)
 class Deferred:
     """A section whose class is imported when a file has one: `Annotated[Any, Deferred("module", "Class")]`."""
@@ -62,5 +67,6 @@ __all__ = [
     "SchemaOfText",
     "Weekdays",
     "Zone",
+    "is_name_of_runbook",
     "known_zone",
 ]

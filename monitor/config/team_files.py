@@ -14,8 +14,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from monitor.config._files import is_name_of_runbook
 from monitor.config.messages import problem_at
+from monitor.config.scalars import is_name_of_runbook
 from monitor.config.teams_model import Team, fits
 from monitor.config.yaml_nodes import Node, Place, child, entries, items, plain_data
 from monitor.terminal.problem import Problem

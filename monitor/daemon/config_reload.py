@@ -181,7 +181,7 @@ class Reloader:
         """Report the teams that keep what their files said before, or that there are none."""
         loaded = self.project.loaded
         texts = [
-            f"team '{team}' {'is left out' if team in loaded.left_out else 'keeps its previous files'}: {why}"
+            f"team '{team}' {'is not monitored' if team in loaded.left_out else 'keeps its previous files'}: {why}"
             for team, why in loaded.apart.items()
         ]
         if texts:
