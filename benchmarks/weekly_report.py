@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._measure import Cost, measure, median, table
-from incidents import Window, to_us
+from incidents import IncidentHistory, LevelSurvey, Window, to_us
 from monitor.config import load
+from monitor.config.contracts_model import promised_contracts
 from monitor.config.project import Project
 from monitor.reporting.build import build_weekly, gather
 from monitor.reporting.render import as_html
 from monitor.reporting.week import Week
 from monitor.summaries.patterns import PatternSurvey
+from monitor.summaries.service_levels import judge_contract
 from monitor.terminal.localizer import Localizer
 from store import open_store
 
@@ -36,6 +38,11 @@ cost:
   currency: JPY
   tiers: {gold: {per_hour: 120000}, silver: {per_hour: 30000}, bronze: {per_hour: 3000}}
   business_hours: {days: mon-fri, start: "09:00", end: "19:00", outside_factor: 0.2}
+"""
+SLO = """slo:
+  "tier:gold": {downtime: 2h per 30d, ttd: 1h, ttr: 4h}
+  "tier:silver": {downtime: 8h per 30d, ttd: 2h, ttr: 8h}
+  "tier:bronze": {downtime: 1d per 30d, ttd: 4h, ttr: 1d}
 """
 INCIDENT = (
     "INSERT INTO incident (id, fingerprint, table_name, check_id, kind, severity, title, title_values, found_by, state,"
@@ -67,11 +74,12 @@ def main() -> None:
         outside = [_wall([sys.executable, "-m", "monitor", *words]) for _ in range(RUNS)]
         memory = _peak_mb([sys.executable, "-m", "monitor", *words])
         inside = _in_process(folder)
-        read, counted = _all_patterns(folder)
+        read, counted, judged = _all_figures(folder)
         size = page.stat().st_size
     rows = [
         (f"read the store, build, render (median of {RUNS})", f"{inside.wall:.2f}", f"{inside.cpu:.2f}"),
         (f"causes, resolutions, returns and alarms of all of them (median of {RUNS})", *_columns(counted)),
+        (f"error budgets and promises of {TABLES} tables over all of them (median of {RUNS})", *_columns(judged)),
         ("reading all of them for that, once", *_columns(read)),
         (f"the command, from start to file (median of {RUNS})", f"{median(outside).wall:.2f}", ""),
     ]
@@ -98,8 +106,8 @@ def _columns(cost: Cost) -> tuple[str, str]:
     return f"{cost.wall:.2f}", f"{cost.cpu:.2f}"
 
 
-def _all_patterns(folder: Path) -> tuple[Cost, Cost]:
-    """Measure reading three years of incidents, and counting what they have in common."""
+def _all_figures(folder: Path) -> tuple[Cost, Cost, Cost]:
+    """Measure reading three years of incidents, counting what they have in common, and judging what is promised."""
     project, spans = Project(load(folder / "tablewatch.yaml")), []
     window = Window.of(START, END)
 
@@ -110,7 +118,12 @@ def _all_patterns(folder: Path) -> tuple[Cost, Cost]:
     def count() -> None:
         PatternSurvey(spans[0], window.end_us, project.config.incidents, pricing=project.pricing).of(window)
 
-    return measure(read), median([measure(count) for _ in range(RUNS)])
+    def judge() -> None:
+        survey = LevelSurvey.of(IncidentHistory(spans[0]), window, as_of_us=window.end_us)
+        for promised in promised_contracts(project.config):
+            judge_contract(promised, survey)
+
+    return measure(read), *(median([measure(work) for _ in range(RUNS)]) for work in (count, judge))
 
 
 def _peak_mb(command: list[str]) -> float:
@@ -132,7 +145,7 @@ def _configure(folder: Path) -> None:
         lines.append(f"  - {{name: t{number}, source: s, owner: o{number % OWNERS}, tier: {tier}, checks: [")
         lines.append(", ".join(f"{{type: not_null, id: c{check}, columns: [a]}}" for check in range(CHECKS)) + "]}")
     storage = f'storage: {{url: "sqlite:///{folder}/store.db"}}\n'
-    (folder / "tablewatch.yaml").write_text(HEAD + storage + "\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "tablewatch.yaml").write_text(HEAD + SLO + storage + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _fill(database: Path) -> None:

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from incidents.events import apply, decode, encode, replay
     from incidents.lifecycle import Identity, LifecycleStep, Reason, advance, status_text
     from incidents.reported import ReportedIncident
-    from incidents.service_levels import DownTime, IncidentHistory, Level, LevelResult, LevelVerdict, judge_levels
+    from incidents.service_levels import DownTime, IncidentHistory, Level, LevelResult, LevelSurvey, LevelVerdict
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
     from incidents.what_if import WhatIf, changed_spans
 
@@ -121,6 +121,7 @@ __all__ = [
     "IncidentHistory",
     "Level",
     "LevelResult",
+    "LevelSurvey",
     "LevelVerdict",
     "Lever",
     "LifecycleStep",
@@ -169,7 +170,6 @@ __all__ = [
     "from_us",
     "gaps_after",
     "hours",
-    "judge_levels",
     "lever",
     "measure",
     "measure_by",
@@ -263,7 +263,7 @@ _HOMES: Final = {
     "events": ("apply", "decode", "encode", "replay"),
     "lifecycle": ("Identity", "LifecycleStep", "Reason", "advance", "status_text"),
     "reported": ("ReportedIncident",),
-    "service_levels": ("DownTime", "IncidentHistory", "Level", "LevelResult", "LevelVerdict", "judge_levels"),
+    "service_levels": ("DownTime", "IncidentHistory", "Level", "LevelResult", "LevelSurvey", "LevelVerdict"),
     "spans": ("OPEN_END", "Spans", "Window", "from_us", "to_us"),
     "what_if": ("WhatIf", "changed_spans"),
 }

@@ -6,11 +6,12 @@ up the budget in exactly its period (Beyer et al., The Site Reliability Workbook
 of the period: 3 days and 6 hours of 30 days. `docs/contracts.md` tells this in plain words.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from incidents.service_levels import DownTime, IncidentHistory, LevelVerdict, down_time
+from incidents.service_levels import DownTime, LevelSurvey, LevelVerdict
 from incidents.spans import Window
 
 _PARTS: Final = (10, 120)
@@ -79,21 +80,22 @@ class ErrorBudget:
         return None if rate == 0 else left / (rate * Fraction(self.allowed_us, self.per_us))
 
 
-def error_budget(history: IncidentHistory, *, allowed_us: int, per_us: int, as_of_us: int) -> ErrorBudget:
-    """Return an error budget as it stands at a moment.
+def error_budget(
+    survey: LevelSurvey, *, allowed_us: int, per_us: int, tables: Collection[str] | None = None
+) -> ErrorBudget:
+    """Return an error budget as it stands at the end of what a survey knows.
 
     Args:
-        history: the incidents and what was seen of the tables in the period before that moment.
+        survey: the incidents and what was seen of the tables in the period before that moment.
         allowed_us: downtime that may be spent in each period, more than 0.
         per_us: the period.
-        as_of_us: the moment.
+        tables: whose downtime it is; by default of all.
     """
-
-    def spent(length_us: int) -> DownTime:
-        return down_time(history, Window(as_of_us - length_us, as_of_us), as_of_us=as_of_us)
-
+    end_us = survey.end_us
+    lengths = [per_us, *(max(per_us // part, 1) for part in _PARTS)]
+    spent, *lately = survey.down_times([Window(end_us - length, end_us) for length in lengths], tables)
     rates = []
-    for length_us in (max(per_us // part, 1) for part in _PARTS):
-        time, allowed = spent(length_us), Fraction(allowed_us, per_us) * length_us
-        rates.append(BurnRate(length_us, time.seen / allowed, time.low / allowed, time.high / allowed))
-    return ErrorBudget(allowed_us, per_us, as_of_us, spent(per_us), tuple(rates))
+    for length, time in zip(lengths[1:], lately, strict=True):
+        allowed = Fraction(allowed_us, per_us) * length
+        rates.append(BurnRate(length, time.seen / allowed, time.low / allowed, time.high / allowed))
+    return ErrorBudget(allowed_us, per_us, end_us, spent, tuple(rates))

@@ -14,23 +14,19 @@ time is not judged yet. Availability is 1 - downtime / period; time in which nob
 and downtime at the other. `docs/contracts.md` tells this in plain words.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
-from typing import Final
+from functools import cached_property
+from math import floor
 
-from checks import OccurrenceMethod
 from checks.classes.arrays import np
-from incidents._measure import MaintenanceSpans, TimeMeasure
-from incidents._model import Incident
-from incidents.downtime import episode_durations
-from incidents.known_episodes import is_downtime
+from incidents._columns import dense
+from incidents._measure import Bools, MaintenanceSpans, TimeMeasure
+from incidents.known_episodes import Ruler, is_downtime
 from incidents.spans import OPEN_END, Ints, Spans, Window, to_us
-
-_EVIDENCE: Final = frozenset({OccurrenceMethod.BAD_ROWS, OccurrenceMethod.FRESHNESS_DEADLINE, OccurrenceMethod.PERSON})
-"""Methods that name a moment at which data was bad; the others assume one."""
 
 
 class Level(StrEnum):
@@ -57,8 +53,9 @@ class LevelResult:
 
     Times are microseconds, availability is a share (0 to 1), both exact; `seen` is the worst of the period, between
     `low` and `high` (for availability: the least it may have been is `low`). None where there was nothing to see.
-    `judged` counts episodes (for availability, incidents), `incidents` are those that broke it, `undecided` those of
-    which it is not known, or not known yet.
+    `judged` counts episodes (for availability, incidents), `kept` and `broken` those that kept a time and that broke
+    it: of the others it is not known. `incidents` are those that broke it, `undecided` those of which it is not known,
+    or not known yet.
     """
 
     level: Level
@@ -68,6 +65,8 @@ class LevelResult:
     low: Fraction | None = None
     high: Fraction | None = None
     judged: int = 0
+    kept: int = 0
+    broken: int = 0
     incidents: tuple[int, ...] = ()
     undecided: tuple[int, ...] = ()
 
@@ -78,39 +77,29 @@ class LevelResult:
             return None
         return abs(self.seen - self.promised)
 
+    @property
+    def share_kept(self) -> tuple[Fraction, Fraction] | None:
+        """Return which share of the episodes kept a time, at least and at most; None without one, or another level."""
+        if self.level is Level.AVAILABILITY or not self.judged:
+            return None
+        return Fraction(self.kept, self.judged), 1 - Fraction(self.broken, self.judged)
+
 
 @dataclass(frozen=True, slots=True)
 class IncidentHistory:
-    """What is known of the tables of a contract.
+    """What is known of tables about which something is promised.
 
-    `incidents`: those that touch the period. `planned`: maintenance by table (microseconds). `notified`: when the
-    first message about an episode was delivered, by incident and number of the episode (0 is the first); None if none
-    was, and an episode is missing if that is not recorded. `unseen`: by table, when nobody looked. `observed`: whether
-    anything was seen in the period.
+    `spans`: the episodes of incidents that touch the period, and perhaps of others. `planned`: maintenance by table
+    (microseconds). `notified`: when the first message about an episode was delivered, by incident and number of the
+    episode (0 is the first); None if none was, and an episode is missing if that is not recorded. `unseen`: by table,
+    when nobody looked. `observed`: the tables of which anything was seen in the period; None is all.
     """
 
-    incidents: Sequence[Incident]
+    spans: Spans
     planned: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
     notified: Mapping[tuple[int, int], datetime | None] = field(default_factory=dict)
     unseen: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
-    observed: bool = True
-
-
-def judge_levels(
-    promised: Mapping[Level, Fraction], history: IncidentHistory, window: Window, *, as_of_us: int
-) -> Sequence[LevelResult]:
-    """Judge promised levels in a period, as it is known at a moment.
-
-    Args:
-        promised: the longest time (microseconds), or the least availability (0 to 1).
-        history: the incidents and what was seen of their tables.
-        window: the period.
-        as_of_us: the moment of knowing; what happened later has not happened.
-    """
-    if as_of_us <= window.start_us:
-        return [LevelResult(level, limit, LevelVerdict.PENDING) for level, limit in promised.items()]
-    survey = _Survey.of(history, window, min(window.end_us, as_of_us))
-    return [survey.judge(level, limit) for level, limit in promised.items()]
+    observed: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,156 +111,169 @@ class DownTime:
     high: int
 
 
-def down_time(history: IncidentHistory, window: Window, *, as_of_us: int) -> DownTime:
-    """Return how long any of the tables was down in a period, as it is known at a moment of it or later."""
-    return _Survey.of(history, window, min(window.end_us, as_of_us)).down_time()
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """An episode in the light of a level: how long it took, whether that is over, and known."""
-
-    incident: int
-    seen: int
-    low: int
-    high: int
-    done: bool = True
-    recorded: bool = True
-
-    def verdict(self, limit: Fraction) -> LevelVerdict:
-        if not self.recorded:
-            return LevelVerdict.UNKNOWN
-        if self.low > limit:
-            return LevelVerdict.BROKEN
-        if not self.done:
-            return LevelVerdict.PENDING
-        return LevelVerdict.KEPT if self.high <= limit else LevelVerdict.UNKNOWN
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Survey:
-    """The counting episodes detected before the end of what is known of a period."""
+class _Times:
+    """How long each episode took in the light of a level, whether that is over, and recorded.
+
+    `counts`: the period is about it.
+    """
+
+    seen: Ints
+    low: Ints
+    high: Ints
+    done: Bools
+    recorded: Bools
+    counts: Bools
+
+    def take(self, rows: Ints) -> "_Times":
+        return _Times(*(getattr(self, name)[rows] for name in self.__slots__))
+
+
+@dataclass(frozen=True, eq=False)
+class LevelSurvey:
+    """The counting episodes detected before the end of what is known of a period, measured once for all promises."""
 
     history: IncidentHistory
     spans: Spans
-    at_latest: Ints
-    notified: Ints
-    recorded: Sequence[bool]
+    number: Ints
     window: Window
     end_us: int
 
     @classmethod
-    def of(cls, history: IncidentHistory, window: Window, end_us: int) -> "_Survey":
-        ordered = sorted(history.incidents, key=lambda incident: incident.id)
-        episodes = [
-            (incident.id, number, item) for incident in ordered for number, item in enumerate(incident.episodes)
-        ]
-        spans = Spans.of(ordered)
-        proven = [item.onset.method in _EVIDENCE for _, _, item in episodes]
-        first = [history.notified.get((incident, number)) for incident, number, _ in episodes]
-        at_latest = np.where(proven, spans.occurred, spans.latest)
-        notified = np.array([OPEN_END if at is None else to_us(at) for at in first], dtype=np.int64)
+    def of(cls, history: IncidentHistory, window: Window, *, as_of_us: int) -> "LevelSurvey":
+        """Return the survey of a period, as it is known at a moment; what happened later has not happened."""
+        spans, end_us = history.spans, min(window.end_us, as_of_us)
         rows = np.flatnonzero(is_downtime(spans, disclosure=False) & (spans.detected < end_us))
-        recorded = [(incident, number) in history.notified for incident, number, _ in episodes]
-        return cls(
-            history,
-            spans.take(rows),
-            at_latest[rows],
-            np.maximum(notified[rows], spans.detected[rows]),
-            [recorded[row] for row in rows.tolist()],
-            window,
-            end_us,
-        )
+        first = np.searchsorted(spans.incident, spans.incident)
+        number = np.arange(spans.incident.size) - first
+        return cls(history, spans.take(rows), number[rows], window, end_us)
 
-    def judge(self, level: Level, limit: Fraction) -> LevelResult:
+    def judge(self, level: Level, limit: Fraction, tables: Collection[str] | None = None) -> LevelResult:
+        """Judge a level that is promised for tables, by default for all.
+
+        `limit`: the longest time (microseconds), or the least availability (0 to 1).
+        """
+        if self.end_us <= self.window.start_us:
+            return LevelResult(level, limit, LevelVerdict.PENDING)
+        rows = self._rows(tables)
+        observed = self.history.observed
+        seen = observed is None or any(name in observed for name in (observed if tables is None else tables))
         if level is Level.AVAILABILITY:
-            return self._availability(limit)
-        rows = {
-            Level.TIME_TO_DETECT: self._detections,
-            Level.TIME_TO_NOTIFY: self._notifications,
-            Level.TIME_TO_REPAIR: self._repairs,
-        }[level]()
-        verdicts = [row.verdict(limit) for row in rows]
-        return LevelResult(
-            level,
-            limit,
-            self._worst(verdicts),
-            seen=_most(row.seen for row in rows if row.recorded),
-            low=_most(row.low for row in rows if row.recorded),
-            high=_most(row.high for row in rows if row.recorded),
-            judged=sum(verdict is not LevelVerdict.PENDING for verdict in verdicts),
-            incidents=_with(rows, verdicts, LevelVerdict.BROKEN),
-            undecided=_with(rows, verdicts, LevelVerdict.UNKNOWN, LevelVerdict.PENDING),
-        )
+            return self._availability(limit, rows, tables, observed=seen)
+        times = self._times(level)
+        rows = rows[times.counts[rows]]
+        return _judged(level, limit, times.take(rows), self.spans.incident[rows], observed=seen)
 
-    def _worst(self, verdicts: Sequence[LevelVerdict]) -> LevelVerdict:
-        for verdict in (LevelVerdict.BROKEN, LevelVerdict.UNKNOWN, LevelVerdict.PENDING):
-            if verdict in verdicts:
-                return verdict
-        return LevelVerdict.KEPT if self.history.observed else LevelVerdict.UNKNOWN
+    def down_times(self, windows: Sequence[Window], tables: Collection[str] | None = None) -> Sequence[DownTime]:
+        """Return how long any of some tables, by default of all, was down in parts of the time that is known."""
+        rows = self._rows(tables)
+        rows = rows[self.spans.resolved[rows] > min(window.start_us for window in windows)]
+        ends = [
+            self._down(rows, self.spans.occurred),
+            self._down(rows, self._at_latest),
+            self._down(rows, self.spans.earliest, unseen=self.history.unseen if tables is None else tables),
+        ]
+        return [
+            DownTime(*(_length(down.within(window.start_us, min(window.end_us, self.end_us))) for down in ends))
+            for window in windows
+        ]
 
-    def _durations(self, occurred: Ints, resolved: Ints) -> Sequence[tuple[int, int]]:
-        """Return TTD and TTR of each episode."""
-        spans = replace(self.spans, occurred=occurred, resolved=resolved)
-        maintenance = MaintenanceSpans.of(spans.names, self.history.planned)
-        measured = episode_durations(spans, as_of_us=self.end_us, maintenance=maintenance)
-        return [(item.ttd, item.ttr) for item in measured]
+    def _rows(self, tables: Collection[str] | None) -> Ints:
+        """Return the rows of tables, in their order."""
+        if tables is None:
+            return np.arange(self.spans.incident.size)
+        parts = [self._by_table[name] for name in tables if name in self._by_table]
+        if len(parts) == 1:
+            return parts[0]
+        return np.sort(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
 
-    def _real(self) -> Sequence[bool]:
+    @cached_property
+    def _by_table(self) -> Mapping[str, Ints]:
+        codes, which = dense(self.spans.table)
+        order = np.argsort(which, kind="stable")
+        bounds = np.searchsorted(which[order], np.arange(codes.size + 1)).tolist()
+        return {
+            self.spans.names[code]: order[bounds[place] : bounds[place + 1]]
+            for place, code in enumerate(codes.tolist())
+        }
+
+    @cached_property
+    def _at_latest(self) -> Ints:
+        return np.where(self.spans.proven, self.spans.occurred, self.spans.latest)
+
+    @cached_property
+    def _ruler(self) -> Ruler:
+        maintenance = MaintenanceSpans.of(self.spans.names, self.history.planned) if self.history.planned else None
+        return Ruler(self.window, self.end_us, maintenance)
+
+    @cached_property
+    def _real(self) -> Bools:
         """Return which episodes are more than planned maintenance from beginning to end."""
         spans = self.spans
-        lasted = (np.minimum(spans.resolved, self.end_us) > spans.occurred).tolist()
-        sums = self._durations(spans.occurred, spans.resolved)
-        return [not long or ttd + ttr > 0 for long, (ttd, ttr) in zip(lasted, sums, strict=True)]
+        over = np.minimum(spans.resolved, self.end_us)
+        lasted, repair = self._counted(spans.occurred, spans.detected), self._counted(spans.detected, over)
+        return (over <= spans.occurred) | (lasted + repair > 0)
 
-    def _detections(self) -> Sequence[_Row]:
+    def _counted(self, start: Ints, end: Ints) -> Ints:
+        return self._ruler.counted(self.spans.table, start, end)
+
+    def _times(self, level: Level) -> _Times:
+        if level is Level.TIME_TO_DETECT:
+            return self._detections
+        return self._repairs if level is Level.TIME_TO_REPAIR else self._notifications
+
+    @cached_property
+    def _detections(self) -> _Times:
         spans = self.spans
         seen, low, high = (
-            self._durations(occurred, spans.resolved) for occurred in (spans.occurred, self.at_latest, spans.earliest)
+            self._counted(occurred, spans.detected) for occurred in (spans.occurred, self._at_latest, spans.earliest)
         )
-        inside, real = spans.detected >= self.window.start_us, self._real()
-        return [
-            _Row(incident, seen[row][0], low[row][0], high[row][0])
-            for row, incident in enumerate(spans.incident.tolist())
-            if inside[row] and real[row]
-        ]
+        always = np.ones(seen.size, dtype=np.bool_)
+        inside = spans.detected >= self.window.start_us
+        return _Times(seen, low, high, always, always, inside & self._real)
 
-    def _notifications(self) -> Sequence[_Row]:
+    @cached_property
+    def _notifications(self) -> _Times:
         """Return the episodes of which the notification, or waiting for it, falls into the period.
 
         The end of an episode ends the waiting, too.
         """
-        return self._waits(np.minimum(self.notified, self.spans.resolved), self.recorded)
+        spans, notified = self.spans, self.history.notified
+        episodes = list(zip(spans.incident.tolist(), self.number.tolist(), strict=True))
+        first = [notified.get(episode) for episode in episodes]
+        at = np.array([OPEN_END if moment is None else to_us(moment) for moment in first], dtype=np.int64)
+        recorded = np.array([episode in notified for episode in episodes], dtype=np.bool_)
+        return self._waits(np.minimum(np.maximum(at, spans.detected), spans.resolved), recorded)
 
-    def _repairs(self) -> Sequence[_Row]:
-        return self._waits(self.spans.resolved, [True] * len(self.recorded))
+    @cached_property
+    def _repairs(self) -> _Times:
+        return self._waits(self.spans.resolved, np.ones(self.spans.resolved.size, dtype=np.bool_))
 
-    def _waits(self, ends: Ints, recorded: Sequence[bool]) -> Sequence[_Row]:
+    def _waits(self, ends: Ints, recorded: Bools) -> _Times:
         """Return the episodes that waited in the period for something that ends at these moments."""
-        spans, real = self.spans, self._real()
-        times = self._durations(spans.occurred, ends)
-        rows = []
-        for row, (incident, end) in enumerate(zip(spans.incident.tolist(), ends.tolist(), strict=True)):
-            touches = end >= self.window.start_us if recorded[row] else spans.detected[row] >= self.window.start_us
-            if touches and real[row]:
-                time = times[row][1]
-                rows.append(_Row(incident, time, time, time, done=end < self.end_us, recorded=recorded[row]))
-        return rows
+        time = self._counted(self.spans.detected, np.minimum(ends, self.end_us))
+        touches = np.where(recorded, ends, self.spans.detected) >= self.window.start_us
+        return _Times(time, time, time, ends < self.end_us, recorded, touches & self._real)
 
-    def _availability(self, limit: Fraction) -> LevelResult:
+    def _availability(
+        self, limit: Fraction, rows: Ints, tables: Collection[str] | None, *, observed: bool
+    ) -> LevelResult:
         over = self.end_us == self.window.end_us
         length = self.end_us - self.window.start_us
-        down = self.down_time()
-        least, most = down.low, down.high
-        seen, high, low = (1 - Fraction(time, length) for time in (down.seen, least, most))
+        (down,) = self.down_times([self.window], tables)
+        seen, high, low = (1 - Fraction(time, length) for time in (down.seen, down.low, down.high))
         allowed = (1 - limit) * (self.window.end_us - self.window.start_us)
         verdict = (
-            LevelVerdict.KEPT if over and most <= allowed else LevelVerdict.UNKNOWN if over else LevelVerdict.PENDING
+            LevelVerdict.KEPT
+            if over and down.high <= allowed
+            else LevelVerdict.UNKNOWN
+            if over
+            else LevelVerdict.PENDING
         )
-        touching = self._touching()
-        if least > allowed:
+        touching = self._touching(rows)
+        if down.low > allowed:
             verdict = LevelVerdict.BROKEN
-        elif not self.history.observed and not touching:
+        elif not observed and not touching:
             return LevelResult(Level.AVAILABILITY, limit, LevelVerdict.UNKNOWN)
         broken = verdict is LevelVerdict.BROKEN
         return LevelResult(
@@ -286,53 +288,71 @@ class _Survey:
             undecided=() if broken or verdict is LevelVerdict.KEPT else touching,
         )
 
-    def down_time(self) -> DownTime:
-        """Return how long any of the tables was down in the period."""
+    def _down(self, rows: Ints, occurred: Ints, *, unseen: Iterable[str] = ()) -> TimeMeasure:
+        """Return when any table was down, or may have been where nobody looked."""
         spans = self.spans
-        return DownTime(
-            self._down(spans.occurred, unseen=False),
-            self._down(self.at_latest, unseen=False),
-            self._down(spans.earliest, unseen=True),
-        )
-
-    def _down(self, occurred: Ints, *, unseen: bool) -> int:
-        """Return how long any of the tables was down in the period, or may have been where nobody looked."""
-        spans = self.spans
-        begins = occurred.tolist()
+        ends = np.minimum(spans.resolved[rows], self.end_us)
         by_table: dict[str, list[tuple[int, int]]] = {}
-        for row, (code, end) in enumerate(zip(spans.table.tolist(), spans.resolved.tolist(), strict=True)):
-            by_table.setdefault(spans.names[code], []).append((begins[row], min(end, self.end_us)))
-        if unseen:
-            for table, intervals in self.history.unseen.items():
-                by_table.setdefault(table, []).extend(intervals)
-        down = [
-            interval
-            for table, intervals in by_table.items()
-            for interval in _intervals(self._unplanned(table, TimeMeasure.of(intervals)))
-        ]
-        measure = TimeMeasure.of(down).within(self.window.start_us, self.end_us)
-        return int((measure.ends - measure.starts).sum())
+        for code, start, end in zip(spans.table[rows].tolist(), occurred[rows].tolist(), ends.tolist(), strict=True):
+            by_table.setdefault(spans.names[code], []).append((start, end))
+        for table in unseen:
+            by_table.setdefault(table, []).extend(self.history.unseen.get(table, ()))
+        measures = [self._unplanned(table, TimeMeasure.of(intervals)) for table, intervals in by_table.items()]
+        if len(measures) == 1:
+            return measures[0]
+        return TimeMeasure.of(interval for measure in measures for interval in _intervals(measure))
 
     def _unplanned(self, table: str, measure: TimeMeasure) -> TimeMeasure:
         planned = TimeMeasure.of(self.history.planned.get(table, ()))
         return measure.minus(planned) if planned.starts.size else measure
 
-    def _touching(self) -> tuple[int, ...]:
+    def _touching(self, rows: Ints) -> tuple[int, ...]:
         """Return the incidents with any downtime in the period."""
         spans = self.spans
-        touches = (spans.resolved > self.window.start_us) & (spans.earliest < self.end_us)
-        return tuple(dict.fromkeys(spans.incident[np.flatnonzero(touches)].tolist()))
+        touches = (spans.resolved[rows] > self.window.start_us) & (spans.earliest[rows] < self.end_us)
+        return _distinct(spans.incident[rows][touches])
+
+
+def _judged(level: Level, limit: Fraction, times: _Times, incident: Ints, *, observed: bool) -> LevelResult:
+    """Judge a promised time of episodes."""
+    longest = floor(limit)  # as good as the limit: times are whole microseconds
+    broken = times.recorded & (times.low > longest)
+    pending = times.recorded & ~broken & ~times.done
+    kept = times.recorded & times.done & (times.high <= longest)
+    unknown = ~(broken | pending | kept)
+    verdict = LevelVerdict.KEPT if observed else LevelVerdict.UNKNOWN
+    for word, flags in (
+        (LevelVerdict.PENDING, pending),
+        (LevelVerdict.UNKNOWN, unknown),
+        (LevelVerdict.BROKEN, broken),
+    ):
+        verdict = word if flags.any() else verdict
+    return LevelResult(
+        level,
+        limit,
+        verdict,
+        seen=_most(times.seen[times.recorded]),
+        low=_most(times.low[times.recorded]),
+        high=_most(times.high[times.recorded]),
+        judged=int((~pending).sum()),
+        kept=int(kept.sum()),
+        broken=int(broken.sum()),
+        incidents=_distinct(incident[broken]),
+        undecided=_distinct(incident[pending | unknown]),
+    )
 
 
 def _intervals(measure: TimeMeasure) -> Iterable[tuple[int, int]]:
     return zip(measure.starts.tolist(), measure.ends.tolist(), strict=True)
 
 
-def _most(values: Iterable[int]) -> Fraction | None:
-    largest = max(values, default=None)
-    return None if largest is None else Fraction(largest)
+def _length(measure: TimeMeasure) -> int:
+    return int((measure.ends - measure.starts).sum())
 
 
-def _with(rows: Sequence[_Row], verdicts: Sequence[LevelVerdict], *wanted: LevelVerdict) -> tuple[int, ...]:
-    chosen = (row.incident for row, verdict in zip(rows, verdicts, strict=True) if verdict in wanted)
-    return tuple(dict.fromkeys(chosen))
+def _most(values: Ints) -> Fraction | None:
+    return Fraction(int(values.max())) if values.size else None
+
+
+def _distinct(incidents: Ints) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(incidents.tolist()))

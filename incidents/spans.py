@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
-from checks import Kind
+from checks import Kind, OccurrenceMethod
 from checks.classes.arrays import np, npt
 from incidents._model import Episode, Incident, Resolution
 
@@ -18,6 +18,9 @@ OPEN_END: Final = 2**63 - 1
 """The end of an episode that lasts."""
 
 HOUR_US: Final = 3_600_000_000
+
+EVIDENCE: Final = (OccurrenceMethod.BAD_ROWS, OccurrenceMethod.FRESHNESS_DEADLINE, OccurrenceMethod.PERSON)
+"""Methods that name a moment at which data was bad; the others assume one."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -57,8 +60,9 @@ class Spans:
     Shapes: every array has one entry per episode. `incident` ids; `table`, `check`, `root_table` and `cause` are codes
     into `names` (`check` is -1 for an incident that a person reported, `cause` where none was given; `root_table` is
     the table of the root cause, else its own); `severity` is `Severity.rank`; `resolution` is the index in
-    `Resolution`, -1 while open; `answered` is `Incident.answered`; `disclosure` marks
-    disclosure incidents. Times in microseconds UTC: `occurred` within [`earliest`, `latest`], `detected`, `resolved`
+    `Resolution`, -1 while open; `answered` is `Incident.answered`; `disclosure` marks disclosure incidents, `proven`
+    the beginnings of which evidence names the moment. Times in microseconds UTC: `occurred` within [`earliest`,
+    `latest`], `detected`, `resolved`
     (`OPEN_END` while it lasts), `acknowledged` (`OPEN_END` while nobody took care of it).
     """
 
@@ -72,6 +76,7 @@ class Spans:
     resolution: Ints
     disclosure: "npt.NDArray[np.bool_]"
     answered: "npt.NDArray[np.bool_]"
+    proven: "npt.NDArray[np.bool_]"
     occurred: Ints
     earliest: Ints
     latest: Ints
@@ -92,7 +97,7 @@ class Spans:
         ]
         table = np.array(rows, dtype=np.int64).reshape(len(rows), len(_COLUMNS))
         columns = dict(zip(_COLUMNS, np.ascontiguousarray(table.T), strict=True))
-        flags = {name: columns[name].astype(np.bool_) for name in ("disclosure", "answered")}
+        flags = {name: columns[name].astype(np.bool_) for name in ("disclosure", "answered", "proven")}
         return cls(names=tuple(names), **{**columns, **flags})
 
     def take(self, rows: Ints) -> "Spans":
@@ -136,6 +141,7 @@ def _row(incident: Incident, episode: Episode, *, root_table: str, names: dict[s
         -1 if incident.resolution is None else _RESOLUTIONS.index(incident.resolution),
         incident.kind is Kind.DISCLOSURE,
         incident.answered,
+        onset.method in EVIDENCE,
         to_us(onset.at),
         to_us(onset.earliest),
         to_us(onset.latest),

@@ -29,7 +29,7 @@ from sqlalchemy import (
 from checks import Kind, Severity
 from checks.classes.arrays import np
 from incidents import OPEN_END, Resolution, Spans
-from incidents.spans import Ints
+from incidents.spans import EVIDENCE, Ints
 from store._columns import WHOLE, Line
 from store._incidents import touching
 from store._repository import any_of
@@ -60,8 +60,8 @@ def _read(result: CursorResult[Any]) -> Spans:
     names: dict[str | None, int] = {}
     blocks = [_block(rows, names) for rows in _batches(result)]
     numbers = np.concatenate(blocks, axis=1) if blocks else np.empty((_COLUMNS, 0), dtype=np.int64)
-    incident, occurred, detected = numbers[4], numbers[9], numbers[12]
-    table, check, root, cause, incident, severity, resolution, disclosure, answered, *times = numbers[
+    incident, occurred, detected = numbers[4], numbers[10], numbers[13]
+    table, check, root, cause, incident, severity, resolution, disclosure, answered, proven, *times = numbers[
         :, np.lexsort((detected, occurred, incident))
     ]
     occurred, earliest, latest, detected, resolved, acknowledged = times
@@ -76,6 +76,7 @@ def _read(result: CursorResult[Any]) -> Spans:
         resolution=resolution,
         disclosure=disclosure == 1,
         answered=answered == 1,
+        proven=proven == 1,
         occurred=occurred,
         earliest=earliest,
         latest=latest,
@@ -125,6 +126,7 @@ def _columns() -> Select[Any]:
         _place(_I.c.resolution, Resolution),
         case((_I.c.kind == Kind.DISCLOSURE, literal(1, WHOLE)), else_=literal(0, WHOLE)),
         type_coerce(_I.c.answered, WHOLE),
+        case((_E.method.in_(EVIDENCE), literal(1, WHOLE)), else_=literal(0, WHOLE)),
         *certain,
         *(func.coalesce(time, literal(OPEN_END, WHOLE)) for time in perhaps),
     )
@@ -137,7 +139,7 @@ def _columns() -> Select[Any]:
 
 _NONE: Final = -1
 _WORDS: Final = 4
-_COLUMNS: Final = 15
+_COLUMNS: Final = 16
 _BATCH: Final = 10_000
 _SINCE, _UNTIL = (bindparam(name, type_=WHOLE) for name in ("since_us", "until_us"))
 _STATEMENT: Final = _columns().where(_E.incident_id.in_(touching(_SINCE, _UNTIL)))

@@ -22,7 +22,7 @@ def _group() -> None:
 def show(
     ctx: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="CONTRACT", help="Name under `contracts`; by default all.")
+        str | None, typer.Argument(metavar="CONTRACT", help="Name under `contracts`, or slo:TABLE; by default all.")
     ] = None,
     from_: Annotated[
         str | None,
@@ -42,6 +42,7 @@ def show(
     Example: tablewatch contract show --from 2026-11-01 --to 2026-12-01
     """
     from checks import did_you_mean
+    from monitor.config.contracts_model import promised_contracts
     from monitor.config.project import Project
     from monitor.reporting.terminal_views.contracts import draw
     from monitor.summaries.service_levels import broken_levels, judge_contracts
@@ -50,10 +51,10 @@ def show(
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    contracts = project.config.contracts
+    contracts = [promise.name for promise in promised_contracts(project.config)]
     if not contracts or (name is not None and name not in contracts):
         text = f"contract '{name}' is not configured{did_you_mean(name, contracts)}" if name else "no contracts"
-        hint = "see 'contracts' in docs/configuration.md, or 'tablewatch import contract'"
+        hint = "see 'contracts' and 'slo' in docs/configuration.md, or 'tablewatch import contract'"
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("contract.none", text, hint=None if contracts else hint))
     now = project.clock.now()
     window = window_between(

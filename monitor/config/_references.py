@@ -5,6 +5,7 @@ These rules work on the tree as it was read, not on the model, so that they find
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from monitor.channels import KINDS
@@ -43,7 +44,7 @@ class Names:
 def unknown_references(tree: Node) -> Iterator[Problem]:
     """Find names of sources, domains, owners, channels, quiet hours and tables that nothing defines."""
     names = Names.of(tree)
-    for rule in (_tables, _ownership, _alerts, _cost, _releases, _budgets, _contracts, _maintenance, _roles):
+    for rule in (_tables, _ownership, _alerts, _cost, _releases, _budgets, _contracts, _slo, _maintenance, _roles):
         yield from rule(tree, names)
 
 
@@ -198,6 +199,31 @@ def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
 def _contracts(tree: Node, names: Names) -> Iterator[Problem]:
     for contract in entries(child(tree, "contracts")).values():
         yield from _known_each(child(contract, "tables"), names.tables, "table", "tables")
+
+
+def _slo(tree: Node, names: Names) -> Iterator[Problem]:
+    """Find selectors of service levels that are about nothing."""
+    section = child(tree, "slo")
+    tiers = {
+        *entries(child(child(tree, "cost"), "tiers")),
+        *(text(table, "tier") for table in items(child(tree, "tables"))),
+    }
+    groups = {
+        "tier": ("tier", "cost.tiers", [name for name in tiers if name is not None]),
+        "domain": ("domain", "domains", names.domains),
+        "owner": ("owner", "owners", names.owners),
+        "": ("table", "tables", names.tables),
+    }
+    for selector in entries(section):
+        place = section.keys[selector] if section is not None else tree.place
+        field, _, pattern = selector.rpartition(":")
+        if field not in groups:
+            words = "write tier:NAME, domain:NAME, owner:NAME or the name of a table; * stands for any characters"
+            yield problem_at(place, "config.value", f"'{selector}' selects no tables", words)
+        elif not any(fnmatchcase(name, pattern) for name in groups[field][2]):
+            what, home, names_there = groups[field]
+            message, hint = _unknown(what, pattern, home, names_there)
+            yield problem_at(place, "config.unknown_reference", message, hint)
 
 
 def _one_budget_each(tree: Node) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
 """The shape of `alerts` and `incidents`: when an incident opens and closes, who hears of it, and what may cause it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias
 
@@ -9,7 +9,7 @@ from pydantic import Field, create_model, model_validator
 
 from checks import ConfirmRule, Kind, Severity
 from monitor.channels import KINDS, ChannelKind
-from monitor.config.scalars import Clock, Duration, PositiveDuration, Section, Weekdays, Zone
+from monitor.config.scalars import BudgetOfDowntime, Clock, Duration, PositiveDuration, Section, Weekdays, Zone
 
 OTHER: Final = "other"
 """The cause that can always be given."""
@@ -144,6 +144,32 @@ class IncidentRules(Section):
         if len({item.casefold() for item in self.causes}) < len(self.causes):
             raise ValueError("each cause once, whatever its capitals")
         return self
+
+
+_LEVEL_OF: Final = {"ttd": "time_to_detect", "ttr": "time_to_repair", "downtime": "downtime"}
+
+
+class Slo(Section):
+    """Service levels of each of some tables: what a contract promises, in short."""
+
+    downtime: BudgetOfDowntime | None = Field(
+        None, description="Error budget: most downtime of the table in any time of that length."
+    )
+    ttd: PositiveDuration | None = Field(
+        None, description="Longest time from the occurrence of bad data to its detection."
+    )
+    ttr: PositiveDuration | None = Field(None, description="Longest time from detection to good data again.")
+
+    @model_validator(mode="after")
+    def _promises(self) -> Self:
+        if not self.promised:
+            raise ValueError(f"at least one of {', '.join(_LEVEL_OF)}")
+        return self
+
+    @property
+    def promised(self) -> Mapping[str, Any]:
+        """Return what is promised, by the name that a contract has for it."""
+        return {level: value for key, level in _LEVEL_OF.items() if (value := getattr(self, key)) is not None}
 
 
 class Alerts(Section):

@@ -1,56 +1,22 @@
 """Service levels that are promised to consumers of tables, and judged from the incident log."""
 
-import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Final, Self, TypeAlias
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from annotated_types import Gt, Le, MinLen
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
-from checks.parameters.scalars import parse_duration, say
-from monitor.config.scalars import PositiveDuration, Section
+from monitor.config.scalars import BudgetOfDowntime, PositiveDuration, Section
 
-LEVELS: Final = ("time_to_detect", "time_to_notify", "time_to_repair", "availability")
+if TYPE_CHECKING:
+    from monitor.config.alerts_model import Slo
+    from monitor.config.model import Config, Table
 
-
-@dataclass(frozen=True, slots=True)
-class DowntimeBudget:
-    """Downtime that may be spent in any period of a length; `str` is its text, `2h per 30d`."""
-
-    allowed: timedelta
-    per: timedelta
-
-    def __str__(self) -> str:
-        return f"{say(self.allowed)} per {say(self.per)}"
-
-
-def _parse_budget(value: object) -> DowntimeBudget:
-    if isinstance(value, DowntimeBudget):
-        return value
-    match = re.fullmatch("([0-9a-z]+) per ([0-9a-z]+)", value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError(f"a length of downtime in a longer one, such as 2h per 30d, not {value!r}")
-    budget = DowntimeBudget(parse_duration(match[1]), parse_duration(match[2]))
-    if not timedelta() < budget.allowed < budget.per:
-        raise ValueError(f"more than 0s of downtime in a longer time, such as 2h per 30d, not {value!r}")
-    return budget
-
-
-BudgetOfDowntime: TypeAlias = Annotated[
-    DowntimeBudget,
-    BeforeValidator(_parse_budget),
-    PlainSerializer(str, return_type=str),
-    WithJsonSchema(
-        {
-            "type": "string",
-            "pattern": "^[0-9a-z]+ per [0-9a-z]+$",
-            "description": "So much downtime in any time of that length.",
-            "examples": ["2h per 30d", "30m per 1w"],
-        }
-    ),
-]
+LEVELS: Final = ("time_to_detect", "time_to_notify", "time_to_repair", "availability", "downtime")
 
 
 class Contract(Section):
@@ -74,12 +40,65 @@ class Contract(Section):
 
     @model_validator(mode="after")
     def _promises(self) -> Self:
-        if all(getattr(self, name) is None for name in (*LEVELS, "downtime")):
-            raise ValueError(f"at least one of {', '.join((*LEVELS, 'downtime'))}")
+        if not self.promised:
+            raise ValueError(f"at least one of {', '.join(LEVELS)}")
         return self
+
+    @property
+    def promised(self) -> Mapping[str, Any]:
+        """Return what is promised by name."""
+        return {name: value for name in LEVELS if (value := getattr(self, name)) is not None}
 
     @property
     def times(self) -> dict[str, timedelta]:
         """Return the promised times by name."""
-        promised = {name: getattr(self, name) for name in LEVELS[:3]}
-        return {name: length for name, length in promised.items() if length is not None}
+        return {name: value for name, value in self.promised.items() if isinstance(value, timedelta)}
+
+
+SLO: Final = "slo:"
+"""Begins the names of what is promised by `slo`, one for each table; no contract has such a name."""
+_FIELDS: Final = ("tier", "domain", "owner", "")
+"""Fields of selectors, from the most general to the most specific, which is the name of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromisedContract:
+    """A contract, or what `slo` promises for a table; `origins` names the key of the configuration for each level."""
+
+    name: str
+    contract: Contract
+    origins: Mapping[str, str]
+
+
+def promised_contracts(config: "Config", table: str | None = None) -> Iterator[PromisedContract]:
+    """Yield everything that is promised, or what is for a table: contracts, then the `slo` of each table."""
+    for name, contract in config.contracts.items():
+        if table is None or table in contract.tables:
+            yield PromisedContract(name, contract, dict.fromkeys(contract.promised, f"contracts.{name}"))
+    for entry in config.tables:
+        if (config.slo or entry.slo is not None) and table in {None, entry.name}:
+            levels: dict[str, tuple[Any, str]] = {}
+            for origin, slo in _slos(config, entry):
+                levels |= {level: (value, origin) for level, value in slo.promised.items()}
+            if levels:
+                contract = Contract(tables=(entry.name,), **{level: value for level, (value, _) in levels.items()})
+                yield PromisedContract(
+                    f"{SLO}{entry.name}", contract, {level: origin for level, (_, origin) in levels.items()}
+                )
+
+
+def _slos(config: "Config", table: "Table") -> Iterator[tuple[str, "Slo"]]:
+    """Yield the service levels that are about a table with the key of each, the most specific last."""
+    values = {"tier": table.tier, "domain": table.domain, "owner": config.owner_of(table), "": table.name}
+    matches = []
+    for word, slo in config.slo.items():
+        name, _, pattern = word.rpartition(":")
+        value = values[name]
+        if value is not None and fnmatchcase(value, pattern):
+            is_for_all = not name and not pattern.strip("*")
+            rank = -1 if is_for_all else _FIELDS.index(name)
+            matches.append((rank, not set(pattern) & set("*?["), len(pattern), word, slo))
+    for *_, word, slo in sorted(matches, key=lambda match: match[:4]):
+        yield f"slo.{word}", slo
+    if table.slo is not None:
+        yield f"tables.{table.name}.slo", table.slo

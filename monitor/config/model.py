@@ -18,7 +18,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import AfterValidator, Field, SerializeAsAny, field_validator, model_validator
 
 from checks import Check, ColumnClass, moment_of_local_time, within_calendar
-from monitor.config.alerts_model import Alerts, IncidentRules
+from monitor.config.alerts_model import Alerts, IncidentRules, Slo
 from monitor.config.daemon_model import Daemon, DailyLimit, OpenLineage, ReportPlans
 from monitor.config.scalars import (
     Clock,
@@ -280,6 +280,7 @@ class Table(Section):
     schedule_timezone: Zone | None = Field(None, description="Time zone of cron schedules; by default the project's.")
     upstream: tuple[str, ...] = Field((), description="Upstream tables.")
     consumers: tuple[str, ...] = Field((), description="Consumers of the table, informational.")
+    slo: Slo | None = Field(None, description="Service levels of the table; each counts before one of `slo` above.")
     loaded_at: str | None = Field(
         None, description="Column with the load time of a row; makes the occurrence time of incidents more precise."
     )
@@ -363,6 +364,9 @@ class Config(Section):
     releases: dict[ShortName, Release] = {}
     budgets: dict[str, Budget] = Field({}, description="Privacy budgets by table.")
     contracts: dict[ShortName, Contract] = Field({}, description="Service levels promised for tables, by name.")
+    slo: dict[str, Slo] = Field(
+        {}, description="Service levels of each table that tier:, domain:, owner: or a name fits."
+    )
     incidents: IncidentRules = IncidentRules()
     teams: dict[ShortName, Team] = Field({}, description="Teams that keep a part of it in folders of their own.")
     rules: dict[ShortName, Rule] = Field({}, description="What `config test` requires of the configuration.")

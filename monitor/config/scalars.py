@@ -1,14 +1,19 @@
 """The small words people type: those of the checks, and when things are due."""
 
+import re
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib import import_module
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    PlainSerializer,
+    WithJsonSchema,
 )
 from pydantic_core import CoreSchema, core_schema
 
@@ -20,6 +25,8 @@ from checks.parameters.scalars import (
     Weekdays,
     Zone,
     known_zone,
+    parse_duration,
+    say,
 )
 from monitor.config.cron import Cron, Schedule
 
@@ -37,6 +44,49 @@ ShortName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$
 def is_name_of_runbook(words: str) -> bool:
     """Check whether the words of a runbook are the name of a file, and neither Markdown nor an address."""
     return words.endswith(".md") and "\n" not in words and "://" not in words
+
+
+@dataclass(frozen=True, slots=True)
+class DowntimeBudget:
+    """Downtime that may be spent in any period of a length; `str` is its text, `2h per 30d`."""
+
+    allowed: timedelta
+    per: timedelta
+
+    def __str__(self) -> str:
+        return f"{say(self.allowed)} per {say(self.per)}"
+
+
+def parse_budget(value: object) -> DowntimeBudget:
+    """Return the error budget of a text such as `2h per 30d`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(value, DowntimeBudget):
+        return value
+    match = re.fullmatch("([0-9a-z]+) per ([0-9a-z]+)", value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"a length of downtime in a longer one, such as 2h per 30d, not {value!r}")
+    budget = DowntimeBudget(parse_duration(match[1]), parse_duration(match[2]))
+    if not timedelta() < budget.allowed < budget.per:
+        raise ValueError(f"more than 0s of downtime in a longer time, such as 2h per 30d, not {value!r}")
+    return budget
+
+
+BudgetOfDowntime: TypeAlias = Annotated[
+    DowntimeBudget,
+    BeforeValidator(parse_budget),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": "^[0-9a-z]+ per [0-9a-z]+$",
+            "description": "So much downtime in any time of that length.",
+            "examples": ["2h per 30d", "30m per 1w"],
+        }
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +109,10 @@ class Deferred:
 
 
 __all__ = [
+    "BudgetOfDowntime",
     "Clock",
     "Cron",
+    "DowntimeBudget",
     "Duration",
     "PositiveDuration",
     "Schedule",
@@ -69,4 +121,5 @@ __all__ = [
     "Zone",
     "is_name_of_runbook",
     "known_zone",
+    "parse_budget",
 ]

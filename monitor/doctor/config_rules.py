@@ -110,5 +110,7 @@ def _states(config: Config, table: Table, entry: str) -> bool:
     if entry == "owner":
         return config.owner_of(table) is not None
     if entry == "contract":
-        return any(table.name in contract.tables for contract in config.contracts.values())
+        from monitor.config.contracts_model import promised_contracts
+
+        return any(promised_contracts(config, table.name))
     return bool(getattr(table, entry))

@@ -276,9 +276,10 @@ class _Contract:
 
     def _promises(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the service levels that the configuration does not have under any name."""
-        from monitor.config.contracts_model import Contract
+        from monitor.config.contracts_model import Contract, promised_contracts
 
-        present = () if self._present is None else tuple(self._present.config.contracts.values())
+        promises = () if self._present is None else promised_contracts(self._present.config)
+        present = [promise.contract for promise in promises]
         promised = {name: entry for name, entry in self._levels.items() if len(entry) > 1}
         return {name: entry for name, entry in promised.items() if Contract.model_validate(entry) not in present}
 

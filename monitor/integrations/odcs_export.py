@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from checks import Check
 from monitor.config import Config, Table
+from monitor.config.contracts_model import promised_contracts
 from monitor.integrations.odcs_quality import Relation
 from monitor.integrations.results import NotTaken
 
@@ -292,9 +293,9 @@ _WRITERS: Final = {
 
 
 def _promises(config: Config, tables: Sequence[Table]) -> Iterator[dict[str, Any]]:
-    """Yield the levels of contracts of which every table is written."""
+    """Yield what is promised of tables by contracts and by `slo`, where every table is written."""
     written = {table.name for table in tables}
-    for contract in config.contracts.values():
+    for contract in (promised.contract for promised in promised_contracts(config)):
         if not written.issuperset(contract.tables):
             continue
         about = {} if set(contract.tables) == written else {"element": ", ".join(contract.tables)}
@@ -308,6 +309,8 @@ def _promises(config: Config, tables: Sequence[Table]) -> Iterator[dict[str, Any
                 "unit": "percent",
                 **about,
             }
+        if contract.downtime is not None:
+            yield {"property": "downtime", "value": str(contract.downtime), **about}
 
 
 def _in_units(length: timedelta) -> tuple[int | str, str]:

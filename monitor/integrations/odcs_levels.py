@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from checks.parameters.scalars import say
+from monitor.config.scalars import parse_budget
 from monitor.integrations.odcs_document import ContractPart, length_of
 from monitor.integrations.odcs_quality import NotExpressible, too_old
 from monitor.integrations.odcs_tables import ContractTable, slug
@@ -67,7 +68,7 @@ class _Levels:
         tables = self._named(level)
         if tables is None:
             return
-        if name in _TIMES or name == "availability":
+        if name in _TIMES or name in {"availability", "downtime"}:
             self._read_promise(level, name, [table.name for table, _ in tables])
         elif name in _AGES or name in {"retention", "timeofavailability"}:
             for table, column in tables:
@@ -130,6 +131,9 @@ class _Levels:
         if name == "availability":
             key, promised = name, share_of(value, unit)
             expected = "a percentage such as 99.5, or a share with another unit than percent"
+        elif name == "downtime":
+            key, promised = name, _budget_of(value)
+            expected = "downtime in a longer time, such as 2h per 30d"
         else:
             length = length_of(value, unit)
             key, promised = _TIMES[name], None if length is None else say(length)
@@ -143,6 +147,14 @@ class _Levels:
             level.refuse("the contract has this service level already, and one is judged")
         else:
             entry[key] = promised
+
+
+def _budget_of(value: Any) -> str | None:
+    """Return an error budget as the configuration has it; None if it is none."""
+    try:
+        return str(parse_budget(value))
+    except ValueError:
+        return None
 
 
 def _in_utc(text: str) -> str | None:

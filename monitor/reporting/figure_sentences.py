@@ -1,12 +1,12 @@
-"""Sentences about alarms that people answered, and about error budgets."""
+"""Sentences about alarms that people answered, and about service levels and error budgets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from fractions import Fraction
 from typing import Final
 
 from checks import Message
-from incidents import AnsweredAlarms, Exhaustion
+from incidents import AnsweredAlarms, Exhaustion, LevelResult, LevelVerdict
 from monitor.reporting.sentences import length
 from monitor.reporting.words import LEVEL_VERDICTS
 from monitor.summaries.service_levels import JudgedContract
@@ -31,6 +31,29 @@ def alarms_sentence(alarms: AnsweredAlarms) -> Message:
         "{low:ratio} to {high:ratio}). Of all alarms between {least:ratio} and {most:ratio} were not false.",
         {**values, "least": alarms.least, "most": alarms.most},
     )
+
+
+def tables_sentence(tables: Mapping[LevelVerdict, int]) -> Message:
+    """Return of how many tables the service levels were kept, with how many there are of each verdict."""
+    counts = {verdict.value: number for verdict, number in tables.items()}
+    return Message(
+        "Service levels of {n:count} tables: {kept:count} kept, {pending:count} may still be kept, {unknown:count} not "
+        "known, {broken:count} broken.",
+        {"n": sum(counts.values()), **counts},
+        one="Service levels of one table: {kept:count} kept, {pending:count} may still be kept, {unknown:count} not "
+        "known, {broken:count} broken.",
+        counted="n",
+    )
+
+
+def in_time(result: LevelResult) -> Message | None:
+    """Return how many episodes of bad data kept a promised time, at least and at most; None where none is judged."""
+    if result.share_kept is None:
+        return None
+    values = {"n": result.judged, "kept": result.kept, "most": result.judged - result.broken}
+    if values["kept"] == values["most"]:
+        return Message("{kept:count} of {n:count} in time", values)
+    return Message("{kept:count} to {most:count} of {n:count} in time", values)
 
 
 def budget_sentences(contract: JudgedContract) -> Sequence[Message]:

@@ -9,10 +9,10 @@ from checks import Message, MessageFormatter, Severity
 from incidents import Level, LevelVerdict, Resolution, State
 from monitor.releases.overview import ReleaseWord
 from monitor.reporting import charts, sentences
-from monitor.reporting.figure_sentences import alarms_sentence, budget_sentences
+from monitor.reporting.figure_sentences import alarms_sentence, budget_sentences, in_time, tables_sentence
 from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import DayBar, WeekBar
-from monitor.reporting.shortlists import first_alarms, first_offenders
+from monitor.reporting.shortlists import first_alarms, first_contracts, first_offenders
 from monitor.reporting.words import (
     CAUSES,
     LEVEL_VERDICT_SHAPES,
@@ -73,6 +73,9 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "offenders": first_offenders,
         "alarms": first_alarms,
         "alarms_sentence": alarms_sentence,
+        "first_contracts": first_contracts,
+        "tables_sentence": tables_sentence,
+        "in_time": in_time,
         "level_value": lambda value, level: _level_value(value, level, voice),
         "signed_hours": signed_hours,
         "as_length": sentences.length,

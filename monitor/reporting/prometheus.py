@@ -23,7 +23,7 @@ from monitor.releases.overview import ReleaseWord, releases_of
 from monitor.summaries.health import states_of
 from monitor.summaries.patterns import RETURNS_WITHIN, UNLISTED, IncidentPatterns, PatternSurvey
 from monitor.summaries.scan_costs import today
-from monitor.summaries.service_levels import error_budget_of
+from monitor.summaries.service_levels import judge_contracts
 from monitor.terminal.redaction import visible
 from remedies.differential_privacy import Accounting
 from store import DeliveryState, ReadTransaction
@@ -70,7 +70,7 @@ def project_metrics(project: Project, tx: ReadTransaction, now: datetime, *, bud
     """
     families = [
         *_downtime(project, tx, now),
-        *_error_budgets(project, tx, now),
+        *_promises(project, tx, now),
         _ages(project, tx, now),
         _releases(project, tx),
     ]
@@ -136,10 +136,18 @@ def _histogram(name: str, about: str, microseconds: Sequence[int]) -> Metric:
     return family
 
 
-def _error_budgets(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[Metric]:
-    """Yield what is left of the error budgets of contracts, and how fast they are spent."""
-    contracts = project.config.contracts.items()
-    budgets = [(name, budget) for name, entry in contracts if (budget := error_budget_of(project, tx, entry, at=now))]
+def _promises(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[Metric]:
+    """Yield which promises were kept, what is left of error budgets, and how fast they are spent."""
+    contracts = judge_contracts(project, tx, Window.of(now - RECENT, now), as_of=now)
+    budgets = [(contract.name, contract.budget) for contract in contracts if contract.budget is not None]
+    verdicts = [
+        *((contract.name, line.level.value, line.verdict.value) for contract in contracts for line in contract.levels),
+        *((name, "downtime", budget.verdict.value) for name, budget in budgets),
+    ]
+    if verdicts:
+        about = "Service levels of the last 28 days: 1 for the verdict of each."
+        labels = ("contract", "level", "verdict")
+        yield gauge("tablewatch_service_level", about, [(key, 1) for key in verdicts], labels)
     if not budgets:
         return
     about = "What is left of the error budget of a contract; negative if more was spent."

@@ -1,10 +1,12 @@
 """The first rows of long lists: what reports show of tables and checks, and how many more there are."""
 
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from incidents import AnsweredAlarms, Repeats
+from incidents import AnsweredAlarms, LevelVerdict, Repeats
 from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns
+from monitor.summaries.service_levels import JudgedContract
 
 _SHOWN: Final = 10
 
@@ -23,6 +25,28 @@ class ShownAlarms(NamedTuple):
     all: AnsweredAlarms
     rows: list[tuple[str, AnsweredAlarms]]
     more: int
+
+
+class ShownContracts(NamedTuple):
+    """All contracts, and the service levels of the tables that are worst off.
+
+    `more` counts the tables left out, `tables` those of each verdict.
+    """
+
+    rows: list[JudgedContract]
+    more: int
+    tables: Mapping[LevelVerdict, int]
+
+
+def first_contracts(contracts: Sequence[JudgedContract]) -> ShownContracts:
+    """Return all contracts, and of the service levels of tables the broken ones first, then those not known."""
+    rows = [contract for contract in contracts if not contract.is_of_table]
+    tables = [contract for contract in contracts if contract.is_of_table]
+    order = tuple(LevelVerdict)
+    worst = sorted(tables, key=lambda contract: -order.index(contract.verdict))
+    verdicts = [contract.verdict for contract in tables]
+    counts = {verdict: verdicts.count(verdict) for verdict in reversed(order)}
+    return ShownContracts([*rows, *worst[:_SHOWN]], max(0, len(tables) - _SHOWN), counts)
 
 
 def first_offenders(patterns: IncidentPatterns) -> Offenders:

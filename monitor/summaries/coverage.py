@@ -62,17 +62,10 @@ class Observed:
     @classmethod
     def of(cls, watches: Mapping[str, Watch], gaps: Iterable[Gap], config: Config, until: datetime) -> Self:
         """Return it for the time that the gaps are known of; `gaps` has the ones that still last, too."""
-        configured = {table.check_id(check) for table in config.tables for check in table.checks}
-        unseen: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for gap in gaps:
-            unseen[gap.check_id].append((to_us(gap.start), to_us(gap.end)))
-        seen: list[tuple[int, int]] = []
-        for check_id, watch in watches.items():
-            end = until if check_id in configured else min(until, watch.last_run_at)
-            seen += _between(unseen[check_id], to_us(watch.monitored_since), to_us(end))
+        seen = sorted((start, end) for _, start, end in _seen(watches, gaps, config, until))
         starts: list[int] = []
         ends: list[int] = []
-        for start, end_us in sorted(seen):
+        for start, end_us in seen:
             if ends and start <= ends[-1]:
                 ends[-1] = max(ends[-1], end_us)
             else:
@@ -84,6 +77,29 @@ class Observed:
         """Check whether something was seen in a part of a window."""
         at = bisect_right(self.ends, window.start_us)
         return at < len(self.starts) and self.starts[at] < window.end_us
+
+
+def observed_tables(
+    watches: Mapping[str, Watch], gaps: Iterable[Gap], config: Config, start: datetime, end: datetime
+) -> frozenset[str]:
+    """Return the tables of which any check saw something between two moments; `gaps` as for `Observed`."""
+    start_us = to_us(start)
+    seen = _seen(watches, gaps, config, end) if start < end else ()
+    return frozenset(check_id.rpartition(".")[0] for check_id, _, over in seen if over > start_us)
+
+
+def _seen(
+    watches: Mapping[str, Watch], gaps: Iterable[Gap], config: Config, until: datetime
+) -> Iterator[tuple[str, int, int]]:
+    """Yield when each check saw something, up to a moment."""
+    configured = {table.check_id(check) for table in config.tables for check in table.checks}
+    unseen: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for gap in gaps:
+        unseen[gap.check_id].append((to_us(gap.start), to_us(gap.end)))
+    for check_id, watch in watches.items():
+        end = until if check_id in configured else min(until, watch.last_run_at)
+        for start_us, end_us in _between(unseen[check_id], to_us(watch.monitored_since), to_us(end)):
+            yield check_id, start_us, end_us
 
 
 def _between(gaps: Iterable[tuple[int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,8 @@
 """Judge the contracts of a project in a period: what the store knows of their tables, put before `incidents`."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
@@ -11,27 +12,26 @@ from incidents import (
     DownTime,
     ErrorBudget,
     Gap,
-    Incident,
     IncidentHistory,
     Level,
     LevelResult,
+    LevelSurvey,
     LevelVerdict,
-    Watch,
+    Spans,
     Window,
     error_budget,
     from_us,
     hours,
-    judge_levels,
     to_us,
 )
 from monitor.config.prices import planned_work
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
-from monitor.summaries.coverage import Observed, Watching, lasting_gaps
-from store import Changed, IncidentFilter, ReadTransaction, Transition
+from monitor.summaries.coverage import Watching, lasting_gaps, observed_tables
+from store import Changed, ReadTransaction, Transition
 
 if TYPE_CHECKING:
-    from monitor.config import Contract
+    from monitor.config.contracts_model import Contract, PromisedContract
 
 _US: Final = timedelta(microseconds=1)
 _BEGINNINGS: Final = (Changed.OPENED, Changed.REOPENED)
@@ -39,13 +39,28 @@ _BEGINNINGS: Final = (Changed.OPENED, Changed.REOPENED)
 
 @dataclass(frozen=True, slots=True)
 class JudgedContract:
-    """A contract in a period, as it is known at a moment."""
+    """A contract, or the `slo` of a table, in a period, as it is known at a moment.
+
+    `origins`: the key of the configuration that promises each level.
+    """
 
     name: str
     tables: tuple[str, ...]
     window: Window
     levels: Sequence[LevelResult]
     budget: ErrorBudget | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_of_table(self) -> bool:
+        """Check whether it is what `slo` promises for a table, not an entry of `contracts`."""
+        return ":" in self.name
+
+    @property
+    def verdict(self) -> LevelVerdict:
+        """Return the worst verdict of its levels and its error budget."""
+        verdicts = {level.verdict for level in self.levels} | ({self.budget.verdict} if self.budget else set())
+        return max(verdicts, key=tuple(LevelVerdict).index)
 
     def as_json(self) -> dict[str, Any]:
         """Return the published shape: times in hours, availability as a share."""
@@ -56,66 +71,63 @@ class JudgedContract:
             "to": from_us(self.window.end_us).isoformat(),
             "levels": [_level_as_json(level) for level in self.levels],
             "error_budget": None if self.budget is None else _budget_as_json(self.budget),
+            "origins": dict(self.origins),
         }
 
 
 def judge_contracts(
     project: Project, tx: ReadTransaction, window: Window, *, as_of: datetime, table: str | None = None
 ) -> Sequence[JudgedContract]:
-    """Judge every contract in a period, or those that are about a table."""
-    contracts = {
-        name: contract
-        for name, contract in project.config.contracts.items()
-        if table is None or table in contract.tables
-    }
-    end_us = min(window.end_us, to_us(as_of))
-    if not contracts:
-        return []
-    tables = tuple(dict.fromkeys(name for contract in contracts.values() for name in contract.tables))
-    touching = IncidentFilter(
-        tables=tables, since=from_us(window.start_us), until=from_us(max(end_us, window.start_us))
+    """Judge everything that is promised in a period, or what is about a table: contracts, then each table's `slo`."""
+    from monitor.config.contracts_model import promised_contracts
+
+    promises = list(promised_contracts(project.config, table))
+    survey = survey_of(project, tx, promises, window, as_of=as_of) if promises else None
+    return [] if survey is None else [judge_contract(promise, survey) for promise in promises]
+
+
+def judge_contract(promise: "PromisedContract", survey: LevelSurvey) -> JudgedContract:
+    """Judge one contract by the survey of its tables."""
+    contract, window = promise.contract, survey.window
+    return JudgedContract(
+        promise.name,
+        contract.tables,
+        window,
+        [survey.judge(level, limit, contract.tables) for level, limit in _levels(contract)],
+        _budget(contract, survey) if survey.end_us > window.start_us else None,
+        {level.replace("_", "-"): origin for level, origin in promise.origins.items()},
     )
-    incidents = tx.incidents.matching(touching) if end_us > window.start_us else []
-    notifies = {name for contract in contracts.values() if contract.time_to_notify for name in contract.tables}
-    notified = _notified(project, tx, [item for item in incidents if item.table in notifies], as_of)
-    looks = _Looks.of(project, tx, window, end_us=end_us, as_of=as_of)
-    return [
-        JudgedContract(
-            name,
-            contract.tables,
-            window,
-            judge_levels(
-                promised_levels(contract),
-                IncidentHistory(
-                    [incident for incident in incidents if incident.table in contract.tables],
-                    planned=planned_work(project.config, contract.tables),
-                    notified=notified,
-                    unseen={item: looks.unseen(item) for item in contract.tables},
-                    observed=looks.observed(contract.tables),
-                ),
-                window,
-                as_of_us=to_us(as_of),
-            ),
-            error_budget_of(project, tx, contract, at=from_us(end_us)) if end_us > window.start_us else None,
-        )
-        for name, contract in contracts.items()
-    ]
 
 
-def error_budget_of(project: Project, tx: ReadTransaction, contract: "Contract", *, at: datetime) -> ErrorBudget | None:
-    """Return the error budget of a contract as it stands at a moment; None where it has none."""
+def survey_of(
+    project: Project, tx: ReadTransaction, promises: Sequence["PromisedContract"], window: Window, *, as_of: datetime
+) -> LevelSurvey:
+    """Return the incidents and looks of all tables that something is promised of, read once for all promises."""
+    contracts = [promise.contract for promise in promises]
+    tables = tuple(dict.fromkeys(name for contract in contracts for name in contract.tables))
+    end = from_us(min(window.end_us, to_us(as_of)))
+    periods = [end - contract.downtime.per for contract in contracts if contract.downtime is not None]
+    since = min([from_us(window.start_us), *periods])
+    spans = tx.incidents.spans_of(tables, to_us(since))
+    notifies = {name for contract in contracts if contract.time_to_notify for name in contract.tables}
+    watches = tx.results.watches()
+    gaps = [*tx.results.gaps(since, max(end, since)), *lasting_gaps(project.config, watches, as_of)]
+    history = IncidentHistory(
+        spans,
+        planned=planned_work(project.config, tables) if project.config.maintenance else {},
+        notified=_notified(project, tx, spans, notifies, as_of) if notifies else {},
+        unseen=_unseen(tables, gaps, Watching.of(watches, as_of), Window.of(since, max(end, since + _US))),
+        observed=observed_tables(watches, gaps, project.config, from_us(window.start_us), end),
+    )
+    return LevelSurvey.of(history, window, as_of_us=to_us(as_of))
+
+
+def _budget(contract: "Contract", survey: LevelSurvey) -> ErrorBudget | None:
+    """Return the error budget of a contract as it stands at the end of a survey; None where it has none."""
     if contract.downtime is None:
         return None
     allowed, per = contract.downtime.allowed, contract.downtime.per
-    window = Window.of(at - per, at)
-    incidents = tx.incidents.matching(IncidentFilter(tables=contract.tables, since=at - per, until=at))
-    looks = _Looks.of(project, tx, window, end_us=window.end_us, as_of=at)
-    history = IncidentHistory(
-        incidents,
-        planned=planned_work(project.config, contract.tables),
-        unseen={item: looks.unseen(item) for item in contract.tables},
-    )
-    return error_budget(history, allowed_us=allowed // _US, per_us=per // _US, as_of_us=window.end_us)
+    return error_budget(survey, allowed_us=allowed // _US, per_us=per // _US, tables=contract.tables)
 
 
 def recent_contracts(project: Project, tx: ReadTransaction, table: str) -> Sequence[JudgedContract]:
@@ -124,65 +136,50 @@ def recent_contracts(project: Project, tx: ReadTransaction, table: str) -> Seque
     return judge_contracts(project, tx, Window.of(now - RECENT, now), as_of=now, table=table)
 
 
-def promised_levels(contract: "Contract") -> Mapping[Level, Fraction]:
-    """Return what a contract promises: times in microseconds, availability as a share, exactly."""
-    levels = {Level(name.replace("_", "-")): Fraction(length // _US) for name, length in contract.times.items()}
+def _levels(contract: "Contract") -> Iterator[tuple[Level, Fraction]]:
+    """Yield what a contract promises: times in microseconds, availability as a share, exactly."""
+    for name, length in contract.times.items():
+        yield Level(name.replace("_", "-")), Fraction(length // _US)
     if contract.availability is not None:
-        levels[Level.AVAILABILITY] = Fraction(contract.availability)
-    return levels
+        yield Level.AVAILABILITY, Fraction(contract.availability)
 
 
-@dataclass(frozen=True, slots=True)
-class _Looks:
-    """When checks of tables saw something in a period, and when they did not."""
-
-    project: Project
-    watches: Mapping[str, Watch]
-    gaps: Sequence[Gap]
-    watching: Watching
-    window: Window
-    end_us: int
-
-    @classmethod
-    def of(cls, project: Project, tx: ReadTransaction, window: Window, *, end_us: int, as_of: datetime) -> "_Looks":
-        watches = tx.results.watches()
-        recorded = tx.results.gaps(from_us(window.start_us), from_us(end_us)) if end_us > window.start_us else ()
-        gaps = [*recorded, *lasting_gaps(project.config, watches, as_of)]
-        return cls(project, watches, gaps, Watching.of(watches, as_of), window, end_us)
-
-    def unseen(self, table: str) -> Sequence[tuple[int, int]]:
-        """Return when some check of a table saw nothing, and the time before its first run."""
-        since = self.watching.since.get(table)
-        before = (self.window.start_us, self.end_us if since is None else to_us(since))
-        return [before, *((to_us(gap.start), to_us(gap.end)) for gap in self.gaps if gap.table == table)]
-
-    def observed(self, tables: Iterable[str]) -> bool:
-        """Check whether any check of some tables saw something in the period."""
-        ids = {check_id for check_id in self.watches if check_id.rpartition(".")[0] in set(tables)}
-        watches = {check_id: watch for check_id, watch in self.watches.items() if check_id in ids}
-        gaps = [gap for gap in self.gaps if gap.check_id in ids]
-        seen = Observed.of(watches, gaps, self.project.config, from_us(self.end_us))
-        return self.end_us > self.window.start_us and seen.in_some_of(Window(self.window.start_us, self.end_us))
+def _unseen(
+    tables: Iterable[str], gaps: Iterable[Gap], watching: Watching, window: Window
+) -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Return when some check of each table saw nothing, and the time before its first run."""
+    unseen: dict[str, list[tuple[int, int]]] = {}
+    for table in tables:
+        since = watching.since.get(table)
+        unseen[table] = [(window.start_us, window.end_us if since is None else to_us(since))]
+    for gap in gaps:
+        if gap.table in unseen:
+            unseen[gap.table].append((to_us(gap.start), to_us(gap.end)))
+    return unseen
 
 
 def _notified(
-    project: Project, tx: ReadTransaction, incidents: Sequence[Incident], as_of: datetime
+    project: Project, tx: ReadTransaction, spans: Spans, tables: Collection[str], as_of: datetime
 ) -> Mapping[tuple[int, int], datetime | None]:
     """Return when somebody was first notified of each episode; what is past retention or was imported is left out."""
     kept_since = as_of - project.config.storage.keep_measurements
-    by_incident: dict[int, list[Transition]] = {incident.id: [] for incident in incidents}
+    episodes = Counter(
+        incident
+        for incident, code in zip(spans.incident.tolist(), spans.table.tolist(), strict=True)
+        if spans.names[code] in tables
+    )
+    by_incident: dict[int, list[Transition]] = {incident: [] for incident in episodes}
     for transition in tx.outbox.of_incidents(by_incident):
         by_incident[transition.incident_id].append(transition)
     sent = tx.deliveries.sent_at(name for items in by_incident.values() for item in items for name in _messages(item))
     notified: dict[tuple[int, int], datetime | None] = {}
-    for incident in incidents:
-        transitions = by_incident[incident.id]
+    for incident, transitions in by_incident.items():
         begins = [place for place, item in enumerate(transitions) if item.change in _BEGINNINGS]
-        first = len(incident.episodes) - len(begins)  # earlier ones are not recorded
+        first = episodes[incident] - len(begins)  # earlier ones are not recorded
         for number, (begin, end) in enumerate(pairwise([*begins, len(transitions)]), first):
             if number >= 0 and transitions[begin].recorded_at >= kept_since:
                 messages = [name for item in transitions[begin:end] for name in _messages(item)]
-                notified[incident.id, number] = min((sent[name] for name in messages if name in sent), default=None)
+                notified[incident, number] = min((sent[name] for name in messages if name in sent), default=None)
     return notified
 
 
@@ -208,6 +205,10 @@ def _level_as_json(result: LevelResult) -> dict[str, Any]:
         "missed_by": number(result.missed_by),
         "verdict": result.verdict.value,
         "judged": result.judged,
+        "kept": result.kept,
+        "broken": result.broken,
+        "share_kept_low": None if result.share_kept is None else float(result.share_kept[0]),
+        "share_kept_high": None if result.share_kept is None else float(result.share_kept[1]),
         "incidents": list(result.incidents),
         "undecided": list(result.undecided),
     }

@@ -49,7 +49,7 @@ def down(*stretches, tables=None):
     names = tuple(dict.fromkeys(tables or ["orders"] * n))
     table = np.array([names.index(name) for name in tables or ["orders"] * n])
     zero = np.zeros(n, dtype=np.int64)
-    words = (table, zero - 1, table, zero - 1, zero, zero, zero > 0, zero > 0)
+    words = (table, zero - 1, table, zero - 1, zero, zero, zero > 0, zero > 0, zero > 0)
     return Spans(names, np.arange(n), *words, start, start, start, start, end, zero + OPEN_END)
 
 

@@ -321,7 +321,7 @@ def test_sums_beyond_64_bits_are_exact():
     spans = Spans(
         ("one",),
         np.arange(n),
-        *(zero, zero - 1, zero, zero - 1, zero, zero - 1, zero > 0, zero > 0),
+        *(zero, zero - 1, zero, zero - 1, zero, zero - 1, zero > 0, zero > 0, zero > 0),
         *(zero, zero, zero, zero, never, never),
     )
     found = measure(spans, Window(0, age), as_of_us=age)

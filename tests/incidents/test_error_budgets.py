@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks import OccurrenceMethod
-from incidents import ErrorBudget, Incident, IncidentHistory, LevelVerdict, error_budget
-from tests.incidents.test_service_levels import MINUTE_US, _episode, _histories, _incident, _minute, _us
+from incidents import ErrorBudget, Incident, IncidentHistory, LevelSurvey, LevelVerdict, Window, error_budget
+from tests.incidents.test_service_levels import MINUTE_US, _episode, _histories, _history, _incident, _minute, _us
 
 PER = 240
 PROVEN = OccurrenceMethod.BAD_ROWS
@@ -18,7 +18,8 @@ PROVEN = OccurrenceMethod.BAD_ROWS
 
 def _budget(history: IncidentHistory, allowed: int = 12, *, at: int = PER) -> ErrorBudget:
     """Return the budget of some minutes in four hours."""
-    return error_budget(history, allowed_us=allowed * MINUTE_US, per_us=PER * MINUTE_US, as_of_us=_us(at))
+    survey = LevelSurvey.of(history, Window(_us(at - PER), _us(at)), as_of_us=_us(at))
+    return error_budget(survey, allowed_us=allowed * MINUTE_US, per_us=PER * MINUTE_US)
 
 
 def _down(incidents: Sequence[Incident], planned: set[int], start: int, end: int) -> tuple[int, int, int]:
@@ -44,7 +45,7 @@ def test_a_budget_agrees_with_a_count_of_minutes(history: Any, allowed: int, at:
     """Spent, left, both burn rates, the verdict and the forecast follow from the minutes that tables were down."""
     incidents, _, planned = history
     spans = {"orders": [(_us(minute), _us(minute + 1)) for minute in planned]}
-    budget = _budget(IncidentHistory(incidents, planned=spans), allowed, at=at)
+    budget = _budget(_history(incidents, planned=spans), allowed, at=at)
     seen, low, high = _down(incidents, planned, at - PER, at)
     minutes = [Fraction(time, MINUTE_US) for time in (budget.spent.seen, budget.spent.low, budget.spent.high)]
     assert minutes == [seen, low, high]
@@ -69,17 +70,17 @@ def test_a_budget_agrees_with_a_count_of_minutes(history: Any, allowed: int, at:
 
 def test_a_burn_rate_of_one_uses_up_the_budget_in_its_period() -> None:
     """12 minutes in 240 are one in 20: at that rate, what is left lasts for the rest of the period."""
-    budget = _budget(IncidentHistory([_incident(1, _episode(238, 238, 238, 239, PROVEN))]))
+    budget = _budget(_history([_incident(1, _episode(238, 238, 238, 239, PROVEN))]))
     assert budget.rates[0].seen == Fraction(1, 24) * 20
     assert budget.rates[1].seen == Fraction(1, 2) * 20
-    one = _budget(IncidentHistory([_incident(1, _episode(234, 234, 234, 234 + 6, PROVEN))]), allowed=60)
+    one = _budget(_history([_incident(1, _episode(234, 234, 234, 234 + 6, PROVEN))]), allowed=60)
     assert one.rates[0].seen == 1
     assert one.exhaustion.expected == (60 - 6) * 4 * MINUTE_US
 
 
 def test_time_in_which_nobody_looked_keeps_no_budget() -> None:
     """It may have been downtime: the verdict is unknown, and the budget may be used up already."""
-    budget = _budget(IncidentHistory([], unseen={"orders": [(_us(0), _us(100))]}))
+    budget = _budget(_history([], unseen={"orders": [(_us(0), _us(100))]}))
     assert (budget.verdict, budget.spent.low, budget.spent.high) == (LevelVerdict.UNKNOWN, 0, 100 * MINUTE_US)
     assert (budget.exhaustion.expected, budget.exhaustion.soonest) == (None, 0)
 
@@ -87,5 +88,5 @@ def test_time_in_which_nobody_looked_keeps_no_budget() -> None:
 @pytest.mark.parametrize(("at", "minutes"), [(30, 20), (60, 40), (PER + 10, 40), (PER + 30, 20), (PER + 60, 0)])
 def test_spent_time_leaves_the_rolling_period_again(at: int, minutes: int) -> None:
     """Forty minutes of downtime count for four hours after each of them."""
-    history = IncidentHistory([_incident(1, _episode(10, 10, 10, 50, PROVEN))])
+    history = _history([_incident(1, _episode(10, 10, 10, 50, PROVEN))])
     assert _budget(history, 60, at=at).spent.seen == minutes * MINUTE_US

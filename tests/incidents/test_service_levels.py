@@ -18,12 +18,13 @@ from incidents import (
     IncidentHistory,
     Level,
     LevelResult,
+    LevelSurvey,
     LevelVerdict,
     Onset,
     Resolution,
+    Spans,
     State,
     Window,
-    judge_levels,
     to_us,
 )
 
@@ -62,12 +63,15 @@ def _incident(number: int, *episodes: Episode, table: str = "orders", **about: A
     )  # fmt: skip
 
 
+def _history(incidents: Sequence[Incident], **about: Any) -> IncidentHistory:
+    return IncidentHistory(Spans.of(incidents), **about)
+
+
 def _judge(
     level: Level, limit: Fraction | int, history: IncidentHistory, *, to: int = 100, at: int = 200
 ) -> LevelResult:
     promised = Fraction(limit) if level is Level.AVAILABILITY else Fraction(limit * MINUTE_US)
-    (result,) = judge_levels({level: promised}, history, Window(_us(0), _us(to)), as_of_us=_us(at))
-    return result
+    return LevelSurvey.of(history, Window(_us(0), _us(to)), as_of_us=_us(at)).judge(level, promised)
 
 
 def _minutes(value: Fraction | None) -> Fraction | None:
@@ -79,24 +83,24 @@ def _minutes(value: Fraction | None) -> Fraction | None:
 
 def test_a_detection_is_broken_only_where_evidence_says_when_data_went_bad() -> None:
     """Between two runs nobody knows; the load time of a bad row is known."""
-    guessed = _judge(Level.TIME_TO_DETECT, 10, IncidentHistory([_incident(1, _episode(10, 10, 30, 40))]))
+    guessed = _judge(Level.TIME_TO_DETECT, 10, _history([_incident(1, _episode(10, 10, 30, 40))]))
     assert (guessed.verdict, _minutes(guessed.low), _minutes(guessed.high)) == (LevelVerdict.UNKNOWN, 0, 20)
     assert guessed.undecided == (1,)
     seen = _episode(10, 15, 30, 40, OccurrenceMethod.BAD_ROWS)
-    proven = _judge(Level.TIME_TO_DETECT, 10, IncidentHistory([_incident(1, seen)]))
+    proven = _judge(Level.TIME_TO_DETECT, 10, _history([_incident(1, seen)]))
     assert (proven.verdict, proven.incidents, _minutes(proven.missed_by)) == (LevelVerdict.BROKEN, (1,), 5)
     assert (_minutes(proven.low), _minutes(proven.seen), _minutes(proven.high)) == (15, 15, 20)
 
 
 def test_a_level_is_kept_when_the_last_good_run_was_near_enough() -> None:
     """Whenever it happened after that run, the detection was in time."""
-    result = _judge(Level.TIME_TO_DETECT, 20, IncidentHistory([_incident(1, _episode(10, 10, 30, None))]))
+    result = _judge(Level.TIME_TO_DETECT, 20, _history([_incident(1, _episode(10, 10, 30, None))]))
     assert (result.verdict, result.judged) == (LevelVerdict.KEPT, 1)
 
 
 def test_an_open_incident_is_broken_once_it_takes_too_long_and_pending_before() -> None:
     """Neither is anybody's guess: what is not over yet may still be kept."""
-    history = IncidentHistory([_incident(1, _episode(10, 10, 30, None))])
+    history = _history([_incident(1, _episode(10, 10, 30, None))])
     assert _judge(Level.TIME_TO_REPAIR, 30, history, at=50).verdict is LevelVerdict.PENDING
     late = _judge(Level.TIME_TO_REPAIR, 30, history, at=61)
     assert (late.verdict, _minutes(late.seen), _minutes(late.missed_by)) == (LevelVerdict.BROKEN, 31, 1)
@@ -105,29 +109,30 @@ def test_an_open_incident_is_broken_once_it_takes_too_long_and_pending_before() 
 
 def test_an_overdue_repair_counts_in_every_period_that_it_touches() -> None:
     """In the period of its end as in the one before; one in time counts where it ended."""
-    late = IncidentHistory([_incident(1, _episode(10, 10, 30, 150))])
+    late = _history([_incident(1, _episode(10, 10, 30, 150))])
     for start in (0, 100):
         window = Window(_us(start), _us(start + 100))
-        (result,) = judge_levels({Level.TIME_TO_REPAIR: Fraction(60 * MINUTE_US)}, late, window, as_of_us=_us(300))
+        survey = LevelSurvey.of(late, window, as_of_us=_us(300))
+        result = survey.judge(Level.TIME_TO_REPAIR, Fraction(60 * MINUTE_US))
         assert result.verdict is LevelVerdict.BROKEN
     window = Window(_us(200), _us(300))
-    (after,) = judge_levels({Level.TIME_TO_REPAIR: Fraction(60 * MINUTE_US)}, late, window, as_of_us=_us(300))
+    after = LevelSurvey.of(late, window, as_of_us=_us(300)).judge(Level.TIME_TO_REPAIR, Fraction(60 * MINUTE_US))
     assert (after.verdict, after.judged) == (LevelVerdict.KEPT, 0)
 
 
 def test_a_notification_is_the_first_message_that_arrived() -> None:
     """Kept by a message in time, broken by none, unknown where deliveries are not recorded any more."""
     incident = _incident(1, _episode(10, 10, 30, 60))
-    in_time = IncidentHistory([incident], notified={(1, 0): _at(34)})
+    in_time = _history([incident], notified={(1, 0): _at(34)})
     assert _minutes(_judge(Level.TIME_TO_NOTIFY, 5, in_time).seen) == 4
     assert _judge(Level.TIME_TO_NOTIFY, 5, in_time).verdict is LevelVerdict.KEPT
-    assert _judge(Level.TIME_TO_NOTIFY, 5, IncidentHistory([incident], notified={(1, 0): None})).incidents == (1,)
-    assert _judge(Level.TIME_TO_NOTIFY, 5, IncidentHistory([incident])).verdict is LevelVerdict.UNKNOWN
+    assert _judge(Level.TIME_TO_NOTIFY, 5, _history([incident], notified={(1, 0): None})).incidents == (1,)
+    assert _judge(Level.TIME_TO_NOTIFY, 5, _history([incident])).verdict is LevelVerdict.UNKNOWN
 
 
 def test_an_episode_that_ended_before_anybody_had_to_hear_of_it_breaks_nothing() -> None:
     """After ten minutes it was over; the promise was half an hour."""
-    history = IncidentHistory([_incident(1, _episode(10, 10, 30, 40))], notified={(1, 0): None})
+    history = _history([_incident(1, _episode(10, 10, 30, 40))], notified={(1, 0): None})
     assert _judge(Level.TIME_TO_NOTIFY, 30, history).verdict is LevelVerdict.KEPT
 
 
@@ -142,21 +147,21 @@ def test_an_episode_that_ended_before_anybody_had_to_hear_of_it_breaks_nothing()
 )
 def test_what_is_no_downtime_breaks_no_level(about: dict[str, Any]) -> None:
     """False alarms, duplicates and disclosure incidents are counted elsewhere."""
-    history = IncidentHistory([_incident(1, _episode(0, 5, 30, 90, OccurrenceMethod.PERSON), **about)])
+    history = _history([_incident(1, _episode(0, 5, 30, 90, OccurrenceMethod.PERSON), **about)])
     for level, limit in ((Level.TIME_TO_DETECT, 1), (Level.TIME_TO_REPAIR, 1), (Level.AVAILABILITY, 1)):
         assert _judge(level, limit, history).verdict is LevelVerdict.KEPT
 
 
 def test_planned_maintenance_is_no_time_of_any_level() -> None:
     """Repair of 60 minutes with 40 planned ones is one of 20."""
-    history = IncidentHistory([_incident(1, _episode(10, 10, 20, 80))], planned={"orders": [(_us(30), _us(70))]})
+    history = _history([_incident(1, _episode(10, 10, 20, 80))], planned={"orders": [(_us(30), _us(70))]})
     assert _minutes(_judge(Level.TIME_TO_REPAIR, 20, history).seen) == 20
     assert _judge(Level.AVAILABILITY, Fraction(7, 10), history).seen == Fraction(7, 10)
 
 
 def test_time_in_which_nobody_looked_may_have_been_downtime() -> None:
     """Availability is kept only if it holds even then."""
-    history = IncidentHistory([], unseen={"orders": [(_us(0), _us(20))]})
+    history = _history([], unseen={"orders": [(_us(0), _us(20))]})
     result = _judge(Level.AVAILABILITY, Fraction(9, 10), history)
     assert (result.verdict, result.low, result.high) == (LevelVerdict.UNKNOWN, Fraction(8, 10), 1)
     assert _judge(Level.AVAILABILITY, Fraction(8, 10), history).verdict is LevelVerdict.KEPT
@@ -165,26 +170,26 @@ def test_time_in_which_nobody_looked_may_have_been_downtime() -> None:
 def test_without_any_look_nothing_is_kept() -> None:
     """No incident of a table that nobody watched is no evidence."""
     for level in Level:
-        assert _judge(level, 1, IncidentHistory([], observed=False)).verdict is LevelVerdict.UNKNOWN
+        assert _judge(level, 1, _history([], observed=())).verdict is LevelVerdict.UNKNOWN
 
 
 def test_availability_of_a_period_that_goes_on_is_broken_or_pending() -> None:
     """Ten of a hundred minutes are allowed: eleven are too many at once, five may be kept."""
-    history = IncidentHistory([_incident(1, _episode(20, 20, 20, 31))])
+    history = _history([_incident(1, _episode(20, 20, 20, 31))])
     assert _judge(Level.AVAILABILITY, Fraction(9, 10), history, at=60).verdict is LevelVerdict.BROKEN
-    shorter = IncidentHistory([_incident(1, _episode(20, 20, 20, 25))])
+    shorter = _history([_incident(1, _episode(20, 20, 20, 25))])
     assert _judge(Level.AVAILABILITY, Fraction(9, 10), shorter, at=60).verdict is LevelVerdict.PENDING
     assert _judge(Level.AVAILABILITY, Fraction(9, 10), shorter).verdict is LevelVerdict.KEPT
 
 
 def test_a_period_that_has_not_begun_is_pending() -> None:
     """Nothing is said of the future."""
-    assert _judge(Level.AVAILABILITY, 1, IncidentHistory([]), at=0).verdict is LevelVerdict.PENDING
+    assert _judge(Level.AVAILABILITY, 1, _history([]), at=0).verdict is LevelVerdict.PENDING
 
 
 def test_all_of_an_episode_in_maintenance_is_no_incident() -> None:
     """As in the figures of downtime."""
-    history = IncidentHistory([_incident(1, _episode(10, 10, 20, 30))], planned={"orders": [(_us(0), _us(40))]})
+    history = _history([_incident(1, _episode(10, 10, 20, 30))], planned={"orders": [(_us(0), _us(40))]})
     assert _judge(Level.TIME_TO_REPAIR, 1, history).judged == 0
 
 
@@ -268,7 +273,7 @@ def test_times_agree_with_a_count_of_minutes(history: Any, limit: int, level: Le
     """LevelVerdict and incidents of all three times, over any history, maintenance and moment."""
     incidents, notified, planned = history
     spans = {table: [(_us(minute), _us(minute + 1)) for minute in planned] for table in ("orders", "refunds")}
-    result = _judge(level, limit, IncidentHistory(incidents, planned=spans, notified=notified), to=LENGTH, at=at)
+    result = _judge(level, limit, _history(incidents, planned=spans, notified=notified), to=LENGTH, at=at)
     expected: dict[LevelVerdict | None, set[int]] = defaultdict(set)
     for incident in incidents:
         for place, episode in enumerate(incident.episodes):
@@ -290,9 +295,7 @@ def test_availability_agrees_with_a_count_of_minutes(history: Any, wanted: int, 
     spans = {"orders": [(_us(minute), _us(minute + 1)) for minute in planned]}
     blind = {"refunds": [(_us(minute), _us(minute + 1)) for minute in unseen]}
     limit = Fraction(wanted, LENGTH)
-    result = _judge(
-        Level.AVAILABILITY, limit, IncidentHistory(incidents, planned=spans, unseen=blind), to=LENGTH, at=at
-    )
+    result = _judge(Level.AVAILABILITY, limit, _history(incidents, planned=spans, unseen=blind), to=LENGTH, at=at)
 
     def down(which: str) -> int:
         minutes = set(unseen) if which == "most" else set()

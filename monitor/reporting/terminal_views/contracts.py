@@ -1,13 +1,13 @@
 """Show service levels to a person: promised, seen, and whether that was kept."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from incidents import Level, LevelResult, from_us
-from monitor.reporting.figure_sentences import budget_sentences
+from monitor.reporting.figure_sentences import budget_sentences, in_time
 from monitor.reporting.sentences import floor_percent, percentage_points
 from monitor.summaries.service_levels import JudgedContract
 from monitor.terminal.tables import draw_table
@@ -27,6 +27,16 @@ def draw(console: "Console", contracts: Sequence[JudgedContract]) -> None:
             draw_table(console, ("level", ">promised", ">seen", "verdict", "~why"), map(_row, contract.levels))
         for sentence in budget_sentences(contract):
             console.print(str(sentence))
+        if contract.is_of_table:
+            console.print(Text(f"promised by {_origins(contract.origins)}"))
+
+
+def _origins(origins: Mapping[str, str]) -> str:
+    """Return which keys of the configuration promise what: the most specific of them counts."""
+    levels: dict[str, list[str]] = {}
+    for level, origin in origins.items():
+        levels.setdefault(origin, []).append(level)
+    return "; ".join(f"{origin}: {', '.join(names)}" for origin, names in levels.items())
 
 
 def _row(result: LevelResult) -> tuple[str, str, str, str, str]:
@@ -47,7 +57,8 @@ def _why(result: LevelResult) -> str:
     missed = "" if result.missed_by is None else f"missed by {_difference(result.level, result.missed_by)}"
     numbers = result.incidents or result.undecided
     about = f"incidents {', '.join(f'#{number}' for number in numbers)}" if numbers else ""
-    return ": ".join(part for part in (missed, about) if part)
+    share = in_time(result)
+    return "; ".join(part for part in (": ".join(filter(None, (missed, about))), str(share or "")) if part)
 
 
 def _difference(level: Level, value: Fraction) -> str:

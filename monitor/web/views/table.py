@@ -140,7 +140,8 @@ class DowntimePeriods(Shape):
 class LevelLine(Shape):
     """A promised service level and the worst that was seen, between `low` and `high`: hours, or a share (0 to 1).
 
-    `incidents` broke it, of the `undecided` it is not known, or not known yet.
+    `incidents` broke it, of the `undecided` it is not known, or not known yet. Of the `judged` episodes so many kept a
+    time, and so many broke it; the share that kept it is between two ends, null where there is none.
     """
 
     level: Level
@@ -152,6 +153,10 @@ class LevelLine(Shape):
     missed_by: float | None
     verdict: LevelVerdict
     judged: int
+    kept: int
+    broken: int
+    share_kept_low: float | None
+    share_kept_high: float | None
     incidents: tuple[int, ...]
     undecided: tuple[int, ...]
 
@@ -186,7 +191,7 @@ class ErrorBudgetLine(Shape):
 
 
 class ContractLine(Shape):
-    """The service levels of a contract in a period."""
+    """The service levels of a contract in a period, or of a table (`slo:TABLE`); `origins`: by which key, by level."""
 
     contract: str
     tables: tuple[str, ...]
@@ -194,6 +199,7 @@ class ContractLine(Shape):
     to: datetime
     levels: tuple[LevelLine, ...]
     error_budget: ErrorBudgetLine | None
+    origins: dict[str, str]
 
 
 class SpendingPart(Shape):

@@ -187,6 +187,52 @@ def test_an_error_budget_is_shown_on_every_surface(terminal: Terminal) -> None:
     assert "すでに使い切っています。" in page
 
 
+SLO = """\
+slo:
+  "*": {ttd: 90m}
+  tier:gold: {downtime: 2h per 30d, ttd: 30m, ttr: 8h}
+  domain:sales: {ttd: 1h}
+"""
+
+
+def test_what_is_promised_by_tier_and_domain_is_judged_like_a_contract(terminal: Terminal) -> None:
+    """One incident detected within 0 to 2 hours, of which one is promised: not known; the key of each promise is shown.
+
+    A second one that a person dated breaks it. The same promises in a contract have the same figures.
+    """
+    same = "contracts: {board: {tables: [orders], downtime: 2h per 30d, time_to_detect: 1h, time_to_repair: 8h}}\n"
+    (terminal.folder / "tablewatch.yaml").write_text(CONFIG + SLO + same, encoding="utf-8")
+    terminal("check")
+    terminal.sql("INSERT INTO orders VALUES (3, NULL)")
+    with terminal.at(NOW + timedelta(hours=2)):
+        terminal("check")
+    times = ("--occurred", "3h ago", "--detected", "1h ago", "--resolved", "1h ago", "--as", "fixed")
+    with terminal.at(NOW + timedelta(hours=10)):
+        terminal.json("incident", "open", "--table", "orders", "--title", "late", *times)
+        value = _shown(terminal, "--from", NOW.isoformat(), code=1)
+        text = terminal("contract", "show", "slo:orders", "--from", NOW.isoformat()).out
+        sheet = terminal.json("table", "show", "orders")["contracts"]
+        report = terminal("report", "weekly", "--week", "2026-W47", "--format", "markdown").out
+    board, orders, refunds, totals = value["contracts"]
+    assert [line["contract"] for line in sheet] == ["board", "slo:orders"]
+    names = ("board", "slo:orders", "slo:refunds", "slo:totals")
+    assert tuple(line["contract"] for line in (board, orders, refunds, totals)) == names
+    assert (board["levels"], board["error_budget"]) == (orders["levels"], orders["error_budget"])
+    detect = orders["levels"][0]
+    assert (detect["promised"], detect["verdict"], detect["judged"], detect["broken"]) == (1.0, "broken", 2, 1)
+    assert (detect["kept"], detect["share_kept_low"], detect["share_kept_high"]) == (0, 0.0, 0.5)
+    assert orders["origins"] == {
+        "time-to-detect": "slo.domain:sales",
+        "time-to-repair": "slo.tier:gold",
+        "downtime": "slo.tier:gold",
+    }
+    assert refunds["origins"] == {"time-to-detect": "slo.*"}
+    assert "0 to 1 of 2 in time" in text
+    assert "promised by slo.domain:sales: time-to-detect; slo.tier:gold: time-to-repair, downtime" in text
+    assert "Service levels of 3 tables: " in report
+    assert "0 to 1 of 2 in time" in report
+
+
 @pytest.mark.parametrize("words", ["2h", "2h per 1h", "0s per 30d", "two hours per month", "2h  per 30d"])
 def test_an_error_budget_is_less_time_than_its_period(terminal: Terminal, words: str) -> None:
     """What is no budget is refused with what is expected."""

@@ -420,6 +420,7 @@ def test_a_promise_about_some_tables_is_a_contract_of_its_own(tmp_path: Path) ->
         "{property: timeToDetect, value: 2, unit: h}",
         "{property: timeToRepair, value: 1, element: u.a}",
         "{property: availability, value: often}",
+        "{property: downtime, value: 2h}",
         "{property: availability, value: '99.9%', element: nowhere}",
     ]
     text = f"{HEAD}id: c\n{SERVER}{schema}slaProperties: [{', '.join(levels)}]\n"
@@ -428,7 +429,7 @@ def test_a_promise_about_some_tables_is_a_contract_of_its_own(tmp_path: Path) ->
         "c": {"tables": ["t", "u"], "time_to_detect": "1h"},
         "c-u": {"tables": ["u"], "time_to_repair": "1d"},
     }
-    assert len(proposal.not_taken) == 3
+    assert len(proposal.not_taken) == 4
 
 
 def test_promises_that_changed_are_pointed_out(tmp_path: Path) -> None:

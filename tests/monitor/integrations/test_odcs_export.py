@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from monitor.config import load
+from monitor.config import Contract, load
+from monitor.config.contracts_model import promised_contracts
 from monitor.config.project import Project
 from monitor.integrations.odcs import propose_contract
 from monitor.integrations.odcs_export import ExportedContract, contract_of
@@ -134,6 +137,31 @@ def test_promises_about_some_of_the_tables_name_them(tmp_path: Path) -> None:
     by_name = {level["property"]: level.get("element") for level in levels[2:]}
     expected = dict.fromkeys(("timeToDetect", "timeToNotify", "availability"), "orders")
     assert by_name == {**expected, "timeToRepair": None}
+
+
+_LENGTHS = st.builds(lambda n, unit: f"{n}{unit}", st.integers(1, 60), st.sampled_from("mhd"))
+
+
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(_LENGTHS, st.integers(61, 90), st.one_of(st.none(), _LENGTHS), st.booleans())
+def test_what_is_promised_comes_back_as_it_was(
+    tmp_path: Path, allowed: str, days: int, ttr: str | None, of_table: bool
+) -> None:
+    """Error budgets and times of `slo` and of `contracts` are the same promises after an export and an import."""
+    promised = {"downtime": f"{allowed} per {days}d", "ttr" if of_table else "time_to_repair": ttr}
+    entry = {key: value for key, value in promised.items() if value is not None}
+    tables = [{"name": "orders", "source": "lake"}]
+    words = {"slo": {"ord*": entry}} if of_table else {"contracts": {"board": {"tables": ["orders"], **entry}}}
+    config = {"version": 1, "project": "p", "sources": {"lake": {"files": "*.csv"}}, "tables": tables, **words}
+    bare = {key: value for key, value in config.items() if key not in words}
+    (tmp_path / "bare.yaml").write_text(yaml.safe_dump(bare), encoding="utf-8")
+    (tmp_path / "tablewatch.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    project, elsewhere = (Project(load(tmp_path / name)) for name in ("tablewatch.yaml", "bare.yaml"))
+    (before,) = promised_contracts(project.config)
+    path = write_contract(tmp_path, yaml.safe_dump(_exported(project).document, sort_keys=False))
+    (after,) = yaml.safe_load(propose_contract(path, elsewhere).text)["contracts"].values()
+    assert Contract.model_validate(after) == before.contract
+    assert "contracts:" not in propose_contract(path, project).text  # it is promised there already
 
 
 @pytest.mark.parametrize("kind", ["int64", "decimal(10, 2)", "timestamp('UTC')", "array<string>", "!string"])

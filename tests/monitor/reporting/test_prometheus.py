@@ -207,6 +207,7 @@ def test_error_budgets_are_metrics(watched: tuple[Shop, Project, Store]) -> None
     contract = Contract.model_validate({"tables": ["orders"], "downtime": "10h per 30d"})
     promised = project.config.model_copy(update={"contracts": {"board": contract}})
     text = _text(Project(replace(project.loaded, config=promised), clock=shop.clock), store)
+    assert 'tablewatch_service_level{contract="board",level="downtime",verdict="' in text
     assert 'tablewatch_error_budget_left_seconds{contract="board"} 21600.0' in text
     assert 'tablewatch_error_budget_burn_rate{contract="board",window_seconds="259200"} 4.0' in text
     assert 'tablewatch_error_budget_burn_rate{contract="board",window_seconds="21600"} 0.0' in text

@@ -158,6 +158,11 @@ def _contracts() -> Iterator[Effect]:
     ):
         yield Effect(f"Contract.{key}", base, (first, second), WEEKLY, ("contracts", "board", key))
     yield Effect("Config.contracts", base, ({}, base["contracts"]), WEEKLY, ("contracts",))
+    base = {**BASE, "slo": {"orders": {"ttd": "1h"}}}
+    for key, first, second in (("downtime", ABSENT, "2h per 30d"), ("ttd", "1h", "2h"), ("ttr", ABSENT, "8h")):
+        yield Effect(f"Slo.{key}", base, (first, second), WEEKLY, ("slo", "orders", key))
+    yield Effect("Config.slo", base, ({}, base["slo"]), WEEKLY, ("slo",))
+    yield Effect("Table.slo", base, (ABSENT, {"ttd": "2h"}), WEEKLY, ("tables", 0, "slo"))
 
 
 _TEAM_FILE: Final = {
