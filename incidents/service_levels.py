@@ -168,15 +168,14 @@ class LevelSurvey:
         """Return how long any of some tables, by default of all, was down in parts of the time that is known."""
         rows = self._rows(tables)
         rows = rows[self.spans.resolved[rows] > min(window.start_us for window in windows)]
+        moments = np.array([(window.start_us, min(window.end_us, self.end_us)) for window in windows], dtype=np.int64).T
         ends = [
             self._down(rows, self.spans.occurred),
             self._down(rows, self._at_latest),
             self._down(rows, self.spans.earliest, unseen=self.history.unseen if tables is None else tables),
         ]
-        return [
-            DownTime(*(_length(down.within(window.start_us, min(window.end_us, self.end_us))) for down in ends))
-            for window in windows
-        ]
+        lengths = [(down(moments[1]) - down(moments[0])).tolist() for down in ends]
+        return [DownTime(*times) for times in zip(*lengths, strict=True)]
 
     def _rows(self, tables: Collection[str] | None) -> Ints:
         """Return the rows of tables, in their order."""
@@ -344,10 +343,6 @@ def _judged(level: Level, limit: Fraction, times: _Times, incident: Ints, *, obs
 
 def _intervals(measure: TimeMeasure) -> Iterable[tuple[int, int]]:
     return zip(measure.starts.tolist(), measure.ends.tolist(), strict=True)
-
-
-def _length(measure: TimeMeasure) -> int:
-    return int((measure.ends - measure.starts).sum())
 
 
 def _most(values: Ints) -> Fraction | None:

@@ -82,8 +82,10 @@ def judge_contracts(
     from monitor.config.contracts_model import promised_contracts
 
     promises = list(promised_contracts(project.config, table))
-    survey = survey_of(project, tx, promises, window, as_of=as_of) if promises else None
-    return [] if survey is None else [judge_contract(promise, survey) for promise in promises]
+    if not promises:
+        return []
+    survey = survey_of(project, tx, promises, window, as_of=as_of, few=table is not None)
+    return [judge_contract(promise, survey) for promise in promises]
 
 
 def judge_contract(promise: "PromisedContract", survey: LevelSurvey) -> JudgedContract:
@@ -100,15 +102,25 @@ def judge_contract(promise: "PromisedContract", survey: LevelSurvey) -> JudgedCo
 
 
 def survey_of(
-    project: Project, tx: ReadTransaction, promises: Sequence["PromisedContract"], window: Window, *, as_of: datetime
+    project: Project,
+    tx: ReadTransaction,
+    promises: Sequence["PromisedContract"],
+    window: Window,
+    *,
+    as_of: datetime,
+    few: bool = False,
 ) -> LevelSurvey:
-    """Return the incidents and looks of all tables that something is promised of, read once for all promises."""
+    """Return the incidents and looks of all tables that something is promised of, read once for all promises.
+
+    `few`: they are about few of the tables, so that incidents are looked up by table, not by time.
+    """
     contracts = [promise.contract for promise in promises]
     tables = tuple(dict.fromkeys(name for contract in contracts for name in contract.tables))
     end = from_us(min(window.end_us, to_us(as_of)))
     periods = [end - contract.downtime.per for contract in contracts if contract.downtime is not None]
     since = min([from_us(window.start_us), *periods])
-    spans = tx.incidents.spans_of(tables, to_us(since))
+    since_us = to_us(since)
+    spans = tx.incidents.spans_of(tables, since_us) if few else tx.incidents.spans(since_us, to_us(max(end, since)))
     notifies = {name for contract in contracts if contract.time_to_notify for name in contract.tables}
     watches = tx.results.watches()
     gaps = [*tx.results.gaps(since, max(end, since)), *lasting_gaps(project.config, watches, as_of)]
