@@ -280,7 +280,7 @@ class Table(Section):
     schedule_timezone: Zone | None = Field(None, description="Time zone of cron schedules; by default the project's.")
     upstream: tuple[str, ...] = Field((), description="Upstream tables.")
     consumers: tuple[str, ...] = Field((), description="Consumers of the table, informational.")
-    slo: Slo | None = Field(None, description="Service levels of the table; each counts before one of `slo` above.")
+    slo: Slo | None = Field(None, description="Service levels of the table.")
     loaded_at: str | None = Field(
         None, description="Column with the load time of a row; makes the occurrence time of incidents more precise."
     )
@@ -364,9 +364,7 @@ class Config(Section):
     releases: dict[ShortName, Release] = {}
     budgets: dict[str, Budget] = Field({}, description="Privacy budgets by table.")
     contracts: dict[ShortName, Contract] = Field({}, description="Service levels promised for tables, by name.")
-    slo: dict[str, Slo] = Field(
-        {}, description="Service levels of each table that tier:, domain:, owner: or a name fits."
-    )
+    slo: dict[str, Slo] = Field({}, description="Service levels of each table, by tier:, domain:, owner: or name.")
     incidents: IncidentRules = IncidentRules()
     teams: dict[ShortName, Team] = Field({}, description="Teams that keep a part of it in folders of their own.")
     rules: dict[ShortName, Rule] = Field({}, description="What `config test` requires of the configuration.")
