@@ -1,4 +1,4 @@
-"""The shape of `daemon`, `report`, `openlineage` and daily limits: how the daemon works, and what it sends."""
+"""The shape of `daemon`, `report`, `openlineage`, daily limits and incremental looks: how the daemon works."""
 
 from datetime import timedelta
 from typing import Annotated, Literal, Self
@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import Field, model_validator
 
-from monitor.config.scalars import Cron, Duration, Schedule, Section
+from monitor.config.scalars import Cron, Duration, PositiveDuration, Schedule, Section
 
 
 class WeeklyReportPlan(Section):
@@ -73,3 +73,15 @@ class DailyLimit(Section):
         if self.seconds is None and self.rows is None and self.bytes is None:
             raise ValueError("a daily limit has at least one of seconds, rows, bytes; seen: none")
         return self
+
+
+class Incremental(Section):
+    """Read new rows only, for the checks that add up over rows; the outcome is still that of the whole table."""
+
+    column: str = Field(description="Column with the load time or date of a row, which says which rows are new.")
+    lookback: PositiveDuration = Field(
+        timedelta(days=3), description="How far behind the newest value rows may still change."
+    )
+    full: Literal["daily", "weekly", "monthly"] = Field(
+        "weekly", description="How often all rows are read, which finds changes before the lookback."
+    )

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, SerializeAsAny, field_validator, mod
 
 from checks import Check, ColumnClass, moment_of_local_time, within_calendar
 from monitor.config.alerts_model import Alerts, IncidentRules, Slo
-from monitor.config.daemon_model import Daemon, DailyLimit, OpenLineage, ReportPlans
+from monitor.config.daemon_model import Daemon, DailyLimit, Incremental, OpenLineage, ReportPlans
 from monitor.config.scalars import (
     Clock,
     Deferred,
@@ -252,18 +252,6 @@ class Cost(Rates):
         if len(set(days)) < len(days):
             raise ValueError("'history' has two sets of rates with the same 'valid_from'")
         return self
-
-
-class Incremental(Section):
-    """Read new rows only, for the checks that add up over rows; the outcome is still that of the whole table."""
-
-    column: str = Field(description="Column with the load time or date of a row, which says which rows are new.")
-    lookback: PositiveDuration = Field(
-        timedelta(days=3), description="How far behind the newest value rows may still change."
-    )
-    full: Literal["daily", "weekly", "monthly"] = Field(
-        "weekly", description="How often all rows are read, which finds changes before the lookback."
-    )
 
 
 class Table(Section):
