@@ -15,8 +15,8 @@ from typing import Any
 from benchmarks._measure import Cost, measure, median, table
 from incidents import IncidentHistory, LevelSurvey, Window, to_us
 from monitor.config import load
-from monitor.config.contracts_model import promised_contracts
 from monitor.config.project import Project
+from monitor.config.promised import promised_contracts
 from monitor.reporting.build import build_weekly, gather
 from monitor.reporting.render import as_html
 from monitor.reporting.week import Week

@@ -42,8 +42,8 @@ def show(
     Example: tablewatch contract show --from 2026-11-01 --to 2026-12-01
     """
     from checks import did_you_mean
-    from monitor.config.contracts_model import promised_contracts
     from monitor.config.project import Project
+    from monitor.config.promised import promised_contracts
     from monitor.reporting.terminal_views.contracts import draw
     from monitor.summaries.service_levels import broken_levels, judge_contracts
     from monitor.triage.errors import explained

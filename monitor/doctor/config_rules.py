@@ -110,7 +110,7 @@ def _states(config: Config, table: Table, entry: str) -> bool:
     if entry == "owner":
         return config.owner_of(table) is not None
     if entry == "contract":
-        from monitor.config.contracts_model import promised_contracts
+        from monitor.config.promised import promised_contracts
 
         return any(promised_contracts(config, table.name))
     return bool(getattr(table, entry))

@@ -276,7 +276,8 @@ class _Contract:
 
     def _promises(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the service levels that the configuration does not have under any name."""
-        from monitor.config.contracts_model import Contract, promised_contracts
+        from monitor.config.contracts_model import Contract
+        from monitor.config.promised import promised_contracts
 
         promises = () if self._present is None else promised_contracts(self._present.config)
         present = [promise.contract for promise in promises]

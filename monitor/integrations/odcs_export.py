@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from checks import Check
 from monitor.config import Config, Table
-from monitor.config.contracts_model import promised_contracts
+from monitor.config.promised import promised_contracts
 from monitor.integrations.odcs_quality import Relation
 from monitor.integrations.results import NotTaken
 

@@ -50,10 +50,10 @@ def in_time(result: LevelResult) -> Message | None:
     """Return how many episodes of bad data kept a promised time, at least and at most; None where none is judged."""
     if result.share_kept is None:
         return None
-    values = {"n": result.judged, "kept": result.kept, "most": result.judged - result.broken}
-    if values["kept"] == values["most"]:
+    values = {"n": result.judged, "kept": result.kept, "perhaps": result.judged - result.broken}
+    if values["kept"] == values["perhaps"]:
         return Message("{kept:count} of {n:count} in time", values)
-    return Message("{kept:count} to {most:count} of {n:count} in time", values)
+    return Message("{kept:count} to {perhaps:count} of {n:count} in time", values)
 
 
 def budget_sentences(contract: JudgedContract) -> Sequence[Message]:

@@ -31,7 +31,8 @@ from monitor.summaries.coverage import Watching, lasting_gaps, observed_tables
 from store import Changed, ReadTransaction, Transition
 
 if TYPE_CHECKING:
-    from monitor.config.contracts_model import Contract, PromisedContract
+    from monitor.config import Contract
+    from monitor.config.promised import PromisedContract
 
 _US: Final = timedelta(microseconds=1)
 _BEGINNINGS: Final = (Changed.OPENED, Changed.REOPENED)
@@ -79,7 +80,7 @@ def judge_contracts(
     project: Project, tx: ReadTransaction, window: Window, *, as_of: datetime, table: str | None = None
 ) -> Sequence[JudgedContract]:
     """Judge everything that is promised in a period, or what is about a table: contracts, then each table's `slo`."""
-    from monitor.config.contracts_model import promised_contracts
+    from monitor.config.promised import promised_contracts
 
     promises = list(promised_contracts(project.config, table))
     if not promises:

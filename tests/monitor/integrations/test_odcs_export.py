@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monitor.config import Contract, load
-from monitor.config.contracts_model import promised_contracts
 from monitor.config.project import Project
+from monitor.config.promised import promised_contracts
 from monitor.integrations.odcs import propose_contract
 from monitor.integrations.odcs_export import ExportedContract, contract_of
 from tests.monitor.integrations.contracts import write_contract

@@ -54,6 +54,11 @@ UP_DOWN: dict[str, Any] = {
     "allowed": 120 * MINUTE,
     "per": timedelta(days=3),
     "verdict": Message("kept"),
+    "kept": 4,
+    "pending": 8,
+    "unknown": 9,
+    "broken": 13,
+    "perhaps": 5,
     "burn": 1.5,
     "now": 0.5,
     "long": timedelta(days=3),
@@ -194,6 +199,13 @@ SENTENCES: dict[str, Said] = {
         ("15 min of 2 h of downtime spent in 3 d (at least 20 min, at most 50 min)",),
         ("ダウンタイム2時間のうち15分を消費", "20分以上、50分以下"),
     ),
+    "Service levels of {n:count} tables: {kept:count} kept, {pending:count} may still be kept, {unknown:count} not "
+    "known, {broken:count} broken.": Said(
+        ("levels of 7 tables", "4 kept, 8 may still be kept, 9 not known, 13 broken"),
+        ("テーブル7件", "達成4件、判定前8件、不明9件、未達13件"),
+    ),
+    "{kept:count} of {n:count} in time": Said(("4 of 7 in time",), ("7件中4件が期限内",)),
+    "{kept:count} to {perhaps:count} of {n:count} in time": Said(("4 to 5 of 7 in time",), ("7件中4～5件が期限内",)),
     "Burn rate {burn:number} in the last {long:duration}, {now:number} in the last {short:duration}; above 1 the "
     "budget does not last.": Said(
         ("Burn rate 1.5 in the last 3 d, 0.5 in the last 6 h",), ("直近3日で1.5、直近6時間で0.5",)

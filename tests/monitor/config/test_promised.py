@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.config import Config, Contract
-from monitor.config.contracts_model import promised_contracts
+from monitor.config.promised import promised_contracts
 from tests.monitor.config.conftest import Problems
 
 # from the most general to the most specific; all of them fit the table

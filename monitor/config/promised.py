@@ -1,0 +1,61 @@
+"""What is promised of tables: the entries of `contracts`, and what `slo` promises of each table, as a contract of it.
+
+Of several keys of `slo` that are about a table the most specific counts, for each promise alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from monitor.config.alerts_model import Slo
+from monitor.config.contracts_model import Contract
+from monitor.config.model import Config, Table
+
+SLO: Final = "slo:"
+"""Begins the names of what is promised by `slo`, one for each table; no contract has such a name."""
+_FIELDS: Final = ("tier", "domain", "owner", "")
+"""Fields of selectors, from the most general to the most specific, which is the name of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromisedContract:
+    """A contract, or what `slo` promises for a table; `origins` names the key of the configuration for each level."""
+
+    name: str
+    contract: Contract
+    origins: Mapping[str, str]
+
+
+def promised_contracts(config: Config, table: str | None = None) -> Iterator[PromisedContract]:
+    """Yield everything that is promised, or what is for a table: contracts, then the `slo` of each table."""
+    for name, contract in config.contracts.items():
+        if table is None or table in contract.tables:
+            yield PromisedContract(name, contract, dict.fromkeys(contract.promised, f"contracts.{name}"))
+    for entry in config.tables:
+        if (config.slo or entry.slo is not None) and table in {None, entry.name}:
+            levels: dict[str, tuple[Any, str]] = {}
+            for origin, slo in _slos(config, entry):
+                levels |= {level: (value, origin) for level, value in slo.promised.items()}
+            if levels:
+                contract = Contract(tables=(entry.name,), **{level: value for level, (value, _) in levels.items()})
+                yield PromisedContract(
+                    f"{SLO}{entry.name}", contract, {level: origin for level, (_, origin) in levels.items()}
+                )
+
+
+def _slos(config: Config, table: Table) -> Iterator[tuple[str, Slo]]:
+    """Yield the service levels that are about a table with the key of each, the most specific last."""
+    values = {"tier": table.tier, "domain": table.domain, "owner": config.owner_of(table), "": table.name}
+    matches = []
+    for word, slo in config.slo.items():
+        name, _, pattern = word.rpartition(":")
+        value = values[name]
+        if value is not None and fnmatchcase(value, pattern):
+            is_for_all = not name and not pattern.strip("*")
+            rank = -1 if is_for_all else _FIELDS.index(name)
+            matches.append((rank, not set(pattern) & set("*?["), len(pattern), word, slo))
+    for *_, word, slo in sorted(matches, key=lambda match: match[:4]):
+        yield f"slo.{word}", slo
+    if table.slo is not None:
+        yield f"tables.{table.name}.slo", table.slo
