@@ -205,7 +205,7 @@ SENTENCES: dict[str, Said] = {
         ("テーブル7件", "達成4件、判定前8件、不明9件、未達13件"),
     ),
     "{kept:count} of {n:count} in time": Said(("4 of 7 in time",), ("7件中4件が期限内",)),
-    "{kept:count} to {perhaps:count} of {n:count} in time": Said(("4 to 5 of 7 in time",), ("7件中4件から5件が期限内",)),
+    "{kept:count} to {perhaps:count} of {n:count} in time": Said(("4 to 5 of 7 in time",), ("4件から5件が期限内",)),
     "Burn rate {burn:number} in the last {long:duration}, {now:number} in the last {short:duration}; above 1 the "
     "budget does not last.": Said(
         ("Burn rate 1.5 in the last 3 d, 0.5 in the last 6 h",), ("直近3日で1.5、直近6時間で0.5",)

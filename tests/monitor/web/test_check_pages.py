@@ -1,12 +1,15 @@
 """The pages of checks: the band of what would have been usual, and what checks cost."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from checks import Check, load_catalog
+from monitor.config.alerts_model import Slo
+from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.scan.run import run_checks
 from monitor.summaries.check_numbers import CheckNumber
@@ -139,3 +142,23 @@ def test_a_check_with_segments_shows_those_of_its_last_run(tmp_path: Path) -> No
             assert segment["segment"] in text
             assert word in text
             assert "bob" not in text
+
+
+def test_the_page_of_a_table_has_what_is_promised_of_it_and_by_which_key(site: Site) -> None:
+    """Its levels with how many episodes kept each, its error budget, and the most specific key of each promise."""
+    slo = {"ord*": Slo.model_validate({"ttr": "4h", "downtime": "2h per 30d"}), "*": Slo.model_validate({"ttd": "1h"})}
+    config = site.project.config.model_copy(update={"slo": slo})
+    promised = Site(Project(replace(site.project.loaded, config=config), site.clock), site.store, site.clock)
+    promised.incident()
+    browser = promised.signed_in()
+    (contract,) = browser.get("/tables/orders.json").json()["contracts"]
+    assert contract["contract"] == "slo:orders"
+    assert contract["origins"] == {"time-to-repair": "slo.ord*", "downtime": "slo.ord*", "time-to-detect": "slo.*"}
+    detect, repair = contract["levels"]
+    assert (detect["level"], detect["judged"], detect["kept"], detect["broken"]) == ("time-to-detect", 1, 1, 0)
+    assert (repair["verdict"], repair["judged"], repair["share_kept_low"]) == ("pending", 0, None)
+    for language, words in (("en", "1 of 1 in time"), ("ja", "1件中1件が期限内")):
+        page = browser.get("/tables/orders", headers={"accept-language": language}).text
+        assert words in page
+        assert page.count("<small>slo.ord*</small>") == 2
+        assert page.count("<small>slo.*</small>") == 1
