@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from incidents.reported import ReportedIncident
     from incidents.service_levels import DownTime, IncidentHistory, Level, LevelResult, LevelSurvey, LevelVerdict
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
+    from incidents.warning_spell import WarningSpell, follow_warning
     from incidents.what_if import WhatIf, changed_spans
 
 __all__ = [
@@ -153,6 +154,7 @@ __all__ = [
     "TicketSaid",
     "TimeMeasure",
     "Unobserved",
+    "WarningSpell",
     "Watch",
     "WhatIf",
     "Window",
@@ -167,6 +169,7 @@ __all__ = [
     "encode",
     "episode_durations",
     "error_budget",
+    "follow_warning",
     "from_us",
     "gaps_after",
     "hours",
@@ -265,6 +268,7 @@ _HOMES: Final = {
     "reported": ("ReportedIncident",),
     "service_levels": ("DownTime", "IncidentHistory", "Level", "LevelResult", "LevelSurvey", "LevelVerdict"),
     "spans": ("OPEN_END", "Spans", "Window", "from_us", "to_us"),
+    "warning_spell": ("WarningSpell", "follow_warning"),
     "what_if": ("WhatIf", "changed_spans"),
 }
 

@@ -353,6 +353,7 @@ class Policy:
 
     `confirm_after`: a failing run opens once another, at least so much later, fails too, and has then detected it;
     `open_after` is not asked. `warn_opens`: a run that warns breaks a limit of severity `warning`, as a fail its own.
+    `warn_notifies`: warnings that open no incident are followed, since a route is for them.
     """
 
     open_after: int = 1
@@ -360,6 +361,7 @@ class Policy:
     regressed_within: timedelta = timedelta(days=7)
     confirm_after: timedelta | None = None
     warn_opens: bool = False
+    warn_notifies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

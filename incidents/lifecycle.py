@@ -256,14 +256,14 @@ def _failed(
     relapsed = incident if incident is not None and _is_relapse(incident, first_failed_at, policy) else None
     if "W" in watch.recent[-watch.fail_streak :]:
         at_least = None if relapsed is None else relapsed.severity
-        identity = replace(identity, severity=_softer(identity.severity, at_least=at_least))
+        identity = replace(identity, severity=softer(identity.severity, at_least=at_least))
     if relapsed is not None:
         relapse = Reopened(episode, regressed=True)
         return (relapse, *_rescaled(relapsed, identity)), Reason.RELAPSED
     return (_opened(identity, outcome.message, episode),), Reason.OPENED
 
 
-def _softer(severity: Severity, *, at_least: Severity | None) -> Severity:
+def softer(severity: Severity, *, at_least: Severity | None = None) -> Severity:
     """Return what a warn amounts to: `warning`, unless the check matters less, and no less than what is known."""
     softer = min(severity, Severity.WARNING, key=lambda entry: entry.rank)
     return softer if at_least is None else max(softer, at_least, key=lambda entry: entry.rank)
@@ -306,24 +306,25 @@ def _onset(
 
 
 def _opened(identity: Identity, message: Message, episode: Episode) -> Opened:
-    is_one = message.one is not None and message.counted is not None and int(message.values[message.counted]) == 1
+    title, values = title_of(message)
     return Opened(
         fingerprint=identity.fingerprint,
         table=identity.table,
         check_id=identity.check_id,
         incident_kind=identity.kind,
         severity=identity.severity,
-        title=message.one if is_one and message.one is not None else message.text,
-        title_values=_plain(message.values),
+        title=title,
+        title_values=values,
         found_by=FoundBy.CHECK,
         episode=episode,
     )
 
 
-def _plain(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the values as JSON has them, so that an incident is the same before and after it was stored."""
-    plain: dict[str, Any] = to_jsonable_python(dict(values), timedelta_mode="float")
-    return plain
+def title_of(message: Message) -> tuple[str, Mapping[str, Any]]:
+    """Return a message as a title: its text, and its values as JSON has them, the same before and after storing."""
+    is_one = message.one is not None and message.counted is not None and int(message.values[message.counted]) == 1
+    plain: dict[str, Any] = to_jsonable_python(dict(message.values), timedelta_mode="float")
+    return message.one if is_one and message.one is not None else message.text, plain
 
 
 def _flapped(

@@ -7,18 +7,45 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, UniqueConstraint
 from sqlmodel import Field
 
-from checks import Severity
+from checks import Kind, Severity
 from store._columns import STRICT, WHOLE, Row, json, key, line, one_of, only_where, time, whole, word
 from store._notices import Changed, DeliveryState, MessageSubject, Scope
 
 
-def _incident(*, primary: bool = False) -> Any:
-    column = Column(WHOLE, ForeignKey("incident.id"), primary_key=primary, autoincrement=False, nullable=False)
+def _incident(*, primary: bool = False, optional: bool = False) -> Any:
+    column = Column(WHOLE, ForeignKey("incident.id"), primary_key=primary, autoincrement=False, nullable=optional)
     return Field(default=None, sa_column=column)
 
 
+class WarningRow(Row, table=True):
+    """A stretch of time in which a check warned without an incident: at most one of a series lasts."""
+
+    __tablename__ = "warning"
+    __table_args__ = (
+        only_where("uq_warning_lasting", "check_id", "series", condition="ended_us IS NULL", unique=True),
+        only_where("ix_warning_ended", "ended_at", condition="ended_us IS NOT NULL"),
+        one_of("kind", Kind),
+        one_of("severity", Severity),
+        CheckConstraint("(passes = 0) = (passing_us IS NULL)", name="passes"),
+        STRICT,
+    )
+
+    id: int = key()
+    series: str = line()
+    table_name: str = line()
+    check_id: str = line()
+    kind: Kind = word(Kind)
+    severity: Severity = word(Severity)
+    title: str = line()
+    title_values: Mapping[str, Any] = json()
+    began_at: datetime = time("began_us", "began_at")
+    passing_since: datetime | None = time("passing_us", "passing_since", optional=True)
+    passes: int = whole()
+    ended_at: datetime | None = time("ended_us", "ended_at", optional=True)
+
+
 class TransitionRow(Row, table=True):
-    """A change of an incident that somebody may have to hear of: the outbox.
+    """A change of an incident, or of a warning, that somebody may have to hear of: the outbox.
 
     `not_before_at` is 1970 for one that may be decided on at once, so that an index alone gives what is due.
     """
@@ -28,14 +55,17 @@ class TransitionRow(Row, table=True):
         only_where("ix_transition_waiting", "not_before_at", "id", condition="settled_us IS NULL"),
         only_where("ix_transition_settled", "settled_at", condition="settled_us IS NOT NULL"),
         Index(None, "incident_id"),
+        only_where("ix_transition_warning", "warning_id", condition="warning_id IS NOT NULL"),
         Index(None, "recorded_at"),
         one_of("change", Changed),
+        CheckConstraint("(incident_id IS NULL) <> (warning_id IS NULL)", name="of_one"),
         CheckConstraint("settled_us IS NULL OR decision IS NOT NULL", name="decided_if_settled"),
         STRICT,
     )
 
     id: int = key()
-    incident_id: int = _incident()
+    incident_id: int | None = _incident(optional=True)
+    warning_id: int | None = Field(default=None, sa_column=Column(WHOLE, ForeignKey("warning.id"), nullable=True))
     change: Changed = word(Changed)
     recorded_at: datetime = time("recorded_us", "recorded_at")
     not_before_at: datetime = time("not_before_us", "not_before_at")

@@ -53,7 +53,8 @@ class Scope(StrEnum):
 class Transition:
     """A change of an incident, written in the transaction that made it, that waits until it is settled who hears of it.
 
-    It may be decided on from `not_before` on (None: at once). `decision` is the last one, also while it waits.
+    `incident_id` below zero: no incident, but the warning of that number without the sign, began or ended. It may be
+    decided on from `not_before` on (None: at once). `decision` is the last one, also while it waits.
     """
 
     id: int
@@ -64,6 +65,11 @@ class Transition:
     not_before: datetime | None = None
     decision: Mapping[str, Any] | None = None
     settled_at: datetime | None = None
+
+    @property
+    def warning_id(self) -> int | None:
+        """Return the warning that it is about; None for an incident."""
+        return -self.incident_id if self.incident_id < 0 else None
 
 
 class Lasting(NamedTuple):

@@ -33,7 +33,7 @@ from store._store import Store
 
 OLDEST: Final = "0007"
 """The revision from which stores are upgraded."""
-NEW: Final = "0018"
+NEW: Final = "0019"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
 HEAD: Final = NEW
 REVISION_TABLE: Final = "store_revision"
@@ -52,7 +52,7 @@ OUR_TABLES: Final = frozenset(
             "released_value",
         ),
         *("privacy_budget", "ledger_entry", "release_event", "release_comparison"),
-        *("transition", "told", "external_item", "delivery", "silence", "disabled_channel"),
+        *("warning", "transition", "told", "external_item", "delivery", "silence", "disabled_channel"),
         "logged_event",
         "daemon_config",
         *("web_user", "web_session", "login_link", "api_token"),

@@ -9,15 +9,17 @@ from sqlalchemy import Select, func, literal, literal_column, select, tuple_, up
 
 from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reopened, Resolved, State, from_us
 from store._columns import WHOLE, UtcTime, columns_of
-from store._notice_rows import ToldRow, TransitionRow
+from store._notice_rows import ToldRow, TransitionRow, WarningRow
 from store._notices import Changed, Lasting, LastNotification, Transition
 from store._repository import Repository, any_of
 from store._rows import EpisodeRow, IncidentRow
 
-_AT_ONCE: Final = from_us(0)
+AT_ONCE: Final = from_us(0)
+"""The moment of what may be decided on at once."""
 _TRANSITION: Final = TransitionRow.__table__
 _TOLD: Final = ToldRow.__table__
 _INCIDENT: Final = IncidentRow.__table__
+_WARNING: Final = WarningRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
 
 
@@ -81,6 +83,11 @@ class OutboxReader(Repository):
         batch = any_of(self._connection, incident_ids, "incident_number")
         return self._ordered(_transitions().where(_TRANSITION.c.incident_id.in_(batch)).order_by(_TRANSITION.c.id))
 
+    def of_warnings(self, warning_ids: Iterable[int]) -> list[Transition]:
+        """Return the transitions of these warnings, settled or not, in the order in which they were written."""
+        batch = any_of(self._connection, warning_ids, "warning_number")
+        return sorted(self._ordered(_transitions().where(_TRANSITION.c.warning_id.in_(batch))), key=attrgetter("id"))
+
     def latest(self, incident_ids: Iterable[int]) -> Mapping[int, Transition]:
         """Return the newest transition of each of these incidents, settled or not; imported ones have none."""
         batch = any_of(self._connection, incident_ids, "incident_number")
@@ -121,11 +128,11 @@ class OutboxReader(Repository):
         return [
             Transition(
                 id=row.id,
-                incident_id=row.incident_id,
+                incident_id=-row.warning_id if row.incident_id is None else row.incident_id,
                 change=row.change,
                 recorded_at=row.recorded_at,
                 table=row.of_table,
-                not_before=None if row.not_before_at == _AT_ONCE else row.not_before_at,
+                not_before=None if row.not_before_at == AT_ONCE else row.not_before_at,
                 decision=row.decision,
                 settled_at=row.settled_at,
             )
@@ -167,7 +174,7 @@ class OutboxWriter(OutboxReader):
         self._insert(
             _TRANSITION,
             [
-                {"incident_id": number, "change": change, "recorded_at": recorded_at, "not_before_at": _AT_ONCE}
+                {"incident_id": number, "change": change, "recorded_at": recorded_at, "not_before_at": AT_ONCE}
                 for number, change in results
             ],
         )
@@ -179,5 +186,9 @@ class OutboxWriter(OutboxReader):
 
 
 def _transitions() -> Select[Any]:
-    table = _INCIDENT.c.table_name.label("of_table")
-    return select(*columns_of(TransitionRow), table).join(_INCIDENT, _INCIDENT.c.id == _TRANSITION.c.incident_id)
+    table = func.coalesce(_INCIDENT.c.table_name, _WARNING.c.table_name).label("of_table")
+    return (
+        select(*columns_of(TransitionRow), table)
+        .outerjoin(_INCIDENT, _INCIDENT.c.id == _TRANSITION.c.incident_id)
+        .outerjoin(_WARNING, _WARNING.c.id == _TRANSITION.c.warning_id)
+    )

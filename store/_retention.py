@@ -27,7 +27,7 @@ from sqlalchemy import (
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._logged_events import LoggedEventRow
 from store._measurements import accepted, measured_checks, newest, of_checks
-from store._notice_rows import DeliveryRow, ExternalItemRow, SilenceRow, ToldRow, TransitionRow
+from store._notice_rows import DeliveryRow, ExternalItemRow, SilenceRow, ToldRow, TransitionRow, WarningRow
 from store._notices import DeliveryState
 from store._releases import ReleasedRowRow, ReleaseRow
 from store._repository import any_of
@@ -111,6 +111,7 @@ _DAILY_COST: Final = DailyCostRow.__table__
 _SLOT: Final = SlotRow.__table__
 _SKIP: Final = SkipRow.__table__
 _TRANSITION: Final = TransitionRow.__table__
+_WARNING: Final = WarningRow.__table__
 _TOLD: Final = ToldRow.__table__
 _EXTERNAL_ITEM: Final = ExternalItemRow.__table__
 _DELIVERY: Final = DeliveryRow.__table__
@@ -129,6 +130,7 @@ class Pruned:
     slots: int = 0
     skips: int = 0
     transitions: int = 0
+    warnings: int = 0
     deliveries: int = 0
     silences: int = 0
     logged_events: int = 0
@@ -152,8 +154,13 @@ def prune(connection: Connection, *, measured_before: datetime, incidents_before
         slots=_prune_batch(connection, _SLOT, _SLOT.c.started_at < measured_before, _SLOT.c.ended_at < measured_before),
         skips=_prune_batch(connection, _SKIP, _SKIP.c.last_at < measured_before),
         transitions=_prune_batch(
-            connection, _TRANSITION, _TRANSITION.c.settled_at < measured_before, _TRANSITION.c.id.not_in(_still_news())
+            connection,
+            _TRANSITION,
+            _TRANSITION.c.settled_at < measured_before,
+            _TRANSITION.c.id.not_in(_still_news()),
+            _TRANSITION.c.warning_id.is_(None),  # they say who knows of the warning, and go with it
         ),
+        warnings=_prune_warnings(connection, measured_before),
         deliveries=_prune_batch(
             connection,
             _DELIVERY,
@@ -225,6 +232,15 @@ def _prune_incidents(connection: Connection, before: datetime) -> int:
     )  # before its events: the triggers let only orphans go
     connection.execute(delete(_EVENT).where(_EVENT.c.incident_id.in_(batch)))
     return len(ids)
+
+
+def _prune_warnings(connection: Connection, before: datetime) -> int:
+    """Forget warnings that ended, each with its transitions, unless one of these waits still."""
+    waits = exists().where(_TRANSITION.c.warning_id == _WARNING.c.id, _TRANSITION.c.settled_at.is_(None))
+    old = select(_WARNING.c.id).where(_WARNING.c.ended_at < before, ~waits).limit(_BATCH)
+    batch = any_of(connection, connection.scalars(old).all(), "warning_number")
+    connection.execute(delete(_TRANSITION).where(_TRANSITION.c.warning_id.in_(batch)))
+    return connection.execute(delete(_WARNING).where(_WARNING.c.id.in_(batch))).rowcount
 
 
 def _prune_batch(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:

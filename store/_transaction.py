@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from store._schedule import ScheduleReader, ScheduleWriter
     from store._silences import SilenceReader, SilenceWriter
     from store._slots import SlotReader, SlotWriter
+    from store._warnings import WarningReader, WarningWriter
 
 _PROJECT: Final = ProjectRow.__table__
 
@@ -85,6 +86,9 @@ class ReadTransaction(Repository):
 
     outbox: OutboxReader = _repository("_outbox.OutboxReader")
     """Changes of incidents that wait for a decision, and what channels were told."""
+
+    warnings: WarningReader = _repository("_warnings.WarningReader")
+    """Warnings of checks that open no incident."""
 
     deliveries: DeliveryReader = _repository("_deliveries.DeliveryReader")
     """Messages and how far they are."""
@@ -145,6 +149,7 @@ class WriteTransaction(ReadTransaction):
     slots: SlotWriter = _repository("_slots.SlotWriter")
     daemons: DaemonWriter = _repository("_daemons.DaemonWriter")
     outbox: OutboxWriter = _repository("_outbox.OutboxWriter")
+    warnings: WarningWriter = _repository("_warnings.WarningWriter")
     deliveries: DeliveryWriter = _repository("_deliveries.DeliveryWriter")
     external_items: ExternalItemWriter = _repository("_external_items.ExternalItemWriter")
     silences: SilenceWriter = _repository("_silences.SilenceWriter")

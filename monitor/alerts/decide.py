@@ -29,6 +29,11 @@ FLAPPING_NOTICE: Final = timedelta(days=1)
 _NOTHING_YET: Final = "the channel has not been notified yet"
 
 
+def is_warning(incident: Incident) -> bool:
+    """Check whether it is a warning that stands where incidents do."""
+    return incident.id < 0
+
+
 class NotificationReason(StrEnum):
     """Why a channel is told, or that it is not."""
 

@@ -15,7 +15,7 @@ from checks import Message, MessageFormatter, moment_of_local_time
 from monitor.alerts.batch import Batch, BatchItem, worst_first
 from monitor.alerts.decide import NotificationReason
 from monitor.alerts.decision_record import IncidentNotification
-from monitor.alerts.wording import is_over
+from monitor.alerts.wording import beside_warnings, is_over, without_warnings
 from store import LastNotification, ReadTransaction
 
 _DAY: Final = timedelta(days=1)
@@ -94,6 +94,8 @@ def _in_order(item: BatchItem) -> tuple[object, ...]:
 
 def title_of_digest(items: Sequence[BatchItem], voice: MessageFormatter) -> str:
     """Format a digest in one line."""
-    over = sum(is_over(item) for item in items)
-    lasting = sum(item.reason is NotificationReason.REMINDER and not is_over(item) for item in items)
-    return _TITLE.given(opened=len(items) - over - lasting, lasting=lasting, over=over).render(voice)
+    incidents = without_warnings(items)
+    over = sum(is_over(item) for item in incidents)
+    lasting = sum(item.reason is NotificationReason.REMINDER and not is_over(item) for item in incidents)
+    title = _TITLE.given(opened=len(incidents) - over - lasting, lasting=lasting, over=over).render(voice)
+    return beside_warnings(title, len(items) - len(incidents), voice)

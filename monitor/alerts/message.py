@@ -15,12 +15,22 @@ from typing import Any, Final, TypeAlias
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from checks import Message, Severity
+from checks import Message, PlainEnglish, Severity
 from incidents import Incident, State
 from monitor.alerts.batch import Batch, BatchItem
+from monitor.alerts.decide import is_warning
 from monitor.alerts.digest import title_of_digest
 from monitor.alerts.hold import Circumstances
-from monitor.alerts.wording import alert_headline, facts, is_over, page_of, runbook_block, title_of
+from monitor.alerts.wording import (
+    alert_headline,
+    facts,
+    is_over,
+    page_of,
+    runbook_block,
+    title_of,
+    warning_facts,
+    without_warnings,
+)
 from monitor.config.project import Project
 from monitor.reporting.filters import texts
 from monitor.reporting.render import markdown_html
@@ -73,7 +83,8 @@ class MessageComposer:
         `full_until`: with this message the channel has had all it may get until then.
         """
         items, voice = parcel.items, self.voice(channel)
-        shown = items[:_AS_JSON]
+        stored = without_warnings(items)
+        shown = stored[:_AS_JSON]
         figures = incident_figures(self._project, [item.incident for item in shown], self._now)
         muted = {item.incident.id: circumstances.muted_by(item.incident) for item in shown}
         blocks = [] if parcel.storm else [self._block(item, figures, muted, voice) for item in items[:_TOLD_IN_FULL]]
@@ -94,9 +105,10 @@ class MessageComposer:
                 "storm": parcel.storm,
                 "digest": None if parcel.digest is None else parcel.digest.isoformat(),
                 "full_until": None if full_until is None else full_until.isoformat(),
-                "counts": _counts(items),
-                "ids": [item.incident.id for item in items],
+                "counts": _counts(stored, len(items) - len(stored)),
+                "ids": [item.incident.id for item in stored],
                 "incidents": [self._as_json(item, figures, muted, voice) for item in shown],
+                "warnings": [self._warning_as_json(item) for item in items if is_warning(item.incident)][:_AS_JSON],
             },
         )
 
@@ -133,7 +145,11 @@ class MessageComposer:
 
     def _block(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, voice: Localizer) -> Mapping[str, Any]:
         entry = item.incident.id
-        current_facts = facts(self._project, item, figures[entry], muted=muted[entry], now=self._now)
+        current_facts = (
+            warning_facts(self._project, item)
+            if is_warning(item.incident)
+            else facts(self._project, item, figures[entry], muted=muted[entry], now=self._now)
+        )
         return {
             "headline": alert_headline(item, voice),
             "facts": [list(fact.say(voice)) for fact in current_facts],
@@ -142,8 +158,6 @@ class MessageComposer:
 
     def _as_json(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, voice: Localizer) -> Mapping[str, Any]:
         incident = item.incident
-        table = self._project.config.table(incident.table)
-        check = self._project.check_of(incident)
         label = _ACKNOWLEDGE if incident.state is State.OPEN else _OPEN_PAGE
         return {
             **incident_as_json(self._project, incident, figures[incident.id]),
@@ -154,11 +168,34 @@ class MessageComposer:
             "page_label": label.given(id=incident.id).render(voice),
             "episode": len(incident.episodes),
             "this_episode": episode_as_json(self._project, incident, figures[incident.id], -1),
+            **self._catalogued(incident),
+            "muted": [entry.id for entry in muted[incident.id]],
+        }
+
+    def _warning_as_json(self, item: BatchItem) -> Mapping[str, Any]:
+        incident, episode = item.incident, item.incident.last
+        return {
+            "table": incident.table,
+            "check_id": incident.check_id,
+            "series": incident.fingerprint,
+            "kind": incident.kind.value,
+            "severity": incident.severity.value,
+            "title": Message(incident.title, incident.title_values).render(PlainEnglish()),
+            "reason": item.reason.value,
+            "over": is_over(item),
+            "began_at": episode.detected_at.isoformat(),
+            "ended_at": None if episode.resolved_at is None else episode.resolved_at.isoformat(),
+            **self._catalogued(incident),
+        }
+
+    def _catalogued(self, incident: Incident) -> Mapping[str, Any]:
+        table = self._project.config.table(incident.table)
+        check = self._project.check_of(incident)
+        return {
             "domain": None if table is None else table.domain,
             "tier": None if table is None else table.tier,
             "why": None if check is None else check.why,
             "runbook": None if check is None else self._project.runbook(check),
-            "muted": [entry.id for entry in muted[incident.id]],
         }
 
 
@@ -172,11 +209,12 @@ def compose(payload: Mapping[str, Any]) -> ComposedMessage:
     return ComposedMessage(payload["title"], payload["text"], page)
 
 
-def _counts(items: Sequence[BatchItem]) -> Mapping[str, Any]:
+def _counts(items: Sequence[BatchItem], warnings: int) -> Mapping[str, Any]:
     severities = Counter(item.incident.severity for item in items)
     reasons = Counter(item.reason.value for item in items)
     return {
         "incidents": len(items),
+        "warnings": warnings,
         "over": sum(is_over(item) for item in items),
         "tables": len({item.incident.table for item in items}),
         "by_severity": {severity.value: severities[severity] for severity in Severity if severities[severity]},

@@ -1,13 +1,14 @@
 """Decide at one moment on everything that changed or lasts, and compose what channels are told of it."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from incidents import Incident
 from monitor.alerts.batch import HOUR, Batch, BatchItem, batches, rate_limit, ready, worst_first
-from monitor.alerts.decide import NotificationReason, believed, remembered
+from monitor.alerts.decide import NotificationReason, believed, is_warning, remembered
 from monitor.alerts.decision_record import LOOK_AGAIN, DecisionAction, IncidentNotification, as_decision
 from monitor.alerts.digest import Digests, digest_id
 from monitor.alerts.hold import Hold, HoldReason
@@ -17,6 +18,7 @@ from monitor.alerts.message import MessageComposer
 from monitor.alerts.operational import enqueue
 from monitor.alerts.policy import ChannelState, NotificationPolicy
 from monitor.alerts.route import any_way, channels_of
+from monitor.alerts.warning import incidents_and_warnings, last_notifications
 from monitor.config.project import Project
 from store import (
     Delivery,
@@ -70,7 +72,7 @@ class NotificationPass:
         changed = {item: news for item, news in self._changed().items() if among is None or item in among}
         due = to_hear_of_lasting(self._tx, self._project, lasting, now=self._now, remind=remind).difference(changed)
         due = due if among is None else due.intersection(among)
-        incidents = self._tx.incidents.get_many([*changed, *sorted(due)])
+        incidents = incidents_and_warnings(self._tx, [*changed, *sorted(due)])
         self._recall(incidents)
         self._circumstances = circumstances_of(
             self._config, self._tx, incidents.values(), disabled=self._disabled, now=self._now
@@ -129,9 +131,9 @@ class NotificationPass:
                 results.setdefault(transition.incident_id, []).append(transition)
         return results
 
-    def _recall(self, incident_ids: Iterable[int]) -> None:
+    def _recall(self, incidents: Mapping[int, Incident]) -> None:
         """Look what channels know; what reached them late they know since then, so that no reminder follows at once."""
-        rows = self._tx.outbox.last_notifications(incident_ids)
+        rows = last_notifications(self._tx, incidents)
         messages = {row.delivery_id for row in rows}
         sent = self._tx.deliveries.sent_at(messages)
         for row in rows:
@@ -252,7 +254,7 @@ class NotificationPass:
         for item in parcel.items:
             case = cases[item.incident.id]
             case.records[channel] = replace(case.records[channel], delivery=delivery.id)
-        tx.outbox.save_notifications(
+        tx.outbox.save_notifications(  # of warnings, what was decided says who was told
             [
                 LastNotification(
                     incident_id=item.incident.id,
@@ -264,5 +266,6 @@ class NotificationPass:
                     delivery_id=delivery.id,
                 )
                 for item in parcel.items
+                if not is_warning(item.incident)
             ]
         )

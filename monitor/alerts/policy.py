@@ -5,7 +5,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from incidents import Incident
-from monitor.alerts.decide import NotificationDecision, NotificationReason, decide, is_acknowledged_unheard
+from monitor.alerts.decide import (
+    NotificationDecision,
+    NotificationReason,
+    decide,
+    is_acknowledged_unheard,
+    is_warning,
+)
 from monitor.alerts.decision_record import DecisionAction, DecisionRecord
 from monitor.alerts.hold import Circumstances, Hold, HoldReason, lets_through, quiet_until
 from monitor.alerts.route import RoutedChannel
@@ -63,7 +69,7 @@ class NotificationPolicy:
             incident,
             ear.told,
             now=self._now,
-            remind_every=timedelta(0) if ear.reached.digest else self._config.alerts.remind_every,
+            remind_every=self._remind_every(incident, ear),
             send_resolved=self._config.alerts.send_resolved,
             owed=ear.owed,
         )
@@ -71,6 +77,11 @@ class NotificationPolicy:
             decision = NotificationDecision(NotificationReason.ACKNOWLEDGED, "acknowledged")
         record = DecisionRecord(DecisionAction.TOLD, decision.reason, decision.why, by=ear.reached.by, owed=ear.owed)
         return self._without_ear(record, decision, ear) or self._not_now(record, incident, ear) or record
+
+    def _remind_every(self, incident: Incident, ear: ChannelState) -> timedelta:
+        if is_warning(incident):
+            return timedelta.max
+        return timedelta(0) if ear.reached.digest else self._config.alerts.remind_every
 
     def _without_ear(
         self, record: DecisionRecord, decision: NotificationDecision, ear: ChannelState

@@ -9,13 +9,18 @@ beside it.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from checks import Kind, Severity, say_duration
 from incidents import Incident
+from monitor.alerts.decide import is_warning
 from monitor.config import Config, Route, Table
 
 OWNER: Final = "owner"
+_MISSED_OUTCOME: Final = {
+    None: "the route is for warnings that open no incident (outcome: warn)",
+    "warn": "the route is for incidents; one for warnings has 'outcome: warn'",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +63,39 @@ _Way: TypeAlias = tuple[str, Route | None]
 def channels_of(incident: Incident, config: Config, now: datetime) -> Routing:
     """Return the channels that hear of an incident as it stands."""
     waited = incident.last.unacknowledged(now)
-    return channels_for(incident.table, config, severity=incident.severity, kind=incident.kind, waited=waited)
+    return channels_for(
+        incident.table,
+        config,
+        severity=incident.severity,
+        kind=incident.kind,
+        waited=waited,
+        outcome="warn" if is_warning(incident) else None,
+    )
 
 
 def channels_for(
-    table: str, config: Config, *, severity: Severity, kind: Kind, waited: timedelta = timedelta(0)
+    table: str,
+    config: Config,
+    *,
+    severity: Severity,
+    kind: Kind,
+    waited: timedelta = timedelta(0),
+    outcome: Literal["warn"] | None = None,
 ) -> Routing:
-    """Return the channels that hear of an incident on a table; `waited`: for how long nobody acknowledged it."""
+    """Return the channels that hear of an incident on a table; `waited`: for how long nobody acknowledged it.
+
+    `outcome`: `warn` for a warning that opens no incident.
+    """
     ways: dict[str, list[_Way]] = {}
     steps = []
     known = config.table(table)
     for number, route in enumerate(config.alerts.routes, start=1):
         facts = _facts(table, known, config)
-        misses = list(_misses(route, facts, severity=severity, kind=kind, waited=waited))
+        misses = (
+            [_MISSED_OUTCOME[outcome]]
+            if route.match.outcome != outcome
+            else list(_misses(route, facts, severity=severity, kind=kind, waited=waited))
+        )
         name = f"route {number}"
         if misses:
             steps.append(Step(name, applies=False, why=misses[0], to=route.to))
@@ -79,6 +104,9 @@ def channels_for(
         for channel in route.to:
             ways.setdefault(channel, []).append((name, route))
     matched = any(way is not None and way.unacknowledged_for is None for some in ways.values() for _, way in some)
+    if outcome is not None:
+        steps.append(Step(OWNER, applies=False, why="owners are notified of incidents, and warnings go by routes only"))
+        return Routing({channel: _reached(results) for channel, results in ways.items()}, tuple(steps))
     steps.append(_owner_step(known, config, matched=matched))
     if steps[-1].applies:
         for channel in steps[-1].to:

@@ -1,6 +1,7 @@
 """Make a message that tries a channel out: it looks like a real one, and says in its title that it is none."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +29,8 @@ class TrialMessageKind(StrEnum):
 
     INCIDENT = "incident"
     RESOLVED = "resolved"
+    WARNING = "warning"
+    """One that opened no incident."""
     REPORT = "report"
 
 
@@ -62,8 +65,11 @@ def _incidents(
 ) -> Mapping[str, Any]:
     config = project.config
     resolved = like is TrialMessageKind.RESOLVED
+    example = _example(config.tables[0].name if config.tables else "example", now, resolved=resolved)
+    if like is TrialMessageKind.WARNING:
+        example = replace(example, id=-1, severity=Severity.WARNING)
     item = BatchItem(
-        _example(config.tables[0].name if config.tables else "example", now, resolved=resolved),
+        example,
         NotificationReason.RESOLVED if resolved else NotificationReason.FIRST,
         now,
     )

@@ -15,7 +15,7 @@ from typing import Any, Final
 from checks import Kind, Message, MessageFormatter
 from incidents import Durations, Incident, State, to_us
 from monitor.alerts.batch import BatchItem
-from monitor.alerts.decide import NotificationReason
+from monitor.alerts.decide import NotificationReason, is_warning
 from monitor.config.project import Project
 from monitor.reporting.filters import say_title
 from monitor.reporting.sentences import length, some
@@ -46,6 +46,11 @@ _SEVERAL: Final = Message("[{severity}] {place}: {n:count} incidents")
 _SEVERAL_OVER: Final = Message("[resolved] {place}: {n:count} incidents")
 _SEVERAL_MIXED: Final = Message("[{severity}] {place}: {n:count} incidents, {over:count} of them resolved")
 _PLACES: Final = Message("{tables:count} tables")
+_WARNING: Final = Message("[{severity}] {table}: {title}")
+_WARNING_OVER: Final = Message("[{severity}, ended] {table}: {title}")
+_WARNINGS: Final = Message("[warning] {place}: {n:count} warnings")
+_WARNINGS_OVER: Final = Message("[warning, ended] {place}: {n:count} warnings")
+_AND_WARNINGS: Final = Message("{incidents}; {n:count} warnings", {}, one="{incidents}; {n:count} warning", counted="n")
 
 
 def plain(text: str, most: int = LONGEST) -> str:
@@ -72,6 +77,8 @@ def alert_headline(item: BatchItem, voice: MessageFormatter) -> str:
     form = _LASTING.get(item.reason, _OVER)
     if is_over(item):
         form = _OVER if item.reason is NotificationReason.RESOLVED else _PASSED
+    if is_warning(incident):
+        form = _WARNING_OVER if is_over(item) else _WARNING
     title = say_title(Message(incident.title, incident.title_values), voice)
     return form.given(
         severity=SEVERITIES[incident.severity], table=plain(incident.table), title=plain(title), id=incident.id
@@ -79,11 +86,15 @@ def alert_headline(item: BatchItem, voice: MessageFormatter) -> str:
 
 
 def title_of(items: Sequence[BatchItem], voice: MessageFormatter) -> str:
-    """Format one or more incidents, the worst first, in one line."""
+    """Format one or more incidents, the worst first, in one line; warnings that are none are counted beside them."""
     if len(items) == 1:
         return alert_headline(items[0], voice)
-    tables = {item.incident.table for item in items}
-    place: Any = plain(items[0].incident.table) if len(tables) == 1 else _PLACES.given(tables=len(tables))
+    warnings = [item for item in items if is_warning(item.incident)]
+    if len(warnings) == len(items):
+        form = _WARNINGS_OVER if all(is_over(item) for item in items) else _WARNINGS
+        return form.given(place=_place_of(items), n=len(items)).render(voice)
+    if warnings:
+        return beside_warnings(title_of(without_warnings(items), voice), len(warnings), voice)
     over = sum(is_over(item) for item in items)
     form = _SEVERAL_MIXED if over else _SEVERAL
     if over == len(items):
@@ -92,7 +103,22 @@ def title_of(items: Sequence[BatchItem], voice: MessageFormatter) -> str:
         (item.incident.severity for item in items if not is_over(item)), default=None, key=lambda entry: entry.rank
     )
     severity = None if worst is None else SEVERITIES[worst]
-    return form.given(severity=severity, place=place, n=len(items), over=over).render(voice)
+    return form.given(severity=severity, place=_place_of(items), n=len(items), over=over).render(voice)
+
+
+def without_warnings(items: Sequence[BatchItem]) -> Sequence[BatchItem]:
+    """Return the incidents among what is told."""
+    return [item for item in items if not is_warning(item.incident)]
+
+
+def beside_warnings(title: str, n: int, voice: MessageFormatter) -> str:
+    """Format a title of incidents with how many warnings there are beside them."""
+    return _AND_WARNINGS.given(incidents=title, n=n).render(voice) if n else title
+
+
+def _place_of(items: Sequence[BatchItem]) -> Any:
+    tables = {item.incident.table for item in items}
+    return plain(items[0].incident.table) if len(tables) == 1 else _PLACES.given(tables=len(tables))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +168,22 @@ def facts(
     page = page_of(project, incident)
     if page is not None:
         yield Fact(Message("Page"), _given(page))
+
+
+def warning_facts(project: Project, item: BatchItem) -> Iterator[Fact]:
+    """Yield what a person has to know of a warning that opened no incident, the most important first."""
+    incident, over = item.incident, is_over(item)
+    check = project.check_of(incident)
+    if not over and check is not None and check.why:
+        yield Fact(Message("Why it matters"), _given(check.why))
+    yield Fact(Message("Check"), _given(incident.fingerprint))
+    yield Fact(Message("Started"), Message("{at:time}", {"at": incident.last.detected_at}))
+    if over:
+        yield Fact(Message("Ended"), Message("{at:time}", {"at": incident.last.resolved_at}))
+    yield from _people(project, item)
+    steps = runbook_of(project, item)
+    if steps is not None and "\n" not in steps:
+        yield Fact(_RUNBOOK, _given(steps))
 
 
 def runbook_of(project: Project, item: BatchItem) -> str | None:

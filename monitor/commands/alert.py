@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -42,6 +42,9 @@ def route(
     table: Annotated[str, typer.Option(help="Table name in the configuration.")],
     severity: Annotated[SeverityWord, typer.Option(help="Severity.")] = SeverityWord.ERROR,
     kind: Annotated[str, typer.Option(help="quality or disclosure.")] = "quality",
+    warning: Annotated[
+        bool, typer.Option("--warning", help="Of a warning that opens no incident; its severity is at most warning.")
+    ] = False,
 ) -> None:
     """Show which channels would be notified of an incident on a table, and why: route by route.
 
@@ -62,7 +65,10 @@ def route(
     if kind not in set(Kind):
         text = f"--kind: '{kind}' is not one of {', '.join(Kind)}{did_you_mean(kind, list(Kind))}"
         raise Stop(ExitCode.USAGE, Problem("usage", text))
-    routing = channels_for(table, config, severity=Severity(severity), kind=Kind(kind))
+    if warning:
+        severity = min(severity, SeverityWord.WARNING, key=lambda word: Severity(word).rank)
+    outcome: Literal["warn"] | None = "warn" if warning else None
+    routing = channels_for(table, config, severity=Severity(severity), kind=Kind(kind), outcome=outcome)
     now = project.clock.now()
     quiet: dict[str, str | None] = {}
     for channel, reached in routing.channels.items():
@@ -77,6 +83,7 @@ def route(
         "table": table,
         "severity": severity.value,
         "kind": kind,
+        "outcome": outcome,
         "channels": [
             {
                 "channel": name,
@@ -202,7 +209,7 @@ def _decision_rows(transition: "Transition", zone: str) -> "Iterator[tuple[str |
 
     head = (
         format_time(transition.recorded_at, zone)[4:],
-        str(transition.incident_id),
+        str(transition.incident_id) if transition.warning_id is None else f"w{transition.warning_id}",
         transition.table,
         transition.change.value,
     )
@@ -234,6 +241,7 @@ class LikeWord(StrEnum):
 
     INCIDENT = "incident"
     RESOLVED = "resolved"
+    WARNING = "warning"
     REPORT = "report"
 
 

@@ -143,20 +143,24 @@ def _alerts(tree: Node, names: Names) -> Iterator[Problem]:
         yield from _known(child(match, "source"), names.sources, "source", "sources")
         yield from _known_each(child(route, "to"), names.channels, "channel", "alerts.channels")
         yield from _known(child(route, "quiet_hours"), names.quiet_hours, "quiet hours", "alerts.quiet_hours")
-        yield from _no_digest_of_items(route, entries(child(alerts, "channels")))
+        yield from _only_single_incidents(route, entries(child(alerts, "channels")))
     weekly = child(child(tree, "report"), "weekly")
     yield from _known_each(child(weekly, "to"), names.channels, "channel", "alerts.channels")
 
 
-def _no_digest_of_items(route: Node, channels: Mapping[str, Node]) -> Iterator[Problem]:
-    """Find digests for channels that show each incident as one thing, and get no message over several."""
-    digest = child(route, "digest")
-    for name in items(child(route, "to")) if digest is not None else ():
+def _only_single_incidents(route: Node, channels: Mapping[str, Node]) -> Iterator[Problem]:
+    """Find digests, and warnings that are no incidents, for channels that show each incident as one thing."""
+    problems = []
+    if child(route, "digest") is not None:
+        problems.append(("so that it has no digest", "leave it to a route without 'digest'"))
+    if child(child(route, "match"), "outcome") is not None:
+        problems.append(("and a warning opens none", "leave it to a route without 'outcome: warn'"))
+    for name in items(child(route, "to")) if problems else ():
         kinds = entries(channels.get(str(name.value)))
         kind = next((word for word in kinds if word in KINDS and KINDS[word].follows), None)
-        if kind is not None:
-            message = f"channel '{name.value}' shows each incident as one thing ({kind}), so that it has no digest"
-            yield problem_at(name.place, "config.value", message, "leave it to a route without 'digest'")
+        for why, hint in problems if kind is not None else ():
+            message = f"channel '{name.value}' shows each incident as one thing ({kind}), {why}"
+            yield problem_at(name.place, "config.value", message, hint)
 
 
 def _cost(tree: Node, names: Names) -> Iterator[Problem]:

@@ -61,6 +61,9 @@ class Match(Section):
     source: str | None = Field(None, description="One of `sources`.")
     severity: Severity | None = Field(None, description="Minimum severity.")
     kind: Kind | None = Field(None, description="Kind of incident.")
+    outcome: Literal["warn"] | None = Field(
+        None, description="`warn`: warnings that open no incident, in place of incidents."
+    )
 
 
 class Digest(Section):
@@ -80,6 +83,18 @@ class Route(Section):
     )
 
     digest: Digest | None = Field(None, description="One message a day: what opened, lasts and was resolved.")
+
+    @model_validator(mode="after")
+    def _can_match(self) -> Self:
+        if self.match.outcome is None:
+            return self
+        if self.unacknowledged_for is not None:
+            raise ValueError(
+                "'outcome: warn' and 'unacknowledged_for' do not go together: nobody acknowledges a warning"
+            )
+        if self.match.severity is not None and self.match.severity.rank > Severity.WARNING.rank:
+            raise ValueError(f"a warning has severity 'warning' at most, so that '{self.match.severity}' matches none")
+        return self
 
     @property
     def is_for_all(self) -> bool:
@@ -204,6 +219,11 @@ class Alerts(Section):
         (), description="Alert routing; every matching route applies, and the owner's channel if none does."
     )
     quiet_hours: dict[str, QuietHours] = Field({}, description="Quiet hours, by name.")
+
+    @property
+    def has_warn_routes(self) -> bool:
+        """Check whether a route is for warnings that open no incident."""
+        return any(route.match.outcome is not None for route in self.routes)
 
     def has_digest(self, channel: str) -> bool:
         """Check whether a route leads to a channel by a message a day."""

@@ -8,10 +8,10 @@ from checks import Outcome, Status
 from incidents import AGENT, Incident, Opened, State, Watch
 from monitor.config.project import Project
 from monitor.config.selector import Selection
-from monitor.scan.recorder import facts_of, judge_table, new_id, step_of, wanted_history, watch_of_segment
+from monitor.scan.recorder import facts_of, judge_table, new_id, step_of, wanted_history
 from monitor.scan.results import CheckResult, PolicyOf, TableResult, Target, run_of, targets_of
 from monitor.scan.scanner import Plans, scan_sources
-from monitor.scan.segment_results import SegmentMemory
+from monitor.scan.segment_results import SegmentMemory, watch_of_segment
 from store import BACKFILL, History, Store, WriteTransaction
 
 

@@ -41,11 +41,12 @@ from incidents import (
 from monitor.config.project import Project
 from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
 from monitor.scan.results import CheckResult, PolicyOf, TableResult, run_guarded, run_of
-from monitor.scan.segment_results import GONE_CAUSE, SegmentMemory, followed, judge_segments
+from monitor.scan.segment_results import GONE_CAUSE, SegmentMemory, followed, judge_segments, watch_of_segment
 from store import IncidentFilter, Lease, ReadTransaction, Result, Run, Store, StoreError, WriteTransaction
 
 if TYPE_CHECKING:
     from monitor.scan.confirmation import Retry
+    from monitor.scan.warnings import WarningRecorder
 
 _History: TypeAlias = "Mapping[str, Sequence[Past] | None]"
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
@@ -184,20 +185,6 @@ def _judge(check: Check, measurement: Measurement, past: Sequence[Past] | None) 
     return run_guarded(partial(judge, check, measurement, past), passes_on=(KeyboardInterrupt,))
 
 
-def watch_of_segment(check: Watch, series: str) -> Watch:
-    """Return what is known of a segment that was not followed yet, from what is known of its check.
-
-    While none of the segments failed that are not followed, its limits held.
-    """
-    return Watch(
-        series,
-        monitored_since=check.monitored_since,
-        last_run_at=check.last_run_at,
-        last_status=check.last_status,
-        last_pass_ended_at=check.last_pass_ended_at,
-    )
-
-
 def step_of(
     watch: Watch | None,
     incident: Incident | None,
@@ -232,29 +219,34 @@ class _Recorder:
         self._watches: dict[str, Watch] = {}
         self._incidents: dict[str, Incident] = {}
         self._retries: dict[str, Retry] = {}
+        self._warnings: WarningRecorder | None = None
 
     def make(self, batch: Sequence[tuple[str, TableResult]]) -> Sequence[CheckResult]:
         """Decide over looks, each with the id of its run."""
         memory = memory_of(self._tx, [looked for _, looked in batch])
         history = self._tx.results.earlier_many(wanted_history([looked for _, looked in batch], memory))
         judged = [(run_id, looked, list(judge_table(looked, history, memory))) for run_id, looked in batch]
-        ids = [
-            part.remembered_as for _, _, results in judged for result in results for part in (result, *result.segments)
-        ]
+        everything = [result for *_, results in judged for result in results]
+        ids = [part.remembered_as for result in everything for part in (result, *result.segments)]
         self._watches = dict(self._tx.results.watches(ids))
         latest = self._tx.incidents.latest(ids)
         self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
+        if everything and self._policy_of(everything[0].check).warn_notifies:  # the same for all of a configuration
+            from monitor.scan.warnings import WarningRecorder
+
+            self._warnings = WarningRecorder(self._tx, everything, self._policy_of)
         runs: list[Run] = []
         facts: list[Result] = []
         gaps: list[Gap] = []
         decided: list[CheckResult] = []
         for run_id, looked, results in judged:
-            run = run_of(run_id, looked)
-            runs.append(run)
+            runs.append(run := run_of(run_id, looked))
             for result in results:
                 gaps += self._gaps(looked, result)
                 facts += facts_of(run, result)
                 decided.append(self._decide(looked, result))
+                if self._warnings is not None:
+                    self._warnings.end_gone(looked, result)
         self._tx.results.add_runs(runs, facts)
         self._tx.results.save_watches([self._watches[series] for series in ids])
         self._tx.results.add_gaps(gaps)
@@ -290,6 +282,8 @@ class _Recorder:
             self._ask_for_retry(looked, result, step.watch)
         incident = self._incidents.get(series)
         lasts = incident is not None and incident.state is not State.RESOLVED
+        if self._warnings is not None and step.reason is not Reason.OUT_OF_ORDER:
+            self._warnings.follow(looked, result, outcome, has_incident=lasts)
         return replace(result, incident=incident.id) if incident is not None and lasts else result
 
     def _ask_for_retry(self, looked: TableResult, result: CheckResult, watch: Watch) -> None:
@@ -386,9 +380,13 @@ def retire(project: Project, store: Store) -> int:
             or (incident.series != incident.check_id and checks[incident.check_id].segments is None)
         )
     ]
+    now, closed = project.clock.now(), 0
+    if project.config.alerts.has_warn_routes:
+        from monitor.scan.warnings import retire_warnings
+
+        retire_warnings(store, configured, now)
     if not incidents:
         return 0
-    now, closed = project.clock.now(), 0
     with store.writing() as tx:
         for known in incidents:
             incident = tx.incidents.get(known.id)  # another process may have closed it meanwhile

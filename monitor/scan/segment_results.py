@@ -227,3 +227,17 @@ def _rest(
         return unknown(UnknownReason.MISCONFIGURED, _TOO_MANY.given(limit=MOST_SEGMENTS))
     unevaluated = next((outcome for outcome in others if outcome.status is Status.UNKNOWN), None)
     return unevaluated or Outcome(Status.PASS, _FINE.given(segments=len(outcomes)), {"failing": 0})
+
+
+def watch_of_segment(check: Watch, series: str) -> Watch:
+    """Return what is known of a segment that was not followed yet, from what is known of its check.
+
+    While none of the segments failed that are not followed, its limits held.
+    """
+    return Watch(
+        series,
+        monitored_since=check.monitored_since,
+        last_run_at=check.last_run_at,
+        last_status=check.last_status,
+        last_pass_ended_at=check.last_pass_ended_at,
+    )

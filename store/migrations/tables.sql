@@ -265,9 +265,33 @@ CREATE TABLE quarantine (
     CONSTRAINT ck_quarantine_crashes CHECK (crashes >= 1)
 )${strict}
 
+CREATE TABLE warning (
+    id ${serial} NOT NULL,
+    series TEXT NOT NULL,
+    table_name TEXT NOT NULL,
+    check_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    severity TEXT NOT NULL,
+    title TEXT NOT NULL,
+    title_values TEXT NOT NULL,
+    began_us ${whole} NOT NULL,
+    passing_us ${whole},
+    passes ${whole} NOT NULL,
+    ended_us ${whole},
+    CONSTRAINT pk_warning PRIMARY KEY (id),
+    CONSTRAINT ck_warning_kind CHECK (kind = 'quality' OR kind = 'disclosure'),
+    CONSTRAINT ck_warning_severity CHECK (severity = 'info' OR severity = 'warning' OR severity = 'error' OR severity = 'critical'),
+    CONSTRAINT ck_warning_passes CHECK ((passes = 0) = (passing_us IS NULL))
+)${strict}
+
+CREATE INDEX ix_warning_ended ON warning (ended_us) WHERE ended_us IS NOT NULL
+
+CREATE UNIQUE INDEX uq_warning_lasting ON warning (check_id, series) WHERE ended_us IS NULL
+
 CREATE TABLE transition (
     id ${serial} NOT NULL,
-    incident_id ${whole} NOT NULL,
+    incident_id ${whole},
+    warning_id ${whole},
     change TEXT NOT NULL,
     recorded_us ${whole} NOT NULL,
     not_before_us ${whole} NOT NULL,
@@ -275,8 +299,10 @@ CREATE TABLE transition (
     decision TEXT,
     CONSTRAINT pk_transition PRIMARY KEY (id),
     CONSTRAINT ck_transition_change CHECK (change = 'opened' OR change = 'reopened' OR change = 'escalated' OR change = 'resolved' OR change = 'flapping' OR change = 'settled' OR change = 'merged'),
+    CONSTRAINT ck_transition_of_one CHECK ((incident_id IS NULL) <> (warning_id IS NULL)),
     CONSTRAINT ck_transition_decided_if_settled CHECK (settled_us IS NULL OR decision IS NOT NULL),
-    CONSTRAINT fk_transition_incident_id_incident FOREIGN KEY(incident_id) REFERENCES incident (id)
+    CONSTRAINT fk_transition_incident_id_incident FOREIGN KEY(incident_id) REFERENCES incident (id),
+    CONSTRAINT fk_transition_warning_id_warning FOREIGN KEY(warning_id) REFERENCES warning (id)
 )${strict}
 
 CREATE INDEX ix_transition_incident_id ON transition (incident_id)
@@ -284,6 +310,8 @@ CREATE INDEX ix_transition_incident_id ON transition (incident_id)
 CREATE INDEX ix_transition_recorded_us ON transition (recorded_us)
 
 CREATE INDEX ix_transition_settled ON transition (settled_us) WHERE settled_us IS NOT NULL
+
+CREATE INDEX ix_transition_warning ON transition (warning_id) WHERE warning_id IS NOT NULL
 
 CREATE INDEX ix_transition_waiting ON transition (not_before_us, id) WHERE settled_us IS NULL
 

@@ -68,8 +68,17 @@ class Remains:
         assert self.ask(lost) == [], "slots that are done, without the run that came of them"
         unsaid = "SELECT incident_id FROM told WHERE delivery_id NOT IN (SELECT id FROM delivery)"
         assert self.ask(unsaid) == [], "a channel is said to know what was never written to it"
-        unheard = "SELECT id FROM incident WHERE id NOT IN (SELECT incident_id FROM transition)"
-        assert self.ask(unheard) == [], "an incident of which nobody will ever hear"
+        unheard = (
+            "SELECT id FROM incident WHERE id NOT IN (SELECT incident_id FROM transition WHERE incident_id IS NOT NULL)"
+            " UNION ALL SELECT id FROM warning WHERE id NOT IN (SELECT warning_id FROM transition WHERE warning_id > 0)"
+        )
+        assert self.ask(unheard) == [], "an incident or a warning of which nobody will ever hear"
+        stories: dict[tuple[str, str], list[str]] = {}
+        for (payload,) in self.ask("SELECT payload FROM delivery WHERE subject = 'incidents' ORDER BY number"):
+            for each in json.loads(payload)["warnings"]:
+                stories.setdefault((each["series"], each["began_at"]), []).append(each["reason"])
+        wrong = {story for story in map(tuple, stories.values()) if story not in {("first",), ("first", "resolved")}}
+        assert wrong == set(), "a warning was told twice, or its end alone"
 
     def fold(self) -> None:
         """Claim that the incidents are what their events amount to."""
@@ -129,6 +138,20 @@ class Remains:
         wrong = {name for (name,) in self.ask(open_now)} ^ {name for name, is_bad in bad.items() if is_bad}
         last = "SELECT check_id, last_status, last_run_us FROM check_state WHERE check_id LIKE '%primary-key'"
         assert wrong == set(), f"of {wrong} the incidents are not what the tables are: {bad}, {self.ask(last)}"
+
+    def warn_of(self, tables: Collection[str]) -> None:
+        """Claim that the warnings that last are those of these tables, and that the channel knows of each of them."""
+        assert {name for (name,) in self.ask("SELECT table_name FROM warning WHERE ended_us IS NULL")} == set(tables)
+        told = "SELECT warning_id, change, decision FROM transition WHERE warning_id IN (SELECT id FROM warning)"
+        stories: dict[int, set[str]] = {}
+        for number, change, decision in self.ask(told):
+            if json.loads(decision)["channels"]["hook"]["action"] == "told":
+                stories.setdefault(number, set()).add(change)
+        ended = {number: end is not None for number, end in self.ask("SELECT id, ended_us FROM warning")}
+        lasting = {number for number, is_over in ended.items() if not is_over}
+        assert lasting <= stories.keys(), "a warning lasts of which nobody heard"
+        deaf = [number for number, story in stories.items() if ended[number] and "resolved" not in story]
+        assert deaf == [], "warnings whose beginning was told, and not their end"
 
 
 def columns_of(file):

@@ -25,23 +25,24 @@ alerts:
   resolve_after: 1
   hourly_cap: 10000
   channels: {{hook: {{webhook: {{url: "http://127.0.0.1:{port}/hook", secret: {secret}, allow_private: true}}}}}}
-  routes: [{{to: [hook]}}]
+  routes: [{{to: [hook]}}, {{match: {{outcome: warn}}, to: [hook]}}]
 {more}
 """
 _TABLE: Final = (
     "  - {{name: {name}, source: shop, schedule: every 1s, checks: [{{type: primary_key, columns: [id]}},"
-    " {{type: not_null, columns: [who]}}]}}"
+    " {{type: not_null, columns: [who], max_ratio: 0.9, warn: {{max_ratio: 0}}}}]}}"
 )
 
 
 class Place:
-    """The folder. `bad` are the tables with a key that occurs twice."""
+    """The folder. `bad` are the tables with a key that occurs twice, `warned` those with a name that is missing."""
 
     def __init__(self, folder: Path, *, port: int = 9, tables: tuple[str, ...] = TABLES, more: str = "") -> None:
         self.folder = folder
         self.store = folder / "store.db"
         self.url = f"sqlite:///{self.store}"
         self.bad: set[str] = set()
+        self.warned: set[str] = set()
         self.tables = tables
         for name in tables:
             self.sql(f"CREATE TABLE {name} (id INTEGER, who TEXT)", f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b')")
@@ -62,6 +63,12 @@ class Place:
         else:
             self.sql(f"INSERT INTO {name} VALUES (1, 'twin')")
         self.bad ^= {name}
+
+    def turn_warning(self, name: str) -> None:
+        """Let a table be worth a warning, or not any more."""
+        who = "'b'" if name in self.warned else "NULL"
+        self.sql(f"UPDATE {name} SET who = {who} WHERE id = 2")
+        self.warned ^= {name}
 
 
 class Endpoint:

@@ -34,6 +34,8 @@ class _Story:
         for name in TABLES:
             if self.dice.random() < 0.1:
                 self.place.turn(name)
+            if self.dice.random() < 0.1:
+                self.place.turn_warning(name)
         lives_s = self.dice.uniform(0.0, _LONGEST_LIFE_S) + (3.0 if workers else 0.0)
         life = self.nursery.begin("watch", self.place.folder, shift_s=self.shift_s, workers=workers)
         first = self.dice.uniform(0.0, lives_s)
@@ -86,11 +88,13 @@ def test_a_daemon_that_is_killed_at_random(nursery, tmp_path, record_property):
         remains.fold()
         remains.are_told(endpoint)
         remains.tell_the_truth({name: name in place.bad for name in TABLES})
+        remains.warn_of(place.warned)
         for name, value in {
             "kills": story.killed,
             "acknowledged": len(story.seen.acknowledged),
             "slots": remains.leave_no_gap(story.seen.cuts),
             "incidents": remains.number("SELECT count(*) FROM incident"),
+            "warnings": remains.number("SELECT count(*) FROM warning"),
             "messages": len(endpoint.taken),
             "requests": endpoint.requests,
             "repeats": endpoint.repeats,

@@ -172,6 +172,11 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             DROP TABLE web_user; DROP TABLE web_session; DROP TABLE login_link; DROP TABLE api_token;
             DROP TABLE release_comparison; DROP TABLE external_item; DROP TABLE logged_event; DROP TABLE daemon_config;
             DROP TABLE closed_part;
+            DROP TABLE transition; DROP TABLE warning;
+            CREATE TABLE transition (id INTEGER NOT NULL PRIMARY KEY, incident_id INTEGER NOT NULL REFERENCES incident,
+                change TEXT NOT NULL, recorded_us INTEGER NOT NULL, not_before_us INTEGER NOT NULL, settled_us INTEGER,
+                decision TEXT);
+            INSERT INTO transition VALUES (4, 2, 'opened', 5, 0, NULL, NULL);
             DROP INDEX ix_incident_table_name_detected_us; CREATE INDEX ix_incident_table_name ON incident (table_name);
             ALTER TABLE episode DROP COLUMN acknowledged_us;
             ALTER TABLE incident ADD COLUMN acknowledged_us INTEGER;
@@ -188,7 +193,13 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
     with open_store(url) as store:
         assert stored_revision(store) == HEAD
         assert store.rebuild_check() == []
-    assert _hashes(url) == before
+        with store.reading() as tx:
+            assert [(item.id, item.incident_id, item.change) for item in tx.outbox.waiting(9)] == [
+                (4, 2, Changed.OPENED)
+            ]
+    after = _hashes(url)
+    assert after.pop("transition")[0] == 1
+    assert after == {table: found for table, found in before.items() if table != "transition"}
     described = file.parent / "described.db"
     open_store(f"sqlite:///{described}").close()
     ours, theirs = _schema_of(file), _schema_of(described)
@@ -208,6 +219,8 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
         "skip",
         "ix_skip_last_us",
         "ix_daily_cost_table_name_day",
+        *("warning", "uq_warning_lasting", "ix_warning_ended"),
+        *("transition", "ix_transition_waiting", "ix_transition_warning", "ix_transition_settled"),
     )
     assert [ours[name] for name in changed] == [theirs[name] for name in changed]
 

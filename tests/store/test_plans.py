@@ -52,6 +52,8 @@ STEPS: dict[str, Callable[[WriteTransaction], Any]] = {
     "results around": lambda tx: tx.results.around("t7.not-null", AT, before=5, after=2),
     "settle": lambda tx: tx.outbox.settle([1, 2], AT, {}),
     "decisions": lambda tx: tx.outbox.decided_since(AT, 5),
+    "lasting warnings": lambda tx: tx.warnings.lasting(["t1.not-null", "t2.not-null"]),
+    "news of warnings": lambda tx: tx.outbox.of_warnings([1, 2]),
     "newest news": lambda tx: tx.outbox.latest([1, 2]),
     "wake": lambda tx: tx.outbox.wake([1, 2], AT),
     "lasting incidents": lambda tx: tx.outbox.open_incidents(),

@@ -43,9 +43,10 @@ class ChannelDecision(Shape):
 
 
 class AlertDecision(Shape):
-    """What was decided about a change of an incident; `why` where no channel is concerned."""
+    """What was decided about a change of an incident, or of a warning; `why` where no channel is concerned."""
 
-    incident: int
+    incident: int | None
+    warning: int | None
     table: str
     change: str
     at: datetime
