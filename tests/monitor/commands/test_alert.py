@@ -4,10 +4,13 @@ from datetime import timedelta
 
 import pytest
 
+from checks import Kind, Severity
+from incidents import WarningSpell
 from monitor.alerts.notify import notify
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
+from monitor.web.views.alert_log import AlertLogQuery, list_alerts
 from tests.monitor.commands.terminal import NOW, Terminal
 
 ALERTS = """
@@ -131,3 +134,42 @@ def test_a_disabled_channel_is_named(terminal: Terminal) -> None:
     assert (
         "note: crew is disabled: it answered 410 Gone; 'tablewatch alert enable crew'" in terminal("alert", "log").err
     )
+
+
+WARNED = """
+alerts:
+  channels: {desk: {apprise: "json://localhost:9/"}, crew: {apprise: "json://localhost:9/"}}
+  routes: [{match: {outcome: warn, domain: sales}, to: [crew]}, {to: [desk]}]
+"""
+
+
+def test_route_explains_who_hears_of_a_warning(terminal: Terminal) -> None:
+    """With --warning only routes that are for warnings apply, at severity warning at most; without, all others."""
+    with_alerts(terminal, WARNED)
+    value = terminal.json("alert", "route", "--table", "orders", "--warning")
+    assert (value["outcome"], value["severity"]) == ("warn", "warning")
+    assert [channel["channel"] for channel in value["channels"]] == ["crew"]
+    assert [step["why"] for step in value["steps"]][1:] == [
+        "the route is for incidents; one for warnings has 'outcome: warn'",
+        "owners are notified of incidents, and warnings go by routes only",
+    ]
+    value = terminal.json("alert", "route", "--table", "orders")
+    assert [channel["channel"] for channel in value["channels"]] == ["desk"]
+
+
+def test_the_log_has_warnings_that_are_no_incidents(terminal: Terminal) -> None:
+    """Under a number of their own; JSON has it beside that of incidents, of which one is null."""
+    with_alerts(terminal, WARNED)
+    project = Project(load(terminal.folder / "tablewatch.yaml"), SimulatedClock(terminal.now))
+    spell = WarningSpell(
+        "orders.range", "orders", "orders.range", Kind.QUALITY, Severity.WARNING, "odd", {}, began_at=terminal.now
+    )
+    with project.open_store() as store, store.writing() as tx:
+        tx.warnings.save(spell, terminal.now)
+    tell(terminal)
+    (decision,) = terminal.json("alert", "log")["decisions"]
+    assert (decision["incident"], decision["warning"], decision["change"]) == (None, 1, "opened")
+    assert " w1 " in terminal("alert", "log").out
+    with project.open_store() as store, store.reading() as tx:
+        (line,) = list_alerts(project, tx, AlertLogQuery(), terminal.now + timedelta(minutes=5)).decisions
+    assert (line.incident, line.warning, line.table) == (None, 1, "orders")

@@ -198,6 +198,7 @@ def _of_alerts() -> Iterator[Effect]:
     ):
         base = nested(matching, "sources", "sea", files="*.parquet")
         yield Effect(f"Match.{key}", base, (first, second), routed, ("alerts", "routes", 0, "match", key))
+    yield Effect("Match.outcome", matching, (ABSENT, "warn"), routed, ("alerts", "routes", 0, "match", "outcome"))
     for key, first, second in (
         ("days", "mon-sun", "mon"),
         ("start", "22:00", "23:55"),
