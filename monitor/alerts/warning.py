@@ -1,4 +1,4 @@
-"""Tell of warnings that are no incidents, once when one begins and once when it ends, on the way that incidents take.
+"""Send warnings that are no incidents, once when one begins and once when it ends, the way that incidents take.
 
 A warning stands there as an incident that nobody stores: its number is below zero, it has one episode, and nobody is
 reminded of it. Who knows of it follows from what was decided on its beginning and its end.

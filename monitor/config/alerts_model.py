@@ -220,11 +220,6 @@ class Alerts(Section):
     )
     quiet_hours: dict[str, QuietHours] = Field({}, description="Quiet hours, by name.")
 
-    @property
-    def has_warn_routes(self) -> bool:
-        """Check whether a route is for warnings that open no incident."""
-        return any(route.match.outcome is not None for route in self.routes)
-
     def has_digest(self, channel: str) -> bool:
         """Check whether a route leads to a channel by a message a day."""
         return any(route.digest is not None and channel in route.to for route in self.routes)

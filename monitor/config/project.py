@@ -38,10 +38,15 @@ def policy_of(check: Check, alerts: Alerts) -> Policy:
     return Policy(
         open_after=opening.open_after or 1,
         resolve_after=next(rule.resolve_after for rule in rules if rule.resolve_after is not None),
-        warn_notifies=alerts.has_warn_routes,
+        warn_notifies=follows_warnings(alerts),
         warn_opens=next(rule.open_on for rule in rules if rule.open_on is not None) == "warn",
         confirm_after=None if opening.confirm is None else opening.confirm.after,
     )
+
+
+def follows_warnings(alerts: Alerts) -> bool:
+    """Check whether a route is for warnings that open no incident."""
+    return any(route.match.outcome is not None for route in alerts.routes)
 
 
 class Project:

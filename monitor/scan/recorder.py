@@ -38,7 +38,7 @@ from incidents import (
     gaps_after,
     status_text,
 )
-from monitor.config.project import Project
+from monitor.config.project import Project, follows_warnings
 from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
 from monitor.scan.results import CheckResult, PolicyOf, TableResult, run_guarded, run_of
 from monitor.scan.segment_results import GONE_CAUSE, SegmentMemory, followed, judge_segments, watch_of_segment
@@ -283,7 +283,7 @@ class _Recorder:
         incident = self._incidents.get(series)
         lasts = incident is not None and incident.state is not State.RESOLVED
         if self._warnings is not None and step.reason is not Reason.OUT_OF_ORDER:
-            self._warnings.follow(looked, result, outcome, has_incident=lasts)
+            self._warnings.follow(looked, result, outcome, identity=identity_of(result), has_incident=lasts)
         return replace(result, incident=incident.id) if incident is not None and lasts else result
 
     def _ask_for_retry(self, looked: TableResult, result: CheckResult, watch: Watch) -> None:
@@ -381,7 +381,7 @@ def retire(project: Project, store: Store) -> int:
         )
     ]
     now, closed = project.clock.now(), 0
-    if project.config.alerts.has_warn_routes:
+    if follows_warnings(project.config.alerts):
         from monitor.scan.warnings import retire_warnings
 
         retire_warnings(store, configured, now)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from checks import Outcome, Status
-from incidents import RunTimes, WarningSpell, follow_warning
+from incidents import Identity, RunTimes, WarningSpell, follow_warning
 from monitor.scan.results import CheckResult, PolicyOf, TableResult
 from store import Store, WriteTransaction
 
@@ -18,15 +18,15 @@ class WarningRecorder:
         self._policy_of = policy_of
         self._lasting = dict(tx.warnings.lasting({result.check_id for result in results}))
 
-    def follow(self, looked: TableResult, result: CheckResult, outcome: Outcome, *, has_incident: bool) -> None:
+    def follow(
+        self, looked: TableResult, result: CheckResult, outcome: Outcome, *, identity: Identity, has_incident: bool
+    ) -> None:
         """Begin, go on with or end the warning of a check or of a segment, after a run of it."""
-        from monitor.scan.recorder import identity_of
-
         before = self._lasting.get(result.remembered_as)
         after = follow_warning(
             before,
             replace(outcome, status=Status.PASS, reason=None) if result.is_gone else outcome,
-            identity=identity_of(result),
+            identity=identity,
             policy=self._policy_of(result.check),
             run=RunTimes(looked.started_at, looked.ended_at),
             has_incident=has_incident,

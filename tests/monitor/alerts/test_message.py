@@ -123,6 +123,7 @@ def test_several_incidents_of_a_table_are_one_message(made):
     assert all(f"(#{number})" in payload["text"] for number in range(1, 9))
     assert payload["counts"] == {
         "incidents": 8,
+        "warnings": 0,
         "over": 1,
         "tables": 1,
         "by_severity": {"error": 8},
