@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 import ibis
+import sqlglot.expressions as sge
 from ibis.backends.sql import SQLBackend
+from ibis.backends.sql.compilers.base import STAR
+from ibis.backends.sql.compilers.duckdb import DuckDBCompiler
 
 from sources._columns import ArrowColumn, Columns, plain_columns
 from sources._contract import (
@@ -49,6 +52,17 @@ _CATALOGUE_SCANS: Final = ("DUCKDB_", "PRAGMA_")
 _COUNTED_SCANS: Final = {"READ_CSV", "READ_CSV_AUTO", "SEQ_SCAN"}
 """Scans whose bytes are counted; of Parquet DuckDB 1.5 counts some of them only."""
 _NO_EXTENSIONS: Final = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+
+
+class _Compiler(DuckDBCompiler):
+    """Ibis' compiler, with a rule of our own."""
+
+    __slots__ = ()
+
+    def visit_CountStar(self, op: object, *, arg: object, where: sge.Expression | None) -> Any:
+        """Count the rows that meet a condition by CASE, which DuckDB runs in two thirds of the time of FILTER."""
+        del op, arg
+        return self.f.count(STAR if where is None else self.if_(where, sge.convert(1), sge.null()))
 
 
 class DuckdbSource(EngineSource):
@@ -85,6 +99,7 @@ class DuckdbSource(EngineSource):
             self._attach(database)
         self._tells_volume = self._profile()
         backend = ibis.duckdb.from_connection(self._connection)  # sets the time zone to UTC
+        backend.compiler = _Compiler()
         if paths:
             self._connection.execute("SET allowed_paths = ?", [list(paths)])
         if folder is not None:
