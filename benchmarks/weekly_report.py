@@ -17,9 +17,9 @@ from incidents import IncidentHistory, LevelSurvey, Window, to_us
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.promised import promised_contracts
-from monitor.reporting.build import build_weekly, gather
+from monitor.reporting.build import build_report, gather
+from monitor.reporting.period import Week
 from monitor.reporting.render import as_html
-from monitor.reporting.week import Week
 from monitor.summaries.patterns import PatternSurvey
 from monitor.summaries.service_levels import judge_contract
 from monitor.terminal.localizer import Localizer
@@ -96,7 +96,7 @@ def _in_process(folder: Path) -> Cost:
 
     def work() -> None:
         with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as tx:
-            report = build_weekly(gather(project, tx, week, END), week)
+            report = build_report(gather(project, tx, week, END), week)
         as_html(report, voice)
 
     return median([measure(work) for _ in range(RUNS)])

@@ -1,4 +1,4 @@
-"""Notify operators of Tablewatch itself, and readers of the week: messages that are about no single incident."""
+"""Notify operators of Tablewatch itself, and readers of reports: messages that are about no single incident."""
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +16,12 @@ from monitor.alerts.wording import plain
 from monitor.config.project import Project
 from monitor.reporting.filters import say_title
 from monitor.reporting.sentences import length
+from monitor.reporting.words import PERIOD_WORDS
 from monitor.terminal.localizer import Localizer, Money
 from store import Delivery, MessageSubject
 
 if TYPE_CHECKING:
-    from monitor.reporting.model import Figures, WeeklyReport
+    from monitor.reporting.model import Figures, PeriodReport
 
 _SAID_LATELY: Final = timedelta(hours=1)
 _SAID_OF_STATISTICS: Final = timedelta(days=366)
@@ -125,8 +126,8 @@ def _id_after(before: Delivery | None, project: Project, message: Delivery) -> s
     return f"msg_{sha256(chr(0).join(parts).encode()).hexdigest()[:24]}"
 
 
-def weekly(project: Project, report: "WeeklyReport", channel: str, *, now: datetime) -> Delivery:
-    """Return the message that brings the report of a week to a channel, in the channel's language.
+def report_delivery(project: Project, report: "PeriodReport", channel: str, *, now: datetime) -> Delivery:
+    """Return the message that brings the report of a period to a channel, in the channel's language.
 
     People get the figures as text, a page for mail, and the report as a file; a webhook gets it as JSON (`parts_of`).
     """
@@ -134,14 +135,14 @@ def weekly(project: Project, report: "WeeklyReport", channel: str, *, now: datet
 
     writer = MessageComposer(project, now)
     voice = writer.voice(channel)
-    dates = (report.week.monday, report.week.sunday)
+    dates = (report.period.first, report.period.last)
     title = Message("Data downtime, {dates:dates}: {headline}", {"dates": dates, "headline": report.headline})
     content = {
         "subject": MessageSubject.REPORT.value,
         "title": title.render(voice),
-        "blocks": list(_weekly_blocks(report, voice)),
+        "blocks": list(_report_blocks(report, voice)),
         "lines": [],
-        "week": str(report.week),
+        report.period.unit: str(report.period),
     }
     parts = parts_of(report, project.config.alerts.channels[channel], voice, project.loaded.redactor)  # masks itself
     payload = {**writer.payload("tablewatch.report-mail/1", channel, content), **parts}
@@ -173,8 +174,9 @@ def _operation(writer: MessageComposer, channel: str, happened: OperationalEvent
     return writer.payload("tablewatch.operations/1", channel, content)
 
 
-def _weekly_blocks(report: "WeeklyReport", voice: Localizer) -> Iterator[Mapping[str, Any]]:
-    week, before = report.figures.week, report.figures.before
+def _report_blocks(report: "PeriodReport", voice: Localizer) -> Iterator[Mapping[str, Any]]:
+    this, before = report.figures.this, report.figures.before
+    last = PERIOD_WORDS[type(report.period)].last
     figures = (
         (Message("Incidents (N)"), "n"),
         (Message("Data downtime"), "downtime_us"),
@@ -182,7 +184,7 @@ def _weekly_blocks(report: "WeeklyReport", voice: Localizer) -> Iterator[Mapping
         (Message("time to resolution"), "repair_us"),
         *([(Message("Cost"), "cost")] if report.method.priced else []),
     )
-    facts = [(label, _beside(name, week, before, currency=report.currency)) for label, name in figures]
+    facts = [(label, _beside(name, this, before, currency=report.currency, last=last)) for label, name in figures]
     yield {"headline": Message("Figures").render(voice), "facts": _said(facts, voice)}
     if report.tables:
         most = (
@@ -209,9 +211,9 @@ def _weekly_blocks(report: "WeeklyReport", voice: Localizer) -> Iterator[Mapping
         yield {"headline": Message("Incidents").render(voice), "facts": _said(rows, voice)}
 
 
-def _beside(name: str, week: "Figures | None", before: "Figures | None", *, currency: str) -> Message:
-    now, then = (_figure(name, column, currency) for column in (week, before))
-    return Message("{now} (last week: {then})", {"now": now, "then": then})
+def _beside(name: str, this: "Figures | None", before: "Figures | None", *, currency: str, last: Message) -> Message:
+    now, then = (_figure(name, column, currency) for column in (this, before))
+    return Message("{now} ({last}: {then})", {"now": now, "last": last, "then": then})
 
 
 def _figure(name: str, column: "Figures | None", currency: str) -> Message:

@@ -1,4 +1,4 @@
-"""Write the weekly report as mail: a body that every mail program shows, and the whole report as a file with it.
+"""Write a report as mail: a body that every mail program shows, and the whole report as a file with it.
 
 Mail programs drop SVG, pictures in the page and style sheets, and Gmail cuts a body off at about 102 KB: the body is
 made of tables with inline styles, says all that matters without a chart, and is kept under 90 KB by showing fewer rows.
@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from monitor.config import Channel
 from monitor.reporting import render
-from monitor.reporting import weekly_json as shape
-from monitor.reporting.model import WeeklyReport
+from monitor.reporting import report_json as shape
+from monitor.reporting.model import PeriodReport
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import Redactor
 
@@ -21,7 +21,7 @@ _LONGEST: Final = 200
 """Letters of a name or a title in the body; the attached report has all of them."""
 
 
-def parts_of(report: WeeklyReport, channel: Channel, voice: Localizer, redactor: Redactor) -> Mapping[str, Any]:
+def parts_of(report: PeriodReport, channel: Channel, voice: Localizer, redactor: Redactor) -> Mapping[str, Any]:
     """Return what a report's message holds beside its title and text.
 
     For people a page and the file, for a webhook JSON.
@@ -32,14 +32,14 @@ def parts_of(report: WeeklyReport, channel: Channel, voice: Localizer, redactor:
     if channel.kind.reads_json:
         return {"report": redactor.value(shape.as_json(report, voice))}
     page = render.as_html(report, voice, redact=redactor)
-    name = f"tablewatch-{report.week}-{voice.language}.html"
+    name = f"tablewatch-{report.period}-{voice.language}.html"
     return {
         "html": body_of(report, voice, redact=redactor),
         "attachments": [{"name": name, "mime": "text/html", "text": page}],
     }
 
 
-def body_of(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
+def body_of(report: PeriodReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
     """Return the body of the mail: tables only, nothing fetched, under `MOST_BYTES`."""
     body = ""
     for rows in _ROWS:
@@ -49,12 +49,11 @@ def body_of(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], s
     return body
 
 
-def _body(report: WeeklyReport, voice: Localizer, redact: Callable[[str], str], rows: int) -> str:
+def _body(report: PeriodReport, voice: Localizer, redact: Callable[[str], str], rows: int) -> str:
     environment = render.environment(voice, report.currency, render.masking(redact))
     environment.filters["short"] = _short
-    dates = voice.format((report.week.monday, report.week.sunday), "dates")
     template = environment.get_template("mail/weekly.html.j2")
-    return template.render(report=report, language=voice.language, dates=dates, rows=rows)
+    return template.render(**render.period_values(report, voice), rows=rows)
 
 
 def _short(text: str, most: int = _LONGEST) -> str:

@@ -12,12 +12,12 @@ from monitor.alerts.batch import Batch, BatchItem
 from monitor.alerts.decide import NotificationReason
 from monitor.alerts.hold import Circumstances
 from monitor.alerts.message import SCHEMA, MessageComposer
-from monitor.alerts.operational import enqueue, weekly
+from monitor.alerts.operational import enqueue, report_delivery
 from monitor.config.project import Project
 from store import Delivery, MessageSubject
 
 if TYPE_CHECKING:
-    from monitor.reporting.model import WeeklyReport
+    from monitor.reporting.model import PeriodReport
 
 _TITLE: Final = Message("[test] {title}")
 _LINE: Final = Message("This is a test message for channel {name}; no incident occurred.")
@@ -35,7 +35,7 @@ class TrialMessageKind(StrEnum):
 
 
 def trial_message(
-    project: Project, channel: str, like: TrialMessageKind, *, now: datetime, report: "WeeklyReport | None" = None
+    project: Project, channel: str, like: TrialMessageKind, *, now: datetime, report: "PeriodReport | None" = None
 ) -> Delivery:
     """Return a message of subject `test`; it is about the first table that is configured, and holds made up figures.
 
@@ -50,7 +50,7 @@ def trial_message(
     if like is TrialMessageKind.REPORT:
         if report is None:
             raise ValueError("a test message in the form of a report needs a report")
-        made = weekly(project, report, channel, now=now).payload
+        made = report_delivery(project, report, channel, now=now).payload
         lines: list[str] = []
     else:
         made = _incidents(project, writer, channel, like, now)

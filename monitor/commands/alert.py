@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from monitor.alerts.route import Routing
     from monitor.config.project import Project
-    from monitor.reporting.model import WeeklyReport
+    from monitor.reporting.model import PeriodReport
     from store import Delivery, Transition
 
 
@@ -284,15 +284,15 @@ def try_out(
     invocation.emit(result, lambda console: console.print(f"sent to {channel}: {message.payload['title']}"))
 
 
-def _last_report(project: "Project") -> "WeeklyReport":
-    from monitor.reporting.build import build_weekly, gather
-    from monitor.reporting.week import Week
+def _last_report(project: "Project") -> "PeriodReport":
+    from monitor.reporting.build import build_report, gather
+    from monitor.reporting.period import Week
     from monitor.triage.errors import explained
 
     now = project.clock.now()
     week = Week.last_complete(now, project.config.timezone)
     with project.open_store() as store, explained(), store.reading() as tx:
-        return build_weekly(gather(project, tx, week, now), week)
+        return build_report(gather(project, tx, week, now), week)
 
 
 def resend(

@@ -82,7 +82,7 @@ def record(
     from monitor.config.project import Project
     from monitor.releases.record import record_of
     from monitor.reporting.release_record import record_html
-    from monitor.reporting.weekly_json import as_text
+    from monitor.reporting.report_json import as_text
     from monitor.terminal.localizer import Localizer
     from monitor.triage.errors import explained
 

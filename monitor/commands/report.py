@@ -1,8 +1,8 @@
-"""`tablewatch report`: write the weekly report."""
+"""`tablewatch report`: write the weekly, monthly or quarterly report."""
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.config.project import Project
-    from monitor.reporting.model import WeeklyReport
-    from monitor.reporting.week import Week
+    from monitor.reporting.model import PeriodReport
+    from monitor.reporting.period import Period
     from monitor.terminal.localizer import Localizer
 
 
@@ -45,6 +45,23 @@ def _group() -> None:
     """Generate reports."""
 
 
+_Out = Annotated[
+    Path | None,
+    typer.Option(help="Write to this file: .html, .htm, .md, .json or .pdf.", show_default="standard output"),
+]
+
+
+def _format(variable: str) -> Any:
+    """Return the option of the format, whose variable the root's `--format` does not share."""
+    return typer.Option(
+        "--format",
+        envvar=variable,
+        help="Output format; pdf needs Chromium, Chrome or Edge, and --out.",
+        callback=remember_format,
+        show_default="by the extension of --out, else html",
+    )
+
+
 @app.command()
 def weekly(
     ctx: typer.Context,
@@ -52,42 +69,81 @@ def weekly(
         str | None,
         typer.Option(metavar="2026-W46", help="ISO week, Monday to Sunday.", show_default="the last complete week"),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Write to this file: .html, .htm, .md, .json or .pdf.", show_default="standard output"),
-    ] = None,
+    out: _Out = None,
     locale: Locale = None,
-    output_format: Annotated[
-        ReportFormat | None,
-        typer.Option(
-            "--format",
-            envvar="TABLEWATCH_REPORT_WEEKLY_FORMAT",
-            help="Output format; pdf needs Chromium, Chrome or Edge, and --out.",
-            callback=remember_format,
-            show_default="by the extension of --out, else html",
-        ),
-    ] = None,
+    output_format: Annotated[ReportFormat | None, _format("TABLEWATCH_REPORT_WEEKLY_FORMAT")] = None,
     force: Force = False,
 ) -> None:
     """Generate the weekly report: data downtime, its cost, changes and recommended improvements.
 
     Example: tablewatch report weekly --week 2026-W46 --locale ja --out report.html
     """
+    _write(ctx.obj, "weekly", week, Rendering(out, locale, output_format, force))
+
+
+@app.command()
+def monthly(
+    ctx: typer.Context,
+    month: Annotated[
+        str | None,
+        typer.Option(metavar="2026-11", help="Calendar month.", show_default="the last complete month"),
+    ] = None,
+    out: _Out = None,
+    locale: Locale = None,
+    output_format: Annotated[ReportFormat | None, _format("TABLEWATCH_REPORT_MONTHLY_FORMAT")] = None,
+    force: Force = False,
+) -> None:
+    """Generate the monthly report: the same sections over a calendar month, and the month before.
+
+    Example: tablewatch report monthly --month 2026-10 --out october.pdf
+    """
+    _write(ctx.obj, "monthly", month, Rendering(out, locale, output_format, force))
+
+
+@app.command()
+def quarterly(
+    ctx: typer.Context,
+    quarter: Annotated[
+        str | None,
+        typer.Option(metavar="2026-Q4", help="Quarter of a calendar year.", show_default="the last complete quarter"),
+    ] = None,
+    out: _Out = None,
+    locale: Locale = None,
+    output_format: Annotated[ReportFormat | None, _format("TABLEWATCH_REPORT_QUARTERLY_FORMAT")] = None,
+    force: Force = False,
+) -> None:
+    """Generate the quarterly report: the same sections over a quarter, and the quarter before.
+
+    Example: tablewatch report quarterly --quarter 2026-Q3 --format markdown
+    """
+    _write(ctx.obj, "quarterly", quarter, Rendering(out, locale, output_format, force))
+
+
+class Rendering(NamedTuple):
+    """Where a report goes, in which language and format."""
+
+    out: Path | None
+    locale: str | None
+    output_format: ReportFormat | None
+    force: bool
+
+
+def _write(invocation: Invocation, frequency: str, name: str | None, rendering: Rendering) -> None:
     from monitor.config.project import Project
     from monitor.terminal.localizer import Localizer
 
-    invocation: Invocation = ctx.obj
-    wanted = output_format or (ReportFormat.JSON if invocation.as_json else None)
+    out = rendering.out
+    wanted = rendering.output_format or (ReportFormat.JSON if invocation.as_json else None)
     current_f = format_for(wanted, out, _BY_SUFFIX, default=ReportFormat.HTML, code="report.out")
     if current_f is ReportFormat.PDF:
         _check_pdf(out)
     project = Project.of(invocation)
-    page = Page(out, force, project.protected_files, "report.out")
+    page = Page(out, rendering.force, project.protected_files, "report.out")
     page.check()
     now = project.clock.now()
-    chosen = _week(project, week, now)
-    report = _build(project, chosen, now)
-    voice = Localizer(locale or project.config.locale, project.config.timezone)
+    period = _period(project, frequency, name, now)
+    report = _build(project, period, now)
+    voice = Localizer(rendering.locale or project.config.locale, project.config.timezone)
     page.write(_said(report, voice, current_f, invocation), invocation)
 
 
@@ -99,37 +155,37 @@ def _check_pdf(out: Path | None) -> None:
     browser()
 
 
-def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
-    from monitor.reporting.week import Week, WeekError
+def _period(project: "Project", frequency: str, name: str | None, now: "datetime") -> "Period":
+    from monitor.reporting.period import PERIODS, PeriodError
 
     zone = project.config.timezone
+    (kind,) = (kind for kind in PERIODS if kind.frequency == frequency)
     if name is None:
-        return Week.last_complete(now, zone)
+        return kind.last_complete(now, zone)
+    code = f"report.{kind.unit}"
     try:
-        week = Week.parse(name, zone)
-    except WeekError as error:
-        raise Stop(ExitCode.USAGE, Problem("report.week", str(error))) from None
-    if week.start > now:
-        running = Week.containing(now, zone)
-        raise Stop(
-            ExitCode.USAGE, Problem("report.week", f"week {week} has not started; the current week is {running}")
-        )
-    return week
+        period = kind.parse(name, zone)
+    except PeriodError as error:
+        raise Stop(ExitCode.USAGE, Problem(code, str(error))) from None
+    if period.start > now:
+        message = f"{kind.unit} {period} has not started; the current {kind.unit} is {kind.containing(now, zone)}"
+        raise Stop(ExitCode.USAGE, Problem(code, message))
+    return period
 
 
-def _build(project: "Project", week: "Week", now: "datetime") -> "WeeklyReport":
-    from monitor.reporting.build import build_weekly, gather
+def _build(project: "Project", period: "Period", now: "datetime") -> "PeriodReport":
+    from monitor.reporting.build import build_report, gather
     from monitor.triage.errors import explained
 
     with project.open_store() as store, explained(), store.reading() as tx:
-        return build_weekly(gather(project, tx, week, now), week)
+        return build_report(gather(project, tx, period, now), period)
 
 
 def _said(
-    report: "WeeklyReport", voice: "Localizer", report_format: ReportFormat, invocation: Invocation
+    report: "PeriodReport", voice: "Localizer", report_format: ReportFormat, invocation: Invocation
 ) -> str | bytes:
     from monitor.reporting import render
-    from monitor.reporting import weekly_json as shape
+    from monitor.reporting import report_json as shape
 
     redact = invocation.redactor
     match report_format:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from monitor.config._errors import ConfigError
 from monitor.config._files import files_of, find, patterns_of
 from monitor.config.alerts_model import Alerts, Channel, Match, QuietHours, Route
-from monitor.config.daemon_model import Daemon, OpenLineage, ReportPlans, WeeklyReportPlan
+from monitor.config.daemon_model import Daemon, OpenLineage, ReportPlan, ReportPlans
 from monitor.config.load import Loaded, load, load_for, load_readable, load_tree
 from monitor.config.model import (
     BusinessHours,
@@ -63,6 +63,7 @@ __all__ = [
     "Rates",
     "Recipe",
     "Release",
+    "ReportPlan",
     "ReportPlans",
     "Role",
     "Route",
@@ -72,7 +73,6 @@ __all__ = [
     "Table",
     "Web",
     "Weekdays",
-    "WeeklyReportPlan",
     "files_of",
     "find",
     "load",

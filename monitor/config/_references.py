@@ -144,8 +144,8 @@ def _alerts(tree: Node, names: Names) -> Iterator[Problem]:
         yield from _known_each(child(route, "to"), names.channels, "channel", "alerts.channels")
         yield from _known(child(route, "quiet_hours"), names.quiet_hours, "quiet hours", "alerts.quiet_hours")
         yield from _only_single_incidents(route, entries(child(alerts, "channels")))
-    weekly = child(child(tree, "report"), "weekly")
-    yield from _known_each(child(weekly, "to"), names.channels, "channel", "alerts.channels")
+    for plan in entries(child(tree, "report")).values():
+        yield from _known_each(child(plan, "to"), names.channels, "channel", "alerts.channels")
 
 
 def _only_single_incidents(route: Node, channels: Mapping[str, Node]) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """The shape of `daemon`, `report`, `openlineage`, daily limits and incremental looks: how the daemon works."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Literal, Self
 
@@ -9,19 +10,46 @@ from pydantic import Field, model_validator
 from monitor.config.scalars import Cron, Duration, PositiveDuration, Schedule, Section
 
 
-class WeeklyReportPlan(Section):
-    """Schedule, languages and recipients of the weekly report."""
+class ReportPlan(Section):
+    """Schedule, languages and recipients of a report."""
 
-    cron: Cron = Field(Schedule.parse("cron: 0 8 * * mon"), description="When it is generated (project time zone).")
+    cron: Cron
     locales: tuple[Literal["en", "ja"], ...] = ("en",)
     to: tuple[str, ...] = ()
     keep: str | None = Field(None, description="Folder where rendered reports are saved.")
+
+
+class WeeklyReportPlan(ReportPlan):
+    """Schedule, languages and recipients of the weekly report."""
+
+    cron: Cron = Field(Schedule.parse("cron: 0 8 * * mon"), description="When it is generated (project time zone).")
+
+
+class MonthlyReportPlan(ReportPlan):
+    """Schedule, languages and recipients of the monthly report."""
+
+    cron: Cron = Field(Schedule.parse("cron: 0 8 1 * *"), description="When it is generated (project time zone).")
+
+
+class QuarterlyReportPlan(ReportPlan):
+    """Schedule, languages and recipients of the quarterly report."""
+
+    cron: Cron = Field(
+        Schedule.parse("cron: 0 8 1 1,4,7,10 *"), description="When it is generated (project time zone)."
+    )
 
 
 class ReportPlans(Section):
     """Reports."""
 
     weekly: WeeklyReportPlan = WeeklyReportPlan()
+    monthly: MonthlyReportPlan = MonthlyReportPlan()
+    quarterly: QuarterlyReportPlan = QuarterlyReportPlan()
+
+    @property
+    def by_frequency(self) -> Mapping[str, ReportPlan]:
+        """Return the plans by name."""
+        return {"weekly": self.weekly, "monthly": self.monthly, "quarterly": self.quarterly}
 
 
 class Daemon(Section):

@@ -1,4 +1,4 @@
-"""Speak for all daemons of a store: decide who has to hear of what, send it, and make the weekly report.
+"""Speak for all daemons of a store: decide who has to hear of what, send it, and make the reports.
 
 On PostgreSQL one daemon does this, the one that holds the store's lock for it; on SQLite there is only one.
 """
@@ -16,7 +16,7 @@ from monitor.alerts.ticket_pull import pull_tickets, ticket_channels
 from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
-from monitor.daemon.weekly_report import report_if_due
+from monitor.daemon.periodic_report import report_if_due
 from monitor.integrations.openlineage_push import EventPush
 from monitor.terminal.problem import Stop
 from store import Store, StoreConflict, StoreError
@@ -40,7 +40,8 @@ class Notifier:
         self._store, self._clock, self._holder = store, clock, holder
         self._dispatcher = Dispatcher(holder)
         self._events = EventPush(store, clock)
-        self._remind_at = self._report_at = 0.0
+        self._remind_at = 0.0
+        self._report_at: dict[str, float] = {}
         self._pull_at: dict[str, float] = {}
         self._untold: deque[OperationalEvent] = deque(maxlen=_MOST_UNTOLD)
         self._telling = Lock()
@@ -64,19 +65,23 @@ class Notifier:
                 self._dispatcher.step(project, self._store)
 
     def report(self, project: Project) -> None:
-        """Make the weekly report when it is due.
+        """Make the reports that are due.
 
         Raises:
             StoreError: the store cannot be used.
         """
-        if not self.leads or self._clock.monotonic() < self._report_at:
-            return
-        try:
-            report_if_due(project, self._store, self._clock.now())
-        except Stop as error:
-            self._report_at = self._clock.monotonic() + _REFUSED_S
-            folder = project.config.report.weekly.keep
-            LOG.error("the weekly report cannot be written to %s: %s; see report.weekly.keep", folder, error)
+        from monitor.reporting.period import PERIODS
+
+        for kind in PERIODS if self.leads else ():
+            name = kind.frequency
+            if self._clock.monotonic() < self._report_at.get(name, 0.0):
+                continue
+            try:
+                report_if_due(project, self._store, self._clock.now(), kind)
+            except Stop as error:
+                self._report_at[name] = self._clock.monotonic() + _REFUSED_S
+                folder = project.config.report.by_frequency[name].keep
+                LOG.error("the %s report cannot be written to %s: %s; see report.%s.keep", name, folder, error, name)
 
     def pull(self, project: Project) -> None:
         """Read the statuses of tickets, of each channel in its time.

@@ -14,9 +14,9 @@ from monitor.demo._build import Demo
 from monitor.releases.overview import ReleaseState
 from monitor.releases.record import states_now
 from monitor.reporting import render
-from monitor.reporting.build import build_weekly, gather
+from monitor.reporting.build import build_report, gather
+from monitor.reporting.period import Week
 from monitor.reporting.terminal_views.downtime import as_json as downtime_as_json
-from monitor.reporting.week import Week
 from monitor.summaries.downtime import DowntimeFigures, measure_downtime
 from monitor.summaries.incident import incident_figures
 from monitor.terminal.localizer import Localizer
@@ -113,7 +113,7 @@ def tell(demo: Demo) -> Story:
     with project.open_store() as store, explained(), store.reading() as tx:
         figures = measure_downtime(project, tx, window=window, as_of_us=window.end_us, by="table")
         week = Week.last_complete(demo.end, project.config.timezone)
-        report = build_weekly(gather(project, tx, week, demo.end), week)
+        report = build_report(gather(project, tx, week, demo.end), week)
         (held,) = states_now(project, tx)
     folder = demo.folder / "reports"
     written = []

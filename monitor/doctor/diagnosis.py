@@ -157,8 +157,8 @@ def examine_disks(loaded: Loaded) -> Iterator[Finding]:
     with suppress(StoreError):  # told by examine_store
         file = store_file(loaded.config.storage.url)
         places |= {} if file is None else {"the store": file.absolute().parent}
-    keep = loaded.config.report.weekly.keep
-    places |= {} if keep is None else {"reports": Path(keep).absolute()}
+    for name, plan in loaded.config.report.by_frequency.items():
+        places |= {} if plan.keep is None else {f"{name} reports": Path(plan.keep).absolute()}
     disks: dict[int, tuple[Path, list[str]]] = {}
     for what, place in places.items():
         folder = next(path for path in (place, *place.parents) if path.exists())

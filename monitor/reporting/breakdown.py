@@ -1,4 +1,4 @@
-"""Break a week's downtime down: by day, by owner of the root cause, by table."""
+"""Break a period's downtime down: by day or week, by owner of the root cause, by table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,20 +8,20 @@ from checks.classes.arrays import np
 from incidents import Downtime, DowntimeCost, Window
 from incidents.spans import Ints
 from monitor.reporting.evidence import Evidence
-from monitor.reporting.model import DayBar, Share
-from monitor.reporting.week import Day, Week
+from monitor.reporting.model import PartBar, Share
+from monitor.reporting.period import Period, PeriodPart
 
 
 @dataclass(frozen=True, slots=True)
 class BarScale:
-    """What things weigh: their cost, or their downtime where nothing costs anything; the week weighs `total`."""
+    """What things weigh: their cost, or their downtime where nothing costs anything; the period weighs `total`."""
 
     by_cost: bool
     total: Fraction
 
     @classmethod
     def of(cls, downtime: Downtime, cost: DowntimeCost | None) -> "BarScale":
-        """Return the scale of a week."""
+        """Return the scale of a period."""
         if cost is not None and cost.amount:
             return cls(by_cost=True, total=cost.amount)
         return cls(by_cost=False, total=Fraction(downtime.downtime))
@@ -31,22 +31,22 @@ class BarScale:
         return cost if self.by_cost and cost is not None else Fraction(downtime)
 
 
-def day_bar(evidence: Evidence, week: Week, day: Day, *, reports_only: bool) -> DayBar:
-    """Return the downtime of a day; none of a day to come or of which nobody knows, nothing on one the zone left out.
+def part_bar(evidence: Evidence, period: Period, part: PeriodPart, *, reports_only: bool) -> PartBar:
+    """Return the downtime of a part; none of one to come or of which nobody knows, nothing on a day the zone left out.
 
-    `reports_only` says that no check ever ran and that the week's figures are what people reported: so are its days.
+    `reports_only` says that no check ever ran and that the period's figures are what people reported: so are its parts.
     """
-    if day.start >= evidence.as_of:
-        return DayBar(day.date, None, None)
-    if day.start >= day.end:
-        return DayBar(day.date, 0, 0)
-    window = Window.of(day.start, day.end)
+    if part.start >= evidence.as_of:
+        return PartBar(part.date, None, None)
+    if part.start >= part.end:
+        return PartBar(part.date, 0, 0)
+    window = Window.of(part.start, part.end)
     result = evidence.measure(window)
     if not result.n and not reports_only:
-        seen = evidence.observed.in_some_of(window) and week.monday not in evidence.blind_weeks
-        if not seen or day.end <= evidence.kept_since:
-            return DayBar(day.date, None, None)
-    return DayBar(day.date, result.undetected, result.repair)
+        seen = evidence.observed.in_some_of(window) and period.first not in evidence.blind_periods
+        if not seen or part.end <= evidence.kept_since:
+            return PartBar(part.date, None, None)
+    return PartBar(part.date, result.undetected, result.repair)
 
 
 def by_table(evidence: Evidence, window: Window, scale: BarScale, *, most: int) -> tuple[Share, ...]:

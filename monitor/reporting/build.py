@@ -1,8 +1,8 @@
-"""Build the weekly report: pure, from what is known to one value. The arithmetic is that of the `incidents` room."""
+"""Build the report of a period: pure, from what is known to one value. The arithmetic is that of `incidents`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Final
 
@@ -11,11 +11,11 @@ from incidents import MAINTENANCE, Downtime, DowntimeCost, Incident, Resolution,
 from monitor.config import Config, Rates
 from monitor.config.project import Project
 from monitor.releases.record import states_now
-from monitor.reporting.breakdown import BarScale, by_owner, by_table, day_bar
+from monitor.reporting.breakdown import BarScale, by_owner, by_table, part_bar
 from monitor.reporting.coverage import coverage_of, why_unknown
 from monitor.reporting.evidence import Evidence
-from monitor.reporting.figures import median_of, weekly_figures
-from monitor.reporting.headline import unknown_week, weekly_headline
+from monitor.reporting.figures import figures_of, median_of
+from monitor.reporting.headline import period_headline, unknown_period
 from monitor.reporting.incident_list import listed, standout
 from monitor.reporting.model import (
     ComparedFigure,
@@ -24,13 +24,13 @@ from monitor.reporting.model import (
     ExcludedIncidents,
     Maintained,
     MethodNotes,
-    WeekBar,
-    WeeklyReport,
+    PeriodReport,
+    TrendBar,
 )
+from monitor.reporting.period import Period
 from monitor.reporting.releases import releases_in
 from monitor.reporting.sentences import title_of
 from monitor.reporting.timeline import timeline
-from monitor.reporting.week import Week
 from monitor.summaries.coverage import lasting_gaps
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.ranking import Ranking, advise, rank
@@ -38,27 +38,26 @@ from monitor.summaries.scan_costs import ScanCosts
 from monitor.summaries.service_levels import judge_contracts
 from store import IncidentFilter, ReadTransaction, ReleaseEventKind
 
-TREND_WEEKS: Final = 12
-_MEDIAN_WEEKS: Final = 4
+_MEDIAN: Final = 4
 _TABLES_SHOWN: Final = 10
 _OWNERS_SHOWN: Final = 12
 _COSTS_SHOWN: Final = 5
 
 
-def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
-    """Return the report of a week as known at the evidence's moment.
+def build_report(evidence: Evidence, period: Period) -> PeriodReport:
+    """Return the report of a period as known at the evidence's moment.
 
-    All weeks are told as they are known now, so a back-dated correction restates the weeks it touches.
+    All periods are told as they are known now, so a back-dated correction restates the periods it touches.
     """
-    config, window = evidence.config, window_of(week)
-    weeks = [week.back(i) for i in range(TREND_WEEKS)]
-    measured = [evidence.measure(window_of(week)) for week in weeks]
-    prices = [evidence.price(window_of(week)) for week in weeks[: _MEDIAN_WEEKS + 1]]
-    coverage = coverage_of(evidence, week)
+    config, window = evidence.config, window_of(period)
+    periods = [period.back(i) for i in range(period.trend)]
+    measured = [evidence.measure(window_of(period)) for period in periods]
+    prices = [evidence.price(window_of(period)) for period in periods[: _MEDIAN + 1]]
+    coverage = coverage_of(evidence, period)
     if coverage.evaluated == 0:  # None: it is no longer known
-        evidence = replace(evidence, blind_weeks=evidence.blind_weeks | {week.monday})
-    unknown = [why_unknown(evidence, week, result) for week, result in zip(weeks, measured, strict=True)]
-    complete = evidence.as_of >= week.end
+        evidence = replace(evidence, blind_periods=evidence.blind_periods | {period.first})
+    unknown = [why_unknown(evidence, period, result) for period, result in zip(periods, measured, strict=True)]
+    complete = evidence.as_of >= period.end
     scale = BarScale.of(measured[0], prices[0])
     comparison = _comparison(measured, prices, [message is None for message in unknown])
     reports_only = evidence.watching.first is None and measured[0].n > 0
@@ -71,25 +70,27 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
     )
     tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
     owners = by_owner(evidence, window, scale)
-    return WeeklyReport(
+    return PeriodReport(
         project=config.project,
-        week=week,
+        period=period,
         as_of=evidence.as_of,
         currency=config.cost.currency,
-        headline=_headline(comparison, coverage, currency=config.cost.currency, complete=complete, why=unknown[0]),
+        headline=_headline(
+            comparison, coverage, currency=config.cost.currency, complete=complete, why=unknown[0], kind=type(period)
+        ),
         coverage=coverage,
         figures=comparison,
         change=changes(measured[1], measured[0]) if complete and _differ(comparison) else None,
         diagnosis=_diagnosis(evidence, measured[0], ranking),
-        days=tuple(day_bar(evidence, week, day, reports_only=reports_only) for day in week.days),
+        parts=tuple(part_bar(evidence, period, part, reports_only=reports_only) for part in period.parts),
         owners=owners[:_OWNERS_SHOWN],
         owners_more=max(0, len(owners) - _OWNERS_SHOWN),
-        trend=tuple(_trend(weeks, measured, unknown))[::-1],
+        trend=tuple(_trend(periods, measured, unknown))[::-1],
         tables=tables,
         tables_more=(ranking.tables if ranking else 0) - len(tables),
         incidents=listed(ranking, evidence, window),
-        timeline=timeline(ranking, week, as_of_us=evidence.as_of_us),
-        method=_method(evidence, week, measured[0], prices[0] or DowntimeCost()),
+        timeline=timeline(ranking, period, as_of_us=evidence.as_of_us),
+        method=_method(evidence, period, measured[0], prices[0] or DowntimeCost()),
         releases=releases_in(evidence, window),
         contracts=tuple(evidence.contracts),
         patterns=evidence.patterns.of(window),
@@ -97,36 +98,44 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
     )
 
 
-def window_of(week: Week) -> Window:
-    """Return the week as a window."""
-    return Window.of(week.start, week.end)
+def window_of(period: Period) -> Window:
+    """Return the period as a window."""
+    return Window.of(period.start, period.end)
 
 
 def _headline(
-    comparison: ComparedFigure, coverage: Coverage, *, currency: str, complete: bool, why: Message | None
+    comparison: ComparedFigure,
+    coverage: Coverage,
+    *,
+    currency: str,
+    complete: bool,
+    why: Message | None,
+    kind: type[Period],
 ) -> Message:
     if why is not None:
-        return unknown_week(why, coverage.since)
+        return unknown_period(why, coverage.since, kind=kind)
     since = coverage.since if coverage.begun and not coverage.from_start else None
-    return weekly_headline(comparison, currency=currency, complete=complete, since=since)
+    return period_headline(comparison, currency=currency, complete=complete, since=since, kind=kind)
 
 
 def _differ(figures: ComparedFigure) -> bool:
-    return figures.week is not None and figures.before is not None and bool(figures.week.n or figures.before.n)
+    return figures.this is not None and figures.before is not None and bool(figures.this.n or figures.before.n)
 
 
 def _comparison(
     measured: Sequence[Downtime], prices: Sequence[DowntimeCost | None], entries: Sequence[bool]
 ) -> ComparedFigure:
-    weeks = zip(measured, prices, entries, strict=False)  # only as many as have a price
-    figures = [weekly_figures(result, cost) if is_known else None for result, cost, is_known in weeks]
+    periods = zip(measured, prices, entries, strict=False)  # only as many as have a price
+    figures = [figures_of(result, cost) if is_known else None for result, cost, is_known in periods]
     earlier = [figure for figure in figures[1:] if figure is not None]
-    return ComparedFigure(week=figures[0], before=figures[1], median=median_of(earlier))
+    return ComparedFigure(this=figures[0], before=figures[1], median=median_of(earlier))
 
 
-def _trend(weeks: Sequence[Week], measured: Sequence[Downtime], unknown: Sequence[Message | None]) -> Iterator[WeekBar]:
-    for week, downtime, why in zip(weeks, measured, unknown, strict=True):
-        yield WeekBar(week, None, None, why) if why else WeekBar(week, downtime.undetected, downtime.repair)
+def _trend(
+    periods: Sequence[Period], measured: Sequence[Downtime], unknown: Sequence[Message | None]
+) -> Iterator[TrendBar]:
+    for period, downtime, why in zip(periods, measured, unknown, strict=True):
+        yield TrendBar(period, None, None, why) if why else TrendBar(period, downtime.undetected, downtime.repair)
 
 
 def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> Diagnosis | None:
@@ -145,7 +154,7 @@ def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> D
     )
 
 
-def _method(evidence: Evidence, week: Week, this: Downtime, cost: DowntimeCost) -> MethodNotes:
+def _method(evidence: Evidence, period: Period, this: Downtime, cost: DowntimeCost) -> MethodNotes:
     config = evidence.config
     excluded = [
         ExcludedIncidents(item, this.excluded[item.value].n, this.excluded[item.value].time)
@@ -155,28 +164,28 @@ def _method(evidence: Evidence, week: Week, this: Downtime, cost: DowntimeCost) 
     planned = this.excluded.get(MAINTENANCE)
     return MethodNotes(
         excluded=tuple(excluded),
-        maintenance=tuple(_maintained(config, week)),
+        maintenance=tuple(_maintained(config, period)),
         maintenance_us=planned.time if planned else 0,
-        rate_notes=tuple(_notes(config, week)),
+        rate_notes=tuple(_notes(config, period)),
         priced=evidence.pricing is not None,
         unpriced_us=cost.unpriced,
         disclosure=this.exposure.n,
     )
 
 
-def _maintained(config: Config, week: Week) -> Iterator[Maintained]:
+def _maintained(config: Config, period: Period) -> Iterator[Maintained]:
     for work in config.maintenance:
         start, end = work.span(config.timezone)
-        if start < week.end and end > week.start:
+        if start < period.end and end > period.start:
             yield Maintained(work.reason, start, end)
 
 
-def _notes(config: Config, week: Week) -> Iterator[str]:
-    """Yield the notes of the rates that hold at some time of the week, oldest first."""
+def _notes(config: Config, period: Period) -> Iterator[str]:
+    """Yield the notes of the rates that hold at some time of the period, oldest first."""
     by_age = sorted((config.cost, *config.cost.history), key=_valid_from)
     for rates, following in zip(by_age, [*by_age[1:], None], strict=True):
         over = date.max if following is None else _valid_from(following)
-        if rates.note and _valid_from(rates) < week.monday + timedelta(weeks=1) and over > week.monday:
+        if rates.note and _valid_from(rates) <= period.last and over > period.first:
             yield rates.note
 
 
@@ -184,13 +193,13 @@ def _valid_from(rates: Rates) -> date:
     return rates.valid_from or date.min
 
 
-def gather(project: Project, tx: ReadTransaction, week: Week, now: datetime) -> Evidence:
-    """Return what is known of a week and the eleven before it. Call it inside the transaction."""
+def gather(project: Project, tx: ReadTransaction, period: Period, now: datetime) -> Evidence:
+    """Return what is known of a period and of those before it that its trend shows. Call it inside the transaction."""
     config = project.config
-    spans = tx.incidents.spans(to_us(week.back(TREND_WEEKS - 1).start), to_us(week.end))
+    spans = tx.incidents.spans(to_us(period.back(period.trend - 1).start), to_us(period.end))
     watches = tx.results.watches()
     kept_since = now - config.storage.keep_measurements
-    earlier = [week.back(number) for number in range(1, TREND_WEEKS)]
+    earlier = [period.back(number) for number in range(1, period.trend)]
 
     def look_up(ids: Sequence[int]) -> Sequence[Incident]:
         return [tx.incidents.get(item) for item in ids]
@@ -201,20 +210,20 @@ def gather(project: Project, tx: ReadTransaction, week: Week, now: datetime) -> 
         spans=spans,
         maintenance=project.maintenance(spans.names),
         pricing=project.pricing if project.priced else None,
-        gaps=(*tx.results.gaps(week.start, week.end), *lasting_gaps(project.config, watches, now)),
+        gaps=(*tx.results.gaps(period.start, period.end), *lasting_gaps(project.config, watches, now)),
         watches=watches,
-        results=tx.results.count_by_status(week.start, week.end) if week.start >= kept_since else None,
+        results=tx.results.count_by_status(period.start, period.end) if period.start >= kept_since else None,
         look_up=look_up,
-        blind_weeks=frozenset(
-            item.monday
+        blind_periods=frozenset(
+            item.first
             for item in earlier
             if item.start >= kept_since and not tx.results.any_evaluated(item.start, item.end)
         ),
         releases=states_now(project, tx),
         exports=tx.release_events.matching(kind=ReleaseEventKind.EXPORTED),
         promises=_promises(config, tx, watches, now),
-        contracts=judge_contracts(project, tx, window_of(week), as_of=now),
-        scan_costs=tx.costs.by_table(week.monday, week.sunday),
+        contracts=judge_contracts(project, tx, window_of(period), as_of=now),
+        scan_costs=tx.costs.by_table(period.first, period.last),
     )
 
 

@@ -1,4 +1,4 @@
-"""Describe what was watched in a week, what was not, and of which weeks nobody knows."""
+"""Describe what was watched in a period, what was not, and of which periods nobody knows."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -7,32 +7,32 @@ from checks import Message, Status
 from incidents import Downtime, Unobserved, Window, unobserved
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.model import BlindSpot, Coverage
-from monitor.reporting.week import Week
+from monitor.reporting.period import Period
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED, REASONS
 
 _SHOWN: Final = 5
 
 
-def why_unknown(evidence: Evidence, week: Week, downtime: Downtime) -> Message | None:
-    """Describe why nobody knows of a week's downtime, None of a week that is known.
+def why_unknown(evidence: Evidence, period: Period, downtime: Downtime) -> Message | None:
+    """Describe why nobody knows of a period's downtime, None of a period that is known.
 
-    What is on record is known, whoever reported it. Without any incident a week is known to have been good only if a
+    What is on record is known, whoever reported it. Without any incident a period is known to have been good only if a
     check had begun, if incidents of that time are still kept, and if something could be evaluated.
     """
     if downtime.n:
         return None
-    if not evidence.watching.had_begun(min(week.end, evidence.as_of)):
+    if not evidence.watching.had_begun(min(period.end, evidence.as_of)):
         return NOT_WATCHED
-    if week.end <= evidence.kept_since:
+    if period.end <= evidence.kept_since:
         return NOT_KEPT
-    return NOT_EVALUATED if week.monday in evidence.blind_weeks else None
+    return NOT_EVALUATED if period.first in evidence.blind_periods else None
 
 
-def coverage_of(evidence: Evidence, week: Week) -> Coverage:
-    """Return the coverage of a week, as far as it has come."""
-    config, watching, end = evidence.config, evidence.watching, min(week.end, evidence.as_of)
+def coverage_of(evidence: Evidence, period: Period) -> Coverage:
+    """Return the coverage of a period, as far as it has come."""
+    config, watching, end = evidence.config, evidence.watching, min(period.end, evidence.as_of)
     checks = [table.check_id(check) for table in config.tables for check in table.checks]
-    unseen = unobserved(evidence.gaps, Window.of(week.start, week.end))
+    unseen = unobserved(evidence.gaps, Window.of(period.start, period.end))
     results = evidence.results
     total = None if results is None else sum(results.values())
     return Coverage(
@@ -40,8 +40,8 @@ def coverage_of(evidence: Evidence, week: Week) -> Coverage:
         checks=len(checks),
         since=watching.first,
         begun=watching.had_begun(end),
-        from_start=watching.first is not None and watching.first <= week.start,
-        partly=watching.partly(config, week.start, end),
+        from_start=watching.first is not None and watching.first <= period.start,
+        partly=watching.partly(config, period.start, end),
         not_yet=watching.not_yet(config, end),
         results=total,
         evaluated=None if total is None or results is None else total - results.get(Status.UNKNOWN, 0),

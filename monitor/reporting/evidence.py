@@ -1,4 +1,4 @@
-"""What a report is built from: everything that the store and the configuration know about twelve weeks."""
+"""What a report is built from: what the store and the configuration know about a period and those before it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,14 +35,14 @@ from store import ReleaseEvent, Spending
 class Evidence:
     """What is known at a moment.
 
-    `spans`: all episodes of incidents that touch the twelve weeks. `look_up`: gives incidents by id. `gaps`:
-    unobserved time that touches the week, the time since the last run included. `watches`: by check id. `results`:
-    how often checks found what in the week, None when that is past retention. `blind_weeks`: the Mondays of the
-    earlier weeks in which checks might have run and none could be evaluated. `pricing` is None where no rate is
+    `spans`: all episodes of incidents that touch the periods of the trend. `look_up`: gives incidents by id. `gaps`:
+    unobserved time that touches the period, the time since the last run included. `watches`: by check id. `results`:
+    how often checks found what in the period, None when that is past retention. `blind_periods`: the first days of the
+    earlier periods in which checks might have run and none could be evaluated. `pricing` is None where no rate is
     configured. `owners`: by table, the name to show. `watching`: since when tables are watched. `observed`: when
-    anything was seen in the week. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest
-    first. `promises`: how learned limits kept theirs, until the moment. `contracts`: their service levels in the week.
-    `scan_costs`: what the runs of the week cost, by source and table.
+    anything was seen in the period. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest
+    first. `promises`: how learned limits kept theirs, until the moment. `contracts`: their service levels in the
+    period. `scan_costs`: what the runs of the period cost, by source and table.
     """
 
     config: Config
@@ -54,7 +54,7 @@ class Evidence:
     watches: Mapping[str, Watch]
     results: Mapping[Status, int] | None
     look_up: Callable[[Sequence[int]], Sequence[Incident]]
-    blind_weeks: frozenset[date] = frozenset()
+    blind_periods: frozenset[date] = frozenset()
     releases: Sequence[ReleaseState] = ()
     exports: Sequence[ReleaseEvent] = ()
     promises: Sequence[MeasuredPromise] = ()

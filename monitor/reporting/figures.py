@@ -1,4 +1,4 @@
-"""From measured downtime and its price to the figures of a report, and the median of several weeks."""
+"""From measured downtime and its price to the figures of a report, and the median of several periods."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -12,8 +12,8 @@ _SUMS = ("n", "n_occurred", "undetected_us", "repair_us", "downtime_us", "low_us
 _PARTS = ("min", "mean", "median", "p90", "max")
 
 
-def weekly_figures(downtime: Downtime, cost: DowntimeCost | None) -> Figures:
-    """Return the figures of a measured week; `cost` is None where nothing has a price."""
+def figures_of(downtime: Downtime, cost: DowntimeCost | None) -> Figures:
+    """Return the figures of a measured period; `cost` is None where nothing has a price."""
     return Figures(
         n=Fraction(downtime.n),
         n_occurred=Fraction(downtime.n_occurred),
@@ -32,31 +32,31 @@ def weekly_figures(downtime: Downtime, cost: DowntimeCost | None) -> Figures:
     )
 
 
-def median_of(weeks: Sequence[Figures]) -> Figures | None:
-    """Return the median of each figure over several weeks, exactly; None of no week.
+def median_of(periods: Sequence[Figures]) -> Figures | None:
+    """Return the median of each figure over several periods, exactly; None of no period.
 
     Each figure has a median of its own, so the medians of the parts need not add up to the median of the sum.
     """
-    if not weeks:
+    if not periods:
         return None
-    sums = {name: median(getattr(week, name) for week in weeks) for name in _SUMS}
+    sums = {name: median(getattr(period, name) for period in periods) for name in _SUMS}
     return Figures(
         **sums,
-        by_severity=_median_severities([week.by_severity for week in weeks]),
-        ttd=_median_spread(week.ttd for week in weeks),
-        tta=_median_spread(week.tta for week in weeks),
-        ttr=_median_spread(week.ttr for week in weeks),
-        cost=_median(week.cost for week in weeks),
-        cost_by_table_hours=_median(week.cost_by_table_hours for week in weeks),
+        by_severity=_median_severities([period.by_severity for period in periods]),
+        ttd=_median_spread(period.ttd for period in periods),
+        tta=_median_spread(period.tta for period in periods),
+        ttr=_median_spread(period.ttr for period in periods),
+        cost=_median(period.cost for period in periods),
+        cost_by_table_hours=_median(period.cost_by_table_hours for period in periods),
     )
 
 
-def _median_severities(weeks: Sequence[Mapping[Severity, Fraction]]) -> dict[Severity, Fraction]:
-    """Return the median of each severity that any week knows; a week that does not know it had none of it."""
+def _median_severities(periods: Sequence[Mapping[Severity, Fraction]]) -> dict[Severity, Fraction]:
+    """Return the median of each severity that any period knows; a period that does not know it had none of it."""
     return {
-        severity: Fraction(median(week.get(severity, Fraction(0)) for week in weeks))
+        severity: Fraction(median(period.get(severity, Fraction(0)) for period in periods))
         for severity in Severity
-        if any(severity in week for week in weeks)
+        if any(severity in period for period in periods)
     }
 
 

@@ -11,7 +11,8 @@ from monitor.releases.overview import ReleaseWord
 from monitor.reporting import charts, sentences
 from monitor.reporting.figure_sentences import alarms_sentence, budget_sentences, in_time, tables_sentence
 from monitor.reporting.incident_list import collapsed
-from monitor.reporting.model import DayBar, WeekBar
+from monitor.reporting.model import PartBar, TrendBar
+from monitor.reporting.period import Period, Quarter, Week
 from monitor.reporting.shortlists import first_alarms, first_contracts, first_offenders
 from monitor.reporting.words import (
     CAUSES,
@@ -83,14 +84,16 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "word": lambda word: say(_WORDS[type(word)][word]),
         "shape": lambda word: _SHAPES[type(word)][word],
         "incident_title": lambda message: say_title(message, voice),
-        "notes": lambda row, complete: sentences.notes(row, complete=complete),
+        "notes": lambda row, report: sentences.notes(row, type(report.period), complete=report.complete),
         "onset_range": sentences.onset_range,
         "budget_sentences": budget_sentences,
-        "coverage_sentences": sentences.coverage_sentences,
+        "coverage_sentences": lambda report: sentences.coverage_sentences(report.coverage, type(report.period)),
         "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(report.diagnosis),
-        "method_sentences": lambda report: sentences.method_sentences(report.method, currency),
-        "days_label": lambda days: say(sentences.days_label(days)),
+        "method_sentences": lambda report: sentences.method_sentences(report.method, currency, type(report.period)),
+        "parts_label": lambda report: say(sentences.parts_label(report.parts, type(report.period))),
         "trend_label": lambda trend: say(sentences.trend_label(trend)),
+        "title": lambda report: sentences.title(report.period),
+        "period_name": lambda period: _period_name(period, voice),
         "columns": _columns,
         "timeline_lanes": charts.timeline_lanes,
         "collapsed": collapsed,
@@ -138,6 +141,13 @@ def _missed(value: Fraction, level: Level, voice: MessageFormatter) -> str:
     return Message("missed by {value}", {"value": _level_value(value, level, voice)}).render(voice)
 
 
+def _period_name(period: Period, voice: MessageFormatter) -> str:
+    """Format a period in the few letters that fit below a column."""
+    if isinstance(period, Quarter):
+        return str(period)
+    return voice.format(period.first, "date" if isinstance(period, Week) else "short_month")
+
+
 def _short(hours: Fraction, voice: MessageFormatter) -> str:
     """Format hours in the few letters that fit over a column."""
     if 0 < hours < Fraction(1, 10):
@@ -161,7 +171,7 @@ _SHAPES: Final[Mapping[type[StrEnum], Mapping[Any, str]]] = {
 }
 
 
-def _columns(bars: Sequence[DayBar | WeekBar]) -> charts.ColumnChart:
+def _columns(bars: Sequence[PartBar | TrendBar]) -> charts.ColumnChart:
     return charts.stacked_columns(
         [
             None if bar.undetected_us is None or bar.repair_us is None else (bar.undetected_us, bar.repair_us)

@@ -1,76 +1,85 @@
-"""The report in one sentence: how long, how many, how costly, each with its own change against last week."""
+"""The report in one sentence: how long, how many, how costly, each with its own change against the period before."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
 from checks import Message
 from monitor.reporting.model import ComparedFigure, Figures
+from monitor.reporting.period import Period, Week
 from monitor.reporting.sentences import length
-from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT
+from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, PERIOD_WORDS
 from monitor.terminal.localizer import Money
 
 _ALIKE: Final = Fraction(5, 1000)
 """A change that is smaller is none that a reader should hear of."""
 
 
-def unknown_week(why: Message, since: datetime | None) -> Message:
-    """Describe that nothing is known of a week: nothing was watched, could be evaluated or is kept.
+def unknown_period(why: Message, since: datetime | None, *, kind: type[Period] = Week) -> Message:
+    """Describe that nothing is known of a period: nothing was watched, could be evaluated or is kept.
 
     Args:
         why: `NOT_WATCHED`, `NOT_EVALUATED` or `NOT_KEPT`.
         since: when the first check ran, None if none ever did.
+        kind: what the report is of.
     """
+    this = {"this": PERIOD_WORDS[kind].this}
     if why is NOT_KEPT:
-        return Message("Incidents of this week are past the retention period, so downtime is unknown.")
+        return Message("Incidents of {this} are past the retention period, so downtime is unknown.", this)
     if why is NOT_EVALUATED:
-        return Message("No check could be evaluated this week, so downtime is unknown.")
+        return Message("No check could be evaluated {this}, so downtime is unknown.", this)
     if since is None:
         return Message("Monitoring has not started: no check has run yet.")
     return Message("Monitoring had not started: the first check ran on {since:full_date}.", {"since": since})
 
 
-def weekly_headline(
-    figures: ComparedFigure, *, currency: str, complete: bool, since: datetime | None = None
+def period_headline(
+    figures: ComparedFigure,
+    *,
+    currency: str,
+    complete: bool,
+    since: datetime | None = None,
+    kind: type[Period] = Week,
 ) -> Message:
-    """Return a week of which something is known in one sentence; a percentage is never taken of nothing.
+    """Return a period of which something is known in one sentence; a percentage is never taken of nothing.
 
     Args:
-        figures: the week beside others.
+        figures: the period beside others.
         currency: of its cost.
         complete: whether it is over.
-        since: when watching began, if that was in the week; then the time before is not called a good one.
+        since: when watching began, if that was in the period; then the time before is not called a good one.
+        kind: what the report is of.
     """
-    week = figures.week
-    if week is None or week.n == 0:
-        return _quiet(figures, complete=complete, since=since)
-    what = _what(week, currency)
+    names = {"this": PERIOD_WORDS[kind].this, "last": PERIOD_WORDS[kind].last}
+    if figures.this is None or figures.this.n == 0:
+        return _quiet(figures, names, complete=complete, since=since)
+    values = {**names, "what": _what(figures.this, currency)}
     if not complete:
-        return Message("{what} so far this week.", {"what": what})
+        return Message("{what} so far {this}.", values)
     if figures.before is None:
-        return Message("{what} this week; last week is unknown.", {"what": what})
+        return Message("{what} {this}; {last} is unknown.", values)
     if figures.before.downtime_us == 0:
-        return Message("{what}; last week there was none.", {"what": what})
-    return _compared(week, figures.before, currency)
+        return Message("{what}; {last} there was none.", values)
+    return _compared(figures.this, figures.before, currency, names)
 
 
-def _quiet(figures: ComparedFigure, *, complete: bool, since: datetime | None) -> Message:
+def _quiet(figures: ComparedFigure, names: Mapping[str, Message], *, complete: bool, since: datetime | None) -> Message:
     if since is not None:
         return Message("No data downtime since monitoring started on {since:time}.", {"since": since})
     if not complete:
-        return Message("No data downtime so far this week.")
+        return Message("No data downtime so far {this}.", names)
     if figures.before is None:
-        return Message("No data downtime this week; last week is unknown.")
+        return Message("No data downtime {this}; {last} is unknown.", names)
     if figures.before.n == 0:
-        return Message("No data downtime this week.")
-    return Message(
-        "No data downtime this week, after {before:hours} last week.", {"before": length(figures.before.downtime_us)}
-    )
+        return Message("No data downtime {this}.", names)
+    values = {**names, "before": length(figures.before.downtime_us)}
+    return Message("No data downtime {this}, after {before:hours} {last}.", values)
 
 
-def _what(week: Figures, currency: str) -> Message:
-    values = {"downtime": length(week.downtime_us), "n": int(week.n)}
-    if week.cost is None:
+def _what(this: Figures, currency: str) -> Message:
+    values = {"downtime": length(this.downtime_us), "n": int(this.n)}
+    if this.cost is None:
         return Message(
             "{downtime:hours} of data downtime in {n:count} incidents",
             values,
@@ -79,28 +88,28 @@ def _what(week: Figures, currency: str) -> Message:
         )
     return Message(
         "{downtime:hours} of data downtime in {n:count} incidents at a cost of {cost:money}",
-        {**values, "cost": Money(week.cost, currency)},
+        {**values, "cost": Money(this.cost, currency)},
         one="{downtime:hours} of data downtime in one incident at a cost of {cost:money}",
         counted="n",
     )
 
 
-def _compared(week: Figures, before: Figures, currency: str) -> Message:
+def _compared(this: Figures, before: Figures, currency: str, names: Mapping[str, Message]) -> Message:
     """Return the sentence in which each figure carries its own change."""
     values = {
-        "downtime": length(week.downtime_us),
-        "change": _against_last_week(before.downtime_us, week.downtime_us),
-        "n": int(week.n),
-        "n_change": _counted(int(before.n), int(week.n)),
+        "downtime": length(this.downtime_us),
+        "change": _against_last(before.downtime_us, this.downtime_us, names),
+        "n": int(this.n),
+        "n_change": _counted(int(before.n), int(this.n)),
     }
-    if week.cost is None or before.cost is None:
+    if this.cost is None or before.cost is None:
         return Message(
             "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}).",
             values,
             one="{downtime:hours} of data downtime ({change}) in one incident ({n_change}).",
             counted="n",
         )
-    cost = {"cost": Money(week.cost, currency), "cost_change": _change(before.cost, week.cost)}
+    cost = {"cost": Money(this.cost, currency), "cost_change": _change(before.cost, this.cost, names)}
     return Message(
         "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}), "
         "at a cost of {cost:money} ({cost_change}).",
@@ -111,22 +120,22 @@ def _compared(week: Figures, before: Figures, currency: str) -> Message:
     )
 
 
-def _against_last_week(before: Fraction, now: Fraction) -> Message:
+def _against_last(before: Fraction, now: Fraction, names: Mapping[str, Message]) -> Message:
     ratio = now / before
     if ratio >= 2:
-        return Message("{times:number} times as much as last week", {"times": round(float(ratio), 1)})
+        return Message("{times:number} times as much as {last}", {**names, "times": round(float(ratio), 1)})
     part = abs(ratio - 1)
     if part < _ALIKE:
-        return Message("about as much as last week")
+        return Message("about as much as {last}", names)
     if ratio > 1:
-        return Message("{part:ratio} more than last week", {"part": part})
-    return Message("{part:ratio} less than last week", {"part": part})
+        return Message("{part:ratio} more than {last}", {**names, "part": part})
+    return Message("{part:ratio} less than {last}", {**names, "part": part})
 
 
-def _change(before: Fraction, now: Fraction) -> Message:
-    """Return the change of another figure of the same sentence, which names last week already."""
+def _change(before: Fraction, now: Fraction, names: Mapping[str, Message]) -> Message:
+    """Return the change of another figure of the same sentence, which names the period before already."""
     if before == 0:
-        return Message("none last week") if now else Message("none last week either")
+        return Message("none {last}", names) if now else Message("none {last} either", names)
     ratio = now / before
     if ratio >= 2:
         return Message("{times:number} times as much", {"times": round(float(ratio), 1)})

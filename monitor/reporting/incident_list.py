@@ -1,4 +1,4 @@
-"""Load the incidents of a week that a report lists."""
+"""Load the incidents of a period that a report lists."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ def listed(ranking: Ranking | None, evidence: Evidence, window: Window) -> Incid
 
 
 def standout(ranking: Ranking) -> Standout | None:
-    """Return the incident that alone makes more than half of what the week weighs, if there are several."""
+    """Return the incident that alone makes more than half of what the period weighs, if there are several."""
     advice = advise(ranking)
     if len(ranking) < 2 or advice.incident is None or 2 * advice.share <= 1:
         return None

@@ -1,4 +1,4 @@
-"""What a weekly report says, before it is said: numbers and message ids, no formatted text and no layout.
+"""What a report of a period says, before it is said: numbers and message ids, no formatted text and no layout.
 
 Lengths of time are microseconds: integers where they are sums, exact fractions where they are means. Money is exact, in
 the currency of the project, and rounded once, by whoever shows it; where no rate is configured it is None, which is not
@@ -13,7 +13,7 @@ from fractions import Fraction
 from checks import Message, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
 from monitor.releases.overview import ReleaseWord
-from monitor.reporting.week import Week
+from monitor.reporting.period import Period
 from monitor.summaries.patterns import IncidentPatterns
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.ranking import Advice
@@ -34,10 +34,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of one week, or their medians over several (then counts and sums may be fractions).
+    """The figures of one period, or their medians over several (then counts and sums may be fractions).
 
-    `ttd` is over incidents detected in the week, `tta` over those first acknowledged, `ttr` over those resolved in it;
-    None when there were none.
+    `ttd` is over incidents detected in the period, `tta` over those first acknowledged, `ttr` over those resolved in
+    it; None when there were none.
     `by_severity` is the downtime of each severity that had any.
     """
 
@@ -59,20 +59,20 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class ComparedFigure:
-    """The week beside the one before and the median of the four before.
+    """The period beside the one before and the median of the four before.
 
     None for an unknown time: before monitoring started, without anything that could be evaluated, or past
     retention, and nothing was reported.
     """
 
-    week: Figures | None
+    this: Figures | None
     before: Figures | None
     median: Figures | None
 
     @property
     def severities(self) -> tuple[Severity, ...]:
         """Return the severities that any of the columns knows, the worst first."""
-        columns = [column for column in (self.week, self.before, self.median) if column is not None]
+        columns = [column for column in (self.this, self.before, self.median) if column is not None]
         return tuple(item for item in reversed(Severity) if any(item in column.by_severity for column in columns))
 
 
@@ -143,8 +143,8 @@ class Standout:
 
 
 @dataclass(frozen=True, slots=True)
-class DayBar:
-    """The downtime of one day in its two parts; None for a day still to come, or of which nobody knows."""
+class PartBar:
+    """The downtime of a day or a week in its two parts; None for one still to come, or of which nobody knows."""
 
     date: date
     undetected_us: int | None
@@ -152,10 +152,10 @@ class DayBar:
 
 
 @dataclass(frozen=True, slots=True)
-class WeekBar:
-    """The downtime of one week of the trend; None for a week of which nobody knows, and `why` nobody does."""
+class TrendBar:
+    """The downtime of one period of the trend; None for one of which nobody knows, and `why` nobody does."""
 
-    week: Week
+    period: Period
     undetected_us: int | None
     repair_us: int | None
     why: Message | None = None
@@ -226,7 +226,7 @@ class IncidentList:
 
 @dataclass(frozen=True, slots=True)
 class TimelineBar:
-    """An episode in the week. Times are shares of the week, 0 to 1, clipped to what is over of it.
+    """An episode in the period. Times are shares of the period, 0 to 1, clipped to what is over of it.
 
     `earliest` to `latest` is when the data may have gone bad, `occurred` the moment from which the figures count.
     """
@@ -253,8 +253,8 @@ class TimelineLane:
 
 
 @dataclass(frozen=True, slots=True)
-class TimelineDay:
-    """Where a day begins and ends, as shares of the week; days are 23 to 25 hours long where clocks change."""
+class TimelinePart:
+    """Where a day or a week begins and ends, as shares of the period; some are longer where clocks change."""
 
     date: date
     start: float
@@ -263,10 +263,10 @@ class TimelineDay:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The week as a picture; `more_tables` counts tables that are not drawn, `incidents` all incidents."""
+    """The period as a picture; `more_tables` counts tables that are not drawn, `incidents` all incidents."""
 
     lanes: tuple[TimelineLane, ...]
-    days: tuple[TimelineDay, ...]
+    parts: tuple[TimelinePart, ...]
     more_tables: int
     incidents: int
 
@@ -344,7 +344,7 @@ class Releases:
 
 
 @dataclass(frozen=True, slots=True)
-class WeeklyReport:
+class PeriodReport:
     """The whole report.
 
     A new section is a field here, a name in `monitor.reporting.render.SECTIONS`, a template for each format and a key
@@ -352,7 +352,7 @@ class WeeklyReport:
     """
 
     project: str
-    week: Week
+    period: Period
     as_of: datetime
     currency: str
     headline: Message
@@ -360,10 +360,10 @@ class WeeklyReport:
     figures: ComparedFigure
     change: Shares | None
     diagnosis: Diagnosis | None
-    days: tuple[DayBar, ...]
+    parts: tuple[PartBar, ...]
     owners: tuple[Share, ...]
     owners_more: int
-    trend: tuple[WeekBar, ...]
+    trend: tuple[TrendBar, ...]
     tables: tuple[Share, ...]
     tables_more: int
     incidents: IncidentList
@@ -376,10 +376,10 @@ class WeeklyReport:
 
     @property
     def complete(self) -> bool:
-        """Check whether the week was over when the report was made."""
-        return self.as_of >= self.week.end
+        """Check whether the period was over when the report was made."""
+        return self.as_of >= self.period.end
 
     @property
     def by_cost(self) -> bool:
         """Check whether tables and incidents are weighed by their cost; else by their downtime."""
-        return self.figures.week is not None and bool(self.figures.week.cost)
+        return self.figures.this is not None and bool(self.figures.this.cost)

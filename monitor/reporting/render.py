@@ -1,4 +1,4 @@
-"""Render a weekly report to one HTML file or to Markdown; `monitor.reporting.weekly_json` gives the JSON form.
+"""Render a report to one HTML file or to Markdown; `monitor.reporting.report_json` gives the JSON form.
 
 Everything a template writes is escaped, in both formats: names of tables, titles, owners and causes were written by
 others.
@@ -17,8 +17,9 @@ from markupsafe import Markup
 
 from incidents.downtime import HOUR_US
 from monitor.reporting.filters import filters, texts
-from monitor.reporting.model import WeeklyReport
+from monitor.reporting.model import PeriodReport
 from monitor.reporting.responsive_tables import with_cards
+from monitor.reporting.words import PERIOD_WORDS
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import one_line, visible
 
@@ -32,7 +33,7 @@ SECTIONS: Final = (
     "figures",
     "change",
     "diagnosis",
-    "days",
+    "parts",
     "owners",
     "trend",
     "tables",
@@ -53,7 +54,7 @@ _LINKS: Final = ("http://", "https://", "mailto:")
 _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
-def as_html(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
+def as_html(report: PeriodReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
     """Return one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
     return with_cards(_render("html", report, voice, masking(redact), **styled("report/weekly.css")))
 
@@ -66,7 +67,7 @@ def styled(*names: str) -> Mapping[str, Any]:
     return {"style": Markup(style), "style_hash": f"sha256-{digest}"}  # noqa: S704 - our own files
 
 
-def as_markdown(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
+def as_markdown(report: PeriodReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
     """Return Markdown (with GitHub's tables) for a chat or a pull request."""
 
     def finalize(value: Any) -> Any:
@@ -143,10 +144,19 @@ def environment(voice: Localizer, currency: str, finalize: Callable[[Any], Any])
     return made
 
 
-def _render(suffix: str, report: WeeklyReport, voice: Localizer, finalize: Callable[[Any], Any], **more: Any) -> str:
-    dates = voice.format((report.week.monday, report.week.sunday), "dates")
+def _render(suffix: str, report: PeriodReport, voice: Localizer, finalize: Callable[[Any], Any], **more: Any) -> str:
     template = environment(voice, report.currency, finalize).get_template(f"report/weekly.{suffix}.j2")
-    return template.render(report=report, sections=SECTIONS, language=voice.language, dates=dates, **more)
+    return template.render(**period_values(report, voice), sections=SECTIONS, **more)
+
+
+def period_values(report: PeriodReport, voice: Localizer) -> Mapping[str, Any]:
+    """Return what the templates of a report are about, and what its period is called."""
+    return {
+        "report": report,
+        "words": PERIOD_WORDS[type(report.period)],
+        "language": voice.language,
+        "dates": voice.format((report.period.first, report.period.last), "dates"),
+    }
 
 
 def page(name: str, voice: Localizer, *, redact: Callable[[str], str], **values: Any) -> str:

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from checks import Message
 from incidents import FoundBy, Incident, Lever
-from monitor.reporting.model import Coverage, DayBar, Diagnosis, IncidentLine, MethodNotes, WeekBar
-from monitor.reporting.words import FOUND_BY, NOT_WATCHED
+from monitor.reporting.model import Coverage, Diagnosis, IncidentLine, MethodNotes, PartBar, TrendBar
+from monitor.reporting.period import Period, Quarter, Week
+from monitor.reporting.words import FOUND_BY, NOT_WATCHED, PERIOD_WORDS, PeriodWords
 from monitor.summaries.incident import RESOLUTIONS
 from monitor.summaries.ranking import Advice, AdviceStep
 
@@ -39,11 +40,12 @@ def some(names: Sequence[str]) -> Message:
     return Message("{names} and {more:count} more", {"names": texts, "more": more})
 
 
-def coverage_sentences(coverage: Coverage) -> tuple[Message, ...]:
+def coverage_sentences(coverage: Coverage, kind: type[Period]) -> tuple[Message, ...]:
     """Describe how much was watched, how much of it could be evaluated, and what nobody answers for or looks at."""
-    parts = [_watched(coverage)]
+    words = PERIOD_WORDS[kind]
+    parts = [_watched(coverage, words)]
     if coverage.begun:
-        parts += _since(coverage)
+        parts += _since(coverage, words)
     if coverage.begun and coverage.silent:
         parts.append(
             Message(
@@ -68,41 +70,42 @@ def _promises(coverage: Coverage) -> Iterator[Message]:
             yield Message("False alarms of {check}: promised {promised}, seen at most {seen:number}.", values)
 
 
-def _since(coverage: Coverage) -> Iterator[Message]:
+def _since(coverage: Coverage, words: PeriodWords) -> Iterator[Message]:
     if not coverage.from_start:
         yield Message(
             "Monitored since {since:time}; earlier data covers only incidents reported by people.",
             {"since": coverage.since},
         )
     elif coverage.partly:
-        yield Message("Monitored for only part of the week: {names}.", {"names": some(coverage.partly)})
+        values = {"unit": words.unit, "names": some(coverage.partly)}
+        yield Message("Monitored for only part of the {unit}: {names}.", values)
     if coverage.not_yet:
         yield Message("Not monitored yet: {names}.", {"names": some(coverage.not_yet)})
 
 
-def _watched(coverage: Coverage) -> Message:
+def _watched(coverage: Coverage, words: PeriodWords) -> Message:
     values: dict[str, Any] = {"tables": coverage.tables, "checks": coverage.checks}
     if coverage.since is None:
         return Message("Tables: {tables:count}, checks: {checks:count}. No check has run yet.", values)
     if not coverage.begun:
         return Message(
-            "Tables: {tables:count}, checks: {checks:count}. "
-            "The first check ran on {since:full_date}, after this week.",
-            {**values, "since": coverage.since},
+            "Tables: {tables:count}, checks: {checks:count}. The first check ran on {since:full_date}, after {this}.",
+            {**values, "since": coverage.since, "this": words.this},
         )
     if coverage.results is None or coverage.evaluated is None:
         return Message(
             "Tables: {tables:count}, checks: {checks:count}. The number of runs is past the retention period.", values
         )
     if not coverage.results:
-        return Message("Tables: {tables:count}, checks: {checks:count}. No check ran this week.", values)
+        values["this"] = words.this
+        return Message("Tables: {tables:count}, checks: {checks:count}. No check ran {this}.", values)
     share = Fraction(coverage.evaluated, coverage.results)
     values |= {"results": coverage.results, "share": share, "hours": length(coverage.unobserved_us)}
     return replace(_evaluated(coverage, share), values=values)
 
 
 def _evaluated(coverage: Coverage, share: Fraction) -> Message:
-    """Choose the sentence by how much was seen; "every" is said only of a week without unobserved time."""
+    """Choose the sentence by how much was seen; "every" is said only of a period without unobserved time."""
     if share < 1:
         return Message(
             "Tables: {tables:count}, checks: {checks:count}, results: {results:count}, of which {share:ratio} could be "
@@ -249,17 +252,18 @@ def onset_range(row: IncidentLine) -> Message | None:
     return Message("between {earliest:time} and {latest:time}", values)
 
 
-def notes(row: IncidentLine, *, complete: bool) -> tuple[Message, ...]:
-    """Describe what is worth knowing of an incident beside its figures; `complete` says that the week is over."""
+def notes(row: IncidentLine, kind: type[Period], *, complete: bool) -> tuple[Message, ...]:
+    """Describe what is worth knowing of an incident beside its figures; `complete` says that the period is over."""
+    this = {"this": PERIOD_WORDS[kind].this}
     parts = []
     if row.found_by is FoundBy.PERSON:
         parts.append(FOUND_BY[row.found_by])
     if row.regressed:
         parts.append(Message("recurred"))
     if row.began_before:
-        parts.append(Message("started before this week"))
+        parts.append(Message("started before {this}", this))
     if row.goes_on:
-        parts.append(Message("continues after this week") if complete else Message("ongoing"))
+        parts.append(Message("continues after {this}", this) if complete else Message("ongoing"))
     if row.cause:
         parts.append(Message("cause: {cause}", {"cause": row.cause}))
     return tuple(parts)
@@ -271,8 +275,8 @@ _DEFINITIONS: Final = (
         "to its detection, TTR from detection to resolution."
     ),
     Message(
-        "An incident that crosses a week boundary counts only for the part within the week; its TTD and TTR are not "
-        "truncated. Open incidents count up to the time of this report."
+        "An incident that crosses the boundary of a {unit} counts only for the part within the {unit}; its TTD and TTR "
+        "are not truncated. Open incidents count up to the time of this report."
     ),
     Message(
         "The exact start of a problem is usually unknown: by default it is set to the last passing run, which gives "
@@ -284,9 +288,11 @@ _DEFINITIONS: Final = (
 )
 
 
-def method_sentences(method: MethodNotes, currency: str) -> tuple[Message, ...]:
+def method_sentences(method: MethodNotes, currency: str, kind: type[Period]) -> tuple[Message, ...]:
     """Describe how the figures come about and what they leave out."""
-    return (*_DEFINITIONS, *_prices(method, currency), *_not_counted(method))
+    unit = PERIOD_WORDS[kind].unit
+    definitions = (sentence.given(unit=unit) if "{unit}" in sentence.text else sentence for sentence in _DEFINITIONS)
+    return (*definitions, *_prices(method, currency), *_not_counted(method))
 
 
 def _prices(method: MethodNotes, currency: str) -> Iterator[Message]:
@@ -327,8 +333,8 @@ def _not_counted(method: MethodNotes) -> Iterator[Message]:
         )
 
 
-def days_label(days: Sequence[DayBar]) -> Message:
-    """Return the chart of days for those who cannot see it."""
+def parts_label(days: Sequence[PartBar], kind: type[Period]) -> Message:
+    """Return the chart of days or weeks for those who cannot see it."""
     bars = [
         Message(
             "{day:day}: {hours:hours}, of which {undetected:hours} before detection",
@@ -341,17 +347,28 @@ def days_label(days: Sequence[DayBar]) -> Message:
         for bar in days
         if bar.undetected_us is not None and bar.repair_us is not None
     ]
-    return Message("Data downtime per day. {bars}.", {"bars": bars})
+    return Message("{what}. {bars}.", {"what": PERIOD_WORDS[kind].per_part, "bars": bars})
 
 
-def trend_label(trend: Sequence[WeekBar]) -> Message:
-    """Return the chart of weeks for those who cannot see it."""
+def trend_label(trend: Sequence[TrendBar]) -> Message:
+    """Return the chart of periods for those who cannot see it."""
     bars = [
-        Message("{week}: {why}", {"week": str(bar.week), "why": bar.why or NOT_WATCHED})
+        Message("{period}: {why}", {"period": str(bar.period), "why": bar.why or NOT_WATCHED})
         if bar.undetected_us is None or bar.repair_us is None
         else Message(
-            "{week}: {hours:hours}", {"week": str(bar.week), "hours": length(bar.undetected_us + bar.repair_us)}
+            "{period}: {hours:hours}", {"period": str(bar.period), "hours": length(bar.undetected_us + bar.repair_us)}
         )
         for bar in trend
     ]
-    return Message("Data downtime per week. {bars}.", {"bars": bars})
+    return Message("{what}. {bars}.", {"what": PERIOD_WORDS[type(trend[0].period)].per_period, "bars": bars})
+
+
+def title(period: Period) -> Message:
+    """Return what a report of a period is called."""
+    if isinstance(period, Week):
+        values = {"number": period.number, "year": period.year}
+        return Message("Data downtime in week {number} of {year}", values)
+    if isinstance(period, Quarter):
+        values = {"number": period.number, "year": period.year}
+        return Message("Data downtime in quarter {number} of {year}", values)
+    return Message("Data downtime in {first:month}", {"first": period.first})

@@ -1,4 +1,4 @@
-"""The week as a picture: a lane for each table, a bar for each episode, from when the data went bad to its repair."""
+"""The period as a picture: a lane for each table, a bar for each episode, from when the data went bad to its repair."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 
 from incidents import OPEN_END, from_us, to_us
 from monitor.reporting.charts import Stretch, rows_without_overlap
-from monitor.reporting.model import Timeline, TimelineBar, TimelineDay, TimelineLane
-from monitor.reporting.week import Week
+from monitor.reporting.model import Timeline, TimelineBar, TimelineLane, TimelinePart
+from monitor.reporting.period import Period
 from monitor.summaries.ranking import Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The week, and how much of it is over; microseconds."""
+    """The period, and how much of it is over; microseconds."""
 
     start_us: int
     end_us: int
@@ -27,7 +27,7 @@ class _Span:
         return min(self.end_us, self.as_of_us)
 
     def share(self, moment: int) -> float:
-        """Return where a moment lies in the week, 0 to 1; what is beyond is clipped."""
+        """Return where a moment lies in the period, 0 to 1; what is beyond is clipped."""
         inside = min(max(moment, self.start_us), self.now_us)
         return (inside - self.start_us) / (self.end_us - self.start_us)
 
@@ -40,19 +40,20 @@ _BARS: Final = 100
 """Bars of one table; what is beyond could not be told apart."""
 
 
-def timeline(ranking: Ranking | None, week: Week, *, as_of_us: int) -> Timeline:
-    """Return the episodes of the week's incidents by table, clipped to the week, and to now in a week that goes on."""
-    span = _Span(to_us(week.start), to_us(week.end), as_of_us)
+def timeline(ranking: Ranking | None, period: Period, *, as_of_us: int) -> Timeline:
+    """Return the episodes of a period's incidents by table, clipped to it, and to now while it goes on."""
+    span = _Span(to_us(period.start), to_us(period.end), as_of_us)
     length = span.end_us - span.start_us
-    starts = [(to_us(day.start) - span.start_us) / length for day in week.days]
-    days = tuple(
-        TimelineDay(day.date, start, end) for day, start, end in zip(week.days, starts, [*starts[1:], 1.0], strict=True)
+    starts = [(to_us(part.start) - span.start_us) / length for part in period.parts]
+    parts = tuple(
+        TimelinePart(part.date, start, end)
+        for part, start, end in zip(period.parts, starts, [*starts[1:], 1.0], strict=True)
     )
     if ranking is None:
-        return Timeline((), days, 0, 0)
+        return Timeline((), parts, 0, 0)
     by_table = _places_by_table(ranking)
     lanes = [_lane(ranking, table, places, span) for table, places in list(by_table.items())[:_LANES]]
-    return Timeline(tuple(lanes), days, len(by_table) - len(lanes), len(ranking))
+    return Timeline(tuple(lanes), parts, len(by_table) - len(lanes), len(ranking))
 
 
 def _places_by_table(ranking: Ranking) -> Mapping[int, list[int]]:
@@ -72,7 +73,7 @@ def _lane(ranking: Ranking, table: int, places: Sequence[int], span: _Span) -> T
 
 
 def _bars(ranking: Ranking, place: int, span: _Span) -> Iterator[TimelineBar]:
-    """Yield the episodes of an incident that lie in the week, with times as shares of it."""
+    """Yield the episodes of an incident that lie in the period, with times as shares of it."""
     part, item, share = ranking.part, ranking.each, span.share
     for row in range(int(item.first[place]), int(item.last[place]) + 1):
         occurred, resolved = int(part.occurred[row]), int(part.resolved[row])

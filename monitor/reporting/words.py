@@ -1,6 +1,7 @@
 """The closed word sets as messages, to be said in the reader's language, with a shape beside each colour."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from checks import Message, Severity, UnknownReason
@@ -8,6 +9,7 @@ from incidents import NOT_RUN, FoundBy, Level, LevelVerdict, State
 from incidents.causes import Likelihood
 from monitor.config.alerts_model import OTHER
 from monitor.releases.overview import ReleaseWord
+from monitor.reporting.period import Month, Period, Quarter, Week
 from monitor.summaries.patterns import UNLISTED
 
 SEVERITIES: Final[Mapping[Severity, Message]] = {
@@ -91,3 +93,80 @@ REASONS: Final[Mapping[str, Message]] = {
     UnknownReason.MISCONFIGURED: Message("the check is not applicable to the table"),
     UnknownReason.BUG: Message("the check failed with an internal error"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodWords:
+    """What a period and its neighbours are called: within a sentence, and (`heading`) at the beginning of one.
+
+    `part` is what its parts are called, `per_part` and `per_period` what the charts show, `trend` how many periods.
+    """
+
+    unit: Message
+    this: Message
+    last: Message
+    median: Message
+    this_heading: Message
+    last_heading: Message
+    median_heading: Message
+    unit_heading: Message
+    compared: Message
+    part: Message
+    by_part: Message
+    per_part: Message
+    per_period: Message
+    trend: Message
+
+
+_BY_WEEK: Final = (
+    Message("Week from"),
+    Message("By week"),
+    Message("Hours of data downtime per week; the first and the last may be cut off by the end of the period"),
+)
+PERIOD_WORDS: Final[Mapping[type[Period], PeriodWords]] = {
+    Week: PeriodWords(
+        Message("week"),
+        Message("this week"),
+        Message("last week"),
+        Message("median of 4 weeks"),
+        Message("This week"),
+        Message("Last week"),
+        Message("Median of 4 weeks"),
+        Message("Week"),
+        Message("The week, the week before, and the median of the four weeks before"),
+        Message("Day"),
+        Message("By day"),
+        Message("Hours of data downtime per day"),
+        Message("Hours of data downtime per week (week starting Monday)"),
+        Message("12-week trend"),
+    ),
+    Month: PeriodWords(
+        Message("month"),
+        Message("this month"),
+        Message("last month"),
+        Message("median of 4 months"),
+        Message("This month"),
+        Message("Last month"),
+        Message("Median of 4 months"),
+        Message("Month"),
+        Message("The month, the month before, and the median of the four months before"),
+        *_BY_WEEK,
+        Message("Hours of data downtime per month"),
+        Message("12-month trend"),
+    ),
+    Quarter: PeriodWords(
+        Message("quarter"),
+        Message("this quarter"),
+        Message("last quarter"),
+        Message("median of 4 quarters"),
+        Message("This quarter"),
+        Message("Last quarter"),
+        Message("Median of 4 quarters"),
+        Message("Quarter"),
+        Message("The quarter, the quarter before, and the median of the four quarters before"),
+        *_BY_WEEK,
+        Message("Hours of data downtime per quarter"),
+        Message("8-quarter trend"),
+    ),
+}
+"""What the periods of reports are called."""

@@ -109,7 +109,7 @@ class Localizer:
                 return self._length(value, ("h", "min", "s"))
             case "money":
                 return format_currency(value.rounded, value.currency, locale=self._locale)
-            case "time" | "moment" | "date" | "full_date" | "day" | "weekday" | "dates":
+            case "time" | "moment" | "date" | "full_date" | "day" | "weekday" | "dates" | "month" | "short_month":
                 return self._when(value, kind)
             case _:
                 return value.render(self) if isinstance(value, Message) else str(value)
@@ -144,7 +144,13 @@ class Localizer:
             case ((date() as first, date() as last), "dates"):
                 return format_interval(first, last, "yMMMd", locale=self._locale)
             case (date() as moment, _):
-                skeleton = {"date": "MMMd", "day": "MMMEd", "weekday": "E"}.get(kind, "yMMMd")
+                skeleton = {
+                    "date": "MMMd",
+                    "day": "MMMEd",
+                    "weekday": "E",
+                    "month": "yMMMM",
+                    "short_month": "yMMM",
+                }.get(kind, "yMMMd")
                 return format_skeleton(skeleton, moment, locale=self._locale)
             case _:
                 return str(value)

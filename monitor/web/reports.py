@@ -1,74 +1,78 @@
-"""Pages that are files too: the weekly reports, and the record of a release with its certificates."""
+"""Pages that are files too: reports of weeks, months and quarters, and the record of a release with certificates."""
 
-from datetime import date, datetime
-from typing import Annotated, Final
+from datetime import date
+from typing import Annotated
 
 from annotated_types import MaxLen
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from monitor.releases.record import record_of
-from monitor.reporting.build import build_weekly, gather
+from monitor.reporting.build import build_report, gather
+from monitor.reporting.period import Month, Period, PeriodError, Quarter, Week, parse_period
 from monitor.reporting.release_record import record_html
 from monitor.reporting.render import RELEASE_STYLES, as_html, styled
-from monitor.reporting.week import Week, WeekError
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.problem import Problem
 from monitor.web.boundary import SECURITY_HEADERS
 from monitor.web.call import Call
 from monitor.web.problems import WebError
 
-_WEEKS: Final = 26
-
 
 class ReportQuery(BaseModel):
-    """A week such as 2026-W46, in the path."""
+    """A week such as 2026-W46, a month such as 2026-11 or a quarter such as 2026-Q4, in the path."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    week: Annotated[str, MaxLen(10)]
+    period: Annotated[str, MaxLen(10)]
 
 
-class ReportWeek(BaseModel):
-    """A week of which a report can be made: its name, its days, and whether it goes on."""
+class ReportPeriod(BaseModel):
+    """A period of which a report can be made: its name, its days, and whether it is over."""
 
     name: str
-    monday: date
-    sunday: date
+    first: date
+    last: date
     complete: bool
 
 
 class ReportList(BaseModel):
-    """The last 26 weeks, the newest first."""
+    """The last 26 weeks, 13 months and 8 quarters, the newest first."""
 
-    weeks: tuple[ReportWeek, ...]
+    weeks: tuple[ReportPeriod, ...]
+    months: tuple[ReportPeriod, ...]
+    quarters: tuple[ReportPeriod, ...]
 
 
 def list_reports(call: Call) -> ReportList:
-    """Return the weeks."""
-    this = Week.containing(call.now, call.project.config.timezone)
-    return ReportList(weeks=tuple(_line(this.back(number), call.now) for number in range(_WEEKS)))
+    """Return the periods."""
+    return ReportList(weeks=_lines(call, Week, 26), months=_lines(call, Month, 13), quarters=_lines(call, Quarter, 8))
 
 
-def _line(week: Week, now: datetime) -> ReportWeek:
-    return ReportWeek(name=str(week), monday=week.monday, sunday=week.sunday, complete=week.end <= now)
+def _lines(call: Call, kind: type[Period], count: int) -> tuple[ReportPeriod, ...]:
+    this = kind.containing(call.now, call.project.config.timezone)
+    periods = (this.back(number) for number in range(count))
+    return tuple(
+        ReportPeriod(name=str(item), first=item.first, last=item.last, complete=item.end <= call.now)
+        for item in periods
+    )
 
 
 def show_report(call: Call) -> Response:
-    """Return the report of a week as it is known now: the page that `tablewatch report weekly` writes.
+    """Return the report of a period as it is known now: the page that `tablewatch report` writes.
 
     Raises:
-        WebError: 404 for what is no week, or one that has not begun.
+        WebError: 404 for what is no period, or one that has not begun.
     """
     zone = call.project.config.timezone
     try:
-        week = Week.parse(call.query.week, zone)
-    except WeekError as error:
-        raise WebError(404, Problem("report.week", str(error))) from None
-    if week.start > call.now:
-        raise WebError(404, Problem("report.week", f"week {week} has not started"))
+        period = parse_period(call.query.period, zone)
+    except PeriodError as error:
+        raise WebError(404, Problem("report.period", str(error))) from None
+    if period.start > call.now:
+        raise WebError(404, Problem("report.period", f"{period.unit} {period} has not started"))
     with call.store.reading() as tx:
-        report = build_weekly(gather(call.project, tx, week, call.now), week)
+        report = build_report(gather(call.project, tx, period, call.now), period)
     text = as_html(report, Localizer(call.language, zone), redact=call.project.loaded.redactor)
     return _whole_page(call, text, "report/weekly.css")
 

@@ -122,8 +122,15 @@ def _pages() -> Iterator[WebRoute]:
         ConfigPage,
         "The configuration as it was loaded",
     )
-    yield WebRoute("GET", "/reports", Access.READ, list_reports, "The weekly reports", template="reports")
-    yield WebRoute("GET", "/reports/{week}", Access.READ, show_report, "A weekly report", query=ReportQuery)
+    yield WebRoute("GET", "/reports", Access.READ, list_reports, "The reports", template="reports")
+    yield WebRoute(
+        "GET",
+        "/reports/{period}",
+        Access.READ,
+        show_report,
+        "The report of a week, month or quarter",
+        query=ReportQuery,
+    )
 
 
 def _page(

@@ -26,7 +26,8 @@ from monitor.daemon.background_jobs import BackgroundJobs, PeriodicJob
 from monitor.daemon.daemon import DaemonProcess
 from monitor.daemon.journal import keep_journal
 from monitor.daemon.observer import Observer
-from monitor.daemon.weekly_report import report_if_due
+from monitor.daemon.periodic_report import report_if_due
+from monitor.reporting.period import PERIODS
 from monitor.scan.results import CheckResult, targets_of
 from monitor.scan.scanner import scan_source
 from monitor.workers import Event
@@ -147,10 +148,11 @@ def warm_up() -> None:
 
 
 def report(folder: Path, *, now: str) -> None:
-    """Make the weekly report, if one is due at a moment."""
+    """Make the reports that are due at a moment."""
     project = Project(load(folder / "tablewatch.yaml"))
     with project.open_store() as store:
-        report_if_due(project, store, datetime.fromisoformat(now))
+        for kind in PERIODS:
+            report_if_due(project, store, datetime.fromisoformat(now), kind)
 
 
 def upgrade(folder: Path, *, url: str) -> None:

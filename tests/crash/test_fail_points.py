@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from monitor.reporting.period import PERIODS
 from store import FailPoint, StoreCorrupt, backup, open_store
 from store._failpoint import _read
 from tests.crash.invariants import Remains, Seen, columns_of, rows_of
@@ -89,20 +90,20 @@ def _kill_twice(nursery, endpoint, place, failpoint):
     return remains
 
 
+@pytest.mark.parametrize("kind", PERIODS, ids=lambda kind: kind.frequency)
 @pytest.mark.parametrize("point", _REPORT)
-def test_a_report_is_whole_or_not_there_and_is_sent_once(nursery, endpoint, tmp_path, point):
+def test_a_report_is_whole_or_not_there_and_is_sent_once(nursery, endpoint, tmp_path, point, kind):
     """Whoever dies beside the renaming leaves a whole report or none; the next one makes what is missing, once."""
-    monday = datetime.now(UTC).replace(hour=9, minute=0, second=0, microsecond=0)
-    monday += timedelta(days=7 - monday.weekday())
-    place = Place(tmp_path, port=endpoint.port, more="report: {weekly: {keep: reports, to: [hook]}}")
+    due = kind.containing(datetime.now(UTC), "UTC").end + timedelta(hours=9)
+    place = Place(tmp_path, port=endpoint.port, more=f"report: {{{kind.frequency}: {{keep: reports, to: [hook]}}}}")
     life = nursery.begin("watch", tmp_path)
     until(life.acknowledged, "a look")
     life.kill()
-    assert nursery.lead("report", tmp_path, failpoint=point, now=monday.isoformat()) == -9
+    assert nursery.lead("report", tmp_path, failpoint=point, now=due.isoformat()) == -9
     names = [path.name for path in (tmp_path / "reports").glob("*.html") if not path.name.startswith(".")]
     assert len(names) == (point is FailPoint.AFTER_REPORT_NAMED)
     for _ in range(2):
-        assert nursery.lead("report", tmp_path, now=monday.isoformat()) == 0
+        assert nursery.lead("report", tmp_path, now=due.isoformat()) == 0
     (report,) = (path for path in (tmp_path / "reports").glob("*.html") if not path.name.startswith("."))
     assert report.read_text(encoding="utf-8").rstrip().endswith("</html>")
     assert Remains(place.store).number("SELECT count(*) FROM delivery WHERE subject = 'report'") == 1

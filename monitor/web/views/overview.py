@@ -12,7 +12,7 @@ from checks import Severity
 from checks.classes.arrays import np
 from incidents import Spans, Window, from_us, measure, price_by, to_us
 from monitor.config.project import Project
-from monitor.reporting.week import Week
+from monitor.reporting.period import Week
 from monitor.summaries.coverage import kept_since
 from monitor.summaries.daemons import Watchfulness
 from monitor.summaries.health import TableHealth

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from monitor.alerts.message import compose
-from monitor.alerts.operational import Operation, OperationalEvent, operations, weekly
-from monitor.reporting.build import build_weekly, gather
-from monitor.reporting.week import Week
+from monitor.alerts.operational import Operation, OperationalEvent, operations, report_delivery
+from monitor.reporting.build import build_report, gather
+from monitor.reporting.period import Week
 from store import MessageSubject
 from tests.monitor.alerts.made import NOW, at, project
 from tests.monitor.reporting.sample import report as sample_report
@@ -52,15 +52,15 @@ def test_the_week_is_told_with_its_figures(tmp_path):
     made = project(tmp_path)
     week = Week.parse("2026-W46", "Asia/Tokyo")
     with made.open_store() as store, store.reading() as tx:
-        report = build_weekly(gather(made, tx, week, NOW), week)
-    english, japanese = (weekly(made, report, channel, now=NOW) for channel in ("desk", "crew"))
+        report = build_report(gather(made, tx, week, NOW), week)
+    english, japanese = (report_delivery(made, report, channel, now=NOW) for channel in ("desk", "crew"))
     assert (english.subject, english.payload["week"]) == (MessageSubject.REPORT, "2026-W46")
     said = compose(english.payload)
     assert said.title.startswith("Data downtime, Nov 9")
     assert "Incidents (N): unknown" in said.text
     assert said.html == english.payload["html"]
     assert replace(said, html="") != replace(compose(japanese.payload), html="")
-    assert weekly(made, report, "audit", now=NOW).payload["report"]["week"] == "2026-W46"
+    assert report_delivery(made, report, "audit", now=NOW).payload["report"]["week"] == "2026-W46"
 
 
 def test_the_week_names_the_tables_that_cost_most(tmp_path):
@@ -69,5 +69,5 @@ def test_the_week_names_the_tables_that_cost_most(tmp_path):
     assert report.by_cost
     assert (
         "Tables with the highest downtime cost"
-        in compose(weekly(project(tmp_path), report, "desk", now=NOW).payload).text
+        in compose(report_delivery(project(tmp_path), report, "desk", now=NOW).payload).text
     )

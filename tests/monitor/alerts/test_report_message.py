@@ -7,7 +7,7 @@ import pytest
 from monitor.alerts.report_message import MOST_BYTES, body_of, parts_of
 from monitor.channels import Webhook
 from monitor.config import Channel
-from monitor.reporting.model import IncidentList, WeeklyReport
+from monitor.reporting.model import IncidentList, PeriodReport
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import MASK, Redactor
 from tests.monitor.reporting import sample
@@ -54,7 +54,7 @@ def report(request):
     return request.param()
 
 
-def crowded() -> WeeklyReport:
+def crowded() -> PeriodReport:
     """Return a week with many incidents on tables with long names."""
     full = sample.report()
     rows = tuple(

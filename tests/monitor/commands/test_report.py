@@ -1,4 +1,4 @@
-"""`tablewatch report weekly`."""
+"""`tablewatch report`."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from monitor.cli import run
 from monitor.clock import SystemClock
-from monitor.reporting.week import Week
+from monitor.reporting.period import Week
 from monitor.terminal.output import Invocation
 from tests.monitor.reporting.test_browser import CHROMIUM
 
@@ -196,6 +196,56 @@ def test_present_week(capsys):
     code, said = weekly(capsys, "--week", present, "--locale", "en")
     assert code == 0
     assert "week in progress" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "schema", "english", "japanese"),
+    [
+        (
+            ["monthly", "--month", "2026-02"],
+            "tablewatch.monthly/1",
+            "Data downtime in February 2026",
+            "データダウンタイム 2026年2月",
+        ),
+        (
+            ["quarterly", "--quarter", "2026-Q1"],
+            "tablewatch.quarterly/1",
+            "Data downtime in quarter 1 of 2026",
+            "データダウンタイム 2026年 第1四半期",
+        ),
+    ],
+)
+def test_months_and_quarters(capsys, words, schema, english, japanese):
+    """A month and a quarter have the same report, with their own words and keys, in both languages and each format."""
+    for locale, title in (("en", english), ("ja", japanese)):
+        assert run(["report", *words, "--locale", locale], Invocation()) == 0
+        page = capsys.readouterr().out
+        assert f"<h1>{title}</h1>" in page
+        assert run(["report", *words, "--locale", locale, "--format", "markdown"], Invocation()) == 0
+        text = capsys.readouterr().out
+        assert text.startswith(f"# {title}\n")
+        for stranger in ("week ", "Week ", "今週", "先週"):
+            assert stranger not in (page + text).replace("Week from", "").replace("By week", "").replace("per week", "")
+    assert run(["report", *words, "--format", "json"], Invocation()) == 0
+    value = json.loads(capsys.readouterr().out)
+    unit = words[1].removeprefix("--")
+    assert (value["schema"], value[unit]) == (schema, words[2])
+    assert set(value["figures"]) == {f"this_{unit}", f"last_{unit}", f"median_4_{unit}s"}
+    assert value["trend"][-1][unit] == words[2]
+    assert value["by_week"][0]["date"] in ("2026-01-01", "2026-02-01")
+
+
+def test_months_and_quarters_refused(capsys):
+    """A month that has not started, and what is none, are refused under the name of their option."""
+    for words, text in (
+        (["monthly", "--month", "2999-01"], "month 2999-01 has not started; the current month is"),
+        (["monthly", "--month", "2026-Q1"], "write year and month such as 2026-11"),
+        (["quarterly", "--quarter", "2026-Q7"], "the quarters of a year are 1 to 4"),
+    ):
+        assert run(["report", *words, "--format", "json"], Invocation()) == 2
+        (error,) = json.loads(capsys.readouterr().out)["errors"]
+        assert error["code"] == f"report.{words[1].removeprefix('--')}"
+        assert text in error["message"]
 
 
 def test_file_refused(capsys):

@@ -7,12 +7,11 @@ from typing import Any
 
 from checks import Message, ReadVolume, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
-from monitor.reporting.headline import weekly_headline
+from monitor.reporting.headline import period_headline
 from monitor.reporting.model import (
     BlindSpot,
     ComparedFigure,
     Coverage,
-    DayBar,
     Diagnosis,
     ExcludedIncidents,
     Figures,
@@ -20,17 +19,18 @@ from monitor.reporting.model import (
     IncidentList,
     Maintained,
     MethodNotes,
+    PartBar,
+    PeriodReport,
     Share,
     Spread,
     Standout,
     Timeline,
     TimelineBar,
-    TimelineDay,
     TimelineLane,
-    WeekBar,
-    WeeklyReport,
+    TimelinePart,
+    TrendBar,
 )
-from monitor.reporting.week import Week
+from monitor.reporting.period import Week
 from monitor.reporting.words import NOT_WATCHED
 from monitor.summaries.ranking import Advice, AdviceStep
 from monitor.summaries.scan_costs import ScanCosts
@@ -199,11 +199,11 @@ def timeline() -> Timeline:
         (bar(44, 0.7, 0.7, 0.7, 0.7, 0.7001), 0),
     )
     events = ((bar(40, 0.0, 0.0, 0.0, 0.0, 0.1, began_before=True), 0),)
-    days = tuple(TimelineDay(day.date, at / 7, (at + 1) / 7) for at, day in enumerate(WEEK.days))
+    days = tuple(TimelinePart(day.date, at / 7, (at + 1) / 7) for at, day in enumerate(WEEK.parts))
     return Timeline((TimelineLane("sales.orders", orders, 2), TimelineLane("web.events", events, 0)), days, 1, 29)
 
 
-def report(**more: Any) -> WeeklyReport:
+def report(**more: Any) -> PeriodReport:
     """Return a full report: six incidents, less than last week, one blind table."""
     comparison = ComparedFigure(
         figures(6, 400, 410, 858_300), figures(9, 690, 486, 1_243_000), figures(7, 500, 420, 990_000)
@@ -249,10 +249,10 @@ def report(**more: Any) -> WeeklyReport:
     ]
     values: dict[str, Any] = {
         "project": "retail-demo",
-        "week": WEEK,
+        "period": WEEK,
         "as_of": NOW,
         "currency": "JPY",
-        "headline": weekly_headline(comparison, currency="JPY", complete=True),
+        "headline": period_headline(comparison, currency="JPY", complete=True),
         "coverage": coverage,
         "figures": comparison,
         "change": Shares(n=Fraction(-398 * MINUTE), ttd=Fraction(-75 * MINUTE), ttr=Fraction(107 * MINUTE)),
@@ -265,10 +265,10 @@ def report(**more: Any) -> WeeklyReport:
             advice=ADVICE,
             title=Message("amounts x100"),
         ),
-        "days": tuple(
-            DayBar(day.date, undetected * MINUTE, repair * MINUTE)
+        "parts": tuple(
+            PartBar(day.date, undetected * MINUTE, repair * MINUTE)
             for day, (undetected, repair) in zip(
-                WEEK.days, [(20, 60), (0, 0), (336, 42), (12, 180), (20, 70), (0, 3), (12, 55)], strict=True
+                WEEK.parts, [(20, 60), (0, 0), (336, 42), (12, 180), (20, 70), (0, 3), (12, 55)], strict=True
             )
         ),
         "owners": (
@@ -289,7 +289,7 @@ def report(**more: Any) -> WeeklyReport:
         ),
         "owners_more": 0,
         "trend": tuple(
-            WeekBar(
+            TrendBar(
                 WEEK.back(11 - i),
                 None if undetected is None else undetected * MINUTE,
                 None if repair is None else repair * MINUTE,
@@ -348,10 +348,10 @@ def report(**more: Any) -> WeeklyReport:
             disclosure=1,
         ),
     }
-    return WeeklyReport(**{**values, **more})
+    return PeriodReport(**{**values, **more})
 
 
-def quiet_report() -> WeeklyReport:
+def quiet_report() -> PeriodReport:
     """Return a week without any downtime."""
     nothing = figures(0, 0, 0, 0)
     comparison = ComparedFigure(nothing, figures(2, 30, 60, 12_000), figures(1, 20, 40, 9_000))
@@ -360,12 +360,12 @@ def quiet_report() -> WeeklyReport:
         full.coverage, evaluated=full.coverage.results, unobserved_us=0, blind=(), without_owner=(), without_checks=()
     )
     return report(
-        headline=weekly_headline(comparison, currency="JPY", complete=True),
+        headline=period_headline(comparison, currency="JPY", complete=True),
         coverage=coverage,
         figures=comparison,
         change=Shares(Fraction(-90 * MINUTE), Fraction(0), Fraction(0)),
         diagnosis=None,
-        days=tuple(DayBar(day.date, 0, 0) for day in WEEK.days),
+        parts=tuple(PartBar(day.date, 0, 0) for day in WEEK.parts),
         owners=(),
         tables=(),
         incidents=IncidentList((), 0),

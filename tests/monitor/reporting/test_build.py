@@ -27,11 +27,11 @@ from incidents import (
 )
 from monitor.config import Config
 from monitor.config.prices import is_priced, maintenance_of, pricing_of
-from monitor.reporting.build import build_weekly, window_of
+from monitor.reporting.build import build_report, window_of
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.incident_list import collapsed
-from monitor.reporting.model import ExcludedIncidents, WeeklyReport
-from monitor.reporting.week import Week
+from monitor.reporting.model import ExcludedIncidents, PeriodReport
+from monitor.reporting.period import Week
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
 from tests.tiers import examples
 
@@ -120,9 +120,9 @@ def evidence(
     return Evidence(**{**values, **more})
 
 
-def build(incidents: Sequence[Incident], **more: Any) -> WeeklyReport:
+def build(incidents: Sequence[Incident], **more: Any) -> PeriodReport:
     """Return the report of the week."""
-    return build_weekly(evidence(incidents, **more), WEEK)
+    return build_report(evidence(incidents, **more), WEEK)
 
 
 SIX = (
@@ -138,7 +138,7 @@ SIX = (
 def test_figures():
     """The figures are those of the incidents room: clipped parts, unclipped statistics, overlaps once, exact cost."""
     report = build(SIX)
-    week = report.figures.week
+    week = report.figures.this
     assert (week.n, week.n_occurred) == (4, 3)
     assert (week.undetected_us, week.repair_us, week.downtime_us) == (9 * HOUR, 11 * HOUR, 20 * HOUR)
     assert week.table_us == 18 * HOUR
@@ -155,7 +155,7 @@ def test_severities():
     """Downtime is split by severity, the worst first; a week without one of them had none of it in the median."""
     report = build((*SIX, incident(9, "web.events", episode(40, 41, 43), severity=Severity.CRITICAL)))
     assert report.figures.severities == (Severity.CRITICAL, Severity.ERROR)
-    assert report.figures.week.by_severity == {Severity.CRITICAL: 3 * HOUR, Severity.ERROR: 20 * HOUR}
+    assert report.figures.this.by_severity == {Severity.CRITICAL: 3 * HOUR, Severity.ERROR: 20 * HOUR}
     assert report.figures.median is not None
     assert report.figures.median.by_severity == {Severity.ERROR: 0}
 
@@ -163,12 +163,12 @@ def test_severities():
 def test_parts_add_up():
     """Days, owners and tables each add up to the week, and the shares of the change to the change."""
     report = build(SIX)
-    total = report.figures.week.downtime_us
-    assert sum(bar.undetected_us + bar.repair_us for bar in report.days) == total
+    total = report.figures.this.downtime_us
+    assert sum(bar.undetected_us + bar.repair_us for bar in report.parts) == total
     assert sum(share.downtime_us for share in report.owners) == total
     assert sum(share.downtime_us for share in report.tables) == total
     assert sum(share.part for share in report.tables) == 1
-    assert sum(report.figures.week.by_severity.values()) == total
+    assert sum(report.figures.this.by_severity.values()) == total
     assert report.figures.before is not None
     assert report.change is not None
     assert report.change.total == total - report.figures.before.downtime_us
@@ -222,7 +222,7 @@ def test_timeline():
     assert (before.began_before, before.occurred, before.detected, before.end) == (True, 0.0, 0.0, 12 / 168)
     (open_bar, _) = lanes["web.events"].bars[0]
     assert (open_bar.incident, open_bar.goes_on, open_bar.ended_at, open_bar.end) == (4, True, None, 1.0)
-    assert [day.start for day in report.timeline.days] == [at / 7 for at in range(7)]
+    assert [day.start for day in report.timeline.parts] == [at / 7 for at in range(7)]
 
 
 def test_timeline_of_a_week_that_is_not_over():
@@ -283,13 +283,13 @@ def test_not_counted():
     assert report.method.maintenance_us == 2 * HOUR
     assert [work.reason for work in report.method.maintenance] == ["upgrade"]
     assert report.method.disclosure == 1
-    assert report.figures.week.downtime_us == 18 * HOUR
+    assert report.figures.this.downtime_us == 18 * HOUR
 
 
 def test_without_rates():
     """Without a rate there is no cost anywhere, and tables come by downtime."""
     report = build(SIX, config={"cost": {}})
-    assert report.figures.week.cost is None
+    assert report.figures.this.cost is None
     assert {share.cost for share in report.tables} == {None}
     assert [share.name for share in report.tables] == ["sales.orders", "web.events", "crm.customers"]
     assert not report.method.priced
@@ -310,8 +310,8 @@ def test_notes_of_valid_rates():
 def test_quiet_week():
     """A week without downtime has figures of nothing, no diagnosis and no list; its change is all N."""
     report = build(SIX[5:])
-    assert (report.figures.week.n, report.figures.week.downtime_us) == (0, 0)
-    assert (report.figures.week.ttd, report.diagnosis, report.owners, report.tables) == (None, None, (), ())
+    assert (report.figures.this.n, report.figures.this.downtime_us) == (0, 0)
+    assert (report.figures.this.ttd, report.diagnosis, report.owners, report.tables) == (None, None, (), ())
     assert report.incidents.rows == ()
     assert report.change is not None
     assert (report.change.n, report.change.ttd, report.change.ttr) == (-4 * HOUR, 0, 0)
@@ -331,33 +331,33 @@ def test_nothing_watched_yet():
     """A week before the first check has no figures, says since when there are some, and shows no day as a good one."""
     later = build((), since=400, now=at(500), results={})
     assert str(later.headline).startswith("Monitoring had not started: the first check ran on ")
-    assert (later.figures.week, later.figures.before, later.change) == (None, None, None)
-    assert {bar.undetected_us for bar in later.days} == {None}
+    assert (later.figures.this, later.figures.before, later.change) == (None, None, None)
+    assert {bar.undetected_us for bar in later.parts} == {None}
     assert later.trend[-1].why == NOT_WATCHED
     never = build((), since=None, results={})
     assert str(never.headline) == "Monitoring has not started: no check has run yet."
-    assert never.figures.week is None
+    assert never.figures.this is None
 
 
 def test_reported_before_anything_was_watched():
     """What a person reported of a time before the first check counts in that week; the other days stay unknown."""
     reported = incident(1, "web.events", episode(26, 28, 30), found_by=FoundBy.PERSON, check_id=None)
     report = build([reported], since=400, now=at(500), results={})
-    assert report.figures.week is not None
-    assert (report.figures.week.n, report.figures.week.downtime_us) == (1, 4 * HOUR)
+    assert report.figures.this is not None
+    assert (report.figures.this.n, report.figures.this.downtime_us) == (1, 4 * HOUR)
     assert "4:00:00 of data downtime in one incident" in str(report.headline)
-    assert [bar.undetected_us is None for bar in report.days] == [True, False, True, True, True, True, True]
+    assert [bar.undetected_us is None for bar in report.parts] == [True, False, True, True, True, True, True]
     assert (report.coverage.begun, report.coverage.since) == (False, at(400))
     only_people = build([reported], since=None, results={})
-    assert [bar.undetected_us for bar in only_people.days] == [0, 2 * HOUR, 0, 0, 0, 0, 0]
+    assert [bar.undetected_us for bar in only_people.parts] == [0, 2 * HOUR, 0, 0, 0, 0, 0]
 
 
 def test_watched_in_part():
     """In the week in which watching began the headline says since when, and the days before are unknown."""
     report = build((), since=60)
     assert str(report.headline).startswith("No data downtime since monitoring started on ")
-    assert [bar.undetected_us is None for bar in report.days] == [True, True, False, False, False, False, False]
-    assert report.figures.week is not None
+    assert [bar.undetected_us is None for bar in report.parts] == [True, True, False, False, False, False, False]
+    assert report.figures.this is not None
     assert (report.coverage.begun, report.coverage.from_start) == (True, False)
 
 
@@ -375,9 +375,9 @@ def test_nothing_evaluated():
     """A week in which checks ran and none could be evaluated has no figures either."""
     report = build(SIX[5:], results={Status.UNKNOWN: 4})
     assert "No check could be evaluated" in str(report.headline)
-    assert (report.figures.week, report.change) == (None, None)
+    assert (report.figures.this, report.change) == (None, None)
     assert report.figures.before is not None
-    assert {(bar.undetected_us, bar.repair_us) for bar in report.days} == {(None, None)}
+    assert {(bar.undetected_us, bar.repair_us) for bar in report.parts} == {(None, None)}
     assert (report.trend[-1].undetected_us, report.trend[-1].why) == (None, NOT_EVALUATED)
 
 
@@ -385,13 +385,13 @@ def test_nothing_evaluated_but_a_report():
     """What a person reported of such a week counts; the other days stay unknown."""
     reported = incident(1, "web.events", episode(26, 28, 30), found_by=FoundBy.PERSON, check_id=None)
     report = build([reported], results={Status.UNKNOWN: 4})
-    assert (report.figures.week.n, report.trend[-1].why) == (1, None)
-    assert [bar.undetected_us is None for bar in report.days] == [True, False, True, True, True, True, True]
+    assert (report.figures.this.n, report.trend[-1].why) == (1, None)
+    assert [bar.undetected_us is None for bar in report.parts] == [True, False, True, True, True, True, True]
 
 
 def test_after_a_week_of_which_nothing_is_known():
     """A week compares with no week in which could not be evaluated, and its sentence says so."""
-    blind = {"blind_weeks": frozenset({WEEK.back(1).monday})}
+    blind = {"blind_periods": frozenset({WEEK.back(1).first})}
     quiet, down = build((), **blind), build(SIX[:2], **blind)
     assert str(quiet.headline) == "No data downtime this week; last week is unknown."
     assert str(down.headline).endswith(" this week; last week is unknown.")
@@ -406,14 +406,14 @@ def test_days_that_nobody_saw():
     """A day on which every check was unknown or did not run has no figures, in a week that has some."""
     gap = Gap("sales.orders.check", "sales.orders", at(20), at(80), UnknownReason.UNREACHABLE)
     report = build((), gaps=[gap])
-    assert [bar.undetected_us for bar in report.days] == [0, None, None, 0, 0, 0, 0]
+    assert [bar.undetected_us for bar in report.parts] == [0, None, None, 0, 0, 0, 0]
 
 
 def test_only_false_alarms_and_nothing_evaluated():
     """Incidents that do not count make no week known."""
     report = build(SIX[4:5], results={Status.UNKNOWN: 1})
     assert "No check could be evaluated" in str(report.headline)
-    assert (report.figures.week, report.method.excluded[0].n) == (None, 1)
+    assert (report.figures.this, report.method.excluded[0].n) == (None, 1)
 
 
 def test_incidents_no_longer_kept():
@@ -421,19 +421,19 @@ def test_incidents_no_longer_kept():
     kept = {"storage": {"keep_incidents": "10d"}}
     gone = build((), config=kept, now=at(168 + 240))
     assert str(gone.headline).startswith("Incidents of this week are past the retention period")
-    assert gone.figures.week is None
+    assert gone.figures.this is None
     assert [bar.why for bar in gone.trend] == [NOT_KEPT] * 12
-    assert {bar.undetected_us for bar in gone.days} == {None}
+    assert {bar.undetected_us for bar in gone.parts} == {None}
     there = build(SIX, config=kept, now=at(168 + 240))
-    assert there.figures.week is not None
-    assert there.figures.week.n == 4
+    assert there.figures.this is not None
+    assert there.figures.this.n == 4
 
 
 def test_onset_of_the_list_is_that_of_the_figures():
     """A listed incident began where its downtime begins; the low and high figures lie at the ends of its range."""
     report = build([incident(1, "sales.orders", episode(10, 16, 18, slack=3))])
     (row,) = report.incidents.rows
-    week = report.figures.week
+    week = report.figures.this
     assert week is not None
     assert (row.occurred_at, row.earliest, row.latest) == (at(10), at(7), at(13))
     assert week.downtime_us == to_us(at(18)) - to_us(row.occurred_at) == row.undetected_us + row.repair_us
@@ -446,7 +446,7 @@ def test_unfinished_week():
     report = build(SIX[:2], now=at(30))
     assert not report.complete
     assert report.change is None
-    assert [bar.undetected_us is None for bar in report.days] == [False] * 2 + [True] * 5
+    assert [bar.undetected_us is None for bar in report.parts] == [False] * 2 + [True] * 5
     assert "so far" in str(report.headline)
 
 
@@ -465,7 +465,7 @@ def test_coverage():
     watches = {"t.a": Watch("t.a", at(-100), at(100), "pass")}
     results = {Status.PASS: 5, Status.FAIL: 2, Status.UNKNOWN: 1}
     known = evidence((), config={"tables": tables, "owners": {}}, gaps=gaps, watches=watches, results=results)
-    coverage = build_weekly(known, WEEK).coverage
+    coverage = build_report(known, WEEK).coverage
     assert (coverage.tables, coverage.checks, coverage.silent) == (2, 2, 1)
     assert (coverage.results, coverage.evaluated) == (8, 7)
     assert coverage.unobserved_us == 3 * HOUR
@@ -504,13 +504,13 @@ def histories(draw):
 def test_identities(incidents):
     """Whatever happened, breakdowns add up to the week exactly, and the week is what the incidents room measures."""
     known = evidence(incidents)
-    report = build_weekly(known, WEEK)
-    week = report.figures.week
+    report = build_report(known, WEEK)
+    week = report.figures.this
     found = measure(known.spans, window_of(WEEK), as_of_us=known.as_of_us)
     assert (week.n, week.downtime_us, week.low_us, week.high_us) == (found.n, found.downtime, found.low, found.high)
     assert week.low_us <= week.downtime_us <= week.high_us
     assert week.table_us <= week.downtime_us
-    assert sum(bar.undetected_us + bar.repair_us for bar in report.days) == week.downtime_us
+    assert sum(bar.undetected_us + bar.repair_us for bar in report.parts) == week.downtime_us
     for shares in (report.owners, report.tables):
         assert sum(share.downtime_us for share in shares) == week.downtime_us
         assert sum(share.cost or 0 for share in shares) == week.cost
@@ -529,13 +529,13 @@ def test_clock_change_week():
     earlier = week.start - timedelta(days=8)
     lasting = Episode(Onset(earlier, earlier, earlier, OccurrenceMethod.FIRST_OBSERVATION), earlier)
     known = evidence([incident(1, "sales.orders", lasting)], config={"timezone": "America/New_York"})
-    report = build_weekly(known, week)
-    assert report.figures.week.downtime_us == 169 * HOUR
-    assert report.days[6].repair_us == 25 * HOUR
+    report = build_report(known, week)
+    assert report.figures.this.downtime_us == 169 * HOUR
+    assert report.parts[6].repair_us == 25 * HOUR
 
 
 def test_as_known_now():
     """A week is told as it is known now: what was detected later is in it."""
     late = incident(1, "sales.orders", episode(100, 170, None))
-    assert build([late]).figures.week.n == 1
-    assert build([late], now=datetime(2026, 11, 15, 15, 30, tzinfo=UTC)).figures.week.n == 0
+    assert build([late]).figures.this.n == 1
+    assert build([late], now=datetime(2026, 11, 15, 15, 30, tzinfo=UTC)).figures.this.n == 0

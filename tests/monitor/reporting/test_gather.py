@@ -9,10 +9,10 @@ import pytest
 
 from checks import Status
 from monitor.config.selector import select
-from monitor.reporting.build import build_weekly, gather
+from monitor.reporting.build import build_report, gather
+from monitor.reporting.period import Week
 from monitor.reporting.render import as_html, as_markdown
-from monitor.reporting.week import Week
-from monitor.reporting.weekly_json import SCHEMA, as_json, as_text
+from monitor.reporting.report_json import as_json, as_text
 from monitor.scan.run import run_checks
 from monitor.terminal.localizer import Localizer
 from tests.monitor.shop import NOW, build_shop
@@ -39,14 +39,14 @@ def week_of_shop(tmp_path_factory):
         now, week = shop.clock.now(), Week.containing(NOW, "Asia/Tokyo")
         with store.reading() as tx:
             evidence = gather(project, tx, week, now)
-            report = build_weekly(evidence, week)
+            report = build_report(evidence, week)
     return evidence, report
 
 
 def test_times_are_those_of_the_runs(week_of_shop):
     """The incident is between the last passing run, the first bad one and the first good one after it."""
     _, report = week_of_shop
-    week = report.figures.week
+    week = report.figures.this
     assert (week.n, week.undetected_us, week.repair_us) == (1, HOUR, 3 * HOUR)
     (row,) = report.incidents.rows
     assert row.occurred_at == NOW + timedelta(hours=2)
@@ -82,7 +82,7 @@ def test_time_since_the_last_run_is_unobserved(week_of_shop):
     (spot,) = report.coverage.blind
     last_run = NOW + timedelta(hours=23)
     due = last_run + timedelta(hours=1)
-    assert spot.unobserved_us == (report.week.end - due) / timedelta(microseconds=1)
+    assert spot.unobserved_us == (report.period.end - due) / timedelta(microseconds=1)
     assert [reason.text for reason in spot.reasons] == ["not run"]
 
 
@@ -101,7 +101,7 @@ def test_measurements_that_are_gone(tmp_path):
         run_checks(project, select([], project.config), store=store)
         week, later = Week.containing(NOW, "Asia/Tokyo"), NOW + timedelta(days=200)
         with store.reading() as tx:
-            report = build_weekly(gather(project, tx, week, later), week)
+            report = build_report(gather(project, tx, week, later), week)
     assert report.coverage.results is None
     assert "The number of runs is past the retention period" in as_html(report, ENGLISH)
 
@@ -114,7 +114,7 @@ def test_weeks_before_the_first_look(tmp_path):
         run_checks(project, select([], project.config), store=store)
         week = Week.containing(NOW, "Asia/Tokyo").back(30)
         with store.reading() as tx:
-            report = build_weekly(gather(project, tx, week, NOW + timedelta(hours=1)), week)
+            report = build_report(gather(project, tx, week, NOW + timedelta(hours=1)), week)
     value = as_json(report, ENGLISH)
     assert value["headline"] == "Monitoring had not started: the first check ran on Nov 20, 2026."
     assert value["figures"]["this_week"] is None
@@ -143,7 +143,7 @@ def test_a_week_after_one_in_which_nothing_could_be_evaluated(tmp_path):
         run_checks(project, selection, store=store)
         week = Week.containing(shop.clock.now(), "Asia/Tokyo")
         with store.reading() as tx:
-            blind, after = (build_weekly(gather(project, tx, one, week.end), one) for one in (week.back(1), week))
+            blind, after = (build_report(gather(project, tx, one, week.end), one) for one in (week.back(1), week))
     assert str(blind.headline).startswith("No check could be evaluated this week")
     assert str(after.headline) == "No data downtime this week; last week is unknown."
     value = as_json(after, ENGLISH)
@@ -161,7 +161,7 @@ def test_the_present_week_says_one_thing_of_what_was_not_observed(tmp_path):
         run_checks(project, select([], project.config), store=store)
         week, now = Week.containing(NOW, "Asia/Tokyo"), NOW + timedelta(hours=9)
         with store.reading() as tx:
-            page = as_html(build_weekly(gather(project, tx, week, now), week), ENGLISH)
+            page = as_html(build_report(gather(project, tx, week, now), week), ENGLISH)
     text = page.replace("\N{NO-BREAK SPACE}", " ")
     assert "Every check that ran could be evaluated, but 8 h were not monitored." in text
     assert "Not monitored: 8 h in total" in text
@@ -172,7 +172,7 @@ def test_json(week_of_shop):
     """The JSON form has hours as numbers, times as ISO 8601, and null for what is not known."""
     _, report = week_of_shop
     value = json.loads(as_text(as_json(report, ENGLISH)))
-    assert value["schema"] == SCHEMA == "tablewatch.weekly/1"
+    assert value["schema"] == "tablewatch.weekly/1"
     assert value["week"] == "2026-W47"
     assert value["from"] == "2026-11-15T15:00:00+00:00"
     assert value["figures"]["last_week"] is None

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from monitor.reporting.headline import unknown_week, weekly_headline
+from monitor.reporting.headline import period_headline, unknown_period
 from monitor.reporting.model import ComparedFigure, Figures
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
 from monitor.terminal.localizer import Localizer
@@ -24,7 +24,7 @@ def say(
     voice: Localizer = ENGLISH,
 ) -> str:
     """Format the headline of a week, with plain spaces."""
-    said = weekly_headline(ComparedFigure(week, before, None), currency="JPY", complete=complete, since=since)
+    said = period_headline(ComparedFigure(week, before, None), currency="JPY", complete=complete, since=since)
     return said.render(voice).replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -95,18 +95,18 @@ def test_quiet_weeks():
     assert "2 h of data downtime" in say(down(2), None, since=since)
 
 
-def test_unknown_weeks():
+def test_unknown_periods():
     """A week of which nobody knows is not called quiet, and its sentence says why nobody knows."""
     since = datetime(2026, 10, 5, 15, 10, tzinfo=UTC)
     tokyo = Localizer("en", "Asia/Tokyo")
     nothing_yet = "Monitoring had not started: the first check ran on Oct 6, 2026."
-    assert unknown_week(NOT_WATCHED, since).render(tokyo) == nothing_yet
-    assert unknown_week(NOT_WATCHED, None).render(tokyo) == "Monitoring has not started: no check has run yet."
+    assert unknown_period(NOT_WATCHED, since).render(tokyo) == nothing_yet
+    assert unknown_period(NOT_WATCHED, None).render(tokyo) == "Monitoring has not started: no check has run yet."
     assert (
-        unknown_week(NOT_KEPT, since).render(tokyo).startswith("Incidents of this week are past the retention period")
+        unknown_period(NOT_KEPT, since).render(tokyo).startswith("Incidents of this week are past the retention period")
     )
-    assert unknown_week(NOT_EVALUATED, since).render(tokyo).startswith("No check could be evaluated this week")
-    assert "2026年10月5日" in unknown_week(NOT_WATCHED, since).render(JAPANESE)
+    assert unknown_period(NOT_EVALUATED, since).render(tokyo).startswith("No check could be evaluated this week")
+    assert "2026年10月5日" in unknown_period(NOT_WATCHED, since).render(JAPANESE)
 
 
 def test_unfinished_week():

@@ -15,7 +15,7 @@ from monitor.reporting.build import window_of
 from monitor.reporting.model import Releases
 from monitor.reporting.releases import SHOWN, export_row, releases_in, why
 from monitor.reporting.render import as_html, as_markdown
-from monitor.reporting.weekly_json import as_json
+from monitor.reporting.report_json import as_json
 from monitor.terminal.localizer import Localizer
 from store import ReleaseEvent, ReleaseEventKind
 from tests.monitor.reporting import sample

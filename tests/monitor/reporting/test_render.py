@@ -126,7 +126,7 @@ def test_figures_are_said(said):
 def test_time_to_acknowledge_is_shown_where_somebody_acknowledged(language, text):
     """The page has a row for each of the three weeks; where nobody ever did, nothing of it is there."""
     report = sample.report()
-    weeks = (report.figures.week, report.figures.before, report.figures.median)
+    weeks = (report.figures.this, report.figures.before, report.figures.median)
     nobody = replace(report, figures=ComparedFigure(*(replace(week, tta=None) for week in weeks)))
     (page, markdown), (silent_page, silent_markdown) = (
         (as_html(one, VOICES[language]), as_markdown(one, VOICES[language])) for one in (report, nobody)
@@ -148,7 +148,7 @@ def test_japanese():
 def test_chart_says_its_numbers():
     """A chart tells its numbers to those who cannot see it."""
     labels = [value for value in Outline(as_html(sample.report(), VOICES["en"])).values("aria-label") if value]
-    days = next(value for value in labels if value.startswith("Data downtime per day.")).replace(
+    days = next(value for value in labels if value.startswith("Hours of data downtime per day.")).replace(
         "\N{NO-BREAK SPACE}", " "
     )
     assert "Wed, Nov 11: 6 h 18 min, of which 5 h 36 min before detection" in days
@@ -252,7 +252,7 @@ def test_no_price_no_column(voice):
         figures=ComparedFigure(
             *(
                 replace(figures, cost=None, cost_by_table_hours=None)
-                for figures in (report.figures.week, report.figures.week, report.figures.week)
+                for figures in (report.figures.this, report.figures.this, report.figures.this)
             )
         ),
         headline=Message("{what} this week.", {"what": Message("Cost")}),
@@ -270,7 +270,7 @@ def test_no_price_no_column(voice):
 def test_nothing_to_compare_with(voice):
     """In the first week there are dashes, not zeros, beside the figures, and no explanation of a change."""
     report = sample.report()
-    first = replace(report, figures=ComparedFigure(report.figures.week, None, None), change=None)
+    first = replace(report, figures=ComparedFigure(report.figures.this, None, None), change=None)
     page = Outline(as_html(first, voice))
     assert "\N{EN DASH}" in page.text
     assert "change" not in page.values("id")
@@ -331,7 +331,7 @@ def test_shares_follow_one_rule(part, english, japanese):
 def test_half_an_incident():
     """A median between two counts is told with its half."""
     report = sample.report()
-    halves = replace(report.figures, median=replace(report.figures.week, n=Fraction(9, 2), cost=Fraction(1)))
+    halves = replace(report.figures, median=replace(report.figures.this, n=Fraction(9, 2), cost=Fraction(1)))
     assert "4.5" in Outline(as_html(replace(report, figures=halves), VOICES["en"])).text
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Message
-from monitor.reporting.headline import weekly_headline
+from monitor.reporting.headline import period_headline
 from monitor.reporting.model import ComparedFigure
 from monitor.terminal.localizer import Localizer, Money
 from tests.monitor.reporting.sample import figures
@@ -89,7 +89,8 @@ UP_DOWN: dict[str, Any] = {
     "table": "orders",
     "check": "orders.id",
     "id": 8,
-    "change": Message("{part:ratio} less than last week", {"part": Fraction(1, 5)}),
+    "this": Message("this week"),
+    "change": Message("{part:ratio} less than {last}", {"part": Fraction(1, 5), "last": Message("last week")}),
     "n_change": Message("{n:count} more", {"n": 2}),
     "cost_change": Message("{times:number} times as much", {"times": 3.6}),
 }
@@ -130,13 +131,13 @@ SENTENCES: dict[str, Said] = {
     "Tables: {tables:count}, checks: {checks:count}. No check has run yet.": Said(
         ("Tables: 4", "checks: 9"), ("4", "9")
     ),
-    "Tables: {tables:count}, checks: {checks:count}. The first check ran on {since:full_date}, after this week.": Said(
+    "Tables: {tables:count}, checks: {checks:count}. The first check ran on {since:full_date}, after {this}.": Said(
         ("Tables: 4", "checks: 9"), ("4", "9")
     ),
     "Tables: {tables:count}, checks: {checks:count}. The number of runs is past the retention period.": Said(
         ("Tables: 4", "checks: 9"), ("4", "9")
     ),
-    "Tables: {tables:count}, checks: {checks:count}. No check ran this week.": Said(
+    "Tables: {tables:count}, checks: {checks:count}. No check ran {this}.": Said(
         ("Tables: 4", "checks: 9"), ("4", "9")
     ),
     "Tables: {tables:count}, checks: {checks:count}, results: {results:count}, of which {share:ratio} could be "
@@ -266,7 +267,7 @@ def test_the_headline_states_each_change_beside_its_figure(
     before = figures(5, 600, 0, 100_000)
     week = figures(5 + more, int(600 * hours), 0, int(100_000 * cost))
     voice = VOICES[language]
-    said = weekly_headline(ComparedFigure(week, before, None), currency="JPY", complete=True).render(voice)
+    said = period_headline(ComparedFigure(week, before, None), currency="JPY", complete=True).render(voice)
     said = said.replace("\uff08", "(").replace("\uff09", ")").replace("\N{NO-BREAK SPACE}", " ")
     downtime = voice.format(timedelta(minutes=int(600 * hours)), "hours").replace("\N{NO-BREAK SPACE}", " ")
     changes = [part.partition(")")[0] for part in said.split("(")[1:]]

@@ -24,12 +24,12 @@ from monitor.clock import SimulatedClock
 from monitor.commands.incident import _draw as draw_list
 from monitor.config import load
 from monitor.config.project import Project
-from monitor.reporting.build import build_weekly, gather
+from monitor.reporting.build import build_report, gather
+from monitor.reporting.period import Week
 from monitor.reporting.render import as_html, as_markdown
+from monitor.reporting.report_json import as_json as weekly_as_json
 from monitor.reporting.terminal_views.downtime import as_json as downtime_as_json
 from monitor.reporting.terminal_views.incident import tell
-from monitor.reporting.week import Week
-from monitor.reporting.weekly_json import as_json as weekly_as_json
 from monitor.summaries.downtime import measure_downtime
 from monitor.summaries.incident import incident_as_json, incident_figures, sheet_as_json
 from monitor.terminal.localizer import Localizer
@@ -153,7 +153,7 @@ class Surfaces:
                 window = Window.of(START - timedelta(days=1), at(past.now) + timedelta(days=1))
                 found = measure_downtime(project, tx, window=window, as_of_us=to_us(at(past.now)), by="check")
                 week = Week.containing(START, "UTC")
-                report = build_weekly(gather(project, tx, week, at(past.now)), week)
+                report = build_report(gather(project, tx, week, at(past.now)), week)
         incident = sheet.incident
         figures = incident_figures(project, [incident])
         self.story = [str(line) for line in tell(project, sheet)]

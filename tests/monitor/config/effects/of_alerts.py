@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,8 @@ from monitor.alerts.notify import notify
 from monitor.alerts.route import channels_for, operators
 from monitor.config.selector import select
 from monitor.daemon.claims import _timetables
-from monitor.daemon.weekly_report import report_if_due
+from monitor.daemon.periodic_report import report_if_due
+from monitor.reporting.period import PERIODS, Period
 from monitor.scan.run import run_checks
 from tests.monitor.alerts.desk import Desk
 from tests.monitor.alerts.made import NOW, at
@@ -129,13 +131,14 @@ def slots(config: Mapping[str, Any]) -> object:
         return row, timetable.claim(row, MONDAY + timedelta(hours=5))
 
 
-def weekly(config: Mapping[str, Any]) -> object:
-    """Return the files and deliveries of the weekly report that is due after the check ran, at two moments."""
+def scheduled(kind: type[Period], config: Mapping[str, Any]) -> object:
+    """Return the files and deliveries of the report that is due after the check ran, at two moments."""
     with project_of(config) as project, project.open_store() as store:
         run_checks(project, select([], project.config), store=store)
         made: list[object] = []
-        for hours in (158.2, 164):
-            report_if_due(project, store, MONDAY + timedelta(hours=hours))
+        end = kind.containing(MONDAY, project.config.timezone).end
+        for hours in (8.2, 14):
+            report_if_due(project, store, end + timedelta(hours=hours), kind)
             with store.reading() as tx:
                 sent = sorted(one.channel for one in tx.deliveries.since(MONDAY, 100))
             made.append((sorted(str(path) for path in Path().rglob("*.html")), sent))
@@ -224,14 +227,19 @@ def _of_the_daemon() -> Iterator[Effect]:
     yield Effect("Table.schedule_timezone", daily, (ABSENT, "Asia/Tokyo"), slots, ("tables", 0, "schedule_timezone"))
     yield Effect("Daemon.catch_up", hourly, ("latest", "all"), slots, ("daemon", "catch_up"))
     yield Effect("Daemon.jitter", hourly, ("0s", "5m"), slots, ("daemon", "jitter"))
-    planned = nested(_ALERTS, "report", "weekly", cron="0 8 * * mon", to=["desk"], keep="reports")
-    for key, first, second in (
-        ("cron", "0 8 * * mon", "0 12 * * mon"),
-        ("locales", ["en"], ["en", "ja"]),
-        ("to", ["desk"], ["desk", "crew"]),
-        ("keep", "reports", ABSENT),
-    ):
-        yield Effect(f"WeeklyReportPlan.{key}", planned, (first, second), weekly, ("report", "weekly", key))
+    for kind, days in zip(PERIODS, ("* * mon", "1 * *", "1 1,4,7,10 *"), strict=True):
+        name = kind.frequency
+        planned = nested(_ALERTS, "report", name, cron=f"0 8 {days}", to=["desk"], keep="reports")
+        for key, first, second in (
+            ("cron", f"0 8 {days}", f"0 12 {days}"),
+            ("locales", ["en"], ["en", "ja"]),
+            ("to", ["desk"], ["desk", "crew"]),
+            ("keep", "reports", ABSENT),
+        ):
+            place = ("report", name, key)
+            yield Effect(
+                f"{name.capitalize()}ReportPlan.{key}", planned, (first, second), partial(scheduled, kind), place
+            )
 
 
 def _of_statistics() -> Iterator[Effect]:

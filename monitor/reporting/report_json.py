@@ -1,4 +1,4 @@
-"""The JSON form of a weekly report, `tablewatch.weekly/1`: adding a key is compatible, removing or renaming is not.
+"""The JSON form of a report: `tablewatch.weekly/1`, `monthly` and `quarterly` alike; adding a key is compatible.
 
 Lengths of time are hours, times are ISO 8601 in UTC, money is a number with the currency's decimals, rounded once. What
 is not known is null, never 0.
@@ -6,7 +6,7 @@ is not known is null, never 0.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from checks import MessageFormatter
 from incidents.downtime import HOUR_US
@@ -15,22 +15,20 @@ from monitor.reporting import sentences
 from monitor.reporting.filters import say_title
 from monitor.reporting.model import (
     Coverage,
-    DayBar,
     Diagnosis,
     Figures,
     IncidentLine,
     MethodNotes,
+    PartBar,
+    PeriodReport,
     Releases,
     Share,
     Spread,
-    WeekBar,
-    WeeklyReport,
+    TrendBar,
 )
 from monitor.summaries.ranking import Advice
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import json_text
-
-SCHEMA: Final = "tablewatch.weekly/1"
 
 
 def as_text(value: Mapping[str, Any]) -> str:
@@ -38,27 +36,27 @@ def as_text(value: Mapping[str, Any]) -> str:
     return json_text(value) + "\n"
 
 
-def as_json(report: WeeklyReport, voice: Localizer) -> dict[str, Any]:
+def as_json(report: PeriodReport, voice: Localizer) -> dict[str, Any]:
     """Return the report as a JSON value; its few sentences are said in the voice's language."""
     currency = Currency.of(report.currency)
-    comparison = report.figures
+    comparison, period = report.figures, report.period
     return {
-        "schema": SCHEMA,
+        "schema": f"tablewatch.{period.frequency}/1",
         "project": report.project,
         "locale": voice.language,
-        "week": str(report.week),
-        "from": report.week.start.isoformat(),
-        "to": report.week.end.isoformat(),
-        "timezone": report.week.zone,
+        period.unit: str(period),
+        "from": period.start.isoformat(),
+        "to": period.end.isoformat(),
+        "timezone": period.zone,
         "as_of": report.as_of.isoformat(),
         "complete": report.complete,
         "currency": report.currency,
         "headline": report.headline.render(voice),
         "coverage": _coverage(report.coverage, voice),
         "figures": {
-            "this_week": _figures(comparison.week, currency),
-            "last_week": _figures(comparison.before, currency),
-            "median_4_weeks": _figures(comparison.median, currency),
+            f"this_{period.unit}": _figures(comparison.this, currency),
+            f"last_{period.unit}": _figures(comparison.before, currency),
+            f"median_4_{period.unit}s": _figures(comparison.median, currency),
         },
         "change": None
         if report.change is None
@@ -69,9 +67,9 @@ def as_json(report: WeeklyReport, voice: Localizer) -> dict[str, Any]:
             "total_h": _hours(report.change.total),
         },
         "diagnosis": _diagnosis(report, voice),
-        "by_day": [_bar(bar, {"date": bar.date.isoformat()}) for bar in report.days],
+        f"by_{period.part_unit}": [_bar(bar, {"date": bar.date.isoformat()}) for bar in report.parts],
         "by_owner": {"shown": [_share(share, currency) for share in report.owners], "more": report.owners_more},
-        "trend": [_bar(bar, {"week": str(bar.week)}) for bar in report.trend],
+        "trend": [_bar(bar, {period.unit: str(bar.period)}) for bar in report.trend],
         "tables": {"shown": [_share(share, currency) for share in report.tables], "more": report.tables_more},
         "incidents": {
             "shown": [_incident(row, currency, voice) for row in report.incidents.rows],
@@ -148,7 +146,7 @@ def _coverage(coverage: Coverage, voice: MessageFormatter) -> dict[str, Any]:
     }
 
 
-def _diagnosis(report: WeeklyReport, voice: MessageFormatter) -> dict[str, Any] | None:
+def _diagnosis(report: PeriodReport, voice: MessageFormatter) -> dict[str, Any] | None:
     diagnosis: Diagnosis | None = report.diagnosis
     if diagnosis is None:
         return None
@@ -179,7 +177,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
     }
 
 
-def _bar(bar: DayBar | WeekBar, key: Mapping[str, str]) -> dict[str, Any]:
+def _bar(bar: PartBar | TrendBar, key: Mapping[str, str]) -> dict[str, Any]:
     parts = (bar.undetected_us, bar.repair_us)
     total = None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
     return {**key, "undetected_h": _hours(parts[0]), "repair_h": _hours(parts[1]), "downtime_h": _hours(total)}

@@ -1,4 +1,4 @@
-"""The weekly report of a daemon: made when it is due, kept, and handed to each channel exactly once."""
+"""The reports of a daemon: made when they are due, kept, and handed to each channel exactly once."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -8,16 +8,25 @@ import pytest
 
 from monitor.clock import SimulatedClock
 from monitor.config.selector import select
-from monitor.daemon import weekly_report as reporting
-from monitor.daemon.weekly_report import LATEST, report_if_due
+from monitor.daemon import periodic_report as reporting
+from monitor.daemon.periodic_report import report_if_due
+from monitor.reporting.period import PERIODS, Month, Period, Quarter, Week
 from monitor.scan.run import run_checks
 from store import DeliveryState
 from tests.monitor.shop import Shop, build_shop
 
 _MONDAY = datetime(2026, 11, 22, 23, 0, tzinfo=UTC)  # 08:00 in Tokyo
+_DUE = {
+    Week: (_MONDAY, "2026-W47"),
+    Month: (datetime(2026, 11, 30, 23, 0, tzinfo=UTC), "2026-11"),
+    Quarter: (datetime(2026, 12, 31, 23, 0, tzinfo=UTC), "2026-Q4"),
+}
 _MORE = """
 alerts: {channels: {hook: {webhook: {url: "http://127.0.0.1:9/"}}, mail: {apprise: "json://127.0.0.1:9/", locale: ja}}}
-report: {weekly: {to: [hook, mail], keep: reports, locales: [en, ja]}}
+report:
+  weekly: {to: [hook, mail], keep: reports, locales: [en, ja]}
+  monthly: {to: [hook, mail], keep: reports, locales: [en, ja]}
+  quarterly: {to: [hook, mail], keep: reports, locales: [en, ja]}
 """
 
 
@@ -30,56 +39,78 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     return shop
 
 
+@pytest.fixture(params=PERIODS, ids=lambda kind: kind.frequency)
+def kind(request: pytest.FixtureRequest) -> type[Period]:
+    """Return what the report is of."""
+    return request.param
+
+
 def _deliveries(store):
     with store.reading() as tx:
         return tx.deliveries.since(_MONDAY - timedelta(days=30), 100)
 
 
-def test_a_report_is_kept_and_told_once(shop):
+def test_a_report_is_kept_and_told_once(shop, kind):
     """Asked every half minute, it is made once: two pages for its readers only, one message per channel."""
+    due, name = _DUE[kind]
     with shop.project().open_store() as store:
         run_checks(shop.project(), select([], shop.project().config), store=store)
-        report_if_due(shop.project(), store, _MONDAY - timedelta(minutes=1))
+        report_if_due(shop.project(), store, due - timedelta(minutes=1), kind)
         assert _deliveries(store) == []
         for seconds in (0, 30, 3600):
-            report_if_due(shop.project(), store, _MONDAY + timedelta(seconds=seconds))
+            report_if_due(shop.project(), store, due + timedelta(seconds=seconds), kind)
         deliveries = _deliveries(store)
     assert sorted(delivery.channel for delivery in deliveries) == ["hook", "mail"]
     assert {delivery.state for delivery in deliveries} == {DeliveryState.WAITING}
     kept = sorted((shop.folder / "reports").iterdir())
-    assert [path.name for path in kept] == ["tablewatch-2026-W47-en.html", "tablewatch-2026-W47-ja.html"]
+    assert [path.name for path in kept] == [f"tablewatch-{name}-en.html", f"tablewatch-{name}-ja.html"]
     assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
     assert (shop.folder / "reports").stat().st_mode & 0o777 == 0o700
     assert 'lang="ja"' in kept[1].read_text(encoding="utf-8")
     mail = next(delivery for delivery in deliveries if delivery.channel == "mail").payload
-    assert mail["attachments"][0]["name"] == "tablewatch-2026-W47-ja.html"
+    assert mail["attachments"][0]["name"] == f"tablewatch-{name}-ja.html"
     assert json.dumps(dict(next(delivery for delivery in deliveries if delivery.channel == "hook").payload))
 
 
-def test_a_crash_between_keeping_and_telling_repeats_nothing(shop, monkeypatch):
+def test_a_crash_between_keeping_and_telling_repeats_nothing(shop, kind, monkeypatch):
     """What was done is seen; what was not is done, under the id that it would have had."""
+    due, name = _DUE[kind]
     with shop.project().open_store() as store:
         run_checks(shop.project(), select([], shop.project().config), store=store)
         with monkeypatch.context() as broken:
             broken.setattr(reporting, "_delivery", lambda *_: pytest.fail("crashed"))
             with pytest.raises(pytest.fail.Exception):
-                report_if_due(shop.project(), store, _MONDAY)
-        report_if_due(shop.project(), store, _MONDAY)
+                report_if_due(shop.project(), store, due, kind)
+        report_if_due(shop.project(), store, due, kind)
         first = {delivery.id for delivery in _deliveries(store)}
-        (shop.folder / "reports" / "tablewatch-2026-W47-en.html").unlink()
-        report_if_due(shop.project(), store, _MONDAY)
+        (shop.folder / "reports" / f"tablewatch-{name}-en.html").unlink()
+        report_if_due(shop.project(), store, due, kind)
         assert {delivery.id for delivery in _deliveries(store)} == first
     assert len(list((shop.folder / "reports").iterdir())) == 2
 
 
-def test_a_report_that_is_too_late_or_of_a_week_that_nobody_watched_is_left_out(shop):
-    """A daemon that is started on a Friday, or for the first time, does not report the past."""
+def test_a_report_that_is_too_late_or_of_a_period_that_nobody_watched_is_left_out(shop, kind):
+    """A daemon that is started days later, or for the first time, does not report the past."""
+    due, _ = _DUE[kind]
     with shop.project().open_store() as store:
-        report_if_due(shop.project(), store, _MONDAY)
+        report_if_due(shop.project(), store, due, kind)
         run_checks(shop.project(), select([], shop.project().config), store=store)
-        report_if_due(shop.project(), store, _MONDAY + LATEST)
+        report_if_due(shop.project(), store, due + kind.latest, kind)
         assert _deliveries(store) == []
-        report_if_due(shop.project(), store, _MONDAY + LATEST - timedelta(seconds=1))
+        report_if_due(shop.project(), store, due + kind.latest - timedelta(seconds=1), kind)
+        assert len(_deliveries(store)) == 2
+
+
+def test_a_report_is_not_made_up_for_longer_than_its_messages_are_remembered(shop):
+    """Where deliveries are forgotten after five days, a quarter's report of the sixth day would be sent again."""
+    text = shop.config.read_text().replace("storage: {url:", "storage: {keep_measurements: 5d, url:")
+    shop.config.write_text(text, encoding="utf-8")
+    due, _ = _DUE[Quarter]
+    with shop.project().open_store() as store:
+        run_checks(shop.project(), select([], shop.project().config), store=store)
+        report_if_due(shop.project(), store, due + timedelta(days=5), Quarter)
+        assert _deliveries(store) == []
+        report_if_due(shop.project(), store, due + timedelta(days=5, seconds=-1), Quarter)
         assert len(_deliveries(store)) == 2
 
 
@@ -88,7 +119,8 @@ def test_without_readers_and_folder_no_report_is_made(shop):
     shop.config.write_text(shop.config.read_text().replace("to: [hook, mail], keep: reports, ", ""), encoding="utf-8")
     with shop.project().open_store() as store:
         run_checks(shop.project(), select([], shop.project().config), store=store)
-        report_if_due(shop.project(), store, _MONDAY)
+        for kind, (due, _) in _DUE.items():
+            report_if_due(shop.project(), store, due, kind)
         assert _deliveries(store) == []
     assert not (shop.folder / "reports").exists()
 
