@@ -146,6 +146,11 @@ def _reading() -> list[tuple[str, list[str]]]:
         for locale in ("en", "ja")
         for kind in ("html", "md", "json")
     ]
+    month, quarter = LAST_WEEK.strftime("%Y-%m"), f"{LAST_WEEK.year}-Q{(LAST_WEEK.month + 2) // 3}"
+    reports += [
+        ("report-month", ["report", "monthly", "--month", month, "--out", "month.html"]),
+        ("report-quarter", ["report", "quarterly", "--quarter", quarter, "--out", "quarter.json"]),
+    ]
     return shown + both + reports + [("report", ["report", "weekly", "--week", WEEK])]
 
 
