@@ -82,7 +82,7 @@ def _request(site: Site, route: WebRoute) -> tuple[str, dict[str, Any]]:
             done = site.signed_in().post(f"/incidents/{number}/resolve", data={"resolution": "fixed"})
             assert done.status_code == 303
     kind = route.path.removeprefix("/api/v1").split("/")[1]
-    path = route.path.replace("{id:int}", str(number)).replace("{table}", "orders").replace("{week}", "2026-W46")
+    path = route.path.replace("{id:int}", str(number)).replace("{table}", "orders").replace("{period}", "2026-W46")
     return re.sub(r"\{(name|id)\}", NAMES.get(kind, ""), path), body
 
 
