@@ -93,7 +93,8 @@ def test_messages():
 
 def test_message_in_message():
     """A message may be a part of another one and is said in the same language."""
-    whole = Message("{label}: {said}", {"label": Message("Cost"), "said": Message("about as much as {last}", {"last": Message("last week")})})
+    part = Message("about as much as {last}", {"last": Message("last week")})
+    whole = Message("{label}: {said}", {"label": Message("Cost"), "said": part})
     assert whole.render(JAPANESE) == "コスト\uff1a先週とほぼ同じ"
     assert whole.render(ENGLISH) == "Cost: about as much as last week"
 
