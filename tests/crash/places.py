@@ -25,9 +25,10 @@ alerts:
   resolve_after: 1
   hourly_cap: 10000
   channels: {{hook: {{webhook: {{url: "http://127.0.0.1:{port}/hook", secret: {secret}, allow_private: true}}}}}}
-  routes: [{{to: [hook]}}, {{match: {{outcome: warn}}, to: [hook]}}]
+  routes: [{{to: [hook]}}{warnings}]
 {more}
 """
+_WARNINGS: Final = ", {match: {outcome: warn}, to: [hook]}"
 _TABLE: Final = (
     "  - {{name: {name}, source: shop, schedule: every 1s, checks: [{{type: primary_key, columns: [id]}},"
     " {{type: not_null, columns: [who], max_ratio: 0.9, warn: {{max_ratio: 0}}}}]}}"
@@ -37,7 +38,9 @@ _TABLE: Final = (
 class Place:
     """The folder. `bad` are the tables with a key that occurs twice, `warned` those with a name that is missing."""
 
-    def __init__(self, folder: Path, *, port: int = 9, tables: tuple[str, ...] = TABLES, more: str = "") -> None:
+    def __init__(
+        self, folder: Path, *, port: int = 9, tables: tuple[str, ...] = TABLES, more: str = "", warnings: bool = False
+    ) -> None:
         self.folder = folder
         self.store = folder / "store.db"
         self.url = f"sqlite:///{self.store}"
@@ -47,7 +50,9 @@ class Place:
         for name in tables:
             self.sql(f"CREATE TABLE {name} (id INTEGER, who TEXT)", f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b')")
         listed = "\n".join(_TABLE.format(name=name) for name in tables)
-        text = _CONFIG.format(tables=listed, port=port, secret=SECRET, more=more)
+        text = _CONFIG.format(
+            tables=listed, port=port, secret=SECRET, more=more, warnings=_WARNINGS if warnings else ""
+        )
         (folder / "tablewatch.yaml").write_text(text, encoding="utf-8")
 
     def sql(self, *statements: str) -> None:

@@ -75,7 +75,7 @@ def test_a_daemon_that_is_killed_at_random(nursery, tmp_path, record_property):
     """No result that was acknowledged is lost, no incident is open twice, no slot is forgotten, every alert arrives."""
     endpoint = Endpoint(SEED)
     with listening(endpoint) as receiver:
-        place = Place(tmp_path, port=receiver.port)
+        place = Place(tmp_path, port=receiver.port, warnings=True)
         story = _Story(nursery, place, endpoint, seed=SEED)
         for number in range(ROUNDS):
             story.round(workers=number % 40 == 39)
