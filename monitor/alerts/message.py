@@ -189,11 +189,15 @@ class MessageComposer:
         }
 
     def _catalogued(self, incident: Incident) -> Mapping[str, Any]:
-        table = self._project.config.table(incident.table)
-        check = self._project.check_of(incident)
+        config = self._project.config
+        table, check = config.table(incident.table), self._project.check_of(incident)
         return {
             "domain": None if table is None else table.domain,
             "tier": None if table is None else table.tier,
+            "products": [
+                {"product": name, "consumers": list(config.products[name].consumers)}
+                for name in config.products_of(incident.table)
+            ],
             "why": None if check is None else check.why,
             "runbook": None if check is None else self._project.runbook(check),
         }

@@ -6,7 +6,7 @@ the moment on at which nobody has acknowledged the present episode for so long, 
 beside it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from typing import Final, Literal, TypeAlias
@@ -94,7 +94,7 @@ def channels_for(
         misses = (
             [_MISSED_OUTCOME[outcome]]
             if route.match.outcome != outcome
-            else list(_misses(route, facts, severity=severity, kind=kind, waited=waited))
+            else list(_misses(route, facts, config.products_of(table), severity=severity, kind=kind, waited=waited))
         )
         name = f"route {number}"
         if misses:
@@ -147,7 +147,13 @@ def _facts(name: str, table: Table | None, config: Config) -> Mapping[str, str |
 
 
 def _misses(
-    route: Route, facts: Mapping[str, str | None], *, severity: Severity, kind: Kind, waited: timedelta
+    route: Route,
+    facts: Mapping[str, str | None],
+    products: Sequence[str],
+    *,
+    severity: Severity,
+    kind: Kind,
+    waited: timedelta,
 ) -> Iterator[str]:
     """Describe in which of its keys a route does not fit."""
     match = route.match
@@ -155,6 +161,8 @@ def _misses(
         wanted, text = getattr(match, key), facts.get(key)
         if wanted is not None and wanted != text:
             yield f"the route matches {key} {wanted}, not {'none' if text is None else text}"
+    if match.product is not None and match.product not in products:
+        yield f"the route matches product {match.product}, not {', '.join(products) or 'none'}"
     if match.severity is not None and severity.rank < match.severity.rank:
         yield f"the route matches severity {match.severity} and above, not {severity}"
     if match.kind is not None and kind is not match.kind:

@@ -155,6 +155,7 @@ def facts(
     yield from _times(incident, figures, over=over)
     yield from _money(project, incident, figures, over=over, now=now)
     yield from _people(project, item)
+    yield from _products(project, incident)
     if incident.root is not None:
         yield Fact(Message("Caused by"), Message("#{id}", {"id": incident.root}))
     if muted:
@@ -184,6 +185,16 @@ def warning_facts(project: Project, item: BatchItem) -> Iterator[Fact]:
     steps = runbook_of(project, item)
     if steps is not None and "\n" not in steps:
         yield Fact(_RUNBOOK, _given(steps))
+
+
+def _products(project: Project, incident: Incident) -> Iterator[Fact]:
+    """Yield which data products an incident touches, and who uses them."""
+    products = {name: project.config.products[name] for name in project.config.products_of(incident.table)}
+    if products:
+        yield Fact(Message("Data products"), _given(some([item.title or name for name, item in products.items()])))
+    consumers = list(dict.fromkeys(name for item in products.values() for name in item.consumers))
+    if consumers:
+        yield Fact(Message("Consumers"), _given(some(consumers)))
 
 
 def runbook_of(project: Project, item: BatchItem) -> str | None:

@@ -22,7 +22,8 @@ def _group() -> None:
 def show(
     ctx: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="CONTRACT", help="Name under `contracts`, or slo:TABLE; by default all.")
+        str | None,
+        typer.Argument(metavar="CONTRACT", help="Name under `contracts`, slo:TABLE, product:NAME; by default all."),
     ] = None,
     from_: Annotated[
         str | None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from monitor.config._errors import ConfigError
 from monitor.config._files import files_of, find, patterns_of
 from monitor.config.alerts_model import Alerts, Channel, Match, QuietHours, Route
-from monitor.config.daemon_model import Daemon, OpenLineage, ReportPlan, ReportPlans
+from monitor.config.daemon_model import Daemon, Maintenance, OpenLineage, ReportPlan, ReportPlans, Storage
 from monitor.config.load import Loaded, load, load_for, load_readable, load_tree
 from monitor.config.model import (
     BusinessHours,
@@ -21,13 +21,11 @@ from monitor.config.model import (
     Cost,
     CsvFormat,
     Domain,
-    Maintenance,
     Owner,
     Rate,
     Rates,
     Role,
     Source,
-    Storage,
     Table,
 )
 from monitor.config.scalars import Schedule, Weekdays

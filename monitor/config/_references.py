@@ -26,6 +26,7 @@ class Names:
     channels: Collection[str]
     quiet_hours: Collection[str]
     tables: Collection[str]
+    products: Collection[str]
 
     @classmethod
     def of(cls, tree: Node) -> "Names":
@@ -38,6 +39,7 @@ class Names:
             channels=entries(child(alerts, "channels")),
             quiet_hours=entries(child(alerts, "quiet_hours")),
             tables=[name for table in items(child(tree, "tables")) if (name := text(table, "name")) is not None],
+            products=entries(child(tree, "products")),
         )
 
 
@@ -126,6 +128,8 @@ def _tables(tree: Node, names: Names) -> Iterator[Problem]:
 def _ownership(tree: Node, names: Names) -> Iterator[Problem]:
     for owner in entries(child(tree, "ownership")).values():
         yield from _known(owner, names.owners, "owner", "owners")
+    for product in entries(child(tree, "products")).values():
+        yield from _known(child(product, "owner"), names.owners, "owner", "owners")
     for domain in entries(child(tree, "domains")).values():
         yield from _known(child(domain, "owner"), names.owners, "owner", "owners")
     for owner in entries(child(tree, "owners")).values():
@@ -141,6 +145,7 @@ def _alerts(tree: Node, names: Names) -> Iterator[Problem]:
         yield from _known(child(match, "domain"), names.domains, "domain", "domains")
         yield from _known(child(match, "owner"), names.owners, "owner", "owners")
         yield from _known(child(match, "source"), names.sources, "source", "sources")
+        yield from _known(child(match, "product"), names.products, "product", "products")
         yield from _known_each(child(route, "to"), names.channels, "channel", "alerts.channels")
         yield from _known(child(route, "quiet_hours"), names.quiet_hours, "quiet hours", "alerts.quiet_hours")
         yield from _only_single_incidents(route, entries(child(alerts, "channels")))

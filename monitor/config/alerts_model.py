@@ -59,6 +59,7 @@ class Match(Section):
     owner: str | None = Field(None, description="One of `owners`.")
     tier: str | None = Field(None, description="The tier of the table.")
     source: str | None = Field(None, description="One of `sources`.")
+    product: str | None = Field(None, description="One of `products`, of which the table is a part.")
     severity: Severity | None = Field(None, description="Minimum severity.")
     kind: Kind | None = Field(None, description="Kind of incident.")
     outcome: Literal["warn"] | None = Field(

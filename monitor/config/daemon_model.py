@@ -1,12 +1,14 @@
-"""The shape of `daemon`, `report`, `openlineage`, daily limits and incremental looks: how the daemon works."""
+"""The shape of what the daemon does: `daemon`, `storage`, `maintenance`, `report`, `openlineage`, limits, new rows."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Literal, Self
+from zoneinfo import ZoneInfo
 
-from annotated_types import Ge, Le
+from annotated_types import Ge, Le, MinLen
 from pydantic import Field, model_validator
 
+from checks import moment_of_local_time, within_calendar
 from monitor.config.scalars import Cron, Duration, PositiveDuration, Schedule, Section
 
 
@@ -113,3 +115,59 @@ class Incremental(Section):
     full: Literal["daily", "weekly", "monthly"] = Field(
         "weekly", description="How often all rows are read, which finds changes before the lookback."
     )
+
+
+class Storage(Section):
+    """Store of Tablewatch."""
+
+    url: str = Field(
+        "sqlite:///tablewatch.db",
+        description="SQLite (a path relative to the working directory) or PostgreSQL.",
+    )
+    keep_measurements: PositiveDuration = Field(timedelta(days=90), description="Retention of measurements.")
+    keep_incidents: PositiveDuration = Field(timedelta(days=1095), description="Retention of incidents.")
+    signature_key: Annotated[str, MinLen(16)] | None = Field(
+        None,
+        description="Secret key for stored class counts and releases; on SQLite, by default, in a file.",
+    )
+    ledger_anchor: str | None = Field(
+        None,
+        description="Anchor file of the privacy budget ledger: by default beside the store, better on another disk.",
+    )
+
+    @model_validator(mode="after")
+    def _known_engine(self) -> Self:
+        if not self.url.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
+            raise ValueError("'url' of the storage begins with sqlite:/// or postgresql://")
+        return self
+
+
+class Maintenance(Section):
+    """Planned maintenance, excluded from downtime. Without `tables` and `domains` it applies to every table."""
+
+    tables: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    start: datetime = Field(description="Start; without an offset, in the project's time zone.")
+    end: datetime = Field(description="End; without an offset, in the project's time zone.")
+    reason: Annotated[str, MinLen(1)]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if (self.start.tzinfo is None) != (self.end.tzinfo is None):
+            raise ValueError("'start' and 'end' both have an offset such as +09:00, or neither has")
+        if self.start >= self.end:
+            raise ValueError("'end' of the maintenance comes after its 'start'")
+        return self
+
+    def span(self, zone: str) -> tuple[datetime, datetime]:
+        """Return its beginning and end in UTC; `zone` is the project's."""
+        start, end = (
+            within_calendar(moment) if moment.tzinfo is not None else moment_of_local_time(moment, ZoneInfo(zone))
+            for moment in (self.start, self.end)
+        )
+        return start, end
+
+    def concerns(self, table: str, domain: str | None) -> bool:
+        """Check whether it is about a table, named or by its domain."""
+        everything = not self.tables and not self.domains
+        return everything or table in self.tables or (domain is not None and domain in self.domains)

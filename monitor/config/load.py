@@ -179,6 +179,10 @@ def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitut
 
         config, errors, notes = with_releases(tree, config)
         problems += errors
+    if config is not None and config.products:
+        from monitor.config.products import faults_of_products  # few files have products
+
+        problems += faults_of_products(tree, config)
     if problems or config is None:
         raise _error(problems, files, redactor)
     notes = [*outside_references(tree, workshop.built), *_unpriced_tiers(config), *_unheard(config), *notes]

@@ -7,19 +7,27 @@ a new check needs no change here.
 import codecs
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
-from zoneinfo import ZoneInfo
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import AfterValidator, Field, SerializeAsAny, field_validator, model_validator
 
-from checks import Check, ColumnClass, moment_of_local_time, within_calendar
+from checks import Check, ColumnClass
 from monitor.config.alerts_model import Alerts, IncidentRules, Slo
-from monitor.config.daemon_model import Daemon, DailyLimit, Incremental, OpenLineage, ReportPlans
+from monitor.config.daemon_model import (
+    Daemon,
+    DailyLimit,
+    Incremental,
+    Maintenance,
+    OpenLineage,
+    ReportPlans,
+    Storage,
+)
 from monitor.config.scalars import (
     Clock,
     Deferred,
@@ -36,40 +44,17 @@ from monitor.config.web_model import Web
 if TYPE_CHECKING:
     from monitor.config.budgets_model import Budget
     from monitor.config.contracts_model import Contract
+    from monitor.config.products_model import Product
     from monitor.config.release_model import Release
     from monitor.config.rules_model import Rule
     from monitor.config.teams_model import Team
 else:
     Budget = Annotated[Any, Deferred("monitor.config.budgets_model", "Budget")]
     Contract = Annotated[Any, Deferred("monitor.config.contracts_model", "Contract")]
+    Product = Annotated[Any, Deferred("monitor.config.products_model", "Product")]
     Release = Annotated[Any, Deferred("monitor.config.release_model", "Release")]
     Rule = Annotated[Any, Deferred("monitor.config.rules_model", "Rule")]
     Team = Annotated[Any, Deferred("monitor.config.teams_model", "Team")]
-
-
-class Storage(Section):
-    """Store of Tablewatch."""
-
-    url: str = Field(
-        "sqlite:///tablewatch.db",
-        description="SQLite (a path relative to the working directory) or PostgreSQL.",
-    )
-    keep_measurements: PositiveDuration = Field(timedelta(days=90), description="Retention of measurements.")
-    keep_incidents: PositiveDuration = Field(timedelta(days=1095), description="Retention of incidents.")
-    signature_key: Annotated[str, MinLen(16)] | None = Field(
-        None,
-        description="Secret key for stored class counts and releases; on SQLite, by default, in a file.",
-    )
-    ledger_anchor: str | None = Field(
-        None,
-        description="Anchor file of the privacy budget ledger: by default beside the store, better on another disk.",
-    )
-
-    @model_validator(mode="after")
-    def _known_engine(self) -> Self:
-        if not self.url.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
-            raise ValueError("'url' of the storage begins with sqlite:/// or postgresql://")
-        return self
 
 
 OneCharacter: TypeAlias = Annotated[str, MinLen(1), MaxLen(1)]
@@ -303,37 +288,6 @@ class Table(Section):
         return self.schedule.longest_period() if self.schedule is not None else None
 
 
-class Maintenance(Section):
-    """Planned maintenance, excluded from downtime. Without `tables` and `domains` it applies to every table."""
-
-    tables: tuple[str, ...] = ()
-    domains: tuple[str, ...] = ()
-    start: datetime = Field(description="Start; without an offset, in the project's time zone.")
-    end: datetime = Field(description="End; without an offset, in the project's time zone.")
-    reason: Annotated[str, MinLen(1)]
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if (self.start.tzinfo is None) != (self.end.tzinfo is None):
-            raise ValueError("'start' and 'end' both have an offset such as +09:00, or neither has")
-        if self.start >= self.end:
-            raise ValueError("'end' of the maintenance comes after its 'start'")
-        return self
-
-    def span(self, zone: str) -> tuple[datetime, datetime]:
-        """Return its beginning and end in UTC; `zone` is the project's."""
-        start, end = (
-            within_calendar(moment) if moment.tzinfo is not None else moment_of_local_time(moment, ZoneInfo(zone))
-            for moment in (self.start, self.end)
-        )
-        return start, end
-
-    def concerns(self, table: str, domain: str | None) -> bool:
-        """Check whether it is about a table, named or by its domain."""
-        everything = not self.tables and not self.domains
-        return everything or table in self.tables or (domain is not None and domain in self.domains)
-
-
 class Config(Section):
     """The configuration."""
 
@@ -353,6 +307,7 @@ class Config(Section):
     budgets: dict[str, Budget] = Field({}, description="Privacy budgets by table.")
     contracts: dict[ShortName, Contract] = Field({}, description="Service levels promised for tables, by name.")
     slo: dict[str, Slo] = Field({}, description="Service levels of each table, by tier:, domain:, owner: or name.")
+    products: dict[ShortName, Product] = Field({}, description="Data products: tables that are offered together.")
     incidents: IncidentRules = IncidentRules()
     teams: dict[ShortName, Team] = Field({}, description="Teams that keep a part of it in folders of their own.")
     rules: dict[ShortName, Rule] = Field({}, description="What `config test` requires of the configuration.")
@@ -384,6 +339,26 @@ class Config(Section):
             for name in table.upstream:
                 feeds[name] = (*feeds.get(name, ()), table.name)
         return feeds
+
+    @cached_property
+    def product_tables(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the tables of each product."""
+        if not self.products:
+            return {}
+        module: Any = import_module("monitor.config.products")  # few files have products
+        tables: Mapping[str, tuple[str, ...]] = module.tables_of_products(self)
+        return tables
+
+    def products_of(self, table: str) -> tuple[str, ...]:
+        """Return the products that a table is in."""
+        return self._products_by_table.get(table, ())
+
+    @cached_property
+    def _products_by_table(self) -> Mapping[str, tuple[str, ...]]:
+        products: dict[str, tuple[str, ...]] = {}
+        for name, tables in self.product_tables.items():
+            products |= {table: (*products.get(table, ()), name) for table in tables}
+        return products
 
     @cached_property
     def _named(self) -> dict[str, Table]:

@@ -1,4 +1,4 @@
-"""What is promised of tables: the entries of `contracts`, and what `slo` promises of each table, as a contract of it.
+"""What is promised of tables: the entries of `contracts`, what `slo` promises of each table, and products of the whole.
 
 Of several keys of `slo` that are about a table the most specific counts, for each promise alone.
 """
@@ -14,6 +14,8 @@ from monitor.config.model import Config, Table
 
 SLO: Final = "slo:"
 """Begins the names of what is promised by `slo`, one for each table; no contract has such a name."""
+PRODUCT: Final = "product:"
+"""Begins the names of what is promised of products."""
 _FIELDS: Final = ("tier", "domain", "owner", "")
 """Fields of selectors, from the most general to the most specific, which is the name of a table."""
 
@@ -28,10 +30,13 @@ class PromisedContract:
 
 
 def promised_contracts(config: Config, table: str | None = None) -> Iterator[PromisedContract]:
-    """Yield everything that is promised, or what is for a table: contracts, then the `slo` of each table."""
+    """Yield all that is promised, or what is for a table: contracts, products, then the `slo` of each table."""
     for name, contract in config.contracts.items():
         if table is None or table in contract.tables:
             yield PromisedContract(name, contract, dict.fromkeys(contract.promised, f"contracts.{name}"))
+    for name, product in config.products.items():
+        if product.promises is not None and (table is None or table in config.product_tables[name]):
+            yield contract_of_product(config, name)
     for entry in config.tables:
         if (config.slo or entry.slo is not None) and table in {None, entry.name}:
             levels: dict[str, tuple[Any, str]] = {}
@@ -42,6 +47,14 @@ def promised_contracts(config: Config, table: str | None = None) -> Iterator[Pro
                 yield PromisedContract(
                     f"{SLO}{entry.name}", contract, {level: origin for level, (_, origin) in levels.items()}
                 )
+
+
+def contract_of_product(config: Config, name: str) -> PromisedContract:
+    """Return what is promised of a product as a whole, as a contract of its tables; nothing may be promised."""
+    tables, promises = config.product_tables[name], config.products[name].promises
+    promised = {} if promises is None else promises.promised
+    contract = Contract(tables=tables, **promised) if promised else Contract.model_construct(tables=tables)
+    return PromisedContract(f"{PRODUCT}{name}", contract, dict.fromkeys(promised, f"products.{name}.promises"))
 
 
 def _slos(config: Config, table: Table) -> Iterator[tuple[str, Slo]]:

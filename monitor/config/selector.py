@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from checks import Check, did_you_mean
-from monitor.config import Config, Table
+from monitor.config.model import Config, Table
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 _NAME: Final = "name"

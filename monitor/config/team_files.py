@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from monitor.config.messages import problem_at
 from monitor.config.scalars import is_name_of_runbook
-from monitor.config.teams_model import Team, fits
-from monitor.config.yaml_nodes import Node, Place, child, entries, items, plain_data
+from monitor.config.teams_model import Team, fits, is_covered
+from monitor.config.yaml_nodes import Node, Place, child, entries, items, plain_data, text
 from monitor.terminal.problem import Problem
 
 NOT_GRANTED: Final = "config.not_granted"
@@ -113,8 +113,9 @@ def refusals(tree: Node, team: TeamFolder) -> Iterator[Problem]:
     yield from _of_tables(tree, team)
     for contract in entries(child(tree, "contracts")).values():
         yield from _each(child(contract, "tables"), team, "promise anything of table", team.grants.tables)
+    yield from _of_products(tree, team)
     yield from _of_maintenance(tree, team)
-    yield from _of_alerts(child(tree, "alerts"), team)
+    yield from _of_alerts(child(tree, "alerts"), team, products=entries(child(tree, "products")))
 
 
 def _of_tables(tree: Node, team: TeamFolder) -> Iterator[Problem]:
@@ -131,6 +132,18 @@ def _of_tables(tree: Node, team: TeamFolder) -> Iterator[Problem]:
                 yield team.unreadable(runbook.place, runbook.masked or words)
 
 
+def _of_products(tree: Node, team: TeamFolder) -> Iterator[Problem]:
+    """Refuse products of other tables: whoever routes by product would hear of their incidents."""
+    for product in entries(child(tree, "products")).values():
+        yield from _name(child(product, "owner"), team, "name owner", team.grants.owners)
+        for word in items(child(product, "tables")):
+            words = str(word.value)
+            if not words.startswith("!") and not is_covered(words, team.grants.tables):
+                yield team.refusal(word.place, f"offer tables '{word.masked or words}'", team.grants.tables)
+        if all(str(word.value).startswith("!") for word in items(child(product, "tables"))):
+            yield team.refusal(product.place, "offer all tables but some", team.grants.tables)
+
+
 def _of_maintenance(tree: Node, team: TeamFolder) -> Iterator[Problem]:
     for window in items(child(tree, "maintenance")):
         tables, domains = items(child(window, "tables")), items(child(window, "domains"))
@@ -140,7 +153,7 @@ def _of_maintenance(tree: Node, team: TeamFolder) -> Iterator[Problem]:
         yield from _each(child(window, "domains"), team, "plan maintenance of domain", team.grants.domains)
 
 
-def _of_alerts(alerts: Node | None, team: TeamFolder) -> Iterator[Problem]:
+def _of_alerts(alerts: Node | None, team: TeamFolder, *, products: Iterable[str]) -> Iterator[Problem]:
     grants = team.grants
     for key in entries(alerts):
         if alerts is not None and key not in _ALERTS:
@@ -152,9 +165,10 @@ def _of_alerts(alerts: Node | None, team: TeamFolder) -> Iterator[Problem]:
     for route in items(child(alerts, "routes")):
         yield from _each(child(route, "to"), team, "send to channel", grants.channels)
         match = child(route, "match")
+        own_product = text(match, "product") in products
         limits = (("table", grants.tables), ("owner", grants.owners), ("domain", grants.domains))
-        if not any(_is_granted(child(match, key), patterns) for key, patterns in limits):
-            what = "route alerts that are not of its own: 'match' names no table, owner or domain of it"
+        if not own_product and not any(_is_granted(child(match, key), patterns) for key, patterns in limits):
+            what = "route alerts that are not of its own: 'match' names no table, owner, domain or product of it"
             yield team.refusal(route.place, what, [*grants.tables, *grants.owners, *grants.domains])
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from monitor.config.scalars import Section
 
-TeamSection: TypeAlias = Literal["tables", "contracts", "maintenance", "alerts"]
+TeamSection: TypeAlias = Literal["tables", "contracts", "products", "maintenance", "alerts"]
 
 _WILD = frozenset("*?[")
 
@@ -24,7 +24,7 @@ class Team(Section):
         description="Folder of its files, below that of this file; every *.yaml and *.yml in it is the team's."
     )
     may: tuple[TeamSection, ...] = Field(
-        ("tables", "contracts", "maintenance"),
+        ("tables", "contracts", "products", "maintenance"),
         description="Sections that it may write; of `alerts` the channels and the routes.",
     )
     tables: Annotated[tuple[str, ...], MinLen(1)] = Field(description="Tables that it may define and make promises of.")

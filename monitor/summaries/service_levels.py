@@ -54,8 +54,8 @@ class JudgedContract:
 
     @property
     def is_of_table(self) -> bool:
-        """Check whether it is what `slo` promises for a table, not an entry of `contracts`."""
-        return ":" in self.name
+        """Check whether it is what `slo` promises for a table, not an entry of `contracts`, nor of a product."""
+        return self.name.startswith("slo:")
 
     @property
     def verdict(self) -> LevelVerdict:
@@ -79,7 +79,7 @@ class JudgedContract:
 def judge_contracts(
     project: Project, tx: ReadTransaction, window: Window, *, as_of: datetime, table: str | None = None
 ) -> Sequence[JudgedContract]:
-    """Judge everything that is promised in a period, or what is about a table: contracts, then each table's `slo`."""
+    """Judge everything that is promised in a period, or what is about a table: contracts, each table's `slo`, products."""
     from monitor.config.promised import promised_contracts
 
     promises = list(promised_contracts(project.config, table))

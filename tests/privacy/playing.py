@@ -177,6 +177,8 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("open", ["incident", "open", "--table", "csv.people", "--title", "somebody called"]),
         ("import-incidents", ["import", "incidents", "torn/tickets.csv"]),
         ("contracts", ["contract", "show"]),
+        ("products", ["product", "list"]),
+        ("product", ["product", "show", "people"]),
         ("import-contract", ["import", "contract", "torn/0.yaml"]),
         ("import-dbt", ["import", "dbt", "torn/run_results.json"]),
         ("import-results", ["import", "results", "torn/results.json"]),

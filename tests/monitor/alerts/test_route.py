@@ -16,6 +16,16 @@ ROUTES = """
 """
 
 
+PRODUCTS = """
+  routes:
+    - {match: {product: board-pack}, to: [crew]}
+    - {match: {product: all-orders, severity: critical}, to: [audit]}
+products:
+  board-pack: {tables: [orders, board], consumers: [the board]}
+  all-orders: {tables: ["*", "!board"]}
+"""
+
+
 @pytest.fixture
 def routed(tmp_path):
     """Return a configuration with routes."""
@@ -80,3 +90,26 @@ def test_operators_are_those_named_else_those_who_hear_everything(tmp_path):
     assert operators(everything.config) == ("audit", "desk")
     named = project(tmp_path, "  routes: [{to: [audit]}]\n  operators: [crew]")
     assert operators(named.config) == ("crew",)
+
+
+@pytest.mark.parametrize(
+    ("table", "severity", "channels"),
+    [
+        ("orders", Severity.ERROR, ["crew"]),
+        ("orders", Severity.CRITICAL, ["crew", "audit"]),
+        ("board", Severity.CRITICAL, ["crew"]),
+        ("lines", Severity.CRITICAL, ["audit"]),
+        ("gone", Severity.CRITICAL, []),
+    ],
+)
+def test_consumers_of_a_product_hear_of_all_its_tables(tmp_path, table, severity, channels):
+    """A route by product applies to every table of it, and to no other."""
+    config = project(tmp_path, PRODUCTS).config
+    assert list(channels_for(table, config, severity=severity, kind=Kind.QUALITY).channels) == channels
+
+
+def test_why_a_route_by_product_does_not_apply_is_explained(tmp_path):
+    """The products that the table is in are named."""
+    config = project(tmp_path, PRODUCTS).config
+    steps = channels_for("lines", config, severity=Severity.ERROR, kind=Kind.QUALITY).steps
+    assert steps[0].why == "the route matches product board-pack, not all-orders"

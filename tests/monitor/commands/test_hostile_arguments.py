@@ -27,6 +27,7 @@ releases:
     columns: {age: quasi-identifier, zip: quasi-identifier, spends: sensitive}
     limits: {k: 2}
 contracts: {board: {tables: [orders], time_to_repair: 8h}}
+products: {all-of-it: {tables: ["*"], promises: {ttr: 8h}}}
 budgets:
   refunds: {unit: row, total: 3, domain: {id: [1, 2, 3]}}
 alerts:
@@ -80,6 +81,7 @@ VALID: dict[str, Sequence[str]] = {
     "local choose": ["--epsilon", "1", "--domain", "yes,no"],
     "local estimate": ["reports.jsonl", "--epsilon", "1", "--domain", "yes,no"],
     "local perturb": ["yes", "--epsilon", "1", "--domain", "yes,no"],
+    "product show": ["all-of-it"],
     "release approve": ["survey", "--remedy", "suppress", "--note", "x"],
     "release assess": ["survey"],
     "release export": ["survey", "--remedy", "suppress", "--out", _OUT],

@@ -27,7 +27,7 @@ alerts:
 teams:
   shop:
     folder: teams/shop
-    may: [tables, contracts, maintenance, alerts]
+    may: [tables, contracts, products, maintenance, alerts]
     tables: ["shop.*"]
     sources: [shop]
     owners: [shop]
@@ -45,10 +45,11 @@ tables:
     description: "${SHOP_TEXT}"
     checks: [{type: not_null, columns: [id], runbook: steps.md}]
 contracts: {orders: {tables: [shop.orders], availability: 0.99}}
+products: {shop: {tables: ["shop.*", "!shop.test*"], owner: shop, consumers: [finance]}}
 maintenance: [{tables: [shop.orders], start: "2026-01-01T00:00", end: "2026-01-01T01:00", reason: move}]
 alerts:
   channels: {shop-chat: {webhook: {url: "${file:address.txt}"}}}
-  routes: [{match: {table: shop.orders}, to: [shop-chat]}]
+  routes: [{match: {product: shop}, to: [shop-chat]}]
 """
 ENVIRONMENT = {"SHOP_TEXT": "orders of the shop", "HR_PASSWORD": "correct horse", "HOME": "somewhere"}
 
@@ -91,6 +92,7 @@ def test_a_team_adds_what_it_was_granted(mesh: Mesh) -> None:
     loaded = load(mesh(), environment=ENVIRONMENT)
     assert [table.name for table in loaded.config.tables] == ["hr.staff", "shop.orders"]
     assert list(loaded.config.contracts) == ["board", "orders"]
+    assert loaded.config.product_tables == {"shop": ("shop.orders",)}
     assert list(loaded.config.alerts.channels) == ["ops", "shop-chat"]
     assert [route.to for route in loaded.config.alerts.routes] == [("ops",), ("shop-chat",)]
     assert loaded.config.tables[1].description == "orders of the shop"
@@ -139,6 +141,13 @@ def test_a_folder_of_files_leaves_the_folders_of_teams_to_them(mesh: Mesh) -> No
             'maintenance: [{domains: [people], start: "2026-01-01T00:00", end: "2027-01-01T00:00", reason: x}]',
             "plan maintenance of domain 'people'",
         ),
+        ('products: {p: {tables: ["*"]}}', "offer tables '*'"),
+        ("products: {p: {tables: [hr.staff]}}", "offer tables 'hr.staff'"),
+        ('products: {p: {tables: ["s*"]}}', "offer tables 's*'"),
+        ('products: {p: {tables: ["tier:gold"]}}', "offer tables 'tier:gold'"),
+        ('products: {p: {tables: ["!hr.staff"]}}', "offer all tables but some"),
+        ("products: {p: {tables: [shop.orders], owner: hr}}", "name owner 'hr'"),
+        ("alerts: {routes: [{match: {product: other}, to: [shop-chat]}]}", "route alerts that are not of its own"),
         ("alerts: {hourly_cap: 1}", "set 'alerts.hourly_cap'"),
         ('alerts: {channels: {chat: {webhook: {url: "https://x.example.org/1"}}}}', "define channel 'chat'"),
         ("alerts: {routes: [{match: {table: shop.orders}, to: [ops]}]}", "send to channel 'ops'"),

@@ -198,8 +198,10 @@ def _of_alerts() -> Iterator[Effect]:
         ("source", "lake", "sea"),
         ("severity", "error", "critical"),
         ("kind", "quality", "disclosure"),
+        ("product", "mine", "others"),
     ):
         base = nested(matching, "sources", "sea", files="*.parquet")
+        base = nested(base, "products", mine={"tables": ["orders"]}, others={"tables": ["refunds"]})
         yield Effect(f"Match.{key}", base, (first, second), routed, ("alerts", "routes", 0, "match", key))
     yield Effect("Match.outcome", matching, (ABSENT, "warn"), routed, ("alerts", "routes", 0, "match", "outcome"))
     for key, first, second in (

@@ -195,6 +195,24 @@ def _teams() -> Iterator[Effect]:
     yield Effect("Config.teams", base, ({}, base["teams"]), _refused, ("teams",))
 
 
+def _products() -> Iterator[Effect]:
+    """Yield the keys of data products by what is shown of one, and those of its promises by what is judged."""
+    shown = command(IMPORT, ("product", "list", "--format", "json"))
+    judged = command(IMPORT, ("contract", "show", "--format", "json"))
+    base = {**BASE, "products": {"all": {"tables": ["*"], "promises": {"ttr": "1h"}}}}
+    for key, value in (
+        ("tables", ["orders"]),
+        ("title", "All"),
+        ("owner", "crew"),
+        ("description", "Everything."),
+        ("consumers", ["finance"]),
+    ):
+        first = ["*"] if key == "tables" else ABSENT
+        yield Effect(f"Product.{key}", base, (first, value), shown, ("products", "all", key))
+    yield Effect("Product.promises", base, ({"ttr": "1h"}, {"ttr": "9h"}), judged, ("products", "all", "promises"))
+    yield Effect("Config.products", base, (base["products"], {"all": {"tables": ["orders"]}}), shown, ("products",))
+
+
 def _rules() -> Iterator[Effect]:
     """Yield the keys of rules by the test of the configuration, and those of ownership by who owns a table."""
     tested = command(("config", "test", "--format", "json"))
@@ -361,5 +379,6 @@ def entries() -> Iterator[Effect]:
     yield from _contracts()
     yield from _rules()
     yield from _teams()
+    yield from _products()
     yield from _external()
     yield from _check_parameters()

@@ -1,0 +1,82 @@
+"""`tablewatch product`: show data products, their health, downtime and promises."""
+
+from typing import Annotated
+
+import typer
+
+from monitor.commands._options import window_between
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
+
+app = typer.Typer(
+    help="Show data products, their health, downtime and promises.", no_args_is_help=True, rich_help_panel="Watch"
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Show data products, their health, downtime and promises."""
+
+
+@app.command("list")
+def list_(ctx: typer.Context) -> None:
+    """List data products with owner, health, open incidents and the downtime of the last 28 days.
+
+    Example: tablewatch product list
+    """
+    _emit(ctx.obj, None, start=None, end=None)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="PRODUCT", help="Name under `products`.")],
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="TIME",
+            help="Start of the period: 2026-11-01, a time, or 7d. By default 28 days before its end.",
+            envvar="TABLEWATCH_PRODUCT_SHOW_FROM",
+        ),
+    ] = None,
+    to: Annotated[str | None, typer.Option(metavar="TIME", help="End of the period; by default now.")] = None,
+) -> None:
+    """Show a data product: owner, consumers, tables, ports, health, incidents, downtime and promises of a period.
+
+    It is down while any of its tables is; moments in which several are count once.
+
+    Example: tablewatch product show orders-360 --from 2026-11-01
+    """
+    _emit(ctx.obj, name, start=from_, end=to)
+
+
+def _emit(invocation: Invocation, name: str | None, *, start: str | None, end: str | None) -> None:
+    from checks import did_you_mean
+    from monitor.config.project import Project
+    from monitor.triage.errors import explained
+    from monitor.triage.time_parsing import TimeReader, TypedTimes
+
+    project = Project.of(invocation)
+    names = list(project.config.products)
+    if not names or (name is not None and name not in names):
+        text = f"product '{name}' is not configured{did_you_mean(name, names)}" if name else "no data products"
+        hint = None if names else "see 'products' in docs/configuration.md"
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("product.none", text, hint=hint))
+    from monitor.reporting.terminal_views.products import draw_list, draw_sheet
+    from monitor.summaries.products import product_states
+
+    now = project.clock.now()
+    times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+    window = window_between(times, now, start=start, end=end)
+    with project.open_store() as store, explained(), store.reading() as tx:
+        states = product_states(project, tx, names if name is None else [name], window, as_of=now)
+    result = {
+        "schema": "tablewatch.products/1",
+        "as_of": now.isoformat(),
+        "products": [state.as_json() for state in states],
+    }
+    if name is None:
+        invocation.emit(result, lambda console: draw_list(console, project, states))
+    else:
+        invocation.emit(result, lambda console: draw_sheet(console, project, states[0]))

@@ -1,0 +1,81 @@
+"""Show data products to a person: a list, and the sheet of one."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from incidents import DownTime
+from monitor.config.project import Project
+from monitor.reporting.terminal_views.contracts import draw as draw_contracts
+from monitor.reporting.terminal_views.incident import incident_headline
+from monitor.summaries.products import ProductState
+from monitor.terminal.output import count
+from monitor.terminal.tables import draw_table
+from monitor.triage.create import tidy
+from monitor.triage.time_parsing import format_hours
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def draw_list(console: "Console", project: Project, states: Sequence[ProductState]) -> None:
+    """Print data products, those that need somebody first."""
+    columns = ("~product", "~owner", ">tables", "health", ">open", ">down (28 d)", "promises")
+    rows = [
+        (
+            state.name,
+            _owner(project, state),
+            str(len(state.tables)),
+            state.health.value,
+            str(len(state.incidents)),
+            _down(state.down),
+            _promises(state),
+        )
+        for state in sorted(states, key=lambda state: state.health.rank)
+    ]
+    draw_table(console, columns, rows)
+
+
+def draw_sheet(console: "Console", project: Project, state: ProductState) -> None:
+    """Print everything about one data product."""
+    product = state.product
+    console.print(Text(f"{product.title or state.name}  {state.health.value}", "bold"))
+    if product.description:
+        console.print(tidy(product.description))
+    facts = {
+        "owner": _owner(project, state),
+        "consumers": ", ".join(product.consumers),
+        "tables": ", ".join(state.tables),
+        "fed by": ", ".join(state.ports.inputs),
+        "feeds from": ", ".join(state.ports.outputs),
+        "down": f"{_down(state.down)}, while any of {count(len(state.tables), 'table')} was",
+    }
+    for label, value in facts.items():
+        if value:
+            console.print(_line(label, value))
+    for incident in state.incidents:
+        console.print(_line("open", "") + incident_headline(incident))
+    if state.contract.levels or state.contract.budget:
+        draw_contracts(console, [state.contract])
+
+
+def _owner(project: Project, state: ProductState) -> str:
+    name = state.product.owner
+    return "" if name is None else project.config.owners[name].name or name
+
+
+def _promises(state: ProductState) -> str:
+    contract = state.contract
+    return contract.verdict.value if contract.levels or contract.budget else ""
+
+
+def _down(down: DownTime | None) -> str:
+    if down is None:
+        return "unknown"
+    text = format_hours(down.seen)
+    return text if down.low == down.high else f"{text} ({format_hours(down.low)} to {format_hours(down.high)})"
+
+
+def _line(label: str, value: str) -> Text:
+    return Text.assemble((f"{label:<14}", "dim"), value)

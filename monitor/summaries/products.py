@@ -1,0 +1,115 @@
+"""How data products are: the worst of their tables, when any of them was down, and what was promised of the whole."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from incidents import DownTime, Incident, Window, from_us, hours
+from monitor.clock import iso
+from monitor.config import Config
+from monitor.config.promised import contract_of_product
+from monitor.config.products_model import Product
+from monitor.config.project import Project
+from monitor.summaries.health import TableHealth, states_of
+from monitor.summaries.service_levels import JudgedContract, judge_contract, survey_of
+from store import ReadTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class ProductPorts:
+    """What flows into a product and out of it: tables outside that feed it, and its tables that feed tables outside."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProductState:
+    """A data product now, and in a period.
+
+    `health` is the worst of its tables, `incidents` are those that last. `down`: how long any of its tables was down in
+    the period, each moment once, without the planned maintenance of the table (microseconds): as seen, at least and at
+    most, by what was known when the period ended. It is None where no check looked and no incident is recorded.
+    `contract` has no levels where nothing is promised.
+    """
+
+    name: str
+    product: Product
+    tables: tuple[str, ...]
+    health: TableHealth
+    incidents: Sequence[Incident]
+    window: Window
+    down: DownTime | None
+    contract: JudgedContract
+    ports: ProductPorts
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the published shape: times in hours."""
+        down = self.down
+        return {
+            "product": self.name,
+            "title": self.product.title,
+            "owner": self.product.owner,
+            "description": self.product.description,
+            "consumers": list(self.product.consumers),
+            "tables": list(self.tables),
+            "ports": {"inputs": list(self.ports.inputs), "outputs": list(self.ports.outputs)},
+            "health": self.health.value,
+            "open_incidents": [incident.id for incident in self.incidents],
+            "from": iso(from_us(self.window.start_us)),
+            "to": iso(from_us(self.window.end_us)),
+            "downtime_h": None if down is None else float(hours(down.seen)),
+            "downtime_low_h": None if down is None else float(hours(down.low)),
+            "downtime_high_h": None if down is None else float(hours(down.high)),
+            "promises": self.contract.as_json() if self.contract.levels or self.contract.budget else None,
+        }
+
+
+def product_states(
+    project: Project, tx: ReadTransaction, names: Sequence[str], window: Window, *, as_of: datetime
+) -> Sequence[ProductState]:
+    """Return how some products are now, and were in a period."""
+    config = project.config
+    promised = [contract_of_product(config, name) for name in names]
+    if not promised:
+        return []
+    members = dict.fromkeys(table for item in promised for table in item.contract.tables)
+    states = {state.table.name: state for state in states_of(project, tx, [_table(config, name) for name in members])}
+    survey = survey_of(project, tx, promised, window, as_of=as_of)
+    observed = survey.history.observed
+    results = []
+    for name, item in zip(names, promised, strict=True):
+        tables = item.contract.tables
+        mine = [states[table] for table in tables]
+        touched = survey.end_us > window.start_us
+        down = survey.down_times([window], tables)[0] if touched else None
+        seen = observed is None or any(table in observed for table in tables)
+        results.append(
+            ProductState(
+                name=name,
+                product=config.products[name],
+                tables=tables,
+                health=min((state.health for state in mine), key=lambda health: health.rank),
+                incidents=[incident for state in mine for incident in state.incidents],
+                window=window,
+                down=down if seen or (down is not None and down.seen) else None,
+                contract=judge_contract(item, survey),
+                ports=ports_of(config, tables),
+            )
+        )
+    return results
+
+
+def _table(config: Config, name: str) -> Any:
+    return config.table(name)
+
+
+def ports_of(config: Config, tables: Sequence[str]) -> ProductPorts:
+    """Return what flows into tables from others, and which of them feed others, as the configuration says."""
+    inside = set(tables)
+    sources = [name for table in config.tables if table.name in inside for name in table.upstream]
+    return ProductPorts(
+        tuple(name for name in dict.fromkeys(sources) if name not in inside),
+        tuple(name for name in tables if not inside.issuperset(config.fed_by.get(name, ()))),
+    )
