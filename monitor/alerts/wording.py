@@ -191,10 +191,10 @@ def _products(project: Project, incident: Incident) -> Iterator[Fact]:
     """Yield which data products an incident touches, and who uses them."""
     products = {name: project.config.products[name] for name in project.config.products_of(incident.table)}
     if products:
-        yield Fact(Message("Data products"), _given(some([item.title or name for name, item in products.items()])))
-    consumers = list(dict.fromkeys(name for item in products.values() for name in item.consumers))
+        yield Fact(Message("Data products"), some([plain(item.title or name) for name, item in products.items()]))
+    consumers = list(dict.fromkeys(plain(name) for item in products.values() for name in item.consumers))
     if consumers:
-        yield Fact(Message("Consumers"), _given(some(consumers)))
+        yield Fact(Message("Consumers"), some(consumers))
 
 
 def runbook_of(project: Project, item: BatchItem) -> str | None:

@@ -1,6 +1,7 @@
 """Find the tables of data products."""
 
 from collections.abc import Iterator, Mapping
+
 from monitor.config.messages import problem_at
 from monitor.config.model import Config
 from monitor.config.selector import select

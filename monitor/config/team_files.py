@@ -165,7 +165,7 @@ def _of_alerts(alerts: Node | None, team: TeamFolder, *, products: Iterable[str]
     for route in items(child(alerts, "routes")):
         yield from _each(child(route, "to"), team, "send to channel", grants.channels)
         match = child(route, "match")
-        own_product = text(match, "product") in products
+        own_product = (text(match, "product") or "") in products
         limits = (("table", grants.tables), ("owner", grants.owners), ("domain", grants.domains))
         if not own_product and not any(_is_granted(child(match, key), patterns) for key, patterns in limits):
             what = "route alerts that are not of its own: 'match' names no table, owner, domain or product of it"

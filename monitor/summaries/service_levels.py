@@ -79,7 +79,7 @@ class JudgedContract:
 def judge_contracts(
     project: Project, tx: ReadTransaction, window: Window, *, as_of: datetime, table: str | None = None
 ) -> Sequence[JudgedContract]:
-    """Judge everything that is promised in a period, or what is about a table: contracts, each table's `slo`, products."""
+    """Judge all that is promised in a period, or what is about a table: contracts, products, each table's `slo`."""
     from monitor.config.promised import promised_contracts
 
     promises = list(promised_contracts(project.config, table))

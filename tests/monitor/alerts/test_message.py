@@ -215,3 +215,20 @@ def test_a_message_stays_the_same(made):
     assert replace(compose(payload), html="") == replace(
         compose(told(made, (incident(), NotificationReason.FIRST))), html=""
     )
+
+
+def test_an_alert_names_the_products_it_touches_and_their_consumers(tmp_path):
+    """People read titles; programs get the names, of all products that the table is in."""
+    more = """
+products:
+  board-pack: {title: The board pack, tables: [orders, board], consumers: [the board, finance]}
+  all-orders: {tables: ["*"], consumers: [finance]}
+  other: {tables: [stray]}
+"""
+    payload = told(project(tmp_path, "  routes: [{to: [audit]}]" + more), (incident(), NotificationReason.FIRST))
+    text = compose(payload).text
+    assert "Data products: The board pack, all-orders\nConsumers: the board, finance\n" in text
+    assert payload["incidents"][0]["products"] == [
+        {"product": "board-pack", "consumers": ["the board", "finance"]},
+        {"product": "all-orders", "consumers": ["finance"]},
+    ]
