@@ -182,6 +182,7 @@ def warning_facts(project: Project, item: BatchItem) -> Iterator[Fact]:
     if over:
         yield Fact(Message("Ended"), Message("{at:time}", {"at": incident.last.resolved_at}))
     yield from _people(project, item)
+    yield from _products(project, incident)
     steps = runbook_of(project, item)
     if steps is not None and "\n" not in steps:
         yield Fact(_RUNBOOK, _given(steps))
