@@ -49,9 +49,19 @@ def find(folder: Path) -> Path:
     raise ConfigError([Problem("config.not_found", f"no configuration in {folder}: looked for {looked}", hint=hint)])
 
 
-def files_of(path: Path) -> Sequence[Path]:
-    """Return the files that a configuration is read from, in order: those of a folder, or the file itself."""
-    return sorted(yaml_files(path)) if _is_folder(path) else [path]
+def files_of(path: Path, teams: Sequence["TeamFolder"] = ()) -> Sequence[Path]:
+    """Return the files that a configuration is read from, in order: those of a folder, or the file itself.
+
+    The folders of `teams` are not entered.
+    """
+    return sorted(yaml_files(path, teams)) if _is_folder(path) else [path]
+
+
+def files_at_top(path: Path) -> Sequence[Path]:
+    """Return the files of a configuration that are in no folder below it, in order."""
+    if not _is_folder(path):
+        return [path]
+    return sorted(file for file in path.iterdir() if _is_name(file.name) and not file.is_dir())
 
 
 def patterns_of(path: Path) -> Sequence[str]:
@@ -79,13 +89,12 @@ class ConfigFiles:
 
         `kept`: texts that are taken for the files of a team, in place of those on the disk.
         """
-        paths = files_of(path)
+        trees = {file: self._read_one(file, substitution) for file in files_at_top(path)}
+        self._find_teams([tree for tree in trees.values() if tree is not None])
+        paths = files_of(path, self.teams)
         if not paths:
             self.problems.append(Problem("config.not_found", f"no *.yaml file in {path}", str(path)))
-        at_top = [file for file in paths if path in {file, file.parent}]
-        trees = {file: self._read_one(file, substitution) for file in at_top}
-        self._find_teams([tree for tree in trees.values() if tree is not None])
-        below = [file for file in paths if file not in trees and not any(team.walks(file) for team in self.teams)]
+        below = [file for file in paths if file not in trees]
         trees |= {file: self._read_one(file, substitution) for file in below}
         self._refuse_teams([trees[file] for file in below])
         self.problems += [team.foreign_link(file) for team in self.teams for file in trees if team.holds(file)]
@@ -113,7 +122,7 @@ class ConfigFiles:
             from monitor.config.team_files import refusals, with_team
 
             texts = kept.get(team.name)
-            files = sorted(yaml_files(team.folder)) if texts is None else [Path(name) for name in texts]
+            files = self._files_of_team(team) if texts is None else [Path(name) for name in texts]
             self.team_of |= dict.fromkeys([str(team.folder), *map(str, files)], team)
             granted = substitution.of_team(team)
             trees = [self._read_one(file, granted, team=team, text=(texts or {}).get(str(file))) for file in files]
@@ -124,19 +133,34 @@ class ConfigFiles:
                 tree = with_team(tree, part, team, self.problems)
         return tree
 
+    def _files_of_team(self, team: "TeamFolder") -> Sequence[Path]:
+        """Return the files of a team; what keeps them from being read is a problem of the team alone."""
+        faults = list(team.faults())
+        try:
+            files = [] if faults else sorted(yaml_files(team.folder))
+        except ConfigError as error:
+            files, faults = [], list(error.problems)
+        unusual = [file for file in files if not str(file.relative_to(team.folder)).isprintable()]
+        self.problems += [
+            *(replace(fault, file=str(team.folder)) for fault in faults),
+            *map(team.unusual_name, unusual),
+        ]
+        return [file for file in files if file not in unusual]
+
     def _read_one(
         self, path: Path, substitution: Substitution, *, team: "TeamFolder | None" = None, text: str | None = None
     ) -> Node | None:
         name = str(path)
-        if team is not None and not team.holds(path):
+        real = path if team is None else Path(os.path.realpath(path))  # it may become another link meanwhile
+        if team is not None and text is None and not team.holds(real):
             self.problems.append(team.unreadable(Place(name, 1, 1), name))
             return None
         try:
-            text = _text_of(path if team is None else path.resolve()) if text is None else text
+            text = _text_of(real) if text is None else text
             self.texts[name] = text
             tree, problems = read_yaml(text, name)
         except Unreadable as error:
-            self.problems.append(error.problem)
+            self.problems.append(replace(error.problem, file=name))
             return None
         self.problems += problems
         if not isinstance(tree.value, dict):
@@ -169,8 +193,7 @@ class ConfigFiles:
     @staticmethod
     def _trusted(path: Path) -> Sequence[Path]:
         """Return the files that are no team's: those in the folder itself, where one of them names teams."""
-        files = files_of(path)
-        at_top = [file for file in files if path in {file, file.parent}]
+        at_top = files_at_top(path)
         for file in at_top:
             try:
                 sections = _TOP_LEVEL.split(_text_of(file))
@@ -178,7 +201,7 @@ class ConfigFiles:
                 continue
             if any(section.partition(":")[0].strip(" \"'") == "teams" for section in sections):
                 return at_top
-        return files
+        return files_of(path)
 
     def _merge(self, trees: Sequence[Node]) -> Node:
         merged, *others = trees
@@ -218,22 +241,34 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def yaml_files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder, in any order.
+def _is_name(name: str) -> bool:
+    return Path(name).suffix in _SUFFIXES and not name.startswith(".")
+
+
+def yaml_files(folder: Path, teams: Sequence["TeamFolder"] = ()) -> Iterator[Path]:
+    """Yield the files of a folder, in any order; the folders of `teams` are not entered.
 
     Raises:
-        ConfigError: it has so many folders that it is none of a configuration, such as `/`.
+        ConfigError: a folder cannot be read, or there are so many that it is none of a configuration, such as `/`.
     """
-    for number, (where, folders, names) in enumerate(os.walk(folder)):
+    for number, (where, folders, names) in enumerate(os.walk(folder, onerror=_refuse_folder)):
         if number >= _MOST_FOLDERS:
             message = f"{folder} has more than {_MOST_FOLDERS:,} folders, so it is not a configuration folder"
             raise ConfigError(
                 [Problem("config.too_large", message, str(folder), hint="name a file, or a separate folder")]
             )
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in names:
-            if Path(name).suffix in _SUFFIXES and not name.startswith("."):
-                yield Path(where, name)
+        here = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = [name for name in here if not any(team.holds(Path(where, name)) for team in teams)]
+        yield from (Path(where, name) for name in names if _is_name(name))
+
+
+def _refuse_folder(error: OSError) -> None:
+    """Refuse a folder that cannot be read: its tables would not be monitored, and nothing would say so."""
+    if isinstance(error, FileNotFoundError):  # removed meanwhile
+        return
+    name, why = str(error.filename), (error.strerror or type(error).__name__).lower()
+    message, hint = f"folder {name} cannot be read ({why})", "make it readable, or move it elsewhere"
+    raise ConfigError([Problem("config.unreadable", message, name, hint=hint)])
 
 
 def _text_of(path: Path) -> str:

@@ -89,9 +89,15 @@ class Loaded:
         return any(team.may_define(table) for team in teams)
 
     def files_now(self) -> Sequence[Path]:
-        """Return the files that it would be read from now, some of which may be new."""
-        of_teams = [file for team in self.texts.teams for file in sorted(yaml_files(team.folder))]
-        return list(dict.fromkeys([*files_of(self.path), *of_teams]))
+        """Return the files that it would be read from now, some of which may be new; a folder that cannot be read."""
+        return [*files_of(self.path, self.texts.teams), *self._files_of_teams()]
+
+    def _files_of_teams(self) -> Iterator[Path]:
+        for team in self.texts.teams:
+            try:
+                yield from sorted(yaml_files(team.folder))
+            except ConfigError:
+                yield team.folder
 
     def folder(self, source: str) -> Path:
         """Return the folder that a source's `files` and file URLs are relative to: that of the file that names it."""

@@ -1,5 +1,6 @@
 """Make what a loaded configuration describes: sources, a store, a ledger, a policy, prices."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -86,7 +87,7 @@ class Project:
             return words or None
         folder = self._team_folders.get(id(check), self.loaded.path.parent).resolve()
         try:
-            file = (folder / words).resolve()
+            file = Path(os.path.realpath(folder / words))
             if not file.is_relative_to(folder):
                 return words
             with file.open("rb") as stream:

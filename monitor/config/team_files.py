@@ -7,6 +7,7 @@ after all others, with the environment variables that it was granted. No file ou
 however it is named: by a symbolic link, by `..`, by `${file:...}` or as a runbook.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,13 +34,38 @@ class TeamFolder:
     folder: Path
     place: Place
 
+    @property
+    def real(self) -> Path:
+        """Return where the folder is, if no symbolic link below the folder of the main file leads elsewhere."""
+        return Path(os.path.realpath(Path(self.place.file).parent), self.grants.folder)
+
     def holds(self, path: Path) -> bool:
         """Check whether a path is in the folder, also after symbolic links are followed."""
-        return path.resolve().is_relative_to(self.folder.resolve())
+        try:
+            return Path(os.path.realpath(path)).is_relative_to(self.real)
+        except ValueError:  # a name that no file can have
+            return False
 
     def walks(self, file: Path) -> bool:
         """Check whether a file stands in the folder, whatever it is a link to."""
-        return file.parent.resolve().is_relative_to(self.folder.resolve())
+        return self.holds(file.parent)
+
+    def faults(self) -> Iterator[Problem]:
+        """Find what is wrong with the folder itself, which is the team's, as its files are."""
+        if not os.path.isdir(self.folder):  # noqa: PTH112 -- Path.is_dir raises where a folder above is forbidden
+            fault, hint = "does not exist", "keep an empty file such as .gitkeep in it where it has no others"
+        elif not self.holds(self.folder):
+            fault, hint = "leads elsewhere by a symbolic link", "put a folder in its place"
+        else:
+            return
+        message = f"the folder of team '{self.name}' {fault}"
+        yield Problem("config.team_folder", message, str(self.folder), hint=hint)
+
+    def unusual_name(self, file: Path) -> Problem:
+        """Return the problem that the name of a file would not be shown as it is."""
+        name = ascii(str(file.relative_to(self.folder)))
+        message = f"the name {name} of a file of team '{self.name}' has characters that cannot be shown"
+        return Problem("config.team_folder", message, str(self.folder), hint="rename it")
 
     def foreign_link(self, file: Path) -> Problem:
         """Return the problem that a file which is trusted is a link to one that the team writes."""
@@ -66,7 +92,7 @@ class TeamFolder:
 
 
 def team_folders(tree: Node, problems: list[Problem]) -> Iterator[TeamFolder]:
-    """Yield the folders of the teams that a file names; what is wrong with a folder is added to the problems.
+    """Yield the folders of the teams that a file names; one that it may not name is added to the problems.
 
     What is wrong with the rest of a team is found by its model, later.
     """
@@ -76,22 +102,12 @@ def team_folders(tree: Node, problems: list[Problem]) -> Iterator[TeamFolder]:
         except ValidationError:
             continue
         place = node.value["folder"].place if isinstance(node.value, dict) else node.place
-        base = Path(place.file).parent
-        folder = TeamFolder(name, grants, base / grants.folder, node.place)
-        fault = _fault(folder, base)
-        if fault is None:
-            yield folder
+        written = Path(grants.folder)
+        if written.is_absolute() or ".." in written.parts or not written.parts:
+            message = f"folder '{grants.folder}' is not below the folder of this file"
+            problems.append(problem_at(place, "config.team_folder", message))
         else:
-            problems.append(problem_at(place, "config.team_folder", f"folder '{grants.folder}' {fault}"))
-
-
-def _fault(team: TeamFolder, base: Path) -> str | None:
-    written, real = Path(team.grants.folder), team.folder.resolve()
-    if written.is_absolute() or ".." in written.parts or not written.parts:
-        return "is not below the folder of this file"
-    if base.resolve() not in real.parents:
-        return "leads out of the folder of this file"
-    return None if real.is_dir() else "does not exist"
+            yield TeamFolder(name, grants, Path(place.file).parent / written, node.place)
 
 
 def overlaps(teams: Iterable[TeamFolder]) -> Iterator[Problem]:
@@ -99,7 +115,7 @@ def overlaps(teams: Iterable[TeamFolder]) -> Iterator[Problem]:
     earlier: list[TeamFolder] = []
     for team in teams:
         for other in earlier:
-            if team.holds(other.folder) or other.holds(team.folder):
+            if team.real.is_relative_to(other.real) or other.real.is_relative_to(team.real):
                 message = f"the folders of teams '{other.name}' and '{team.name}' overlap"
                 yield problem_at(team.place, "config.team_folder", message, "give each team a folder of its own")
         earlier.append(team)

@@ -1,11 +1,14 @@
 """A daemon goes on without the part of a team whose files are broken; nobody else waits for the team."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
 from monitor.config import ConfigError, Loaded, load
+from monitor.config.project import Project
 from monitor.config.team_fallback import load_apart
 
 MAIN = """\
@@ -113,3 +116,67 @@ def test_secrets_are_masked_in_the_reason(tmp_path: Path) -> None:
     file = write(tmp_path, {"main": main, "shop": 'tables: [{name: shop.x, source: lake, owner: "${SHOP}"}]\n'})
     loaded = load_apart(file, environment={"SHOP": "correct horse"})
     assert "correct horse" not in loaded.apart["shop"]
+
+
+def _many_folders(folder: Path) -> None:
+    for number in range(2_001):
+        (folder / str(number)).mkdir()
+
+
+def _deep(folder: Path) -> None:
+    """Make a folder in it that cannot be listed by its whole name, though each of its names is short."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        for _ in range(25):
+            Path("n" * 200).mkdir()
+            os.chdir("n" * 200)
+    finally:
+        os.chdir(before)
+
+
+DISK: Mapping[str, tuple[Callable[[Path], object], str]] = {
+    "removed": (rmtree, "the folder of team 'shop' does not exist"),
+    "a file": (lambda folder: (rmtree(folder), folder.write_text("")), "does not exist"),
+    "a link to itself": (lambda folder: (rmtree(folder), folder.symlink_to(folder)), "does not exist"),
+    "a link to another team": (lambda folder: (rmtree(folder), folder.symlink_to("web")), "leads elsewhere"),
+    "a link out": (lambda folder: (rmtree(folder), folder.symlink_to(folder.parents[1])), "leads elsewhere"),
+    "a file that is a link to itself": (lambda folder: (folder / "b.yaml").symlink_to("b.yaml"), "cannot be read"),
+    "too many folders": (_many_folders, "more than 2,000 folders"),
+    "a folder that cannot be listed": (_deep, "cannot be read"),
+    "a name that is no text": (lambda folder: Path(os.fsdecode(bytes(folder) + b"/\xff.yaml")).touch(), r"\\udcff"),
+    "a name of two lines": (lambda folder: (folder / "b\nc.yaml").touch(), r"b\\nc\.yaml"),
+}
+
+
+@pytest.mark.parametrize("disk", DISK)
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_whatever_a_team_does_to_its_folder_it_alone_is_put_aside(tmp_path: Path, disk: str, as_folder: bool) -> None:
+    """Neither at the start nor later does it keep others from being monitored, or become unmonitored in silence."""
+    file = write(tmp_path, {})
+    path = tmp_path if as_folder else file
+    before = load_apart(path)
+    change, message = DISK[disk]
+    change(tmp_path / "shop")
+    with pytest.raises(ConfigError, match=message):
+        load(path)
+    (tmp_path / "web" / "a.yaml").write_text(table("web.more"), encoding="utf-8")
+    for loaded, expected in (
+        (load_apart(path, before), ["crm.orders", "shop.orders", "web.more"]),
+        (load_apart(path), ["crm.orders", "web.more"]),
+    ):
+        assert names(loaded) == expected
+        assert list(loaded.apart) == ["shop"]
+        loaded.files_now()
+
+
+@pytest.mark.parametrize("words", ["${file:loop.md}", "loop.md", '"a\\0.md"', '"${file:a\\0.md}"'])
+def test_a_name_that_no_file_can_have_is_the_error_of_the_team(tmp_path: Path, words: str) -> None:
+    """A link to itself, and a NUL in a name, are no files of any folder."""
+    other = f"tables: [{{name: shop.x, source: lake, checks: [{{type: not_null, columns: [a], runbook: {words}}}]}}]"
+    file = write(tmp_path, {"shop": other if '"' in words else other.replace(words, f'"{words}"')})
+    (tmp_path / "shop" / "loop.md").symlink_to("loop.md")
+    loaded = load_apart(file)
+    assert names(loaded)[0] == "crm.orders"
+    for check in (check for entry in loaded.config.tables for check in entry.checks):
+        assert Project(loaded).runbook(check) == check.runbook
