@@ -75,7 +75,16 @@ if TYPE_CHECKING:
         response_times,
         uncovered,
     )
-    from incidents.error_budgets import BurnRate, ErrorBudget, Exhaustion, error_budget
+    from incidents.error_budgets import (
+        BURN_RULES,
+        BurnRate,
+        BurnRule,
+        ErrorBudget,
+        Exhaustion,
+        FastBurn,
+        error_budget,
+        fast_burn,
+    )
     from incidents.estimate import Estimate, ExpectedIncidents
     from incidents.events import apply, decode, encode, replay
     from incidents.lifecycle import Identity, LifecycleStep, Reason, advance, status_text
@@ -87,6 +96,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENT",
+    "BURN_RULES",
     "MAINTENANCE",
     "NOT_RUN",
     "OPEN_END",
@@ -95,6 +105,7 @@ __all__ = [
     "Assigned",
     "BrokenHistory",
     "BurnRate",
+    "BurnRule",
     "BusinessCalendar",
     "Change",
     "Commented",
@@ -112,6 +123,7 @@ __all__ = [
     "ExcludedCount",
     "Exhaustion",
     "ExpectedIncidents",
+    "FastBurn",
     "Flapped",
     "FoundBy",
     "Gap",
@@ -169,6 +181,7 @@ __all__ = [
     "encode",
     "episode_durations",
     "error_budget",
+    "fast_burn",
     "follow_warning",
     "from_us",
     "gaps_after",
@@ -261,7 +274,16 @@ _HOMES: Final = {
         "response_times",
         "uncovered",
     ),
-    "error_budgets": ("BurnRate", "ErrorBudget", "Exhaustion", "error_budget"),
+    "error_budgets": (
+        "BURN_RULES",
+        "BurnRate",
+        "BurnRule",
+        "ErrorBudget",
+        "Exhaustion",
+        "FastBurn",
+        "error_budget",
+        "fast_burn",
+    ),
     "estimate": ("Estimate", "ExpectedIncidents"),
     "events": ("apply", "decode", "encode", "replay"),
     "lifecycle": ("Identity", "LifecycleStep", "Reason", "advance", "status_text"),

@@ -6,11 +6,12 @@ up the budget in exactly its period (Beyer et al., The Site Reliability Workbook
 of the period: 3 days and 6 hours of 30 days. `docs/contracts.md` tells this in plain words.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from checks import Severity
 from incidents.service_levels import DownTime, LevelSurvey, LevelVerdict
 from incidents.spans import Window
 
@@ -26,6 +27,38 @@ class BurnRate:
     seen: Fraction
     low: Fraction
     high: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class BurnRule:
+    """A burn rate that is too high if it is seen in both of two parts of the period, one `long`-th and one `short`-th.
+
+    The short one tells whether it goes on.
+    """
+
+    severity: Severity
+    rate: Fraction
+    long: int
+    short: int
+
+
+BURN_RULES: Final = (
+    BurnRule(Severity.CRITICAL, Fraction(72, 5), 720, 8640),
+    BurnRule(Severity.ERROR, Fraction(6), 120, 1440),
+    BurnRule(Severity.WARNING, Fraction(1), 10, 120),
+)
+"""Multiwindow, multi-burn-rate alerts (The Site Reliability Workbook, chapter 5): of 30 days 14.4 over 1 h and 5 min
+(2 % of the budget in the hour), 6 over 6 h and 30 min (5 %), 1 over 3 d and 6 h (10 %). Other periods have the same
+parts, which spend the same shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class FastBurn:
+    """An error budget that is spent too fast: the most severe rule that says so, and both burn rates."""
+
+    rule: BurnRule
+    long: BurnRate
+    short: BurnRate
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +124,41 @@ def error_budget(
         per_us: the period.
         tables: whose downtime it is; by default of all.
     """
-    end_us = survey.end_us
-    lengths = [per_us, *(max(per_us // part, 1) for part in _PARTS)]
-    spent, *lately = survey.down_times([Window(end_us - length, end_us) for length in lengths], tables)
-    rates = []
-    for length, time in zip(lengths[1:], lately, strict=True):
-        allowed = Fraction(allowed_us, per_us) * length
-        rates.append(BurnRate(length, time.seen / allowed, time.low / allowed, time.high / allowed))
-    return ErrorBudget(allowed_us, per_us, end_us, spent, tuple(rates))
+    lengths = [per_us, *_lengths(per_us, _PARTS)]
+    spent, *times = _spent(survey, lengths, tables)
+    rates = _rates(Fraction(allowed_us, per_us), lengths[1:], times)
+    return ErrorBudget(allowed_us, per_us, survey.end_us, spent, tuple(rates))
+
+
+def fast_burn(
+    survey: LevelSurvey, *, allowed_us: int, per_us: int, tables: Collection[str] | None = None
+) -> FastBurn | None:
+    """Return whether an error budget is spent too fast, by the figures that are shown, between low and high.
+
+    The survey knows the longest part of the period, a tenth; the other arguments are those of `error_budget`.
+    """
+    parts = [part for rule in BURN_RULES for part in (rule.long, rule.short)]
+    lengths = _lengths(per_us, parts)
+    rates = _rates(Fraction(allowed_us, per_us), lengths, _spent(survey, lengths, tables))
+    for place, rule in enumerate(BURN_RULES):
+        long, short = rates[2 * place : 2 * place + 2]
+        if min(long.seen, short.seen) > rule.rate:
+            return FastBurn(rule, long, short)
+    return None
+
+
+def _lengths(per_us: int, parts: Iterable[int]) -> list[int]:
+    return [max(per_us // part, 1) for part in parts]
+
+
+def _spent(survey: LevelSurvey, lengths: Iterable[int], tables: Collection[str] | None) -> Sequence[DownTime]:
+    """Return the downtime of the last so many microseconds."""
+    return survey.down_times([Window(survey.end_us - length, survey.end_us) for length in lengths], tables)
+
+
+def _rates(allowed: Fraction, lengths: Iterable[int], times: Iterable[DownTime]) -> list[BurnRate]:
+    """Return the burn rates of lengths of time; `allowed` is the share of time that may be down."""
+    return [
+        BurnRate(length, *(Fraction(down) / (allowed * length) for down in (time.seen, time.low, time.high)))
+        for length, time in zip(lengths, times, strict=True)
+    ]

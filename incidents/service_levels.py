@@ -177,6 +177,11 @@ class LevelSurvey:
         lengths = [(down(moments[1]) - down(moments[0])).tolist() for down in ends]
         return [DownTime(*times) for times in zip(*lengths, strict=True)]
 
+    @property
+    def touched(self) -> Collection[str]:
+        """Return the tables that have any of the episodes."""
+        return self._by_table.keys()
+
     def _rows(self, tables: Collection[str] | None) -> Ints:
         """Return the rows of tables, in their order."""
         if tables is None:

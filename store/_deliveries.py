@@ -48,11 +48,12 @@ _FOLLOWS: Final = and_(
 class DeliveryReader(Repository):
     """What can be asked about messages."""
 
-    def since(self, since: datetime, limit: int) -> list[Delivery]:
-        """Return messages that were written since a moment, newest first."""
+    def since(self, since: datetime, limit: int, *, subject: MessageSubject | None = None) -> list[Delivery]:
+        """Return messages that were written since a moment, newest first: all, or those of a subject."""
+        of_subject = [] if subject is None else [_DELIVERY.c.subject == subject]
         rows = self._connection.execute(
             select(*_COLUMNS)
-            .where(_DELIVERY.c.created_at >= since)
+            .where(_DELIVERY.c.created_at >= since, *of_subject)
             .order_by(_DELIVERY.c.created_at.desc(), _DELIVERY.c.number.desc())
             .limit(limit)
         )

@@ -9,14 +9,14 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from checks import Message
+from checks import Message, Severity
 from monitor.alerts.message import MessageComposer
 from monitor.alerts.route import operators
 from monitor.alerts.wording import plain
 from monitor.config.project import Project
 from monitor.reporting.filters import say_title
 from monitor.reporting.sentences import length
-from monitor.reporting.words import PERIOD_WORDS
+from monitor.reporting.words import PERIOD_WORDS, SEVERITIES
 from monitor.terminal.localizer import Localizer, Money
 from store import Delivery, MessageSubject
 
@@ -40,6 +40,8 @@ class Operation(StrEnum):
     CHECK_RELEASED = "check-released"
     STATISTIC_HELD = "statistic-held"
     STATISTIC_ANSWERED = "statistic-answered"
+    BUDGET_BURNING = "budget-burning"
+    BUDGET_CALM = "budget-calm"
 
 
 _TITLES: Final[Mapping[Operation, Message]] = {
@@ -51,20 +53,24 @@ _TITLES: Final[Mapping[Operation, Message]] = {
     Operation.CHECK_RELEASED: Message("[tablewatch] check {name} has recovered"),
     Operation.STATISTIC_HELD: Message("[tablewatch] scheduled query {name} is not running"),
     Operation.STATISTIC_ANSWERED: Message("[tablewatch] scheduled query {name} is running again"),
+    Operation.BUDGET_BURNING: Message("[tablewatch] the error budget of {name} is being spent too fast"),
+    Operation.BUDGET_CALM: Message("[tablewatch] the error budget of {name} is no longer being spent too fast"),
 }
 _ADVICE: Final[Mapping[Operation, Message]] = {
     Operation.CONFIG_FAILED: Message("Run 'tablewatch config check' for the errors and their locations."),
     Operation.SOURCE_UNREACHABLE: Message("Its tables are not monitored until then; this does not open an incident."),
     Operation.STATISTIC_HELD: Message("This notification is sent once; 'tablewatch status' shows the current state."),
+    Operation.BUDGET_BURNING: Message("'tablewatch contract show' lists the incidents and what is left of the budget."),
     Operation.CHECK_QUARANTINED: Message("The check does not run on its table until then; it is retried periodically."),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class OperationalEvent:
-    """Something about Tablewatch itself: which source or check it is about, since when, until when, and why.
+    """Something about no single incident: which source, check or contract it is about, since when, until when, and why.
 
     `why` is in our own words (a problem's message), without data values; secrets of the configuration are masked here.
+    `facts` are more lines about it.
     """
 
     operation: Operation
@@ -72,6 +78,8 @@ class OperationalEvent:
     why: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    severity: Severity | None = None
+    facts: Sequence[tuple[Message, Message]] = ()
 
     @property
     def is_news_after(self) -> timedelta:
@@ -95,13 +103,18 @@ def operations(
     writer = MessageComposer(project, now)
     results = []
     for channel in operators(project.config):
-        message = enqueue(channel, MessageSubject.OPERATIONS, _operation(writer, channel, happened), now=now)
+        message = operation_message(writer, channel, happened, now=now)
         before = next(
             (delivery for delivery in deliveries if delivery.channel == channel and _is_about(delivery, happened)), None
         )
         if before is None or _fact(before.payload) != _fact(message.payload):
             results.append(replace(message, id=_id_after(before, project, message)))
     return results
+
+
+def operation_message(writer: MessageComposer, channel: str, happened: OperationalEvent, *, now: datetime) -> Delivery:
+    """Return the message that tells a channel what happened."""
+    return enqueue(channel, MessageSubject.OPERATIONS, _operation(writer, channel, happened), now=now)
 
 
 def _is_about(message: Delivery, happened: OperationalEvent) -> bool:
@@ -152,7 +165,9 @@ def report_delivery(project: Project, report: "PeriodReport", channel: str, *, n
 def _operation(writer: MessageComposer, channel: str, happened: OperationalEvent) -> Mapping[str, Any]:
     voice = writer.voice(channel)
     title = _TITLES[happened.operation].given(name=plain(happened.name)).render(voice)
-    facts: list[tuple[Message, Message]] = []
+    facts = list(happened.facts)
+    if happened.severity is not None:
+        facts.insert(0, (Message("Severity"), SEVERITIES[happened.severity]))
     if happened.why is not None:
         facts.append((Message("Why"), Message("{text}", {"text": plain(happened.why, _LONGEST_WHY)})))
     if happened.since is not None:
@@ -167,6 +182,7 @@ def _operation(writer: MessageComposer, channel: str, happened: OperationalEvent
         "lines": [] if advice is None else [advice.render(voice)],
         "operation": happened.operation.value,
         "name": happened.name,
+        "severity": None if happened.severity is None else happened.severity.value,
         "why": None if happened.why is None else plain(happened.why, _LONGEST_WHY),
         "since": None if happened.since is None else happened.since.isoformat(),
         "until": None if happened.until is None else happened.until.isoformat(),

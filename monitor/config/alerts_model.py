@@ -215,6 +215,10 @@ class Alerts(Section):
         (),
         description="Channels for operational messages of Tablewatch; by default those of the routes without a match.",
     )
+    error_budgets: bool = Field(
+        default=False,
+        description="Whether error budgets that are spent too fast are told, by the routes of tables.",
+    )
     channels: dict[str, Channel] = Field({}, description="Where alerts go, by name.")
     routes: tuple[Route, ...] = Field(
         (), description="Alert routing; every matching route applies, and the owner's channel if none does."

@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import replace
 from datetime import timedelta
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from monitor.alerts.dispatch import Dispatcher, dispatch
 from monitor.alerts.notify import notify
@@ -20,6 +20,9 @@ from monitor.daemon.periodic_report import report_if_due
 from monitor.integrations.openlineage_push import EventPush
 from monitor.terminal.problem import Stop
 from store import Store, StoreConflict, StoreError
+
+if TYPE_CHECKING:
+    from monitor.alerts.burn_rates import BurnAlerts
 
 _MOST_UNTOLD: Final = 100
 """How much operators are to hear is kept in memory while the store cannot be written, the newest."""
@@ -42,6 +45,7 @@ class Notifier:
         self._events = EventPush(store, clock)
         self._remind_at = 0.0
         self._report_at: dict[str, float] = {}
+        self._burns: BurnAlerts | None = None
         self._pull_at: dict[str, float] = {}
         self._untold: deque[OperationalEvent] = deque(maxlen=_MOST_UNTOLD)
         self._telling = Lock()
@@ -60,9 +64,20 @@ class Notifier:
                 done = notify(project, self._store, self._clock.now(), remind=remind)
                 if done.stumbled:
                     LOG.error("incidents that cannot be notified: %d; see 'tablewatch alert log'", done.stumbled)
-                self._remind_at = now + _REMIND_EVERY_S if remind else self._remind_at
+                if remind:
+                    self._tell_of_budgets(project)
+                    self._remind_at = now + _REMIND_EVERY_S
             finally:  # what was decided before is sent, whatever is wrong with what comes now
                 self._dispatcher.step(project, self._store)
+
+    def _tell_of_budgets(self, project: Project) -> None:
+        if not project.config.alerts.error_budgets:
+            self._burns = None
+            return
+        from monitor.alerts.burn_rates import BurnAlerts
+
+        self._burns = self._burns or BurnAlerts()
+        self._burns.step(project, self._store, self._clock.now())
 
     def report(self, project: Project) -> None:
         """Make the reports that are due.
@@ -130,6 +145,7 @@ class Notifier:
         if not self._store.try_lead():
             return False
         if not led:
+            self._burns = None  # another daemon may have told of budgets meanwhile
             with self._store.writing() as tx:
                 tx.deliveries.take_back(tx.schedule.clock(self._clock.now()), holder=self._holder)
         self.leads = True

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from incidents import (
     DownTime,
     ErrorBudget,
+    FastBurn,
     Gap,
     IncidentHistory,
     Level,
@@ -20,6 +21,7 @@ from incidents import (
     Spans,
     Window,
     error_budget,
+    fast_burn,
     from_us,
     hours,
     to_us,
@@ -141,6 +143,26 @@ def _budget(contract: "Contract", survey: LevelSurvey) -> ErrorBudget | None:
         return None
     allowed, per = contract.downtime.allowed, contract.downtime.per
     return error_budget(survey, allowed_us=allowed // _US, per_us=per // _US, tables=contract.tables)
+
+
+def fast_burns(
+    project: Project, tx: ReadTransaction, promises: Sequence["PromisedContract"], now: datetime
+) -> Mapping[str, FastBurn]:
+    """Return which error budgets are spent too fast now, by the names of their contracts."""
+    budgets = [(promise, promise.contract.downtime) for promise in promises if promise.contract.downtime is not None]
+    if not budgets:
+        return {}
+    since = now - max(budget.per for _, budget in budgets) / 10
+    spans = tx.incidents.spans(to_us(since), to_us(now))
+    planned = planned_work(project.config, spans.names) if project.config.maintenance else {}
+    survey = LevelSurvey.of(IncidentHistory(spans, planned), Window.of(since, now), as_of_us=to_us(now))
+    burns: dict[str, FastBurn] = {}
+    for promise, budget in budgets:
+        tables = promise.contract.tables
+        if any(table in survey.touched for table in tables):
+            burn = fast_burn(survey, allowed_us=budget.allowed // _US, per_us=budget.per // _US, tables=tables)
+            burns |= {} if burn is None else {promise.name: burn}
+    return burns
 
 
 def recent_contracts(project: Project, tx: ReadTransaction, table: str) -> Sequence[JudgedContract]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks import OccurrenceMethod
-from incidents import ErrorBudget, Incident, IncidentHistory, LevelSurvey, LevelVerdict, Window, error_budget
+from incidents import ErrorBudget, Incident, IncidentHistory, LevelSurvey, LevelVerdict, Window, error_budget, fast_burn
 from tests.incidents.test_service_levels import MINUTE_US, _episode, _histories, _history, _incident, _minute, _us
 
 PER = 240
@@ -76,6 +76,23 @@ def test_a_burn_rate_of_one_uses_up_the_budget_in_its_period() -> None:
     one = _budget(_history([_incident(1, _episode(234, 234, 234, 234 + 6, PROVEN))]), allowed=60)
     assert one.rates[0].seen == 1
     assert one.exhaustion.expected == (60 - 6) * 4 * MINUTE_US
+
+
+@settings(deadline=None)
+@given(_histories(), st.integers(1, 60), st.integers(-10, 60))
+def test_a_budget_is_spent_too_fast_when_both_parts_of_the_period_say_so(history: Any, allowed: int, at: int) -> None:
+    """The most severe rule of which the minutes down in both parts are more than its rate allows; else none."""
+    incidents, _, planned = history
+    spans = {"orders": [(_us(minute), _us(minute + 1)) for minute in planned]}
+    per = 8640  # minutes, so that each part is whole
+    survey = LevelSurvey.of(_history(incidents, planned=spans), Window(_us(at - per), _us(at)), as_of_us=_us(at))
+    burn = fast_burn(survey, allowed_us=allowed * MINUTE_US, per_us=per * MINUTE_US)
+    expected = None
+    for severity, rate, long, short in (("warning", 1, 864, 72), ("error", 6, 72, 6), ("critical", 14.4, 12, 1)):
+        down = [Fraction(_down(incidents, planned, at - length, at)[0], length) for length in (long, short)]
+        if all(share * per > allowed * Fraction(str(rate)) for share in down):
+            expected = severity
+    assert (None if burn is None else burn.rule.severity.value) == expected
 
 
 def test_time_in_which_nobody_looked_keeps_no_budget() -> None:

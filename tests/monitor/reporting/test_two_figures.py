@@ -60,6 +60,7 @@ UP_DOWN: dict[str, Any] = {
     "broken": 13,
     "perhaps": 5,
     "burn": 1.5,
+    "limit": 1.25,
     "now": 0.5,
     "long": timedelta(days=3),
     "short": timedelta(hours=6),
@@ -199,6 +200,14 @@ SENTENCES: dict[str, Said] = {
     "{low:duration}, at most {high:duration}): {verdict}.": Said(
         ("15 min of 2 h of downtime spent in 3 d (at least 20 min, at most 50 min)",),
         ("ダウンタイム2時間のうち15分を消費", "20分以上、50分以下"),
+    ),
+    "{burn:number} in the last {long:duration} and {now:number} in the last {short:duration}; told above "
+    "{limit:number}": Said(
+        ("1.5 in the last 3 d and 0.5 in the last 6 h; told above 1.25",),
+        ("直近3日で1.5、直近6時間で0.5", "1.25を超えると通知"),
+    ),
+    "{spent:duration} of {allowed:duration} of downtime spent in {per:duration}": Said(
+        ("15 min of 2 h of downtime spent in 3 d",), ("3日あたりのダウンタイム2時間のうち15分を消費",)
     ),
     "Service levels of {n:count} tables: {kept:count} kept, {pending:count} may still be kept, {unknown:count} not "
     "known, {broken:count} broken.": Said(

@@ -33,6 +33,11 @@ ELSEWHERE: Final = tuple(
             "tests/checks/test_expectation.py::test_a_table_beyond_the_cap_is_misconfigured",
             _GX,
         ),
+        (
+            "Alerts.error_budgets",
+            "tests/monitor/alerts/test_burn_rates.py::test_a_daemon_tells_it_where_that_is_configured",
+            _STATE,
+        ),
         ("Expectation.kwargs", "tests/checks/test_expectation.py::test_only_named_columns_are_handed_over", _GX),
         ("Expectation.columns", "tests/checks/test_expectation.py::test_only_named_columns_are_handed_over", _GX),
         (

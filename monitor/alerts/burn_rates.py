@@ -1,0 +1,157 @@
+"""Tell channels that an error budget is being spent too fast, once, and once that it no longer is.
+
+The routes of the tables say who hears of it, by the severity of the rule (`incidents.error_budgets.BURN_RULES`). A rule
+of a higher severity is told again, one of a lower is not. Silences of all its tables delay the beginning, quiet hours
+both. What was told is read from the messages themselves, so that it survives a restart.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from checks import Kind, Message, Severity
+from incidents import FastBurn, Window
+from monitor.alerts.hold import held_until
+from monitor.alerts.message import MessageComposer
+from monitor.alerts.operational import Operation, OperationalEvent, operation_message
+from monitor.alerts.route import any_way, channels_for
+from monitor.alerts.wording import plain
+from monitor.config import Config
+from monitor.config.project import Project
+from monitor.config.promised import PromisedContract, promised_contracts
+from monitor.reporting.sentences import length
+from monitor.summaries.service_levels import fast_burns, judge_contract, survey_of
+from store import MessageSubject, ReadTransaction, Silence, Store
+
+_MOST: Final = 10_000
+_REMEMBERED: Final = timedelta(days=366)
+_TABLES_NAMED: Final = 10
+_DAY: Final = timedelta(days=1)
+
+Told: TypeAlias = Mapping[tuple[str, str], Severity]
+"""Which channels know that a budget is being spent too fast, and at which severity: by contract and channel."""
+
+
+class BurnAlerts:
+    """What one daemon tells of error budgets."""
+
+    def __init__(self) -> None:
+        """Begin with what the store knows."""
+        self._told: Told | None = None
+
+    def step(self, project: Project, store: Store, now: datetime) -> int:
+        """Tell what is new, and return how many messages that takes.
+
+        Raises:
+            StoreError: the store cannot be used; what was not told is told the next time.
+        """
+        promises = {promise.name: promise for promise in promised_contracts(project.config)}
+        with store.reading() as tx:
+            told = told_budgets(tx, now) if self._told is None else self._told
+            burns = fast_burns(project, tx, list(promises.values()), now)
+            silences = tx.silences.all(active_at=now)
+            news = list(_news(project.config, promises, burns, told, silences=silences, now=now))
+            events = {
+                name: _begin(project, tx, promises[name], burns[name], now)
+                if name in burns
+                else OperationalEvent(Operation.BUDGET_CALM, name)
+                for name in {name for name, *_ in news}
+            }
+        if news:
+            writer = MessageComposer(project, now)
+            with store.writing() as tx:
+                at = tx.schedule.clock(now)
+                tx.deliveries.add(
+                    [operation_message(writer, channel, events[name], now=at) for name, channel, _ in news]
+                )
+        changed = {**told, **{(name, channel): severity for name, channel, severity in news}}
+        self._told = {key: severity for key, severity in changed.items() if severity is not None}
+        return len(news)
+
+
+def told_budgets(tx: ReadTransaction, now: datetime) -> Told:
+    """Return who knows what, by the newest message about each budget to each channel."""
+    newest: dict[tuple[str, str], Severity | None] = {}
+    for delivery in tx.deliveries.since(now - _REMEMBERED, _MOST, subject=MessageSubject.OPERATIONS):
+        payload = delivery.payload
+        if payload.get("operation") in {Operation.BUDGET_BURNING, Operation.BUDGET_CALM}:
+            burning = payload["operation"] == Operation.BUDGET_BURNING
+            severity = Severity(payload["severity"]) if burning else None
+            newest.setdefault((payload["name"], delivery.channel), severity)
+    return {key: severity for key, severity in newest.items() if severity is not None}
+
+
+def _news(
+    config: Config,
+    promises: Mapping[str, PromisedContract],
+    burns: Mapping[str, FastBurn],
+    told: Told,
+    *,
+    silences: Sequence[Silence],
+    now: datetime,
+) -> Iterator[tuple[str, str, Severity | None]]:
+    """Yield which contract is news for which channel, and at which severity; None: it is over."""
+    for name, burn in burns.items():
+        tables = promises[name].contract.tables
+        severity = burn.rule.severity
+        if all(_is_silenced(config, table, silences) for table in tables):
+            continue
+        ways = [channels_for(table, config, severity=severity, kind=Kind.QUALITY).channels for table in tables]
+        for channel in dict.fromkeys(channel for way in ways for channel in way):
+            known = told.get((name, channel))
+            is_new = known is None or known.rank < severity.rank
+            if (
+                is_new
+                and not config.alerts.channels[channel].kind.follows
+                and not _is_quiet(config, channel, severity, now)
+            ):
+                yield name, channel, severity
+    for (name, channel), severity in told.items():
+        is_used = channel in config.alerts.channels
+        if name not in burns and is_used and not _is_quiet(config, channel, severity, now):
+            yield name, channel, None
+
+
+def _is_silenced(config: Config, name: str, silences: Sequence[Silence]) -> bool:
+    table = config.table(name)
+    about = {"all": None, "table": name, "domain": None if table is None else table.domain}
+    return any(silence.scope == "all" or silence.name == about[silence.scope] for silence in silences)
+
+
+def _is_quiet(config: Config, channel: str, severity: Severity, now: datetime) -> bool:
+    """Check whether all ways to a channel have quiet hours now that hold back a severity."""
+    quiet = any_way(channel, config).quiet
+    hours = [config.alerts.quiet_hours[name] for name in quiet]
+    return bool(hours) and all(held_until(item, severity, now, zone=config.timezone) is not None for item in hours)
+
+
+def _begin(
+    project: Project, tx: ReadTransaction, promise: PromisedContract, burn: FastBurn, now: datetime
+) -> OperationalEvent:
+    """Return that a budget is being spent too fast, with its burn rates and what of it is spent."""
+    tables = promise.contract.tables
+    text = ", ".join(tables[:_TABLES_NAMED]) + (" ..." if len(tables) > _TABLES_NAMED else "")
+    facts = [(Message("Tables"), Message("{text}", {"text": plain(text)})), (Message("Burn rate"), _rates(burn))]
+    budget = judge_contract(promise, survey_of(project, tx, [promise], Window.of(now - _DAY, now), as_of=now)).budget
+    if budget is not None:
+        times = {"spent": budget.spent.seen, "allowed": budget.allowed_us, "per": budget.per_us}
+        spent = Message(
+            "{spent:duration} of {allowed:duration} of downtime spent in {per:duration}",
+            {name: length(time) for name, time in times.items()},
+        )
+        facts.append((Message("Error budget"), spent))
+    return OperationalEvent(Operation.BUDGET_BURNING, promise.name, severity=burn.rule.severity, facts=tuple(facts))
+
+
+def _rates(burn: FastBurn) -> Message:
+    return Message(
+        "{burn:number} in the last {long:duration} and {now:number} in the last {short:duration}; told above "
+        "{limit:number}",
+        {
+            "burn": round(float(burn.long.seen), 2),
+            "now": round(float(burn.short.seen), 2),
+            "limit": round(float(burn.rule.rate), 2),
+            "long": length(burn.long.length_us),
+            "short": length(burn.short.length_us),
+        },
+    )
