@@ -1,4 +1,4 @@
-"""Tell channels that an error budget is being spent too fast, once, and once that it no longer is.
+"""Notify channels that an error budget is being spent too fast, once, and once that it no longer is.
 
 The routes of the tables say who hears of it, by the severity of the rule (`incidents.error_budgets.BURN_RULES`). A rule
 of a higher severity is told again, one of a lower is not. Silences of all its tables delay the beginning, quiet hours
@@ -40,10 +40,10 @@ class BurnAlerts:
         self._told: Told | None = None
 
     def step(self, project: Project, store: Store, now: datetime) -> int:
-        """Tell what is new, and return how many messages that takes.
+        """Write the messages about what is new, and return how many they are.
 
         Raises:
-            StoreError: the store cannot be used; what was not told is told the next time.
+            StoreError: the store cannot be used; what was not written is written the next time.
         """
         promises = {promise.name: promise for promise in promised_contracts(project.config)}
         with store.reading() as tx:

@@ -217,7 +217,7 @@ class Alerts(Section):
     )
     error_budgets: bool = Field(
         default=False,
-        description="Whether error budgets that are spent too fast are told, by the routes of tables.",
+        description="Whether alerts are sent, by the routes of tables, while error budgets are spent too fast.",
     )
     channels: dict[str, Channel] = Field({}, description="Where alerts go, by name.")
     routes: tuple[Route, ...] = Field(
