@@ -8,11 +8,11 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
     PlainSerializer,
+    PlainValidator,
     WithJsonSchema,
 )
 from pydantic_core import CoreSchema, core_schema
@@ -76,7 +76,7 @@ def parse_budget(value: object) -> DowntimeBudget:
 
 BudgetOfDowntime: TypeAlias = Annotated[
     DowntimeBudget,
-    BeforeValidator(parse_budget),
+    PlainValidator(parse_budget),
     PlainSerializer(str, return_type=str),
     WithJsonSchema(
         {
