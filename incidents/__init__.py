@@ -90,6 +90,8 @@ if TYPE_CHECKING:
     from incidents.lifecycle import Identity, LifecycleStep, Reason, advance, status_text
     from incidents.reported import ReportedIncident
     from incidents.service_levels import DownTime, IncidentHistory, Level, LevelResult, LevelSurvey, LevelVerdict
+    from incidents.result_tracks import ResultTrack, SlotResults, results_at, retry_slots
+    from incidents.simulation import RecordedHistory, ResultReplay, replay_results
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
     from incidents.warning_spell import WarningSpell, follow_warning
     from incidents.what_if import WhatIf, changed_spans
@@ -150,14 +152,18 @@ __all__ = [
     "Pricing",
     "RateCard",
     "Reason",
+    "RecordedHistory",
     "Reopened",
     "Repeats",
     "ReportedIncident",
     "Resolution",
     "Resolved",
+    "ResultReplay",
+    "ResultTrack",
     "RootNamed",
     "RunTimes",
     "Shares",
+    "SlotResults",
     "Snoozed",
     "Spans",
     "StaffRole",
@@ -196,7 +202,10 @@ __all__ = [
     "price_by",
     "repeats_by",
     "replay",
+    "replay_results",
     "response_times",
+    "results_at",
+    "retry_slots",
     "role_rate",
     "status_text",
     "to_us",
@@ -289,6 +298,8 @@ _HOMES: Final = {
     "lifecycle": ("Identity", "LifecycleStep", "Reason", "advance", "status_text"),
     "reported": ("ReportedIncident",),
     "service_levels": ("DownTime", "IncidentHistory", "Level", "LevelResult", "LevelSurvey", "LevelVerdict"),
+    "result_tracks": ("ResultTrack", "SlotResults", "results_at", "retry_slots"),
+    "simulation": ("RecordedHistory", "ResultReplay", "replay_results"),
     "spans": ("OPEN_END", "Spans", "Window", "from_us", "to_us"),
     "warning_spell": ("WarningSpell", "follow_warning"),
     "what_if": ("WhatIf", "changed_spans"),

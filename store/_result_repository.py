@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import bindparam, delete, func, select, type_coerce
 
@@ -15,6 +15,9 @@ from store._errors import StoreError
 from store._repository import Repository, any_of, given
 from store._rows import CheckStateRow, DailyCostRow, GapRow, MeasurementRow, RunRow
 from store._values import BACKFILL, Pace, Result, Run, RunCost, Sample
+
+if TYPE_CHECKING:
+    from incidents import ResultTrack
 
 _RUN: Final = RunRow.__table__
 _MEASUREMENT: Final = MeasurementRow.__table__
@@ -103,6 +106,18 @@ class ResultReader(Repository):
         for check_id, measured_at, run_id in self._connection.execute(statement):
             moments.setdefault(check_id, []).append((measured_at, run_id.startswith(BACKFILL)))
         return moments
+
+    def track(self, check_id: str, until: datetime) -> "ResultTrack":
+        """Return what the runs of a check before a moment came to; those of backfills are left out."""
+        from store import _tracks  # only for replays
+
+        return _tracks.track(self._connection, check_id, until)
+
+    def observations(self, check_id: str, until: datetime) -> Mapping[int, Mapping[str, Any]]:
+        """Return what the runs of a check before a moment observed, by their times in microseconds."""
+        from store import _tracks  # only for replays
+
+        return _tracks.observations(self._connection, check_id, until)
 
     def gaps(self, since: datetime, until: datetime, check_ids: Iterable[str] | None = None) -> list[Gap]:
         """Return the unobserved times that touch `[since, until)`, unclipped, by check and start; all, or of some."""

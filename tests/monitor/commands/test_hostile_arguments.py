@@ -101,6 +101,7 @@ VALID: dict[str, Sequence[str]] = {
     "risk subsets": ["people"],
     "risk suggest": ["people"],
     "risk table": ["people", "--quasi-identifiers", "age,zip"],
+    "simulate": ["--open-after", "2"],
     "silence add": ["--reason", "x", "--table", "orders", "--for", "1h"],
     "silence end": ["1"],
     "table show": ["orders"],

@@ -1,0 +1,326 @@
+"""Replay the results of a check under another policy or at other times: which incidents it would have opened.
+
+`replay_results` lets `advance` decide on every result again and puts in what people did then. What did not depend on
+how often a check ran stays as it was recorded: the last good result of all before a failing streak bounds when data
+went bad, and an estimate of that moment (`bad-rows`, `freshness-deadline`) is taken from the incident that was recorded
+of the streak. So the results as they were, under the policy as it was, give the incidents as they were.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from checks import Message, Occurrence, OccurrenceMethod, Outcome, Status, UnknownReason
+from checks.classes.arrays import np
+from incidents._model import (
+    AGENT,
+    Acknowledged,
+    Assigned,
+    Change,
+    Corrected,
+    Event,
+    Incident,
+    Merged,
+    Onset,
+    Opened,
+    Policy,
+    Reopened,
+    Resolution,
+    Resolved,
+    RunTimes,
+    Snoozed,
+    State,
+    Watch,
+)
+from incidents.events import apply, corrected_episode
+from incidents.lifecycle import RESULTS, Identity, LifecycleStep, Reason, advance
+from incidents.result_tracks import FAILED, PASSED, WARNED, ResultTrack
+from incidents.spans import Ints, from_us, to_us
+
+_NEVER: Final = -(2**62)
+_REPLAYED: Final = Message("replayed")
+_OUTCOMES: Final = (
+    Outcome(Status.PASS, _REPLAYED),
+    Outcome(Status.WARN, _REPLAYED),
+    Outcome(Status.FAIL, _REPLAYED),
+    Outcome(Status.UNKNOWN, _REPLAYED, reason=UnknownReason.NO_DATA),
+)
+_STEADY: Final = frozenset({Reason.HEALTHY, Reason.JOINED, Reason.NOT_ITS_OWN})
+_ONLY_WHILE_IT_LASTS: Final = (Acknowledged, Assigned, Snoozed, Merged)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedHistory:
+    """What was recorded of the incidents of a check: the events by incident, and the incidents as they stand."""
+
+    events: Mapping[int, Sequence[Event]] = field(default_factory=dict)
+    incidents: Mapping[int, Incident] = field(default_factory=dict)
+    monitored_since: datetime | None = None
+    others: Mapping[int, Incident] = field(default_factory=dict)
+    """Incidents of other checks into which some of these were merged."""
+
+    def acts(self, begin: datetime) -> list[Event]:
+        """Return what is taken over: what people did, and everything before a moment, in the order of recording."""
+        every = [event for events in self.events.values() for event in events]
+        taken = [event for event in every if event.recorded_at < begin or not _is_decided(event)]
+        return sorted(taken, key=lambda event: event.recorded_at)
+
+    def onsets(self) -> Iterator[tuple[datetime, Onset]]:
+        """Yield of each episode that a check detected when it first failed, and when data went bad."""
+        for events in self.events.values():
+            for event in events:
+                if event.actor == AGENT and isinstance(event.change, Opened | Reopened):
+                    episode = event.change.episode
+                    yield episode.first_failed_at or episode.detected_at, episode.onset
+
+
+def _is_decided(event: Event) -> bool:
+    """Check whether an event is what `advance` decided: those are decided anew."""
+    if event.actor != AGENT:
+        return False
+    if isinstance(event.change, Resolved):
+        return event.change.resolution is Resolution.FIXED
+    return event.change.kind in {"opened", "reopened", "escalated", "flapped"}
+
+
+@dataclass(frozen=True, slots=True)
+class ResultReplay:
+    """Incidents as they would have been, what made them, in order, and how many acts of people had no incident."""
+
+    incidents: tuple[Incident, ...]
+    events: tuple[Event, ...]
+    dropped: int
+
+
+def replay_results(
+    track: ResultTrack,
+    recorded: ResultTrack,
+    history: RecordedHistory,
+    *,
+    identity: Identity,
+    policy: Policy,
+    numbers: Iterator[int],
+) -> ResultReplay:
+    """Return which incidents the results of a check open.
+
+    Args:
+        track: the results that are decided on.
+        recorded: all results that were recorded of the check, as it judged them then or is to judge them.
+        history: its incidents that were recorded.
+        identity: which check it is.
+        policy: when incidents open and resolve.
+        numbers: where incidents get their numbers from.
+    """
+    if track.at.size == 0:
+        return ResultReplay((), (), 0)
+    return _Replayer(track, _Knowledge.of(recorded, history, policy), history, identity, policy, numbers).run()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Knowledge:
+    """For each recorded result: the last good one by then (-1: none), and of failing streaks when data went bad."""
+
+    good: Ints
+    ended: Ints
+    at: Ints
+    onsets: Mapping[int, Sequence[tuple[int, Onset]]]
+
+    @classmethod
+    def of(cls, recorded: ResultTrack, history: RecordedHistory, policy: Policy) -> "_Knowledge":
+        is_good = recorded.status == PASSED if policy.warn_opens else recorded.status <= WARNED
+        places = np.arange(recorded.at.size, dtype=np.int64)
+        good = np.maximum.accumulate(np.where(is_good, places, -1))
+        onsets: dict[int, list[tuple[int, Onset]]] = {}
+        for failed_at, onset in sorted(history.onsets(), key=lambda pair: pair[0]):
+            place = int(np.searchsorted(recorded.at, to_us(failed_at), side="right")) - 1
+            if place >= 0 and not is_good[place]:
+                onsets.setdefault(int(good[place]), []).append((to_us(failed_at), onset))
+        return cls(good, recorded.ended, recorded.at, onsets)
+
+    def last_good_end(self, place: int) -> datetime | None:
+        good = int(self.good[place])
+        if good >= 0:
+            return from_us(int(self.ended[good]))
+        onset = self._onset(place)  # what was before the first result is not stored any more
+        return None if onset is None or onset.method is OccurrenceMethod.FIRST_OBSERVATION else onset.earliest
+
+    def _onset(self, place: int) -> Onset | None:
+        """Return what was recorded of the failing streak of a result: its last episode that had begun by then."""
+        episodes = self.onsets.get(int(self.good[place]), ())
+        begun = [onset for failed_at, onset in episodes if failed_at <= int(self.at[place])]
+        return begun[-1] if begun else episodes[0][1] if episodes else None
+
+    def occurrence(self, place: int) -> Occurrence | None:
+        onset = self._onset(place)
+        if onset is None or onset.method in {OccurrenceMethod.LAST_GOOD_RUN, OccurrenceMethod.FIRST_OBSERVATION}:
+            return None
+        return Occurrence(onset.at, onset.method)
+
+
+@dataclass(slots=True)
+class _Replayer:
+    track: ResultTrack
+    knowledge: _Knowledge
+    history: RecordedHistory
+    identity: Identity
+    policy: Policy
+    numbers: Iterator[int]
+    watch: Watch | None = None
+    incidents: list[Incident] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    dropped: int = 0
+
+    def run(self) -> ResultReplay:
+        acts = self.history.acts(from_us(int(self.track.ended[0])))
+        ended = np.maximum.accumulate(self.track.ended)
+        before = np.searchsorted(ended, np.array([to_us(act.recorded_at) for act in acts], dtype=np.int64), side="left")
+        edges = np.concatenate(([0, self.track.at.size], np.flatnonzero(np.diff(self.track.status)) + 1, before))
+        bounds = np.unique(edges).tolist()
+        waiting = list(zip(before.tolist(), acts, strict=True))[::-1]
+        for start, end in zip(bounds, [*bounds[1:], self.track.at.size], strict=True):
+            while waiting and waiting[-1][0] <= start:
+                self._take_over(waiting.pop()[1])
+            self._go_through(start, end)
+        return ResultReplay(tuple(self.incidents), tuple(self.events), self.dropped)
+
+    def _go_through(self, start: int, end: int) -> None:
+        """Decide on results that all came to the same: one by one, until one more changes nothing but counts."""
+        for row in range(start, end):
+            step = self._decide(row)
+            if row + 1 < end and self._is_steady(step):
+                self._skip_to(end - 1, count=end - 1 - row, reason=step.reason)
+                return
+
+    def _decide(self, row: int) -> LifecycleStep:
+        status, place = int(self.track.status[row]), int(self.track.place[row])
+        times = RunTimes(from_us(int(self.track.at[row])), from_us(int(self.track.ended[row])))
+        outcome = _OUTCOMES[status]
+        if self.watch is None:
+            self.watch = self._first_watch(times)
+        if status == FAILED or (status == WARNED and self.policy.warn_opens):
+            outcome = replace(outcome, occurrence=self.knowledge.occurrence(place))
+            self.watch = self._with_last_good(self.watch, place)
+        step = advance(
+            self.watch, self._speaking(times.at), outcome, identity=self.identity, policy=self.policy, run=times
+        )
+        self.watch = step.watch
+        for change in step.changes:
+            self._record(change, recorded_at=times.ended_at, actor=AGENT)
+        return step
+
+    def _first_watch(self, times: RunTimes) -> Watch | None:
+        since = self.history.monitored_since
+        if since is None or since >= times.at:
+            return None
+        return Watch(
+            self.identity.fingerprint, monitored_since=since, last_run_at=since, last_status="unknown(no-data)"
+        )
+
+    def _with_last_good(self, watch: Watch | None, place: int) -> Watch | None:
+        """Return what is known when a streak begins: the last good result of all, though it be of no slot."""
+        good = self.knowledge.last_good_end(place)
+        if watch is None or watch.fail_streak or good is None:
+            return watch
+        last = watch.last_pass_ended_at
+        return watch if last is not None and last >= good else replace(watch, last_pass_ended_at=good)
+
+    def _speaking(self, at: datetime) -> Incident | None:
+        """Return the newest incident, or the one of another check that it was merged into, while that lasted."""
+        if not self.incidents:
+            return None
+        newest = max(self.incidents, key=_place_among_newest)
+        into = None if newest.merged_into is None else self.history.others.get(newest.merged_into)
+        if into is None or not any(_lasts(episode.detected_at, episode.resolved_at, at) for episode in into.episodes):
+            return newest
+        return replace(into, state=State.OPEN)
+
+    def _is_steady(self, step: LifecycleStep) -> bool:
+        if step.changes:
+            return False
+        if step.reason in {Reason.UNKNOWN, Reason.WARNED}:
+            return True
+        recent = step.watch.recent
+        return step.reason in _STEADY and len(recent) == RESULTS and len(set(recent)) == 1
+
+    def _skip_to(self, row: int, *, count: int, reason: Reason) -> None:
+        """Take over what results that change nothing leave behind: when the last of them ran, and how many."""
+        watch = self.watch
+        if watch is None:
+            return
+        watch = replace(watch, last_run_at=from_us(int(self.track.at[row])))
+        if reason in {Reason.HEALTHY, Reason.NOT_ITS_OWN}:
+            watch = replace(watch, pass_streak=watch.pass_streak + count)
+        if reason is Reason.JOINED:
+            watch = replace(watch, fail_streak=watch.fail_streak + count)
+        elif reason is not Reason.UNKNOWN:
+            watch = replace(watch, last_pass_ended_at=from_us(int(self.track.ended[row])))
+        self.watch = watch
+
+    # --- incidents ----------------------------------------------------------------------------------------------------
+
+    def _record(self, change: Change, *, recorded_at: datetime, actor: str, of: int = -1) -> None:
+        if isinstance(change, Opened):
+            self.incidents.append(self._applied(None, Event(next(self.numbers), recorded_at, actor, change)))
+        else:
+            incident = self.incidents[of]
+            self.incidents[of] = self._applied(incident, Event(incident.id, recorded_at, actor, change))
+
+    def _applied(self, incident: Incident | None, event: Event) -> Incident:
+        self.events.append(event)
+        return apply(incident, event)
+
+    def _take_over(self, act: Event) -> None:
+        """Let what was done then happen to the incident that stands for the one it was done to, if there is one."""
+        if isinstance(act.change, Opened):
+            self._record(act.change, recorded_at=act.recorded_at, actor=act.actor)
+            return
+        original = self.history.incidents.get(act.incident_id)
+        place = None if original is None else self._counterpart(original, act.recorded_at)
+        if place is None or not _may_follow(self.incidents[place], act.change):
+            self.dropped += 1
+            return
+        self._record(act.change, recorded_at=act.recorded_at, actor=act.actor, of=place)
+
+    def _counterpart(self, original: Incident, by: datetime) -> int | None:
+        for place in range(len(self.incidents) - 1, -1, -1):
+            incident = self.incidents[place]
+            if incident.episodes[0].detected_at <= by and _overlap(incident, original):
+                return place
+        return None
+
+
+def _place_among_newest(incident: Incident) -> tuple[bool, int, int]:
+    """Return the place of an incident among those of a check: the open one is the newest, else the last that ended."""
+    ended_at = incident.last.resolved_at
+    return incident.state is not State.RESOLVED, _NEVER if ended_at is None else to_us(ended_at), incident.id
+
+
+def _overlap(one: Incident, other: Incident) -> bool:
+    """Check whether two incidents of a check are about one time."""
+    return _begins_before_end(one, other) and _begins_before_end(other, one)
+
+
+def _begins_before_end(one: Incident, other: Incident) -> bool:
+    end = other.last.resolved_at
+    return end is None or min(one.episodes[0].onset.earliest, one.episodes[0].onset.at) < end
+
+
+def _lasts(start: datetime, end: datetime | None, at: datetime) -> bool:
+    return start <= at and (end is None or at < end)
+
+
+def _may_follow(incident: Incident, change: Change) -> bool:
+    """Check whether what a person did is possible: the incident may be at another place than the one it was done to."""
+    is_over, last = incident.state is State.RESOLVED, incident.last
+    match change:
+        case Resolved(at):
+            return at >= last.detected_at
+        case Reopened(episode):
+            return is_over and last.resolved_at is not None and episode.detected_at >= last.resolved_at
+        case Corrected(episode=number):
+            if not -len(incident.episodes) <= number < len(incident.episodes):
+                return False
+            episode = corrected_episode(incident.episodes[number], change)
+            return episode.onset.at <= episode.detected_at <= (episode.resolved_at or episode.detected_at)
+    return not (is_over and isinstance(change, _ONLY_WHILE_IT_LASTS))

@@ -1,0 +1,227 @@
+"""Replay each check both ways: as it is configured now, and as it is proposed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import count
+
+from checks.classes.arrays import np
+from incidents import (
+    Identity,
+    Incident,
+    RecordedHistory,
+    ResultReplay,
+    ResultTrack,
+    SlotResults,
+    TimeMeasure,
+    from_us,
+    replay_results,
+    results_at,
+    retry_slots,
+    to_us,
+)
+from incidents.result_tracks import UNKNOWN
+from incidents.spans import Ints
+from monitor.simulation.plan import CheckChange, CheckPlan, is_judged_alike
+from monitor.simulation.rejudge import rejudged
+from store import IncidentFilter, ReadTransaction
+
+MOST_SLOTS = 2_000_000
+
+
+class TooManySlots(Exception):
+    """A schedule has more slots in the time of the stored results than can be replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What of a proposal could be replayed: its runs, those for which a stored result stands, and the others.
+
+    `bounded`: runs between two results that differ, with one of two outcomes. `unknown`: nothing is known of them.
+    """
+
+    runs: int
+    recorded: int
+    bounded: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReplay:
+    """What a check did, does by its present configuration and would do by the proposed one.
+
+    `worst` and `best`: if runs of which it is not known saw the worse or the better of two outcomes. `skipped` says why
+    a check could not be replayed; then the others are as recorded.
+    """
+
+    change: CheckChange
+    recorded: tuple[Incident, ...]
+    now: ResultReplay
+    worst: ResultReplay
+    best: ResultReplay
+    cover: Cover
+    skipped: str | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Check whether the proposal has one answer."""
+        return self.worst is self.best
+
+
+NOTHING = ResultReplay((), (), 0)
+NO_COVER = Cover(0, 0, 0, 0)
+
+
+def replay_checks(tx: ReadTransaction, changes: Sequence[CheckChange], *, until: datetime) -> Iterator[CheckReplay]:
+    """Yield each check replayed on what is stored of it from before a moment.
+
+    Raises:
+        TooManySlots: a proposed schedule is much finer than what was stored.
+    """
+    numbers = count(1)
+    histories = _histories(tx, changes, until)
+    for change in changes:
+        yield _Case(tx, change, histories[change.check_id], until, numbers).replay()
+
+
+def _histories(tx: ReadTransaction, changes: Sequence[CheckChange], until: datetime) -> Mapping[str, RecordedHistory]:
+    """Return what is recorded of the incidents of checks."""
+    ids = tuple(change.check_id for change in changes)
+    incidents = tx.incidents.matching(IncidentFilter(check_ids=ids)) if ids else []
+    events = tx.incidents.histories([incident.id for incident in incidents])
+    merged = {incident.merged_into for incident in incidents if incident.merged_into is not None}
+    others = tx.incidents.get_many(merged)
+    watches = tx.results.watches(ids)
+    by_check: dict[str, list[Incident]] = {check_id: [] for check_id in ids}
+    for incident in incidents:
+        if incident.fingerprint == incident.check_id:
+            by_check[incident.fingerprint].append(incident)
+    return {
+        check_id: RecordedHistory(
+            {item.id: [event for event in events[item.id] if event.recorded_at < until] for item in own},
+            {item.id: item for item in own},
+            watches[check_id].monitored_since if check_id in watches else None,
+            others,
+        )
+        for check_id, own in by_check.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    tx: ReadTransaction
+    change: CheckChange
+    history: RecordedHistory
+    until: datetime
+    numbers: Iterator[int]
+
+    def replay(self) -> CheckReplay:
+        recorded = tuple(self.history.incidents[number] for number in sorted(self.history.incidents))
+        reason = self._reason_to_skip()
+        track = self.tx.results.track(self.change.check_id, self.until)
+        if reason is None and track.at.size == 0:
+            reason = "no results are stored"
+        if reason is not None:
+            return CheckReplay(self.change, recorded, NOTHING, NOTHING, NOTHING, NO_COVER, reason)
+        now = self._replayed(track, track, self.change.now)
+        worst, best, cover = self._proposed(track, now)
+        return CheckReplay(self.change, recorded, now, worst, best, cover)
+
+    def _reason_to_skip(self) -> str | None:
+        now, then = self.change.now, self.change.then
+        if now is None:
+            return "the check is new"
+        if now.check.segments is not None:
+            return "its segments are judged one by one"
+        if then is not None and then.by_others and "schedule" in self.change.changed:
+            return "another tool runs it"
+        return None
+
+    def _proposed(self, track: ResultTrack, now: ResultReplay) -> tuple[ResultReplay, ResultReplay, Cover]:
+        plan, changed = self.change.then, self.change.changed
+        if plan is None:
+            return NOTHING, NOTHING, NO_COVER
+        if changed == ("routing",):
+            return now, now, _whole(track)
+        judged = self._judged(track, plan)
+        rows = self._at_slots(judged, plan) if self._runs_otherwise(plan) else None
+        if rows is None:
+            only = self._replayed(judged, judged, plan)
+            return only, only, _whole(judged)
+        worst = self._replayed(rows.worst, judged, plan)
+        best = worst if _are_alike(rows) else self._replayed(rows.best, judged, plan)
+        return worst, best, Cover(rows.slots, rows.recorded, rows.bounded, rows.unknown)
+
+    def _judged(self, track: ResultTrack, plan: CheckPlan) -> ResultTrack:
+        now = self.change.now
+        if now is None or is_judged_alike(now.check, plan.check):
+            return track
+        return rejudged(
+            track, self.tx.results.observations(self.change.check_id, self.until), now=now.check, then=plan.check
+        )
+
+    def _runs_otherwise(self, plan: CheckPlan) -> bool:
+        now = self.change.now
+        is_confirmed_otherwise = now is not None and plan.policy.confirm_after not in {None, now.policy.confirm_after}
+        return plan.schedule is not None and ("schedule" in self.change.changed or is_confirmed_otherwise)
+
+    def _at_slots(self, track: ResultTrack, plan: CheckPlan) -> SlotResults:
+        """Return the results at the runs that are proposed, with the runs that confirm a fail."""
+        gaps = self._gaps()
+        slots = self._slots(track, plan) if "schedule" in self.change.changed else track.at
+        begun = [episode for incident in self.history.incidents.values() for episode in incident.episodes]
+        rows = results_at(track, slots, gaps, begun)
+        if plan.policy.confirm_after is None:
+            return rows
+        retries = [retry_slots(side, plan.policy.confirm_after) for side in (rows.worst, rows.best)]
+        return rows.joined(results_at(track, np.unique(np.concatenate(retries)), gaps, begun))
+
+    def _gaps(self) -> TimeMeasure:
+        gaps = self.tx.results.gaps(from_us(0), self.until, [self.change.check_id])
+        return TimeMeasure.of((to_us(gap.start), to_us(gap.end)) for gap in gaps)
+
+    def _slots(self, track: ResultTrack, plan: CheckPlan) -> Ints:
+        schedule = plan.schedule
+        if schedule is None:
+            return np.array([], dtype=np.int64)
+        begin, end = from_us(int(track.at[0])) - schedule.longest_period(), from_us(int(track.at[-1]))
+        number = schedule.count_between(begin, end, plan.zone)
+        if number > MOST_SLOTS:
+            raise TooManySlots(
+                f"'{schedule}' has {number:,} runs in the stored time; at most {MOST_SLOTS:,} are replayed"
+            )
+        if schedule.every is None:
+            moments = schedule.last_between(begin, end, plan.zone, most=number)
+            return np.array([to_us(moment) for moment in moments], dtype=np.int64)
+        step = schedule.every // timedelta(microseconds=1)
+        last = to_us(end) - to_us(end) % step
+        return last - step * np.arange(number - 1, -1, -1, dtype=np.int64)
+
+    def _replayed(self, track: ResultTrack, recorded: ResultTrack, plan: CheckPlan | None) -> ResultReplay:
+        if plan is None:
+            return NOTHING
+        identity = Identity(
+            self.change.check_id, self.change.table, self.change.check_id, plan.check.kind, plan.check.severity
+        )
+        return replay_results(
+            track, recorded, self.history, identity=identity, policy=plan.policy, numbers=self.numbers
+        )
+
+
+def _whole(track: ResultTrack) -> Cover:
+    unknown = int((track.status == UNKNOWN).sum())
+    return Cover(track.at.size, track.at.size - unknown, 0, unknown)
+
+
+def _are_alike(rows: SlotResults) -> bool:
+    return np.array_equal(rows.worst.status, rows.best.status) and np.array_equal(rows.worst.place, rows.best.place)
+
+
+def is_reproduced(recorded: Sequence[Incident], replayed: Sequence[Incident]) -> int:
+    """Count the recorded incidents that the present configuration gives with the same times, ends and severity."""
+    given = {_facts(incident) for incident in replayed}
+    return sum(_facts(incident) in given for incident in recorded)
+
+
+def _facts(incident: Incident) -> tuple[object, ...]:
+    return (incident.episodes, incident.severity, incident.resolution, incident.state, incident.flapping)

@@ -1,0 +1,41 @@
+"""Read what all runs of a check came to, for a replay: as columns, a million in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, case, select, type_coerce
+
+from checks.classes.arrays import np
+from incidents import ResultTrack
+from incidents.result_tracks import STATUS_CODES
+from store._columns import WHOLE
+from store._rows import MeasurementRow, RunRow
+from store._values import BACKFILL
+
+_M: Final = MeasurementRow.__table__.c
+_RUN: Final = RunRow.__table__.c
+_AT: Final = type_coerce(_M.measured_at, WHOLE)
+_CODE: Final = case({status: code for code, status in enumerate(STATUS_CODES)}, value=_M.status)
+
+
+def track(connection: Connection, check_id: str, until: datetime) -> ResultTrack:
+    """Return what the runs of a check before a moment came to, in the order in which they were decided on."""
+    rows = connection.execute(_decided(check_id, until, _M.id, _AT, type_coerce(_RUN.ended_at, WHOLE), _CODE))
+    table = np.array([tuple(row) for row in rows], dtype=np.int64).reshape(-1, 4)
+    columns = np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")].T)
+    return ResultTrack.of(at=columns[1], ended=columns[2], status=columns[3])
+
+
+def observations(connection: Connection, check_id: str, until: datetime) -> Mapping[int, Mapping[str, Any]]:
+    """Return what the runs of a check before a moment observed, by their times in microseconds."""
+    return {row[0]: row[1] for row in connection.execute(_decided(check_id, until, _AT, _M.observed))}
+
+
+def _decided(check_id: str, until: datetime, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Return a SELECT of the results on which it was decided: those of backfills are not among them."""
+    runs = MeasurementRow.__table__.join(RunRow.__table__, _RUN.number == _M.run)
+    chosen = (_M.check_id == check_id, _M.measured_at < until, _RUN.id.not_like(f"{BACKFILL}%"))
+    return select(*columns).select_from(runs).where(*chosen)
