@@ -89,8 +89,8 @@ if TYPE_CHECKING:
     from incidents.events import apply, decode, encode, replay
     from incidents.lifecycle import Identity, LifecycleStep, Reason, advance, status_text
     from incidents.reported import ReportedIncident
-    from incidents.service_levels import DownTime, IncidentHistory, Level, LevelResult, LevelSurvey, LevelVerdict
     from incidents.result_tracks import ResultTrack, SlotResults, results_at, retry_slots
+    from incidents.service_levels import DownTime, IncidentHistory, Level, LevelResult, LevelSurvey, LevelVerdict
     from incidents.simulation import RecordedHistory, ResultReplay, replay_results
     from incidents.spans import OPEN_END, Spans, Window, from_us, to_us
     from incidents.warning_spell import WarningSpell, follow_warning

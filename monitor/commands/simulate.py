@@ -52,6 +52,7 @@ def simulate(
 
     Example: tablewatch simulate --schedule 'every 1h' --check sales.orders
     """
+    from incidents import to_us
     from monitor.config.project import Project
     from monitor.simulation.compare import simulate as simulated
     from monitor.simulation.plan import RuleProposal, changes_of
@@ -71,6 +72,8 @@ def simulate(
     now = running.clock.now()
     times = TypedTimes(TimeReader(running.config.timezone, now), invocation.note)
     window = window_between(times, now, start=from_, end=to)
+    if window.start_us >= to_us(now):
+        raise Stop(ExitCode.USAGE, Problem("usage", "the window has not begun: there is nothing to replay"))
     other = running if with_ is None else _other(invocation, with_, running)
     chosen = _chosen(running, check) | (set() if with_ is None else _chosen(other, check, must=False))
     proposed = proposal.applied(other, chosen)

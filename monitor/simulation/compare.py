@@ -130,7 +130,9 @@ def simulate(
     desk = _Calculator(running, window, to_us(as_of))
     problems = [problem for item in played for problem in _problems(item, window)]
     before = [incident for item in played for incident in item.now.incidents]
-    log_now, log_worst, log_best = _alarms(running, proposed, tx, played, window)
+    log_now, log_worst, log_best = _alarms(
+        running, proposed, tx, played, Window(window.start_us, min(window.end_us, to_us(as_of)))
+    )
     recorded = [
         incident
         for item in played

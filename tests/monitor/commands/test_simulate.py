@@ -75,6 +75,7 @@ def test_another_configuration_is_compared_by_what_differs(played: Terminal) -> 
         (["--confirm", "5m", "--open-after", "2"], "either --confirm or --open-after"),
         (["--schedule", "every 1s", "--from", "2026-01-01", "--check", "nothing"], "no table or check matches"),
         (["--with", "missing.yaml"], "missing.yaml"),
+        (["--open-after", "2", "--from", "2027-01-01", "--to", "2027-02-01"], "the window has not begun"),
     ],
 )
 def test_what_cannot_be_simulated_is_refused(terminal: Terminal, words: list[str], text: str) -> None:

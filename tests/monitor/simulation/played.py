@@ -98,9 +98,9 @@ class Play:
             policy_of=self.project.policy_of,
         )
 
-    def say(self, verb: str, *, back: int = 0, resolution: Resolution = Resolution.FIXED, by: str = "mina") -> None:
+    def say(self, verb: str, *, back: int = 0, resolution: Resolution = Resolution.FIXED, after: int = 1) -> None:
         """Let a person do something to the newest incident, if that is allowed."""
-        self.now += 1
+        self.now += after
         then, now = self.moment - back * MINUTE, self.moment
         with self.store.writing() as tx:
             incidents = tx.incidents.matching(IncidentFilter(check_ids=(CHECK,)))
@@ -113,7 +113,7 @@ class Play:
                 "acknowledge": lambda: verbs.acknowledge(incident, now=now),
             }
             with suppress(ImpossibleOrder, NotAllowed):
-                tx.incidents.append(incident, [words[verb]()], recorded_at=now, actor=by)
+                tx.incidents.append(incident, [words[verb]()], recorded_at=now, actor="mina")
 
     def incidents(self) -> list[Any]:
         """Return what is recorded, in the order of the numbers."""
