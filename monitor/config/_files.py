@@ -131,6 +131,11 @@ class ConfigFiles:
                 part = self._merge(parts)
                 self.problems += refusals(part, team)
                 tree = with_team(tree, part, team, self.problems)
+        absent = [team for team in self.teams if kept.get(team.name) == {}]
+        if absent:
+            from monitor.config.absent_teams import without_teams
+
+            tree = without_teams(tree, absent)
         return tree
 
     def _files_of_team(self, team: "TeamFolder") -> Sequence[Path]:

@@ -4,7 +4,7 @@ A command refuses a configuration with any error; a daemon that did so could be 
 whichever team saves a broken file. What no team wrote must be right, for a daemon as well.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -33,7 +33,15 @@ def load_apart(path: Path, before: Loaded | None = None, *, environment: Mapping
     except ConfigError as error:
         whole = error
     last = {team: _texts_of(before, team) for team in dict.fromkeys(whole.team_of.values())}
-    for kept, reasons in _attempts(path, last, whole, environment):
+    reasons = {team: _reason(whole, team) for team in last}
+    for teams in _attempts(whole):
+        kept = {team: last[team] for team in teams}
+        try:
+            load(path, environment=environment, kept=kept)
+        except ConfigError:
+            if len(kept) < len(last):
+                continue
+        kept = _fewest(path, kept, reasons, environment)
         try:
             loaded = load(path, environment=environment, kept=kept)
         except ConfigError:
@@ -50,15 +58,21 @@ def _texts_of(before: Loaded | None, team: str) -> _Texts:
     return {name: before.texts.texts[name] for name in mine if name in before.texts.texts}
 
 
-def _attempts(
-    path: Path, last: Mapping[str, _Texts], whole: ConfigError, environment: Mapping[str, str] | None
-) -> Iterator[tuple[Mapping[str, _Texts], Mapping[str, str]]]:
-    """Yield which teams keep their files, and why: first those with errors, then as few as the whole allows."""
-    reasons = {team: _reason(whole, team) for team in last}
+def _attempts(whole: ConfigError) -> Iterator[Collection[str]]:
+    """Yield which teams may keep their files: those with errors, if nothing else has any, then all."""
     broken = {whole.team_of.get(problem.file or "") for problem in whole.problems}
     if None not in broken:
-        yield {team: texts for team, texts in last.items() if team in broken}, reasons
-    kept = dict(last)
+        yield [team for team in dict.fromkeys(whole.team_of.values()) if team in broken]
+    yield list(dict.fromkeys(whole.team_of.values()))
+
+
+def _fewest(
+    path: Path, kept: Mapping[str, _Texts], reasons: dict[str, str], environment: Mapping[str, str] | None
+) -> Mapping[str, _Texts]:
+    """Return as few of some teams as must keep their files for the whole to be valid, and note why they must.
+
+    A team of which another one has a table is not broken because that other one is.
+    """
     progress = True
     while kept and progress:
         progress = False
@@ -70,7 +84,7 @@ def _attempts(
                 reasons[team] = _reason(error, team)
             else:
                 kept, progress = attempt, True
-    yield kept, reasons
+    return kept
 
 
 def _reason(error: ConfigError, team: str) -> str:

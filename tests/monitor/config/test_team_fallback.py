@@ -180,3 +180,55 @@ def test_a_name_that_no_file_can_have_is_the_error_of_the_team(tmp_path: Path, w
     assert names(loaded)[0] == "crm.orders"
     for check in (check for entry in loaded.config.tables for check in entry.checks):
         assert Project(loaded).runbook(check) == check.runbook
+
+
+def test_a_broken_team_keeps_no_change_of_another_that_refers_to_it_from_being_used(tmp_path: Path) -> None:
+    """A table downstream of its tables stays, and what is new beside it comes."""
+    before = load_apart(write(tmp_path, {"crm": table("crm.orders", "shop.orders")}))
+    changed = {"crm": table("crm.renamed", "shop.orders"), "shop": "tables: ["}
+    loaded = load_apart(write(tmp_path, changed), before)
+    assert names(loaded) == ["crm.renamed", "shop.orders", "web.orders"]
+    assert list(loaded.apart) == ["shop"]
+
+
+NAMED = """\
+owners: {sales: {channel: shop-chat}, data: {channel: ops}}
+cost: {currency: EUR, tables: {shop.orders: {per_hour: 5}, crm.orders: {per_hour: 7}}}
+contracts:
+  all: {tables: [shop.orders, crm.orders], availability: 0.9}
+  shop: {tables: [shop.orders], availability: 0.9}
+maintenance:
+  - {tables: [shop.orders], start: "2026-01-01T00:00", end: "2026-01-01T01:00", reason: move}
+  - {tables: [shop.orders, web.orders], start: "2026-01-01T00:00", end: "2026-01-01T01:00", reason: move}
+slo: {shop.*: {ttd: 1h}, "tier:gold": {ttd: 1h}, "*.orders": {ttr: 4h}}
+alerts:
+  channels: {ops: {webhook: {url: "https://ops.example.org/hook-of-operations"}}}
+  operators: [shop-chat, ops]
+  routes:
+    - {match: {table: shop.orders}, to: [ops]}
+    - {match: {table: web.orders}, to: [shop-chat]}
+    - {to: [shop-chat, ops]}
+"""
+SHOP = """\
+tables: [{name: shop.orders, source: lake, tier: gold}]
+alerts: {channels: {shop-chat: {webhook: {url: "https://shop.example.org/hook-of-the-shop"}}}}
+"""
+
+
+def test_a_team_that_is_left_out_takes_nothing_along_that_refers_to_it(tmp_path: Path) -> None:
+    """The start of a daemon does not depend on the files of a team, whatever others say of its tables."""
+    main = MAIN.replace("folder: shop, ", 'folder: shop, may: [tables, alerts], channels: ["shop-*"], ') + NAMED
+    files = {"main": main, "crm": table("crm.orders", "shop.orders, web.orders")}
+    write(tmp_path, {**files, "shop": SHOP})
+    load(tmp_path / "tablewatch.yaml")
+    loaded = load_apart(write(tmp_path, {**files, "shop": "tables: ["}))
+    config = loaded.config
+    assert (names(loaded), loaded.left_out) == (["crm.orders", "web.orders"], {"shop"})
+    assert config.tables[0].upstream == ("web.orders",)
+    assert list(config.cost.tables) == ["crm.orders"]
+    assert {name: contract.tables for name, contract in config.contracts.items()} == {"all": ("crm.orders",)}
+    assert [window.tables for window in config.maintenance] == [("web.orders",)]
+    assert list(config.slo) == ["*.orders"]
+    assert config.owners["sales"].channel is None
+    assert config.alerts.operators == ("ops",)
+    assert [(route.match.table, route.to) for route in config.alerts.routes] == [(None, ("ops",))]
