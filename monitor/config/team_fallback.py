@@ -35,7 +35,7 @@ def load_apart(path: Path, before: Loaded | None = None, *, environment: Mapping
     last = {team: _texts_of(before, team) for team in dict.fromkeys(whole.team_of.values())}
     reasons = {team: _reason(whole, team) for team in last}
     for teams in _attempts(whole):
-        kept = {team: last[team] for team in teams}
+        kept: Mapping[str, _Texts] = {team: last[team] for team in teams}
         try:
             load(path, environment=environment, kept=kept)
         except ConfigError:
