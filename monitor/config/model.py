@@ -353,6 +353,13 @@ class Config(Section):
         """Return the products that a table is in."""
         return self._products_by_table.get(table, ())
 
+    def consumers_of(self, table: str) -> tuple[str, ...]:
+        """Return who uses a table, by its own words and those of its products."""
+        known = self.table(table)
+        own = () if known is None else known.consumers
+        products = [self.products[name].consumers for name in self.products_of(table)]
+        return tuple(dict.fromkeys([*own, *(name for names in products for name in names)]))
+
     @cached_property
     def _products_by_table(self) -> Mapping[str, tuple[str, ...]]:
         products: dict[str, tuple[str, ...]] = {}

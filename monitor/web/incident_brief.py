@@ -54,7 +54,7 @@ def incident_brief(
         template.render(
             page=page,
             downstream=downstream,
-            consumers=() if table is None else table.consumers,
+            consumers=project.config.consumers_of(page.table),
             project_name=project.config.project,
             zone=voice.zone.key,
         )

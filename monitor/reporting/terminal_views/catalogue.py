@@ -108,6 +108,8 @@ def _facts(project: Project, state: TableState, lineage: TableLineage) -> Iterat
     yield "upstream", _names(lineage.upstream, lineage.upstream_all)
     yield "downstream", _names(lineage.downstream, lineage.downstream_all)
     yield "consumers", ", ".join(table.consumers) or "none"
+    if products := config.products_of(table.name):
+        yield "products", ", ".join(products)
 
 
 def _names(near: Sequence[str], reached: Sequence[str]) -> str:

@@ -180,6 +180,7 @@ class TablePage(Shape):
     description: str | None
     schedule: str | None
     consumers: tuple[str, ...]
+    products: tuple[str, ...]
     upstream: tuple[str, ...]
     downstream: tuple[str, ...]
     upstream_all: tuple[str, ...]

@@ -77,3 +77,12 @@ def test_a_product_of_no_table_is_an_error_of_the_configuration(terminal: Termin
     codes = ["selector.nothing", "selector.unknown_field", "config.unknown_reference"]
     assert [error["code"] for error in errors] == codes
     assert all(error["line"] for error in errors)
+
+
+def test_the_sheet_of_a_table_names_its_products_and_the_brief_their_consumers(terminal: Terminal) -> None:
+    """Whoever takes an incident over knows whom it hits, beside the consumers that the table itself names."""
+    _prepare(terminal)
+    assert "products      sales-pack" in terminal("table", "show", "orders").out.splitlines()
+    assert terminal("table", "show", "orders", "--format", "json").json["products"] == ["sales-pack"]
+    assert "products      sums" in terminal("table", "show", "totals").out.splitlines()
+    assert "Consumers: board report, finance, the board" in terminal("incident", "brief", "1").out

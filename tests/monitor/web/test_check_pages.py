@@ -9,6 +9,7 @@ import pytest
 
 from checks import Check, load_catalog
 from monitor.config.alerts_model import Slo
+from monitor.config.products_model import Product
 from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.scan.run import run_checks
@@ -162,3 +163,15 @@ def test_the_page_of_a_table_has_what_is_promised_of_it_and_by_which_key(site: S
         assert words in page
         assert page.count("<small>slo.ord*</small>") == 2
         assert page.count("<small>slo.*</small>") == 1
+
+
+def test_the_page_of_a_table_names_its_data_products(site: Site) -> None:
+    """In both languages; a table in none has no such line."""
+    products = {"pack": Product.model_validate({"tables": ["orders"], "promises": {"ttr": "4h"}})}
+    config = site.project.config.model_copy(update={"products": products})
+    browser = Site(Project(replace(site.project.loaded, config=config), site.clock), site.store, site.clock).signed_in()
+    data = browser.get("/tables/orders.json").json()
+    assert (data["products"], [item["contract"] for item in data["contracts"]]) == (["pack"], ["product:pack"])
+    for language, words in (("en", "Data products"), ("ja", "データプロダクト")):
+        assert f"{words}</dt><dd>pack</dd>" in browser.get("/tables/orders", headers={"accept-language": language}).text
+    assert "Data products" not in browser.get("/tables/refunds").text
