@@ -53,7 +53,34 @@ def without_teams(tree: Node, teams: Sequence[TeamFolder]) -> Node:
     for paths, is_gone in rules:
         for path in paths:
             tree = _without(tree, path.split(), is_gone) or tree
-    return tree
+    return _without_products(tree)
+
+
+def _without_products(tree: Node) -> Node:
+    """Return a tree without the words of products that choose no table, the products that had no others, their routes.
+
+    A product of which only words with `!` are left is one of these: it would be of all other tables.
+    """
+    section, tables = child(tree, "products"), items(child(tree, "tables"))
+
+    def is_gone(word: str) -> bool:
+        field, _, pattern = word.rpartition(":")
+        names = [text(table, field or "name") for table in tables] if field in {"", "domain", "tier"} else [pattern]
+        return not word.startswith("!") and not any(fnmatchcase(name, pattern) for name in names if name is not None)
+
+    products = entries(section)
+    gone = {
+        name
+        for name, product in products.items()
+        if (words := [word for item in items(child(product, "tables")) if isinstance(word := item.value, str)])
+        and all(word.startswith("!") or is_gone(word) for word in words)
+        and any(is_gone(word) for word in words)
+    }
+    if section is not None:
+        left = replace(section, value={name: product for name, product in products.items() if name not in gone})
+        tree = replace(tree, value={**entries(tree), "products": left})
+    tree = _without(tree, ["products", "*", "tables", "*"], is_gone) or tree
+    return _without(tree, ["alerts", "routes?", "*", "match", "product"], gone.__contains__) or tree
 
 
 def _without(node: Node, path: Sequence[str], is_gone: _IsGone) -> Node | None:

@@ -232,3 +232,33 @@ def test_a_team_that_is_left_out_takes_nothing_along_that_refers_to_it(tmp_path:
     assert config.owners["sales"].channel is None
     assert config.alerts.operators == ("ops",)
     assert [(route.match.table, route.to) for route in config.alerts.routes] == [(None, ("ops",))]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("shop.orders", None),
+        ('"shop.*"', None),
+        ('"tier:gold"', None),
+        ('"shop.*", "!crm.orders"', None),
+        ('"shop.*", crm.orders', ("crm.orders",)),
+        ('"*.orders", "!shop.orders"', ("*.orders", "!shop.orders")),
+        ('"!shop.orders"', ("!shop.orders",)),
+    ],
+)
+def test_a_product_is_of_the_tables_that_are_there(
+    tmp_path: Path, words: str, expected: tuple[str, ...] | None
+) -> None:
+    """One that has none is left out with its routes, and never becomes one of all other tables."""
+    main = f"""{MAIN}
+products: {{offer: {{tables: [{words}]}}}}
+alerts:
+  channels: {{ops: {{webhook: {{url: "https://ops.example.org/hook-of-operations"}}}}}}
+  routes: [{{match: {{product: offer}}, to: [ops]}}]
+"""
+    load(write(tmp_path, {"main": main, "shop": "tables: [{name: shop.orders, source: lake, tier: gold}]"}))
+    config = load_apart(write(tmp_path, {"main": main, "shop": "tables: ["})).config
+    assert {name: product.tables for name, product in config.products.items()} == (
+        {} if expected is None else {"offer": expected}
+    )
+    assert len(config.alerts.routes) == (0 if expected is None else 1)
