@@ -13,6 +13,7 @@ from monitor.config.project import Project
 from monitor.releases.record import states_now
 from monitor.reporting.breakdown import BarScale, by_owner, by_table, part_bar
 from monitor.reporting.coverage import coverage_of, why_unknown
+from monitor.reporting.domains import domain_grid
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.figures import figures_of, median_of
 from monitor.reporting.headline import period_headline, unknown_period
@@ -89,6 +90,7 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         tables=tables,
         tables_more=(ranking.tables if ranking else 0) - len(tables),
         incidents=listed(ranking, evidence, window),
+        domains=domain_grid(evidence, periods, unknown),
         timeline=timeline(ranking, period, as_of_us=evidence.as_of_us),
         method=_method(evidence, period, measured[0], prices[0] or DowntimeCost()),
         releases=releases_in(evidence, window),

@@ -93,6 +93,7 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "parts_label": lambda report: say(sentences.parts_label(report.parts, type(report.period))),
         "trend_label": lambda trend: say(sentences.trend_label(trend)),
         "title": lambda report: sentences.title(report.period),
+        "domain_label": lambda row, periods: say(sentences.domain_label(row, periods)),
         "period_name": lambda period: _period_name(period, voice),
         "columns": _columns,
         "timeline_lanes": charts.timeline_lanes,

@@ -13,6 +13,7 @@ from fractions import Fraction
 from checks import Message, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
 from monitor.releases.overview import ReleaseWord
+from monitor.reporting.domains import DomainGrid
 from monitor.reporting.period import Period
 from monitor.summaries.patterns import IncidentPatterns
 from monitor.summaries.promises import MeasuredPromise
@@ -373,6 +374,7 @@ class PeriodReport:
     contracts: tuple[JudgedContract, ...] = ()
     patterns: IncidentPatterns = field(default_factory=IncidentPatterns)
     scan_costs: ScanCosts = field(default_factory=ScanCosts)
+    domains: DomainGrid = field(default_factory=DomainGrid)
 
     @property
     def complete(self) -> bool:

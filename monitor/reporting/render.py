@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 SECTIONS: Final = (
     "headline",
     "timeline",
+    "domains",
     "coverage",
     "figures",
     "change",

@@ -78,6 +78,7 @@ def as_json(report: PeriodReport, voice: Localizer) -> dict[str, Any]:
         "method": _method(report.method),
         "releases": _releases(report.releases, voice),
         "contracts": [contract.as_json() for contract in report.contracts],
+        "domains": report.domains.as_json(),
         "scan_costs": report.scan_costs.as_json(),
         **report.patterns.as_json(currency),
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from checks import Message, ReadVolume, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
+from monitor.reporting.domains import DomainCell, DomainGrid, DomainRow
 from monitor.reporting.headline import period_headline
 from monitor.reporting.model import (
     BlindSpot,
@@ -203,6 +204,14 @@ def timeline() -> Timeline:
     return Timeline((TimelineLane("sales.orders", orders, 2), TimelineLane("web.events", events, 0)), days, 1, 29)
 
 
+def domains() -> DomainGrid:
+    """Return two domains over twelve weeks, the first of which nobody knows."""
+    cells = [None, *(DomainCell(at % 3, (at % 3) * HOUR, (at % 3) * 2) for at in range(11))]
+    calm = (None, *(DomainCell(0, 0, 0) for _ in range(11)))
+    rows = (DomainRow("sales", tuple(cells)), DomainRow(None, calm))
+    return DomainGrid(tuple(WEEK.back(11 - at) for at in range(12)), rows, 1)
+
+
 def report(**more: Any) -> PeriodReport:
     """Return a full report: six incidents, less than last week, one blind table."""
     comparison = ComparedFigure(
@@ -323,6 +332,7 @@ def report(**more: Any) -> PeriodReport:
         "tables_more": 0,
         "incidents": IncidentList(some, 23),
         "timeline": timeline(),
+        "domains": domains(),
         "scan_costs": ScanCosts.of(
             {
                 ("shop", "sales.orders"): Spending(84, 512.3, ReadVolume(2_204_112_000, 41_200_000_000)),

@@ -28,6 +28,7 @@ from incidents import (
 from monitor.config import Config
 from monitor.config.prices import is_priced, maintenance_of, pricing_of
 from monitor.reporting.build import build_report, window_of
+from monitor.reporting.domains import DomainGrid
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import ExcludedIncidents, PeriodReport
@@ -149,6 +150,35 @@ def test_figures():
     before = report.figures.before
     assert before is not None
     assert (before.n, before.downtime_us) == (2, 14 * HOUR)
+
+
+def test_domains_share_the_downtime_of_each_week():
+    """Each incident counts for the domain of its table, so the cells of a week add up to its downtime."""
+    grid = build(SIX).domains
+    trend = build(SIX).trend
+    assert [row.name for row in grid.rows] == ["customer", None]
+    assert list(grid.periods) == [bar.period for bar in trend]
+    for number, bar in enumerate(trend):
+        cells = [row.cells[number] for row in grid.rows]
+        if bar.undetected_us is None:
+            assert cells == [None, None]
+        else:
+            assert sum(cell.downtime_us for cell in cells if cell) == bar.undetected_us + bar.repair_us
+    customer, other = (row.cells[-1] for row in grid.rows)
+    assert (other.n, other.downtime_us, other.level) == (3, 17 * HOUR, 4)
+    assert (customer.n, customer.downtime_us, customer.level) == (1, 3 * HOUR, 1)
+
+
+def test_a_domain_that_nobody_watched_is_unknown():
+    """A domain whose tables no check had looked at is no good one; one with an incident is known."""
+    quiet = build(SIX[:2]).domains
+    assert {row.name: row.cells[-1] is None for row in quiet.rows} == {None: False, "customer": True}
+
+
+def test_without_domains_there_is_no_grid():
+    """Where no table has a domain, the grid would repeat the trend."""
+    tables = [{"name": "sales.orders", "source": "db"}]
+    assert build(SIX, config={"tables": tables, "domains": {}}).domains == DomainGrid()
 
 
 def test_severities():

@@ -145,6 +145,18 @@ def test_japanese():
     assert "継続中" in page
 
 
+def test_domains_say_their_numbers():
+    """The cells of a domain are said to those who cannot see them, also those of which nobody knows."""
+    page = as_html(sample.report(), VOICES["en"]).replace("\N{NO-BREAK SPACE}", " ")
+    label = next(value for value in Outline(page).values("aria-label") if value and value.startswith("sales."))
+    assert "2026-W35: unknown" in label
+    assert "2026-W46: 1 h in 1 incident" in label
+    assert "no domain" in page
+    assert "And 1 more domain." in page
+    text = as_markdown(sample.report(), VOICES["ja"])
+    assert "| sales | \N{EN DASH} |" in text
+
+
 def test_chart_says_its_numbers():
     """A chart tells its numbers to those who cannot see it."""
     labels = [value for value in Outline(as_html(sample.report(), VOICES["en"])).values("aria-label") if value]
