@@ -91,6 +91,7 @@ UP_DOWN: dict[str, Any] = {
     "check": "orders.id",
     "id": 8,
     "this": Message("this week"),
+    "period": "2026-W46",
     "change": Message("{part:ratio} less than {last}", {"part": Fraction(1, 5), "last": Message("last week")}),
     "n_change": Message("{n:count} more", {"n": 2}),
     "cost_change": Message("{times:number} times as much", {"times": 3.6}),
@@ -216,6 +217,9 @@ SENTENCES: dict[str, Said] = {
     ),
     "{kept:count} of {n:count} in time": Said(("4 of 7 in time",), ("7件中4件が期限内",)),
     "{kept:count} to {perhaps:count} of {n:count} in time": Said(("4 to 5 of 7 in time",), ("4件から5件が期限内",)),
+    "{period}: {hours:hours} in {n:count} incidents": Said(
+        ("2026-W46: 40 min in 7 incidents",), ("2026-W46 40分", "インシデント7件")
+    ),
     "Burn rate {burn:number} in the last {long:duration}, {now:number} in the last {short:duration}; above 1 the "
     "budget does not last.": Said(
         ("Burn rate 1.5 in the last 3 d, 0.5 in the last 6 h",), ("直近3日で1.5、直近6時間で0.5",)
