@@ -180,7 +180,7 @@ def test_without_scripts(see, page_file):
     assert not details.locator("table").is_visible()
     details.locator("summary").click()
     assert details.locator("table").is_visible()
-    assert seen.page.locator("svg[role=img]").count() == 4
+    assert seen.page.locator("svg[role=img]").count() == 6
 
 
 def test_keyboard(see, page_file):
@@ -263,7 +263,7 @@ def test_names_of_a_timeline_fit(see, lanes_file, width, media):
         return [name.left, name.right, lane.querySelector('svg').getBoundingClientRect().top - name.bottom];
       })
     """)
-    assert len(lanes) == 12
+    assert len(lanes) == 14  # twelve tables and two domains
     assert [lane for lane in lanes if lane[0] < 0 or lane[1] > width or lane[2] < 0] == []
 
 
