@@ -154,7 +154,8 @@ def _of_products(tree: Node, team: TeamFolder) -> Iterator[Problem]:
         yield from _name(child(product, "owner"), team, "name owner", team.grants.owners)
         for word in items(child(product, "tables")):
             words = str(word.value)
-            if not words.startswith("!") and not is_covered(words, team.grants.tables):
+            granted = [name for name in team.grants.tables if name == "*" or ":" not in words]
+            if not words.startswith("!") and not is_covered(words, granted):
                 yield team.refusal(word.place, f"offer tables '{word.masked or words}'", team.grants.tables)
         if all(str(word.value).startswith("!") for word in items(child(product, "tables"))):
             yield team.refusal(product.place, "offer all tables but some", team.grants.tables)

@@ -345,3 +345,14 @@ def test_what_a_covered_pattern_matches_is_granted(pattern: str, granted: str, n
     """No name slips through between two patterns."""
     if is_covered(pattern, [granted]) and fits(name, [pattern]):
         assert fits(name, [granted])
+
+
+@pytest.mark.parametrize("word", ["tier:gold", "type:not_null", "domain:people", "owner:hr", "source:hr"])
+def test_a_product_by_a_field_is_no_name_of_a_granted_table(mesh: Mesh, word: str) -> None:
+    """Granted are names: `t*` is no grant of all tables of a tier, whose incidents a route would send to the team."""
+    text = f"products: {{p: {{tables: [shop.orders, '{word}']}}}}\n"
+    main = MAIN.replace('"shop.*"', f'"shop.*", "{word[0]}*"', 1)
+    file = mesh({"teams/shop/b.yaml": text}, main)
+    with pytest.raises(ConfigError) as caught:
+        load(file, environment=ENVIRONMENT)
+    assert f"team 'shop' may not offer tables '{word}'" in [problem.message for problem in caught.value.problems]
