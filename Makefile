@@ -1,7 +1,7 @@
 # tablewatch: `make demo` and `make test` do all the set-up on a machine with make and Python >= 3.11.
 PYTHON ?= python3
 VENV   ?= .venv
-EXTRAS ?= postgres,web,oidc,mcp
+EXTRAS ?= postgres,web,oidc,mcp,oncall
 BIN    := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 READY  := $(VENV)/.ready

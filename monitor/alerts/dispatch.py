@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from checks import Outcome, PlainEnglish
 from monitor.alerts.message import compose
+from monitor.alerts.on_call import duty_of
 from monitor.channels import (
     LONGEST_WAIT,
     SETTLES_S,
@@ -290,7 +291,9 @@ def send(project: Project, delivery: "Delivery", network: "Network | None" = Non
 
 
 def _sent_through(project: Project, delivery: "Delivery", network: "Network | None") -> Attempt:
-    channel = project.config.alerts.channels.get(delivery.channel)
+    channels = project.config.alerts.channels
+    duty = duty_of(project, delivery.channel, project.clock.now())
+    channel = channels.get(delivery.channel if duty is None else duty.channel)
     if channel is None:
         return DeliveryFailed("its channel is no longer configured", permanent=True)
     sent_item = delivery.payload.get(_SENT_ITEM)

@@ -38,6 +38,8 @@ class Operation(StrEnum):
     SOURCE_REACHABLE = "source-reachable"
     CHECK_QUARANTINED = "check-quarantined"
     CHECK_RELEASED = "check-released"
+    ROTA_UNKNOWN = "rota-unknown"
+    ROTA_KNOWN = "rota-known"
     STATISTIC_HELD = "statistic-held"
     STATISTIC_ANSWERED = "statistic-answered"
     BUDGET_BURNING = "budget-burning"
@@ -51,6 +53,8 @@ _TITLES: Final[Mapping[Operation, Message]] = {
     Operation.SOURCE_REACHABLE: Message("[tablewatch] source {name} is reachable again"),
     Operation.CHECK_QUARANTINED: Message("[tablewatch] check {name} crashes repeatedly and is suspended"),
     Operation.CHECK_RELEASED: Message("[tablewatch] check {name} has recovered"),
+    Operation.ROTA_UNKNOWN: Message("[tablewatch] who is on call for {name} is not known; its fallback is notified"),
+    Operation.ROTA_KNOWN: Message("[tablewatch] who is on call for {name} is known again"),
     Operation.STATISTIC_HELD: Message("[tablewatch] scheduled query {name} is not running"),
     Operation.STATISTIC_ANSWERED: Message("[tablewatch] scheduled query {name} is running again"),
     Operation.BUDGET_BURNING: Message("[tablewatch] the error budget of {name} is being spent too fast"),
@@ -59,6 +63,7 @@ _TITLES: Final[Mapping[Operation, Message]] = {
 _ADVICE: Final[Mapping[Operation, Message]] = {
     Operation.CONFIG_FAILED: Message("Run 'tablewatch config check' for the errors and their locations."),
     Operation.SOURCE_UNREACHABLE: Message("Its tables are not monitored until then; this does not open an incident."),
+    Operation.ROTA_UNKNOWN: Message("Run 'tablewatch alert on-call' for who is on call by the calendar."),
     Operation.STATISTIC_HELD: Message("This notification is sent once; 'tablewatch status' shows the current state."),
     Operation.BUDGET_BURNING: Message("'tablewatch contract show' lists the incidents and what is left of the budget."),
     Operation.CHECK_QUARANTINED: Message("The check does not run on its table until then; it is retried periodically."),

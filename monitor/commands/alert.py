@@ -1,6 +1,6 @@
 """`tablewatch alert`: show who is notified of what, and test channels."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -35,6 +35,7 @@ def add_decision_commands(app: typer.Typer) -> None:
     """Add the commands to the group."""
     app.command()(route)
     app.command()(log)
+    app.command("on-call")(on_call)
 
 
 def route(
@@ -104,8 +105,6 @@ def route(
 def _draw_routing(
     console: "Console", project: "Project", routing: "Routing", quiet: "Mapping[str, str | None]"
 ) -> None:
-    from datetime import datetime
-
     from monitor.terminal.tables import draw_table
     from monitor.triage.time_parsing import format_time
 
@@ -124,6 +123,54 @@ def _draw_routing(
     console.print()
     steps = [(step.name, "yes" if step.applies else "no", step.why, ", ".join(step.to)) for step in routing.steps]
     draw_table(console, ("route", "applies", "~why", "~to"), steps)
+
+
+def on_call(ctx: typer.Context) -> None:
+    """Show who is on call now for each channel that asks a calendar, until when, and where messages go.
+
+    Example: tablewatch alert on-call
+    """
+    from monitor.alerts.on_call import duty_of
+    from monitor.config.project import Project
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    now = project.clock.now()
+    duties = {name: duty_of(project, name, now) for name in project.config.alerts.channels}
+    rows = [
+        {
+            "channel": name,
+            "person": duty.person,
+            "until": None if duty.until is None else duty.until.astimezone(UTC).isoformat(),
+            "to": duty.channel,
+            "problem": duty.problem,
+        }
+        for name, duty in duties.items()
+        if duty is not None
+    ]
+    result = {"schema": "tablewatch.alert-on-call/1", "at": now.isoformat(), "channels": rows}
+    invocation.emit(result, lambda console: _draw_duties(console, project, rows))
+
+
+def _draw_duties(console: "Console", project: "Project", rows: "Sequence[Mapping[str, Any]]") -> None:
+    from monitor.terminal.tables import draw_table
+    from monitor.triage.time_parsing import format_time
+
+    if not rows:
+        console.print("no channel asks a calendar (alerts.channels.NAME.on_call)")
+        return
+    zone = project.config.timezone
+    cells = [
+        (
+            row["channel"],
+            row["person"],
+            None if row["until"] is None else format_time(datetime.fromisoformat(row["until"]), zone),
+            row["to"],
+            row["problem"],
+        )
+        for row in rows
+    ]
+    draw_table(console, ("~channel", "~on call", "until", "~messages to", "~problem"), cells)
 
 
 def log(
@@ -224,8 +271,6 @@ def _decision_rows(transition: "Transition", zone: str) -> "Iterator[tuple[str |
 
 
 def _say_record(record: "Mapping[str, Any]", zone: str) -> str:
-    from datetime import datetime
-
     from monitor.triage.time_parsing import format_time
 
     what = record["reason"] if record["action"] in {"told", "held"} else record["why"]

@@ -151,6 +151,22 @@ def _alerts(tree: Node, names: Names) -> Iterator[Problem]:
         yield from _only_single_incidents(route, entries(child(alerts, "channels")))
     for plan in entries(child(tree, "report")).values():
         yield from _known_each(child(plan, "to"), names.channels, "channel", "alerts.channels")
+    channels = entries(child(alerts, "channels"))
+    for channel in channels.values():
+        rota = child(channel, "on_call")
+        for to in (*entries(child(rota, "people")).values(), child(rota, "fallback")):
+            yield from _known(to, names.channels, "channel", "alerts.channels")
+            yield from _no_rota_or_item(to, channels)
+
+
+def _no_rota_or_item(to: Node | None, channels: Mapping[str, Node]) -> Iterator[Problem]:
+    """Find people of a rota whose channel is another rota, or shows each incident as one thing."""
+    if to is None:
+        return
+    for kind in entries(channels.get(str(to.value))):
+        if kind == "on_call" or (kind in KINDS and KINDS[kind].follows):
+            message = f"channel '{to.value}' is of kind {kind}, which whoever is on call cannot have"
+            yield problem_at(to.place, "config.value", message, "name a channel of kind apprise or webhook")
 
 
 def _only_single_incidents(route: Node, channels: Mapping[str, Node]) -> Iterator[Problem]:

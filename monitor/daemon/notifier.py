@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.alerts.dispatch import Dispatcher, dispatch
 from monitor.alerts.notify import notify
-from monitor.alerts.operational import OperationalEvent, operations
+from monitor.alerts.on_call import duty_of
+from monitor.alerts.operational import Operation, OperationalEvent, operations
 from monitor.alerts.ticket_pull import pull_tickets, ticket_channels
 from monitor.clock import Clock
 from monitor.config.project import Project
@@ -47,6 +48,7 @@ class Notifier:
         self._report_at: dict[str, float] = {}
         self._burns: BurnAlerts | None = None
         self._pull_at: dict[str, float] = {}
+        self._rota_problems: dict[str, str] = {}
         self._untold: deque[OperationalEvent] = deque(maxlen=_MOST_UNTOLD)
         self._telling = Lock()
 
@@ -66,6 +68,7 @@ class Notifier:
                     LOG.error("incidents that cannot be notified: %d; see 'tablewatch alert log'", done.stumbled)
                 if remind:
                     self._tell_of_budgets(project)
+                    self._look_at_rotas(project)
                     self._remind_at = now + _REMIND_EVERY_S
             finally:  # what was decided before is sent, whatever is wrong with what comes now
                 self._dispatcher.step(project, self._store)
@@ -78,6 +81,19 @@ class Notifier:
 
         self._burns = self._burns or BurnAlerts()
         self._burns.step(project, self._store, self._clock.now())
+
+    def _look_at_rotas(self, project: Project) -> None:
+        """Let operators hear when it is not known who is on call, and when it is again."""
+        for name in project.config.alerts.channels:
+            duty = duty_of(project, name, self._clock.now())
+            problem = None if duty is None else duty.problem
+            if problem is not None and self._rota_problems.get(name) != problem:
+                self.tell_operators(project, OperationalEvent(Operation.ROTA_UNKNOWN, name, problem))
+            elif problem is None and name in self._rota_problems:
+                self.tell_operators(project, OperationalEvent(Operation.ROTA_KNOWN, name))
+            self._rota_problems.pop(name, None)
+            if problem is not None:
+                self._rota_problems[name] = problem
 
     def report(self, project: Project) -> None:
         """Make the reports that are due.

@@ -120,6 +120,7 @@ def _reading() -> list[tuple[str, list[str]]]:
     shown += [(f"table-{name}", ["table", "show", name]) for name in ("sqlite.people", "slow.people")]
     shown += [("downtime", ["downtime", "--by", "table"]), ("log", ["alert", "log"]), ("doctor", ["doctor"])]
     shown += [("simulation", ["simulate", "--schedule", "every 20m", "--open-after", "2", "--format", "json"])]
+    shown += [("on-call", ["alert", "on-call"])]
     shown += [("route", ["alert", "route", "--table", "sqlite.people", "--severity", "error"])]
     quasi = ["-q", "name,fee", "--k", "2"]
     shown += [("risk", ["risk", "sqlite.people", *quasi, "-s", "email", "--t", "0.1", "--sampling-fraction", "0.1"])]

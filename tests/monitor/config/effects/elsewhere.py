@@ -11,7 +11,10 @@ _SERVER: Final = "needs an address that answers"
 _REQUESTS: Final = "needs requests to the web application"
 _WAITS: Final = "needs a server or a statement that does not answer"
 
+_CALENDAR: Final = "needs a calendar beside the configuration"
+
 _KINDS: Final = "tests/monitor/channels/"
+_ALERTS: Final = "tests/monitor/alerts/"
 _WEB: Final = "tests/monitor/web/"
 _EVENTS: Final = "tests/monitor/integrations/test_openlineage.py::"
 _DAEMON: Final = "tests/monitor/daemon/"
@@ -79,6 +82,9 @@ ELSEWHERE: Final = tuple(
             f"{_KINDS}test_apprise_services.py::test_a_mail_that_is_not_taken_is_a_failure",
             _SERVER,
         ),
+        ("OnCall.calendar", f"{_ALERTS}test_on_call.py::test_what_cannot_be_told_goes_to_the_fallback", _CALENDAR),
+        ("OnCall.people", f"{_ALERTS}test_on_call.py::test_who_is_on_call_follows_the_calendar", _CALENDAR),
+        ("OnCall.fallback", f"{_ALERTS}test_on_call.py::test_what_cannot_be_told_goes_to_the_fallback", _CALENDAR),
         (
             "Budget.people",
             "tests/monitor/commands/test_budget.py::test_tables_of_the_same_people_have_one_total",

@@ -1,0 +1,101 @@
+"""Find who is on call: by the event of an iCalendar file that lasts at a moment, with all that recurs and moves in it.
+
+Events come from the libraries icalendar and recurring-ical-events (the extra `[oncall]`), which know recurrence rules,
+excluded dates, time zones and moved occurrences. Of several events that last, the one that began last counts: whoever
+stands in for an hour. A person is known by the address of an attendee of the event, else by a name in its summary.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+from monitor.channels import OnCall
+
+if TYPE_CHECKING:
+    from monitor.config.project import Project
+
+_LARGEST: Final = 10 * 1024 * 1024
+_MISSING: Final = "the package {name} is not installed: pip install 'tablewatch[oncall]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """Who is on call, until when, and through which channel; `problem` says why that is the fallback."""
+
+    channel: str
+    person: str | None = None
+    until: datetime | None = None
+    problem: str | None = None
+
+
+def duty_of(project: "Project", name: str, now: datetime) -> Duty | None:
+    """Return who is on call for a channel at a moment; None for a channel that is no rota."""
+    channel = project.config.alerts.channels.get(name)
+    settings = None if channel is None else channel.settings
+    if not isinstance(settings, OnCall):
+        return None
+    file = project.loaded.path.parent / settings.calendar
+    try:
+        state = file.stat()
+        if state.st_size > _LARGEST:
+            return Duty(settings.fallback, problem=f"{settings.calendar} is larger than {_LARGEST // 1024**2} MB")
+        query = _calendar(file, state.st_mtime_ns, state.st_size)
+        return _duty(query, settings, now, zone=project.config.timezone)
+    except OSError as error:
+        return Duty(settings.fallback, problem=f"{settings.calendar} cannot be read: {error.strerror}")
+    except ImportError as error:
+        return Duty(settings.fallback, problem=_MISSING.format(name=error.name))
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        why = f"{settings.calendar} is no calendar that can be read ({type(error).__name__})"
+        return Duty(settings.fallback, problem=why)
+
+
+@lru_cache(maxsize=8)
+def _calendar(file: Path, changed_ns: int, size: int) -> Any:
+    """Return what can be asked about a file as it was changed last."""
+    del changed_ns, size  # another moment is another file
+    import icalendar
+    import recurring_ical_events
+
+    return recurring_ical_events.of(icalendar.Calendar.from_ical(file.read_bytes()))
+
+
+def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> Duty:
+    place = ZoneInfo(zone)
+    events = []
+    for event in query.between(now.astimezone(place), now.astimezone(place) + timedelta(seconds=1)):
+        start, end = _moment(event["DTSTART"].dt, place), _moment(event["DTEND"].dt, place)
+        if start <= now < end and str(event.get("STATUS", "")).upper() != "CANCELLED":
+            events.append((start, str(event.get("UID", "")), end, event))
+    if not events:
+        return Duty(settings.fallback, problem="nobody is on call")
+    _, _, end, event = max(events, key=lambda item: item[:2])
+    person = _person(event, settings.people)
+    if person is None:
+        return Duty(settings.fallback, until=end, problem="whoever is on call is not among its 'people'")
+    return Duty(settings.people[person], person, end)
+
+
+def _moment(value: date, place: ZoneInfo) -> datetime:
+    """Return a time of a calendar; whole days and times without a zone are the project's."""
+    moment = value if isinstance(value, datetime) else datetime.combine(value, time())
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=place)
+
+
+def _person(event: Mapping[str, Any], people: Mapping[str, str]) -> str | None:
+    """Return the one person that an event names; None for none, or several."""
+    attendees = event.get("ATTENDEE", [])
+    addresses = {
+        str(item).lower().removeprefix("mailto:")
+        for item in (attendees if isinstance(attendees, list) else [attendees])
+    }
+    persons = [name for name in people if name.lower() in addresses]
+    if not persons:
+        summary = str(event.get("SUMMARY", ""))
+        persons = [name for name in people if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", summary, re.IGNORECASE)]
+    return persons[0] if len(persons) == 1 else None

@@ -1,0 +1,220 @@
+"""Whoever is on call by a calendar gets the message: recurring shifts, moved ones, zones, holes and broken files."""
+
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from dateutil.rrule import rrulestr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.alerts.dispatch import send
+from monitor.alerts.on_call import Duty, duty_of
+from monitor.alerts.operational import Operation
+from monitor.channels import DeliverySucceeded
+from monitor.channels.apprise import AppriseKind
+from monitor.config import ConfigError, load
+from monitor.config.project import Project
+from monitor.daemon.notifier import Notifier
+from store import Delivery, MessageSubject
+from tests.monitor.alerts.made import NOW, project
+
+pytest.importorskip("recurring_ical_events", reason="needs the extra [oncall]")
+
+BERLIN = ZoneInfo("Europe/Berlin")
+ROTA = """
+    duty: {on_call: {calendar: duty.ics, people: {Sato: desk, mori@example.org: crew}, fallback: audit}}
+"""
+WEEKS = """\
+BEGIN:VEVENT
+UID:weeks
+DTSTART;TZID=Europe/Berlin:20261102T090000
+DTEND;TZID=Europe/Berlin:20261109T090000
+RRULE:FREQ=WEEKLY;INTERVAL=2
+EXDATE;TZID=Europe/Berlin:20261214T090000
+SUMMARY:On call: Sato (data)
+END:VEVENT
+BEGIN:VEVENT
+UID:weeks
+RECURRENCE-ID;TZID=Europe/Berlin:20261130T090000
+DTSTART;TZID=Europe/Berlin:20261201T120000
+DTEND;TZID=Europe/Berlin:20261207T090000
+SUMMARY:On call: Sato (data)
+END:VEVENT
+BEGIN:VEVENT
+UID:stand-in
+DTSTART:20261103T100000Z
+DTEND:20261103T120000Z
+SUMMARY:Cover
+ATTENDEE;CN=Mori:MAILTO:Mori@example.org
+END:VEVENT
+BEGIN:VEVENT
+UID:another
+DTSTART:20261202T100000Z
+DURATION:PT2H
+SUMMARY:Cover
+ATTENDEE:mailto:mori@example.org
+END:VEVENT
+"""
+
+
+def _calendar(events):
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:test\n{events}END:VCALENDAR\n"
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Return a project with a channel whose calendar has shifts of two weeks."""
+    (tmp_path / "duty.ics").write_text(_calendar(WEEKS), encoding="utf-8")
+    return _project(tmp_path)
+
+
+def _project(folder, rota=ROTA):
+    alerts = "  routes: [{to: [duty]}]\n  operators: [audit]"
+    return project(folder, alerts, rota=("  channels:\n", f"  channels:{rota}"))
+
+
+def _berlin(*moment):
+    return datetime(*moment, tzinfo=BERLIN)
+
+
+@pytest.mark.parametrize(
+    ("moment", "person", "until"),
+    [
+        ((2026, 11, 2, 8, 59), None, None),
+        ((2026, 11, 2, 9), "Sato", (2026, 11, 9, 9)),
+        ((2026, 11, 3, 11), "mori@example.org", (2026, 11, 3, 13)),
+        ((2026, 11, 3, 13), "Sato", (2026, 11, 9, 9)),
+        ((2026, 11, 9, 9), None, None),
+        ((2026, 11, 16, 9), "Sato", (2026, 11, 23, 9)),
+        ((2026, 12, 1, 9), None, None),  # this shift was moved
+        ((2026, 12, 1, 12), "Sato", (2026, 12, 7, 9)),
+        ((2026, 12, 15, 9), None, None),  # this one was taken out
+        ((2026, 12, 28, 9), "Sato", (2027, 1, 4, 9)),
+        ((2027, 4, 5, 9), "Sato", (2027, 4, 12, 9)),  # at nine in summer too
+        ((2027, 4, 5, 8, 59), None, None),
+    ],
+)
+def test_who_is_on_call_follows_the_calendar(made, moment, person, until):
+    """Recurring, moved and excluded shifts in their own zone; a shift has its beginning and not its end."""
+    duty = duty_of(made, "duty", _berlin(*moment).astimezone(UTC))
+    if person is None:
+        assert duty == Duty("audit", problem="nobody is on call")
+    else:
+        assert duty == Duty({"Sato": "desk"}.get(person, "crew"), person, _berlin(*until))
+
+
+def test_other_channels_are_no_rota(made):
+    """They are reached as they are."""
+    assert duty_of(made, "desk", NOW) is None
+
+
+@given(
+    st.sampled_from(["FREQ=DAILY;INTERVAL=3", "FREQ=WEEKLY;BYDAY=MO,WE,SA", "FREQ=MONTHLY;BYDAY=1MO,-1FR"]),
+    st.integers(0, 500 * 24),
+)
+def test_shifts_recur_as_dateutil_says(tmp_path_factory, rule, hours):
+    """Over changes of the clocks too: somebody is on call if, by dateutil, a shift began in the 12 hours before."""
+    folder = tmp_path_factory.getbasetemp() / "rules"
+    folder.mkdir(exist_ok=True)
+    lines = "UID:1\nDTSTART;TZID=Europe/Berlin:20260105T090000\nDURATION:PT12H\nSUMMARY:Sato\n"
+    event = f"BEGIN:VEVENT\n{lines}RRULE:{rule}\nEND:VEVENT\n"
+    file = folder / "duty.ics"
+    file.write_text(_calendar(event), encoding="utf-8")
+    os.utime(file, ns=(hash(rule) % 10**12 + 10**12,) * 2)
+    start = datetime(2026, 1, 5, 9)  # noqa: DTZ001 - the rule is by the wall clock
+    wall = start + timedelta(hours=hours, minutes=30)
+    begun = rrulestr(f"RRULE:{rule}", dtstart=start).before(wall, inc=True)
+    expected = begun is not None and wall < begun + timedelta(hours=12)
+    duty = duty_of(_project(folder), "duty", wall.replace(tzinfo=BERLIN).astimezone(UTC))
+    assert (duty.person == "Sato") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "duty.ics cannot be read: No such file or directory"),
+        ("", "duty.ics is no calendar that can be read (ValueError)"),
+        ("BEGIN:VCALENDAR\nBEGIN:VEVENT\n", "duty.ics is no calendar that can be read (ValueError)"),
+        (_calendar(""), "nobody is on call"),
+        (_calendar(WEEKS.replace("Sato", "Ito")), "whoever is on call is not among its 'people'"),
+        (_calendar(WEEKS.replace("SUMMARY:On", "STATUS:CANCELLED\nSUMMARY:On")), "nobody is on call"),
+    ],
+)
+def test_what_cannot_be_told_goes_to_the_fallback(made, text, problem):
+    """The reason has no data of the file; when the file is mended, it holds at once."""
+    file = made.loaded.path.parent / "duty.ics"
+    now = _berlin(2026, 11, 17, 12).astimezone(UTC)
+    assert duty_of(made, "duty", now).person == "Sato"
+    file.unlink() if text is None else file.write_text(text, encoding="utf-8")
+    duty = duty_of(made, "duty", now)
+    assert (duty.channel, duty.person, duty.problem) == ("audit", None, problem)
+    file.write_text(_calendar(WEEKS) + "\n", encoding="utf-8")
+    assert duty_of(made, "duty", now).person == "Sato"
+
+
+def test_without_the_extra_the_fallback_is_notified(made, monkeypatch):
+    """It says which package is missing, and how to install it."""
+    monkeypatch.setitem(sys.modules, "recurring_ical_events", None)
+    (made.loaded.path.parent / "duty.ics").write_text(_calendar(WEEKS) + "\n\n", encoding="utf-8")
+    duty = duty_of(made, "duty", NOW)
+    assert duty.channel == "audit"
+    assert "pip install 'tablewatch[oncall]'" in duty.problem
+
+
+def test_the_person_at_the_moment_of_sending_gets_the_message(made, monkeypatch):
+    """What was decided in one shift and is sent in the next goes to the next."""
+    sent = []
+
+    def takes(_kind, settings, message):
+        sent.append((settings, message.id))
+        return DeliverySucceeded()
+
+    monkeypatch.setattr(AppriseKind, "send", takes)
+    text = (
+        made.loaded.files[0]
+        .read_text(encoding="utf-8")
+        .replace('desk: {apprise: "json://localhost:9/"}', 'desk: {apprise: "json://localhost:10/"}')
+    )
+    made.loaded.files[0].write_text(text, encoding="utf-8")
+    made = Project(load(made.loaded.files[0], environment={}), made.clock)
+    delivery = Delivery("msg_1", "duty", MessageSubject.TEST, {"schema": "x"}, NOW, NOW)
+    for moment in ((2026, 12, 1, 13), (2026, 12, 2, 12)):
+        made.clock.advance(_berlin(*moment).astimezone(UTC) - made.clock.now())
+        assert isinstance(send(made, delivery), DeliverySucceeded)
+    assert [settings for settings, _ in sent] == ["json://localhost:10/", "json://localhost:9/"]
+
+
+def test_operators_hear_once_when_it_is_not_known_and_when_it_is_again(made):
+    """A hole in the calendar is no silence: the operators learn of it, and not every minute."""
+    with made.open_store() as store:
+        notifier = Notifier(store, made.clock, holder="me")
+        made.clock.advance(_berlin(2026, 11, 23, 9).astimezone(UTC) - made.clock.now())
+        for _ in range(3):
+            notifier.speak(made)
+            made.clock.advance(timedelta(minutes=2))
+        made.clock.advance(timedelta(days=9))
+        notifier.speak(made)
+        with store.reading() as tx:
+            messages = [delivery.payload for delivery in tx.deliveries.since(NOW, 99)[::-1]]
+        notifier.finish(made, seconds=0.0)
+    told = [(message["operation"], message["name"], message["why"]) for message in messages]
+    assert told == [
+        (Operation.ROTA_UNKNOWN, "duty", "nobody is on call"),
+        (Operation.ROTA_KNOWN, "duty", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rota", "problem"),
+    [
+        (ROTA.replace("fallback: audit", "fallback: audt"), "channel 'audt'"),
+        (ROTA.replace("Sato: desk", "Sato: duty"), "'duty' is of kind on_call"),
+    ],
+)
+def test_a_rota_names_channels_that_are_there(tmp_path, rota, problem):
+    """Each person's channel, and the fallback, is one of apprise or webhook."""
+    with pytest.raises(ConfigError, match=problem):
+        _project(tmp_path, rota)
