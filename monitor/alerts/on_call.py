@@ -77,7 +77,7 @@ def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> Duty:
     _, _, end, event = max(events, key=lambda item: item[:2])
     person = _person(event, settings.people)
     if person is None:
-        return Duty(settings.fallback, until=end, problem="whoever is on call is not among its 'people'")
+        return Duty(settings.fallback, until=end, problem="the person on call is not among 'people'")
     return Duty(settings.people[person], person, end)
 
 

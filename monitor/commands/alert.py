@@ -1,11 +1,12 @@
 """`tablewatch alert`: show who is notified of what, and test channels."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from monitor.commands._on_call import on_call
 from monitor.commands._options import SeverityWord
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -123,54 +124,6 @@ def _draw_routing(
     console.print()
     steps = [(step.name, "yes" if step.applies else "no", step.why, ", ".join(step.to)) for step in routing.steps]
     draw_table(console, ("route", "applies", "~why", "~to"), steps)
-
-
-def on_call(ctx: typer.Context) -> None:
-    """Show who is on call now for each channel that asks a calendar, until when, and where messages go.
-
-    Example: tablewatch alert on-call
-    """
-    from monitor.alerts.on_call import duty_of
-    from monitor.config.project import Project
-
-    invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
-    now = project.clock.now()
-    duties = {name: duty_of(project, name, now) for name in project.config.alerts.channels}
-    rows = [
-        {
-            "channel": name,
-            "person": duty.person,
-            "until": None if duty.until is None else duty.until.astimezone(UTC).isoformat(),
-            "to": duty.channel,
-            "problem": duty.problem,
-        }
-        for name, duty in duties.items()
-        if duty is not None
-    ]
-    result = {"schema": "tablewatch.alert-on-call/1", "at": now.isoformat(), "channels": rows}
-    invocation.emit(result, lambda console: _draw_duties(console, project, rows))
-
-
-def _draw_duties(console: "Console", project: "Project", rows: "Sequence[Mapping[str, Any]]") -> None:
-    from monitor.terminal.tables import draw_table
-    from monitor.triage.time_parsing import format_time
-
-    if not rows:
-        console.print("no channel asks a calendar (alerts.channels.NAME.on_call)")
-        return
-    zone = project.config.timezone
-    cells = [
-        (
-            row["channel"],
-            row["person"],
-            None if row["until"] is None else format_time(datetime.fromisoformat(row["until"]), zone),
-            row["to"],
-            row["problem"],
-        )
-        for row in rows
-    ]
-    draw_table(console, ("~channel", "~on call", "until", "~messages to", "~problem"), cells)
 
 
 def log(

@@ -165,7 +165,7 @@ def _no_rota_or_item(to: Node | None, channels: Mapping[str, Node]) -> Iterator[
         return
     for kind in entries(channels.get(str(to.value))):
         if kind == "on_call" or (kind in KINDS and KINDS[kind].follows):
-            message = f"channel '{to.value}' is of kind {kind}, which whoever is on call cannot have"
+            message = f"channel '{to.value}' is of kind {kind}, which a person on call cannot have"
             yield problem_at(to.place, "config.value", message, "name a channel of kind apprise or webhook")
 
 

@@ -92,7 +92,7 @@ def test_every_page_was_read(played):
         ("crash-human", "70"), ("broken-0", "2"), ("broken-6", "2"), ("reopen", "0"), ("assign", "0"), ("snooze", "0"),
         ("correct", "0"), ("merge", "0"), ("root", "0"), ("open", "0"), ("import-incidents", "0"), ("import-dbt", "0"),
         ("import-results", "0"), ("mcp", "0"), ("event", "0"), ("events", "0"), ("event-remove", "0"),
-        ("causes-1", "0"), ("simulation", "0"),
+        ("causes-1", "0"), ("simulation", "0"), ("on-call", "0"),
         ("silences", "0"),
         ("silence-end", "0"), ("enable", "0"), ("import-gx", "0"), ("estimate", "0"), ("adopt", "0"), ("resend", "0"),
         ("remember", "3"), ("risk", "1"), ("risk-json", "1"), ("risk-subsets", "0"), ("risk-suggest", "0"),

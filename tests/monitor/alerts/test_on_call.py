@@ -139,7 +139,7 @@ def test_shifts_recur_as_dateutil_says(tmp_path_factory, rule, hours):
         ("", "duty.ics is no calendar that can be read (ValueError)"),
         ("BEGIN:VCALENDAR\nBEGIN:VEVENT\n", "duty.ics is no calendar that can be read (ValueError)"),
         (_calendar(""), "nobody is on call"),
-        (_calendar(WEEKS.replace("Sato", "Ito")), "whoever is on call is not among its 'people'"),
+        (_calendar(WEEKS.replace("Sato", "Ito")), "the person on call is not among 'people'"),
         (_calendar(WEEKS.replace("SUMMARY:On", "STATUS:CANCELLED\nSUMMARY:On")), "nobody is on call"),
     ],
 )

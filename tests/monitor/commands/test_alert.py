@@ -173,3 +173,23 @@ def test_the_log_has_warnings_that_are_no_incidents(terminal: Terminal) -> None:
     with project.open_store() as store, store.reading() as tx:
         (line,) = list_alerts(project, tx, AlertLogQuery(), terminal.now + timedelta(minutes=5)).decisions
     assert (line.incident, line.warning, line.table) == (None, 1, "orders")
+
+
+def test_on_call_shows_who_is_it_until_when(terminal: Terminal) -> None:
+    """The person, the end of the shift and where messages go; a hole in the calendar has a reason and the fallback."""
+    pytest.importorskip("recurring_ical_events", reason="needs the extra [oncall]")
+    assert "no channel asks a calendar" in terminal("alert", "on-call").out
+    channels = '{a: {apprise: "json://localhost:9/"}, b: {apprise: "json://localhost:9/"}, duty: {on_call: %s}}'
+    rota = "{calendar: duty.ics, people: {Sato: a}, fallback: b}"
+    with_alerts(terminal, f"\nalerts: {{channels: {channels % rota}}}\n")
+    (row,) = terminal.json("alert", "on-call")["channels"]
+    assert (row["person"], row["to"]) == (None, "b")
+    assert row["problem"] == "duty.ics cannot be read: No such file or directory"
+    day = f"{terminal.now:%Y%m%d}"
+    event = f"BEGIN:VEVENT\nUID:1\nDTSTART:{day}T000000Z\nDTEND:{day}T235900Z\nSUMMARY:Sato\nEND:VEVENT\n"
+    (terminal.folder / "duty.ics").write_text(f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{event}END:VCALENDAR\n")
+    value = terminal.json("alert", "on-call")
+    assert value["schema"] == "tablewatch.alert-on-call/1"
+    until = f"{terminal.now:%Y-%m-%d}T23:59:00+00:00"
+    assert value["channels"] == [{"channel": "duty", "person": "Sato", "until": until, "to": "a", "problem": None}]
+    assert "Sato" in terminal("alert", "on-call").out
