@@ -22,6 +22,7 @@ NAMES = (
     "exact_noise",
     "learned_limits",
     "root_causes",
+    "simulation",
     "private_answers",
     "weekly_report",
     "web_models",
