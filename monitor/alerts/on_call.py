@@ -8,8 +8,9 @@ stands in for an hour. A person is known by the address of an attendee of the ev
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import MAXYEAR, date, datetime, time, timedelta
 from functools import lru_cache
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
@@ -20,7 +21,17 @@ if TYPE_CHECKING:
     from monitor.config.project import Project
 
 _LARGEST: Final = 10 * 1024 * 1024
+_TIMES: Final = frozenset({"DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "RRULE", "RDATE", "EXDATE"})
+_MOST_A_DAY: Final = 24
+_EARLIEST: Final = 1970
 _MISSING: Final = "the package {name} is not installed: pip install 'tablewatch[oncall]'"
+
+_UNREADABLE: Final = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError, RuntimeError)
+"""What the libraries raise over a file that is no calendar, or that contradicts itself."""
+
+
+class _Refused(Exception):
+    """A calendar has a time or a rule that nobody can be on call by; why, without its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +53,15 @@ def duty_of(project: "Project", name: str, now: datetime) -> Duty | None:
     file = project.loaded.path.parent / settings.calendar
     try:
         state = file.stat()
-        if state.st_size > _LARGEST:
-            return Duty(settings.fallback, problem=f"{settings.calendar} is larger than {_LARGEST // 1024**2} MB")
         query = _calendar(file, state.st_mtime_ns, state.st_size)
         return _duty(query, settings, now, zone=project.config.timezone)
     except OSError as error:
         return Duty(settings.fallback, problem=f"{settings.calendar} cannot be read: {error.strerror}")
     except ImportError as error:
         return Duty(settings.fallback, problem=_MISSING.format(name=error.name))
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+    except _Refused as error:
+        return Duty(settings.fallback, problem=f"{settings.calendar} {error}")
+    except _UNREADABLE as error:
         why = f"{settings.calendar} is no calendar that can be read ({type(error).__name__})"
         return Duty(settings.fallback, problem=why)
 
@@ -58,11 +69,37 @@ def duty_of(project: "Project", name: str, now: datetime) -> Duty | None:
 @lru_cache(maxsize=8)
 def _calendar(file: Path, changed_ns: int, size: int) -> Any:
     """Return what can be asked about a file as it was changed last."""
-    del changed_ns, size  # another moment is another file
+    del changed_ns  # another moment is another file
+    if size > _LARGEST:
+        raise _Refused(f"is larger than {_LARGEST // 1024**2} MB")
     import icalendar
     import recurring_ical_events
 
-    return recurring_ical_events.of(icalendar.Calendar.from_ical(file.read_bytes()))
+    calendar = icalendar.Calendar.from_ical(file.read_bytes())
+    for event in calendar.walk("VEVENT"):
+        _refuse_doubtful_times(event)
+    return recurring_ical_events.of(calendar)
+
+
+def _refuse_doubtful_times(event: Any) -> None:
+    """Refuse an event whose times were not understood, or whose rule takes for ever to follow.
+
+    Rules are followed from the beginning of their event: by the second they would hold up all alerts.
+    """
+    if any(name in _TIMES for name, _ in event.errors):
+        raise _Refused("has a time or a rule that cannot be read")
+    for name in ("DTSTART", "DTEND"):
+        moment = event.get(name)
+        if moment is not None and "TZID" in moment.params and getattr(moment.dt, "tzinfo", None) is None:
+            raise _Refused("has a time in a time zone that is not known")
+    rules = event.get("RRULE", [])
+    for rule in rules if isinstance(rules, list) else [rules]:
+        if min(rule.get("INTERVAL", [1])) < 1 or event["DTSTART"].dt.year < _EARLIEST:
+            raise _Refused(f"has a rule without an interval, or that begins before {_EARLIEST}")
+        each_day = prod(len(rule.get(part, [0])) for part in ("BYHOUR", "BYMINUTE", "BYSECOND"))
+        by_hour = rule["FREQ"] == ["HOURLY"] and not any(part.startswith("BY") for part in rule)
+        if each_day > _MOST_A_DAY or not (by_hour or rule["FREQ"][0] in {"DAILY", "WEEKLY", "MONTHLY", "YEARLY"}):
+            raise _Refused("has a rule that recurs more often than by the hour")
 
 
 def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> Duty:
@@ -75,10 +112,11 @@ def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> Duty:
     if not events:
         return Duty(settings.fallback, problem="nobody is on call")
     _, _, end, event = max(events, key=lambda item: item[:2])
+    until = None if end.year == MAXYEAR else end
     person = _person(event, settings.people)
     if person is None:
-        return Duty(settings.fallback, until=end, problem="the person on call is not among 'people'")
-    return Duty(settings.people[person], person, end)
+        return Duty(settings.fallback, until=until, problem="the person on call is not among 'people'")
+    return Duty(settings.people[person], person, until)
 
 
 def _moment(value: date, place: ZoneInfo) -> datetime:

@@ -155,6 +155,47 @@ def test_what_cannot_be_told_goes_to_the_fallback(made, text, problem):
     assert duty_of(made, "duty", now).person == "Sato"
 
 
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("DTSTART:20260105T090000Z\nRRULE:FREQ=SECONDLY", "more often than by the hour"),
+        ("DTSTART:20260105T090000Z\nRRULE:FREQ=HOURLY;BYMONTH=2;BYMONTHDAY=30", "more often than by the hour"),
+        ("DTSTART:20260105T090000Z\nRRULE:FREQ=DAILY;BYHOUR=1,2,3,4,5;BYMINUTE=1,2,3,4,5", "more often than by the"),
+        ("DTSTART:20260105T090000Z\nRRULE:FREQ=DAILY;INTERVAL=0", "a rule without an interval"),
+        ("DTSTART:00010105T090000Z\nRRULE:FREQ=HOURLY", "begins before 1970"),
+        ("DTSTART:20260105T090000Z\nRRULE:FREQ=OFTEN", "a time or a rule that cannot be read"),
+        ("DTSTART;TZID=Mars/Base:20261117T090000\nDURATION:PT12H", "a time in a time zone that is not known"),
+        ("DTSTART:20261117T090000Z\nDTEND:20261117T080000Z", "no calendar that can be read (AssertionError)"),
+    ],
+)
+def test_times_that_are_doubtful_or_take_for_ever_are_refused(made, lines, problem):
+    """A rule by the second, or without an interval, would hold up all alerts; half a calendar names the wrong one."""
+    event = f"BEGIN:VEVENT\nUID:1\nSUMMARY:Sato\n{lines}\nEND:VEVENT\n"
+    (made.loaded.path.parent / "duty.ics").write_text(_calendar(WEEKS + event), encoding="utf-8")
+    duty = duty_of(made, "duty", _berlin(2026, 11, 17, 12).astimezone(UTC))
+    assert (duty.channel, duty.person) == ("audit", None)
+    assert problem in duty.problem
+    assert "Mars" not in duty.problem
+
+
+def test_shifts_by_the_hour_are_followed(made):
+    """A rule of twelve hours is a shift as others are."""
+    event = (
+        "BEGIN:VEVENT\nUID:1\nSUMMARY:Sato\nDTSTART:20260105T090000Z\nDURATION:PT6H\nRRULE:FREQ=HOURLY;INTERVAL=12\n"
+    )
+    (made.loaded.path.parent / "duty.ics").write_text(_calendar(event + "END:VEVENT\n"), encoding="utf-8")
+    on_duty = [duty_of(made, "duty", datetime(2026, 11, 17, hour, 30, tzinfo=UTC)).person for hour in (9, 16, 22)]
+    assert on_duty == ["Sato", None, "Sato"]
+
+
+def test_a_shift_that_never_ends_has_no_end(made):
+    """Calendars write the end of time for it, which no other zone has a time for."""
+    lines = f"DTSTART:{NOW:%Y%m%d}T000000Z\nDTEND:99991231T235959Z\n"
+    event = f"BEGIN:VEVENT\nUID:1\nSUMMARY:Sato\n{lines}END:VEVENT\n"
+    (made.loaded.path.parent / "duty.ics").write_text(_calendar(event), encoding="utf-8")
+    assert duty_of(made, "duty", NOW) == Duty("desk", "Sato", None)
+
+
 def test_without_the_extra_the_fallback_is_notified(made, monkeypatch):
     """It says which package is missing, and how to install it."""
     monkeypatch.setitem(sys.modules, "recurring_ical_events", None)
