@@ -384,7 +384,7 @@ def retire(project: Project, store: Store) -> int:
     if follows_warnings(project.config.alerts):
         from monitor.scan.warnings import retire_warnings
 
-        retire_warnings(store, configured, now)
+        retire_warnings(project, store, configured, now)
     if not incidents:
         return 0
     with store.writing() as tx:

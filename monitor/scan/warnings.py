@@ -6,6 +6,7 @@ from datetime import datetime
 
 from checks import Outcome, Status
 from incidents import Identity, RunTimes, WarningSpell, follow_warning
+from monitor.config.project import Project
 from monitor.scan.results import CheckResult, PolicyOf, TableResult
 from store import Store, WriteTransaction
 
@@ -52,12 +53,16 @@ class WarningRecorder:
             self._lasting.pop(saved.series, None)
 
 
-def retire_warnings(store: Store, configured: Collection[str], now: datetime) -> None:
-    """End the warnings of checks that are no longer configured."""
+def retire_warnings(project: Project, store: Store, configured: Collection[str], now: datetime) -> None:
+    """End the warnings of checks that are no longer configured; of a team that is left out, nothing is known."""
+
+    def is_over(spell: WarningSpell) -> bool:
+        return spell.check_id not in configured and not project.loaded.is_left_out(spell.table)
+
     with store.reading() as tx:
-        is_any_left = any(spell.check_id not in configured for spell in tx.warnings.lasting().values())
+        is_any_left = any(is_over(spell) for spell in tx.warnings.lasting().values())
     if is_any_left:
         with store.writing() as tx:
             for spell in tx.warnings.lasting().values():
-                if spell.check_id not in configured:
+                if is_over(spell):
                     tx.warnings.save(replace(spell, ended_at=max(now, spell.began_at)), now)

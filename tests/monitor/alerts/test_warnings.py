@@ -108,6 +108,7 @@ def test_the_message_says_what_a_person_has_to_know(desk_of):
         "ended_at": None,
         "domain": "sales",
         "tier": "gold",
+        "products": [],
         "why": "It is billed twice.",
         "runbook": "https://wiki/orders",
     }

@@ -142,6 +142,28 @@ def test_a_team_that_is_left_out_at_the_start_keeps_its_incidents(plant):
     assert retire(plant.project(), plant.store) == 1
 
 
+WARNINGS = """
+alerts:
+  channels: {desk: {apprise: "json://localhost:9/"}}
+  routes: [{match: {outcome: warn}, to: [desk]}]
+"""
+
+
+def test_a_team_that_is_left_out_at_the_start_keeps_its_warnings(plant):
+    """Nobody hears that they ended, nor that they begin again when the files of the team are mended."""
+    _write_team(plant, "{type: volume, min: 1, warn: {min: 100}}")
+    plant.configure({"orders": "every 15m"}, more=TEAMS + WARNINGS)
+    plant.turn(plant.work())
+    (plant.folder / "shop" / "a.yaml").write_text("tables: [", encoding="utf-8")
+    retire(Project(load_apart(plant.folder / "tablewatch.yaml"), plant.clock), plant.store)
+    with plant.store.reading() as tx:
+        assert [*tx.warnings.lasting()] == ["shop.orders.volume"]
+    (plant.folder / "shop" / "a.yaml").write_text("contracts: {}\n", encoding="utf-8")
+    retire(plant.project(), plant.store)
+    with plant.store.reading() as tx:
+        assert not tx.warnings.lasting()
+
+
 def test_a_new_file_of_a_team_is_noticed(plant):
     """The folder of the team is watched, not only the files that were there."""
     _write_team(plant, "{type: volume, min: 1}")
