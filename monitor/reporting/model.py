@@ -245,12 +245,35 @@ class TimelineBar:
 
 
 @dataclass(frozen=True, slots=True)
+class TimelineStretch:
+    """A time of the period, as shares of it, and when it was; one that lasts ends at the moment of the report."""
+
+    start: float
+    end: float
+    began_at: datetime
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineBand:
+    """When something held of a table, in order, and for how long together (microseconds)."""
+
+    stretches: tuple[TimelineStretch, ...] = ()
+    length_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TimelineLane:
-    """The episodes of a table, each with its row (from 0); `more` counts incidents that are not drawn."""
+    """The episodes of a table, each with its row (from 0); `more` counts incidents that are not drawn.
+
+    `unobserved`: when some check of the table saw nothing; `maintenance`: when work on it was planned.
+    """
 
     table: str
     bars: tuple[tuple[TimelineBar, int], ...]
     more: int
+    unobserved: TimelineBand = TimelineBand()
+    maintenance: TimelineBand = TimelineBand()
 
 
 @dataclass(frozen=True, slots=True)

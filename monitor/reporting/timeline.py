@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from incidents import OPEN_END, from_us, to_us
+from checks.classes.arrays import np
+from incidents import OPEN_END, Gap, TimeMeasure, from_us, to_us
+from monitor.config import Config
+from monitor.config.prices import planned_work
 from monitor.reporting.charts import Stretch, rows_without_overlap
-from monitor.reporting.model import Timeline, TimelineBar, TimelineLane, TimelinePart
-from monitor.reporting.period import Period
+from monitor.reporting.model import (
+    Timeline,
+    TimelineBand,
+    TimelineBar,
+    TimelineLane,
+    TimelinePart,
+    TimelineStretch,
+)
+from monitor.reporting.period import PeriodPart
 from monitor.summaries.ranking import Ranking
 
 
@@ -38,22 +48,62 @@ _ROWS: Final = 3
 """Bars of one table above each other, where they overlap."""
 _BARS: Final = 100
 """Bars of one table; what is beyond could not be told apart."""
+_APART: Final = 0.001
+"""Share of the period below which the time between two stretches could not be seen (ten minutes of a week)."""
 
 
-def timeline(ranking: Ranking | None, period: Period, *, as_of_us: int) -> Timeline:
-    """Return the episodes of a period's incidents by table, clipped to it, and to now while it goes on."""
-    span = _Span(to_us(period.start), to_us(period.end), as_of_us)
+def timeline(
+    ranking: Ranking | None, calendar: Sequence[PeriodPart], *, as_of_us: int, config: Config, gaps: Iterable[Gap]
+) -> Timeline:
+    """Return the episodes of a period's incidents by table, clipped to it, and to now while it goes on.
+
+    Args:
+        ranking: the incidents of the period; None without any.
+        calendar: the days or weeks of the period.
+        as_of_us: the moment of knowing.
+        config: knows what work is planned on which table.
+        gaps: unobserved time that touches the period.
+    """
+    span = _Span(to_us(calendar[0].start), to_us(calendar[-1].end), as_of_us)
     length = span.end_us - span.start_us
-    starts = [(to_us(part.start) - span.start_us) / length for part in period.parts]
+    starts = [(to_us(part.start) - span.start_us) / length for part in calendar]
     parts = tuple(
         TimelinePart(part.date, start, end)
-        for part, start, end in zip(period.parts, starts, [*starts[1:], 1.0], strict=True)
+        for part, start, end in zip(calendar, starts, [*starts[1:], 1.0], strict=True)
     )
     if ranking is None:
         return Timeline((), parts, 0, 0)
     by_table = _places_by_table(ranking)
     lanes = [_lane(ranking, table, places, span) for table, places in list(by_table.items())[:_LANES]]
-    return Timeline(tuple(lanes), parts, len(by_table) - len(lanes), len(ranking))
+    names = [lane.table for lane in lanes]
+    unseen, planned = _unseen(gaps, names), planned_work(config, names)
+    marked = (
+        replace(lane, unobserved=_band(unseen[lane.table], span), maintenance=_band(planned[lane.table], span))
+        for lane in lanes
+    )
+    return Timeline(tuple(marked), parts, len(by_table) - len(lanes), len(ranking))
+
+
+def _unseen(gaps: Iterable[Gap], names: Sequence[str]) -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Return when some check of each table saw nothing (microseconds)."""
+    unseen: Mapping[str, list[tuple[int, int]]] = {name: [] for name in names}
+    for gap in gaps:
+        if gap.table in unseen:
+            unseen[gap.table].append((to_us(gap.start), to_us(gap.end)))
+    return unseen
+
+
+def _band(intervals: Iterable[tuple[int, int]], span: _Span) -> TimelineBand:
+    """Return the union of intervals within the period; those between which nothing could be seen are one stretch."""
+    measure = TimeMeasure.of(intervals).within(span.start_us, span.now_us)
+    stretches: list[TimelineStretch] = []
+    for start, end in zip(measure.starts.tolist(), measure.ends.tolist(), strict=True):
+        stretch = TimelineStretch(span.share(start), span.share(end), from_us(start), from_us(end))
+        if stretches and stretch.start < stretches[-1].end + _APART:
+            stretches[-1] = replace(stretches[-1], end=stretch.end, ended_at=stretch.ended_at)
+        else:
+            stretches.append(stretch)
+    return TimelineBand(tuple(stretches), int(measure(np.array([span.now_us]))[0]))
 
 
 def _places_by_table(ranking: Ranking) -> Mapping[int, list[int]]:

@@ -26,9 +26,11 @@ from monitor.reporting.model import (
     Spread,
     Standout,
     Timeline,
+    TimelineBand,
     TimelineBar,
     TimelineLane,
     TimelinePart,
+    TimelineStretch,
     TrendBar,
 )
 from monitor.reporting.period import Week
@@ -183,7 +185,17 @@ def rows() -> tuple[IncidentLine, ...]:
 
 
 def timeline() -> Timeline:
-    """Return a picture with what may be on one: an uncertain onset, an overlap, bars that go beyond the week."""
+    """Return a picture with what may be on one: an uncertain onset, an overlap, bars that go beyond the week.
+
+    The first table was not observed twice, and work on it was planned once.
+    """
+
+    def band(*shares: tuple[float, float]) -> TimelineBand:
+        week = timedelta(days=7)
+        stretches = (
+            TimelineStretch(start, end, WEEK.start + week * start, WEEK.start + week * end) for start, end in shares
+        )
+        return TimelineBand(tuple(stretches), sum(round((end - start) * 168) * HOUR for start, end in shares))
 
     def bar(incident: int, *times: float, began_before: bool = False, goes_on: bool = False) -> TimelineBar:
         earliest, latest, occurred, detected, end = times
@@ -201,7 +213,8 @@ def timeline() -> Timeline:
     )
     events = ((bar(40, 0.0, 0.0, 0.0, 0.0, 0.1, began_before=True), 0),)
     days = tuple(TimelinePart(day.date, at / 7, (at + 1) / 7) for at, day in enumerate(WEEK.parts))
-    return Timeline((TimelineLane("sales.orders", orders, 2), TimelineLane("web.events", events, 0)), days, 1, 29)
+    marked = TimelineLane("sales.orders", orders, 2, band((0.0, 1 / 14), (0.4, 0.5)), band((0.5, 0.625)))
+    return Timeline((marked, TimelineLane("web.events", events, 0)), days, 1, 29)
 
 
 def domains() -> DomainGrid:

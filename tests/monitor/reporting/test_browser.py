@@ -1,6 +1,7 @@
 """The page in a real browser: Chromium, where it is installed."""
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -275,6 +276,50 @@ def test_a_timeline_on_paper_breaks_between_lanes(see, lanes_file):
     assert seen.page.evaluate(style, [".lane", "breakInside"]) == ["avoid"]
     assert seen.page.evaluate(style, [".lane p", "breakAfter"]) == ["avoid"]
     assert seen.page.evaluate(style, [".weekdays, .timeline .legend, footer", "breakBefore"]) == ["avoid"]
+
+
+@pytest.mark.parametrize("media", ["screen", "print"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_lies_behind_bars_is_visible(see, page_file, scheme, media):
+    """The hatching and the edge of planned work stand out from the page 3 to 1, and the legend shows the same look."""
+    seen = see(page_file, scheme=scheme)
+    seen.page.emulate_media(media=media, color_scheme=scheme)
+    look = seen.page.evaluate("""
+      () => {
+        const style = (what) => getComputedStyle(document.querySelector(what));
+        const marks = [...document.querySelectorAll('.timeline svg rect.unobserved')];
+        const lane = document.querySelector('.timeline .lane svg');
+        return {
+          fills: [...new Set(marks.map(mark => mark.getAttribute('fill').match(/#(.*)\\)/)[1]))],
+          pattern: document.querySelectorAll('pattern#unobserved rect.hatch').length,
+          hatch: style('pattern#unobserved rect').fill, edge: style('.timeline svg rect.maintenance').stroke,
+          shade: style('.timeline svg rect.maintenance').fill, key: style('.timeline .key.maintenance').backgroundColor,
+          page: style('body').backgroundColor,
+          described: lane.querySelector('#' + lane.getAttribute('aria-describedby')).textContent,
+        };
+      }
+    """)
+    assert (look["fills"], look["pattern"]) == (["unobserved"], 1)
+    assert look["shade"] == look["key"] != look["page"]
+    assert contrast(look["hatch"], look["page"]) >= 3
+    assert contrast(look["edge"], look["page"]) >= 3
+    words = {
+        "en": "not observed: 29 h; planned maintenance: 21 h",
+        "ja": "監視できず: 29時間; 計画メンテナンス: 21時間",
+    }
+    assert look["described"].replace("\N{NO-BREAK SPACE}", " ") == words[page_file.stem]
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast of two colours such as `rgb(0, 0, 0)` (WCAG 2)."""
+
+    def luminance(color: str) -> float:
+        parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
+        red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("media", ["screen", "print"])

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -260,6 +262,71 @@ def test_timeline_of_a_week_that_is_not_over():
     report = build([incident(1, "sales.orders", episode(0, 24, None))], now=at(84))
     ((bar, _),) = report.timeline.lanes[0].bars
     assert (bar.end, bar.goes_on) == (0.5, True)
+
+
+def gap(start: float, end: float, *, check: str = "check", table: str = "sales.orders") -> Gap:
+    """Return a time, in hours after the week began, in which a check of a table saw nothing."""
+    return Gap(f"{table}.{check}", table, at(start), at(end), "not-run")
+
+
+def test_timeline_marks_unobserved_time_and_planned_work():
+    """A lane has the unobserved time of its table, over all checks, and the work planned on it; clipped to the week."""
+    planned = [
+        {"tables": ["sales.orders"], "start": at(160), "end": at(200), "reason": "disks"},
+        {"domains": ["customer"], "start": at(0), "end": at(12), "reason": "move"},
+        {"start": at(400), "end": at(401), "reason": "later"},
+    ]
+    gaps = [gap(-5, 6), gap(4, 8, check="other"), gap(84, 85), gap(1, 2, table="web.events")]
+    report = build(
+        [incident(1, "sales.orders", episode(0, 24, 48)), incident(2, "crm.customers", episode(0, 24, 48))],
+        config={"maintenance": planned},
+        gaps=gaps,
+    )
+    orders, customers = (
+        next(lane for lane in report.timeline.lanes if lane.table == name) for name in ("sales.orders", "crm.customers")
+    )
+    marked = [(stretch.start, stretch.end) for stretch in orders.unobserved.stretches]
+    assert marked == [(0.0, 8 / 168), (0.5, 85 / 168)]
+    assert (orders.unobserved.stretches[0].began_at, orders.unobserved.stretches[0].ended_at) == (at(0), at(8))
+    assert orders.unobserved.length_us == 9 * HOUR
+    assert [(stretch.start, stretch.end) for stretch in orders.maintenance.stretches] == [(160 / 168, 1.0)]
+    assert (orders.maintenance.length_us, customers.maintenance.length_us) == (8 * HOUR, 12 * HOUR)
+    assert customers.unobserved.stretches == ()
+
+
+def test_timeline_marks_nothing_that_lies_ahead():
+    """Of a week that goes on, neither unobserved time nor planned work is marked after the moment of the report."""
+    planned = [{"start": at(80), "end": at(100), "reason": "disks"}]
+    report = build(
+        [incident(1, "sales.orders", episode(0, 24, None))],
+        now=at(84),
+        config={"maintenance": planned},
+        gaps=[gap(80, 90)],
+    )
+    (lane,) = report.timeline.lanes
+    assert (lane.unobserved.length_us, lane.maintenance.length_us) == (4 * HOUR, 4 * HOUR)
+    assert lane.unobserved.stretches[0].end == lane.maintenance.stretches[0].end == 0.5
+
+
+def test_timeline_marks_what_can_be_told_apart():
+    """A thousand short gaps are few stretches, and their length together is exact."""
+    gaps = [gap(number / 10, number / 10 + 0.01) for number in range(1000)]
+    (lane,) = build([incident(1, "sales.orders", episode(0, 24, 48))], gaps=gaps).timeline.lanes
+    assert len(lane.unobserved.stretches) == 1
+    assert lane.unobserved.length_us == 10 * HOUR
+
+
+@settings(max_examples=examples(50))
+@given(st.lists(st.tuples(st.integers(-100, 250), st.integers(1, 100), st.sampled_from("ab")), max_size=12))
+def test_marked_time_is_the_unobserved_time(times):
+    """The marked time of a table is its unobserved time, computed by counting hours, and the marks do not overlap."""
+    gaps = [gap(start, start + length, check=check) for start, length, check in times]
+    (lane,) = build([incident(1, "sales.orders", episode(0, 24, 48))], gaps=gaps).timeline.lanes
+    hours = {hour for start, length, _ in times for hour in range(start, start + length)} & set(range(168))
+    assert lane.unobserved.length_us == len(hours) * HOUR
+    marks = lane.unobserved.stretches
+    assert sum(mark.end - mark.start for mark in marks) == pytest.approx(len(hours) / 168)
+    assert all(first.end < second.start for first, second in pairwise(marks))
 
 
 def test_timeline_is_bounded():

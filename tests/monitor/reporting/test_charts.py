@@ -64,8 +64,21 @@ def test_cells(part, width):
 def test_lanes_hold_their_bars():
     """Each lane is a chart of its own, as high as its rows, with every bar inside."""
     orders, events = timeline_lanes(sample.timeline())
-    assert orders.height == 2 * events.height
+    assert (orders.height, events.height) == (36, 20)
     for lane in (orders, events):
         boxes = [box for bar in lane.bars for box in (bar.uncertain, bar.undetected, bar.repair) if box is not None]
         assert all(0 <= box.y < box.y + box.height <= lane.height for box in boxes)
+        boxes += [box for box, _ in (*lane.unobserved, *lane.maintenance)]
         assert all(0 <= box.x < box.x + box.width <= 100.001 for box in boxes)
+
+
+def test_unobserved_time_is_seen_beside_bars():
+    """Unobserved time and planned work reach above and below every bar, so that none hides them."""
+    orders, events = timeline_lanes(sample.timeline())
+    assert [(box.x, box.width) for box, _ in orders.unobserved] == [(0.0, 7.143), (40.0, 10.0)]
+    assert [(box.x, box.width) for box, _ in orders.maintenance] == [(50.0, 12.5)]
+    assert (events.unobserved, events.maintenance) == ((), ())
+    bars = [box for bar in orders.bars for box in (bar.undetected, bar.repair) if box is not None]
+    for box, _ in (*orders.unobserved, *orders.maintenance):
+        assert box.y < min(bar.y for bar in bars)
+        assert box.y + box.height > max(bar.y + bar.height for bar in bars)
