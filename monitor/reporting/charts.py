@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from monitor.reporting.model import Timeline, TimelineBand, TimelineBar, TimelineLane, TimelineStretch
+from monitor.reporting.timeline import Timeline, TimelineBand, TimelineBar, TimelineLane, TimelineStretch
 
 HEIGHT: Final = 132
 """Pixels of the tallest column."""
@@ -25,8 +25,6 @@ _ROW: Final = 16
 _BAR: Final = 12
 _MARGIN: Final = 4
 """Pixels above and below the bars of a lane, in which unobserved time and planned work can be seen beside them."""
-_APART: Final = 0.004
-"""Share of the week that bars in one row are apart at least."""
 _NARROWEST: Final = 0.004
 """Share of the week below which a bar could not be seen."""
 
@@ -89,33 +87,6 @@ def _column(parts: Parts, middle: float, width: float, *, tallest: int, base: fl
         y -= height
         boxes.append(Box(x, round(width, 3), round(y, 2), round(height, 2)) if height else None)
     return ChartColumn(round(middle, 3), boxes[0], boxes[1], round(y - 6, 2), sum(parts))
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """From one share of a length to another, 0 to 1."""
-
-    start: float
-    end: float
-
-
-def rows_without_overlap(stretches: Sequence[Stretch]) -> Sequence[int]:
-    """Return for each stretch the first row, from 0, in which it overlaps none before it in the sequence."""
-    rows: list[list[Stretch]] = []
-    results = []
-    for stretch in stretches:
-        row = next(
-            (at for at, taken in enumerate(rows) if not any(_overlap(stretch, item) for item in taken)), len(rows)
-        )
-        if row == len(rows):
-            rows.append([])
-        rows[row].append(stretch)
-        results.append(row)
-    return results
-
-
-def _overlap(first: Stretch, second: Stretch) -> bool:
-    return first.start < second.end + _APART and second.start < first.end + _APART
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from incidents import FoundBy, Lever, Resolution, Shares, State
 from monitor.releases.overview import ReleaseWord
 from monitor.reporting.domains import DomainGrid
 from monitor.reporting.period import Period
+from monitor.reporting.timeline import Timeline
 from monitor.summaries.patterns import IncidentPatterns
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.ranking import Advice
@@ -223,76 +224,6 @@ class IncidentList:
 
     rows: tuple[IncidentLine, ...]
     more: int
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineBar:
-    """An episode in the period. Times are shares of the period, 0 to 1, clipped to what is over of it.
-
-    `earliest` to `latest` is when the data may have gone bad, `occurred` the moment from which the figures count.
-    """
-
-    incident: int
-    earliest: float
-    latest: float
-    occurred: float
-    detected: float
-    end: float
-    began_before: bool
-    goes_on: bool
-    began_at: datetime
-    ended_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineStretch:
-    """A time of the period, as shares of it, and when it was; one that lasts ends at the moment of the report."""
-
-    start: float
-    end: float
-    began_at: datetime
-    ended_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineBand:
-    """When something held of a table, in order, and for how long together (microseconds)."""
-
-    stretches: tuple[TimelineStretch, ...] = ()
-    length_us: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineLane:
-    """The episodes of a table, each with its row (from 0); `more` counts incidents that are not drawn.
-
-    `unobserved`: when some check of the table saw nothing; `maintenance`: when work on it was planned.
-    """
-
-    table: str
-    bars: tuple[tuple[TimelineBar, int], ...]
-    more: int
-    unobserved: TimelineBand = TimelineBand()
-    maintenance: TimelineBand = TimelineBand()
-
-
-@dataclass(frozen=True, slots=True)
-class TimelinePart:
-    """Where a day or a week begins and ends, as shares of the period; some are longer where clocks change."""
-
-    date: date
-    start: float
-    end: float
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """The period as a picture; `more_tables` counts tables that are not drawn, `incidents` all incidents."""
-
-    lanes: tuple[TimelineLane, ...]
-    parts: tuple[TimelinePart, ...]
-    more_tables: int
-    incidents: int
 
 
 @dataclass(frozen=True, slots=True)

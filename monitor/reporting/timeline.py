@@ -4,23 +4,85 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import Final
 
 from checks.classes.arrays import np
 from incidents import OPEN_END, Gap, TimeMeasure, from_us, to_us
 from monitor.config import Config
 from monitor.config.prices import planned_work
-from monitor.reporting.charts import Stretch, rows_without_overlap
-from monitor.reporting.model import (
-    Timeline,
-    TimelineBand,
-    TimelineBar,
-    TimelineLane,
-    TimelinePart,
-    TimelineStretch,
-)
 from monitor.reporting.period import PeriodPart
 from monitor.summaries.ranking import Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineBar:
+    """An episode in the period. Times are shares of the period, 0 to 1, clipped to what is over of it.
+
+    `earliest` to `latest` is when the data may have gone bad, `occurred` the moment from which the figures count.
+    """
+
+    incident: int
+    earliest: float
+    latest: float
+    occurred: float
+    detected: float
+    end: float
+    began_before: bool
+    goes_on: bool
+    began_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineStretch:
+    """A time of the period, as shares of it, and when it was; one that lasts ends at the moment of the report."""
+
+    start: float
+    end: float
+    began_at: datetime
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineBand:
+    """When something held of a table, in order, and for how long together (microseconds)."""
+
+    stretches: tuple[TimelineStretch, ...] = ()
+    length_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineLane:
+    """The episodes of a table, each with its row (from 0); `more` counts incidents that are not drawn.
+
+    `unobserved`: when some check of the table saw nothing; `maintenance`: when work on it was planned.
+    """
+
+    table: str
+    bars: tuple[tuple[TimelineBar, int], ...]
+    more: int
+    unobserved: TimelineBand = TimelineBand()
+    maintenance: TimelineBand = TimelineBand()
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePart:
+    """Where a day or a week begins and ends, as shares of the period; some are longer where clocks change."""
+
+    date: date
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The period as a picture; `more_tables` counts tables that are not drawn, `incidents` all incidents."""
+
+    lanes: tuple[TimelineLane, ...]
+    parts: tuple[TimelinePart, ...]
+    more_tables: int
+    incidents: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +110,9 @@ _ROWS: Final = 3
 """Bars of one table above each other, where they overlap."""
 _BARS: Final = 100
 """Bars of one table; what is beyond could not be told apart."""
-_APART: Final = 0.001
+_APART: Final = 0.004
+"""Share of the period that bars in one row are apart at least."""
+_UNSEEN: Final = 0.001
 """Share of the period below which the time between two stretches could not be seen (ten minutes of a week)."""
 
 
@@ -99,7 +163,7 @@ def _band(intervals: Iterable[tuple[int, int]], span: _Span) -> TimelineBand:
     stretches: list[TimelineStretch] = []
     for start, end in zip(measure.starts.tolist(), measure.ends.tolist(), strict=True):
         stretch = TimelineStretch(span.share(start), span.share(end), from_us(start), from_us(end))
-        if stretches and stretch.start < stretches[-1].end + _APART:
+        if stretches and stretch.start < stretches[-1].end + _UNSEEN:
             stretches[-1] = replace(stretches[-1], end=stretch.end, ended_at=stretch.ended_at)
         else:
             stretches.append(stretch)
@@ -116,10 +180,27 @@ def _places_by_table(ranking: Ranking) -> Mapping[int, list[int]]:
 
 def _lane(ranking: Ranking, table: int, places: Sequence[int], span: _Span) -> TimelineLane:
     bars = [bar for place in places[:_BARS] for bar in _bars(ranking, place, span)]
-    rows = rows_without_overlap([Stretch(bar.earliest, bar.end) for bar in bars])
+    rows = _rows_without_overlap(bars)
     drawn = tuple((bar, row) for bar, row in zip(bars, rows, strict=True) if row < _ROWS)
     shown = {bar.incident for bar, _ in drawn}
     return TimelineLane(ranking.part.names[table], drawn, len(places) - len(shown))
+
+
+def _rows_without_overlap(bars: Sequence[TimelineBar]) -> Sequence[int]:
+    """Return for each bar the first row, from 0, in which it overlaps none before it in the sequence."""
+    rows: list[list[TimelineBar]] = []
+    results = []
+    for bar in bars:
+        row = next((at for at, taken in enumerate(rows) if not any(_overlap(bar, item) for item in taken)), len(rows))
+        if row == len(rows):
+            rows.append([])
+        rows[row].append(bar)
+        results.append(row)
+    return results
+
+
+def _overlap(first: TimelineBar, second: TimelineBar) -> bool:
+    return first.earliest < second.end + _APART and second.earliest < first.end + _APART
 
 
 def _bars(ranking: Ranking, place: int, span: _Span) -> Iterator[TimelineBar]:

@@ -25,15 +25,10 @@ from monitor.reporting.model import (
     Share,
     Spread,
     Standout,
-    Timeline,
-    TimelineBand,
-    TimelineBar,
-    TimelineLane,
-    TimelinePart,
-    TimelineStretch,
     TrendBar,
 )
 from monitor.reporting.period import Week
+from monitor.reporting.timeline import Timeline, TimelineBand, TimelineBar, TimelineLane, TimelinePart, TimelineStretch
 from monitor.reporting.words import NOT_WATCHED
 from monitor.summaries.ranking import Advice, AdviceStep
 from monitor.summaries.scan_costs import ScanCosts

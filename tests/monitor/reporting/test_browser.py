@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from monitor.reporting import release_record
-from monitor.reporting.model import TimelineLane
 from monitor.reporting.render import as_html
+from monitor.reporting.timeline import TimelineLane
 from monitor.terminal.localizer import Localizer
 from tests.monitor.reporting import sample
 from tests.monitor.reporting import test_release_pages as release_pages
