@@ -14,7 +14,7 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.config._errors import ConfigError
+from monitor.config._errors import ConfigError, TeamTexts
 from monitor.config._substitute import Substitution
 from monitor.config.yaml_nodes import MAX_BYTES, Node, Place, Unreadable, child, read_yaml
 from monitor.terminal.input_bounds import read_bytes
@@ -82,12 +82,14 @@ class ConfigFiles:
         self.teams: tuple[TeamFolder, ...] = ()
         self.team_of: dict[str, TeamFolder] = {}
         """Whose a file is, by its name; that of a folder is there too."""
+        self.of_teams: dict[str, TeamTexts] = {}
+        """What was read of each team, by its name."""
         self._lines: dict[str, list[str]] = {}
 
-    def read(self, path: Path, substitution: Substitution, kept: Mapping[str, Mapping[str, str]]) -> Node | None:
+    def read(self, path: Path, substitution: Substitution, kept: Mapping[str, TeamTexts]) -> Node | None:
         """Return the merged tree of a file or folder, with substitutions filled in; None when no file can be read.
 
-        `kept`: texts that are taken for the files of a team, in place of those on the disk.
+        `kept`: what is taken for the files of teams, in place of those on the disk.
         """
         trees = {file: self._read_one(file, substitution) for file in files_at_top(path)}
         self._find_teams([tree for tree in trees.values() if tree is not None])
@@ -117,21 +119,26 @@ class ConfigFiles:
                 hint = "move it to a file in the folder itself"
                 self.problems.append(Problem("config.team_folder", message, place.file, place.line, place.column, hint))
 
-    def _with_teams(self, tree: Node, substitution: Substitution, kept: Mapping[str, Mapping[str, str]]) -> Node:
+    def _with_teams(self, tree: Node, substitution: Substitution, kept: Mapping[str, TeamTexts]) -> Node:
         for team in self.teams:
             from monitor.config.team_files import refusals, with_team
 
             texts = kept.get(team.name)
-            files = self._files_of_team(team) if texts is None else [Path(name) for name in texts]
+            before = TeamTexts() if texts is None else texts
+            files = self._files_of_team(team) if texts is None else [Path(name) for name in texts.files]
             self.team_of |= dict.fromkeys([str(team.folder), *map(str, files)], team)
-            granted = substitution.of_team(team)
-            trees = [self._read_one(file, granted, team=team, text=(texts or {}).get(str(file))) for file in files]
+            granted = substitution.of_team(team, before.beside)
+            trees = [self._read_one(file, granted, team=team, text=before.files.get(str(file))) for file in files]
+            self.of_teams[team.name] = TeamTexts(
+                {str(file): self.texts.get(str(file)) for file in files}, granted.files
+            )
+            substitution.files |= granted.files
             parts = [part for part in trees if part is not None]
             if parts:
                 part = self._merge(parts)
-                self.problems += refusals(part, team)
+                self.problems += refusals(part, team, kept=texts is not None)
                 tree = with_team(tree, part, team, self.problems)
-        absent = [team for team in self.teams if kept.get(team.name) == {}]
+        absent = [team for team in self.teams if team.name in kept and not kept[team.name].files]
         if absent:
             from monitor.config.absent_teams import without_teams
 

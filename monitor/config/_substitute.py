@@ -43,22 +43,31 @@ _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.D
 class Substitution:
     """Fills in one configuration; remembers what came from outside (`secrets`), from where, and what went wrong."""
 
-    def __init__(self, environment: Mapping[str, str], team: "TeamFolder | None" = None) -> None:
-        """Take the environment to read from; of a team, only what it was granted."""
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        team: "TeamFolder | None" = None,
+        kept: Mapping[Path, str | None] | None = None,
+    ) -> None:
+        """Take the environment to read from; of a team, only what it was granted, and files as they were (`kept`)."""
         self.secrets: set[str] = set()
         self.problems: list[Problem] = []
-        self.files: list[Path] = []
-        """The files that were read, whose content is secret."""
+        self.files: dict[Path, str | None] = {}
+        """The files that were read, with their content, which is secret; None of one that could not be read."""
         self._environment = environment
         self._team = team
+        self._kept = kept or {}
         self._seen: set[int] = set()
         self._compared = 0
 
-    def of_team(self, team: "TeamFolder") -> "Substitution":
-        """Return the one for the files of a team: it reads what the team was granted, and adds to what this one has."""
+    def of_team(self, team: "TeamFolder", kept: Mapping[Path, str | None]) -> "Substitution":
+        """Return the one for the files of a team: it reads what the team was granted, and adds to what this one has.
+
+        `files` are its own.
+        """
         granted = {name: value for name, value in self._environment.items() if team.may_read(name)}
-        of_team = Substitution(granted, team)
-        of_team.secrets, of_team.problems, of_team.files = self.secrets, self.problems, self.files
+        of_team = Substitution(granted, team, kept)
+        of_team.secrets, of_team.problems = self.secrets, self.problems
         return of_team
 
     def fill(self, node: Node, folder: Path, *, key: str | None = None) -> None:
@@ -130,10 +139,14 @@ class Substitution:
 
     def _from_file(self, name: str, node: Node, folder: Path) -> tuple[str, bool]:
         path = folder / name
+        kept = self._kept.get(path)
+        if kept is not None:
+            self.files[path] = kept
+            return self._remember(kept)
         if self._team is not None and not self._team.holds(path):
             self.problems.append(self._team.unreadable(node.place, name))
             return "", False
-        self.files.append(path)
+        self.files[path] = None
         try:
             text = read_bytes(path, most=4 * _MAX_SECRET_FILE, pipes=False).decode("utf-8")
             text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -146,7 +159,8 @@ class Substitution:
                 "config.missing_file", f"file '{name}' is longer than {_MAX_SECRET_FILE:,} characters", node, None
             )
             return "", False
-        return self._remember(text.rstrip("\r\n"))
+        self.files[path] = text = text.rstrip("\r\n")
+        return self._remember(text)
 
     def _remember(self, value: str) -> tuple[str, bool]:
         if value:

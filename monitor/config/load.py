@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import ValidationError
 
 from checks.parameters.numbers import as_json
-from monitor.config._errors import ConfigError
+from monitor.config._errors import ConfigError, TeamTexts
 from monitor.config._files import ConfigFiles, files_of, find, yaml_files
 from monitor.config._references import (
     checks_of_nothing,
@@ -124,11 +124,11 @@ def load(
     path: Path | str,
     *,
     environment: Mapping[str, str] | None = None,
-    kept: Mapping[str, Mapping[str, str]] | None = None,
+    kept: Mapping[str, TeamTexts] | None = None,
 ) -> Loaded:
     """Load a file or a folder of files.
 
-    `kept`: texts to take for the files of teams, in place of those on the disk, by team and file.
+    `kept`: what to take for the files of teams, in place of those on the disk, by team.
 
     Raises:
         ConfigError: it is missing or wrong; all problems at once, in the order of their places.
@@ -152,7 +152,7 @@ def load_for(invocation: Invocation) -> Loaded:
     return loaded
 
 
-def _load(path: Path | str, environment: Mapping[str, str] | None, kept: Mapping[str, Mapping[str, str]]) -> Loaded:
+def _load(path: Path | str, environment: Mapping[str, str] | None, kept: Mapping[str, TeamTexts]) -> Loaded:
     files, substitution = ConfigFiles(), Substitution(os.environ if environment is None else environment)
     tree = files.read(Path(path), substitution, kept)
     if tree is None:
@@ -274,7 +274,7 @@ def _error(problems: Iterable[Problem], files: ConfigFiles, redactor: Redactor) 
     unfilled = {_spot(item) for item in ordered if item.code in UNFILLED}
     told = [item for item in ordered if item.code in UNFILLED or _spot(item) not in unfilled]
     team_of = {file: team.name for file, team in files.team_of.items()}
-    return ConfigError([files.quote(item) for item in told], redactor, team_of)
+    return ConfigError([files.quote(item) for item in told], redactor, team_of, files.of_teams)
 
 
 def _spot(problem: Problem) -> tuple[str | None, int | None, int | None]:

@@ -242,7 +242,9 @@ class Cost(Rates):
 class Table(Section):
     """A monitored table: owner, tier, schedule and checks."""
 
-    name: Annotated[str, MinLen(1)] = Field(description="A dotted name is schema.table.")
+    name: Annotated[str, MinLen(1), Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")] = Field(
+        description="A dotted name is schema.table; it has no control characters, which `table` may have."
+    )
     source: str = Field(description="One of `sources`.")
     table: str | None = Field(None, description="Its name within the source, where that differs.")
     domain: str | None = Field(None, description="One of `domains`.")

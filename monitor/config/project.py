@@ -85,7 +85,7 @@ class Project:
         words = (check.runbook or "").strip()
         if not is_name_of_runbook(words):
             return words or None
-        folder = self._team_folders.get(id(check), self.loaded.path.parent).resolve()
+        folder = self._team_folders.get(id(check)) or self.loaded.path.parent.resolve()
         try:
             file = Path(os.path.realpath(folder / words))
             if not file.is_relative_to(folder):
@@ -97,10 +97,10 @@ class Project:
 
     @cached_property
     def _team_folders(self) -> Mapping[int, Path]:
-        """Return the folders of teams by the checks that are theirs, each by its identity."""
+        """Return where the folders of teams are by the checks that are theirs, each by its identity."""
         teams = {at: self.loaded.team_of_table(at) for at in range(len(self.config.tables))}
         return {
-            id(check): team.folder
+            id(check): team.real
             for at, team in teams.items()
             if team is not None
             for check in self.config.tables[at].checks

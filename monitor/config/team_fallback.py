@@ -7,16 +7,12 @@ whichever team saves a broken file. What no team wrote must be right, for a daem
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
 
-from monitor.config._errors import ConfigError
+from monitor.config._errors import ConfigError, TeamTexts
 from monitor.config._files import find
 from monitor.config.load import Loaded, load
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Stop, sum_up
-
-_Texts: TypeAlias = Mapping[str, str]
-"""Texts of files, by their names."""
+from monitor.terminal.problem import ExitCode, Problem, Stop, sum_up
 
 
 def load_apart(path: Path, before: Loaded | None = None, *, environment: Mapping[str, str] | None = None) -> Loaded:
@@ -32,14 +28,14 @@ def load_apart(path: Path, before: Loaded | None = None, *, environment: Mapping
         return load(path, environment=environment)
     except ConfigError as error:
         whole = error
-    last = {team: _texts_of(before, team) for team in dict.fromkeys(whole.team_of.values())}
+    last = {team: texts for team in whole.of_teams if (texts := _changed(before, whole, team)) is not None}
     reasons = {team: _reason(whole, team) for team in last}
-    for teams in _attempts(whole):
-        kept: Mapping[str, _Texts] = {team: last[team] for team in teams}
+    for teams in _attempts(whole, last):
+        kept: Mapping[str, TeamTexts] = {team: last[team] for team in teams}
         try:
             load(path, environment=environment, kept=kept)
-        except ConfigError:
-            if len(kept) < len(last):
+        except ConfigError as error:
+            if len(kept) < len(last) or _shared(whole) & _shared(error):
                 continue
         kept = _fewest(path, kept, reasons, environment)
         try:
@@ -47,28 +43,43 @@ def load_apart(path: Path, before: Loaded | None = None, *, environment: Mapping
         except ConfigError:
             continue
         why = {team: reasons[team] for team in kept}
-        return replace(loaded, apart=why, left_out=frozenset(team for team in kept if not last[team]))
+        return replace(loaded, apart=why, left_out=frozenset(team for team in kept if not last[team].files))
     raise whole
 
 
-def _texts_of(before: Loaded | None, team: str) -> _Texts:
+def _changed(before: Loaded | None, whole: ConfigError, team: str) -> TeamTexts | None:
+    """Return what the files of a team said before; None if they say the same now, so that keeping them is no change."""
     if before is None:
-        return {}
-    mine = (name for name, owner in before.texts.team_of.items() if owner.name == team)
-    return {name: before.texts.texts[name] for name in mine if name in before.texts.texts}
+        return TeamTexts()
+    texts = before.texts.of_teams.get(team, TeamTexts())
+    as_before = texts == whole.of_teams[team] and not any(
+        whole.team_of.get(problem.file or "") == team and problem.code == "config.team_folder"
+        for problem in whole.problems
+    )
+    return None if as_before and texts.files else texts
 
 
-def _attempts(whole: ConfigError) -> Iterator[Collection[str]]:
-    """Yield which teams may keep their files: those with errors, if nothing else has any, then all."""
+def _shared(error: ConfigError) -> set[Problem]:
+    """Return the problems that are in no team's file.
+
+    One that is there with all files of teams as they are, and with all as they were, is there with any mix of them.
+    """
+    return {problem for problem in error.problems if (problem.file or "") not in error.team_of}
+
+
+def _attempts(whole: ConfigError, changed: Collection[str]) -> Iterator[Collection[str]]:
+    """Yield which teams may keep their files: those with errors, if nothing else has any, then all that changed."""
     broken = {whole.team_of.get(problem.file or "") for problem in whole.problems}
-    if None not in broken:
-        yield [team for team in dict.fromkeys(whole.team_of.values()) if team in broken]
-    yield list(dict.fromkeys(whole.team_of.values()))
+    some = [team for team in changed if team in broken]
+    if None not in broken and some:
+        yield some
+    if changed:
+        yield list(changed)
 
 
 def _fewest(
-    path: Path, kept: Mapping[str, _Texts], reasons: dict[str, str], environment: Mapping[str, str] | None
-) -> Mapping[str, _Texts]:
+    path: Path, kept: Mapping[str, TeamTexts], reasons: dict[str, str], environment: Mapping[str, str] | None
+) -> Mapping[str, TeamTexts]:
     """Return as few of some teams as must keep their files for the whole to be valid, and note why they must.
 
     A team of which another one has a table is not broken because that other one is.

@@ -121,12 +121,17 @@ def overlaps(teams: Iterable[TeamFolder]) -> Iterator[Problem]:
         earlier.append(team)
 
 
-def refusals(tree: Node, team: TeamFolder) -> Iterator[Problem]:
-    """Find what the files of a team define without a grant."""
+def refusals(tree: Node, team: TeamFolder, *, kept: bool) -> Iterator[Problem]:
+    """Find what the files of a team define without a grant.
+
+    Of `kept` ones it is not looked where runbooks are now: their folder may be gone, or lead elsewhere.
+    """
     for key in entries(tree):
         if key not in team.grants.may:
             yield team.refusal(tree.keys[key], f"define '{key}'", team.grants.may)
     yield from _of_tables(tree, team)
+    if not kept:
+        yield from _of_runbooks(tree, team)
     for contract in entries(child(tree, "contracts")).values():
         yield from _each(child(contract, "tables"), team, "promise anything of table", team.grants.tables)
     yield from _of_products(tree, team)
@@ -141,6 +146,10 @@ def _of_tables(tree: Node, team: TeamFolder) -> Iterator[Problem]:
         yield from _name(child(table, "source"), team, "read source", grants.sources)
         yield from _name(child(table, "owner"), team, "name owner", grants.owners)
         yield from _name(child(table, "domain"), team, "add to domain", grants.domains)
+
+
+def _of_runbooks(tree: Node, team: TeamFolder) -> Iterator[Problem]:
+    for table in items(child(tree, "tables")):
         for check in items(child(table, "checks")):
             runbook = child(check, "runbook")
             words = str(runbook.value).strip() if runbook is not None else ""

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
+from unicodedata import category
 
 from monitor.config.yaml_nodes import resolve
 from monitor.integrations.proposal import COST_EXAMPLE
@@ -40,14 +41,20 @@ def write_yaml(
 def table_names(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]]) -> Mapping[tuple[str, str], str]:
     """Return every table its name in the configuration.
 
-    Where two sources have one of the same name, the source's too.
+    Where two sources have one of the same name, the source's too. Control characters become spaces.
     """
     every = [table.name.casefold() for _, results in tables for table in results]
     return {
-        (place.name, table.name): f"{place.name}.{table.name}" if every.count(table.name.casefold()) > 1 else table.name
+        (place.name, table.name): _shown(
+            f"{place.name}.{table.name}" if every.count(table.name.casefold()) > 1 else table.name
+        )
         for place, results in tables
         for table in results
     }
+
+
+def _shown(name: str) -> str:
+    return "".join(" " if category(letter) == "Cc" else letter for letter in name)
 
 
 def _head(

@@ -33,6 +33,7 @@ from monitor.config.scalars import Section
     ("section", "value", "said"),
     [
         (Storage, {"url": "mysql://h/db"}, "begins with sqlite:/// or postgresql://"),
+        *((Table, {"name": name, "source": "s"}, "pattern") for name in ("shop.\0", "a\nb", "\x1b[1m", "x\x85")),
         (Source, {}, "exactly one of files, delta, iceberg, url, spark, external; seen: none"),
         (Source, {"url": "sqlite:///a", "table": "x"}, "'table' and 'csv' go with 'files' only"),
         (Source, {"url": "sqlite:///a", "csv": {"header": True}}, "'table' and 'csv' go with 'files' only"),

@@ -4,10 +4,11 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 
 import pytest
 
-from monitor.config import ConfigError, Loaded, load
+from monitor.config import ConfigError, Loaded, load, team_fallback
 from monitor.config.project import Project
 from monitor.config.team_fallback import load_apart
 
@@ -262,3 +263,57 @@ alerts:
         {} if expected is None else {"offer": expected}
     )
     assert len(config.alerts.routes) == (0 if expected is None else 1)
+
+
+def test_a_file_that_a_team_deletes_puts_that_team_aside_alone(tmp_path: Path) -> None:
+    """What `${file:...}` was is kept beside the texts, over many changes; a start without it leaves the team out."""
+    shop = 'tables: [{name: shop.orders, source: lake, description: "${file:words.txt}"}]\n'
+    note = tmp_path / "shop" / "words.txt"
+    write(tmp_path, {})
+    note.write_text("correct horse\n", encoding="utf-8")
+    before = loaded = load_apart(write(tmp_path, {"shop": shop}))
+    note.unlink()
+    for number in range(2):
+        loaded = load_apart(write(tmp_path, {"shop": shop, "web": table(f"web.n{number}")}), loaded)
+        assert names(loaded) == ["crm.orders", "shop.orders", f"web.n{number}"]
+        assert loaded.config.tables[1].description == "correct horse"
+        assert list(loaded.apart) == ["shop"]
+        assert "words.txt" in loaded.apart["shop"]
+        assert "correct horse" not in str(loaded.values())
+    assert load_apart(tmp_path / "tablewatch.yaml").left_out == {"shop"}
+    note.write_text("battery staple", encoding="utf-8")
+    loaded = load_apart(tmp_path / "tablewatch.yaml", before)
+    assert (loaded.config.tables[1].description, loaded.apart) == ("battery staple", {})
+
+
+@pytest.mark.parametrize("disk", ["removed", "a link out", "a link to another team"])
+def test_a_runbook_whose_folder_leads_elsewhere_puts_that_team_aside_alone(tmp_path: Path, disk: str) -> None:
+    """Its name stays; the text that is there now is not shown."""
+    check = "{type: not_null, columns: [a], runbook: steps.md}"
+    shop = f"tables: [{{name: shop.orders, source: lake, checks: [{check}]}}]\n"
+    before = load_apart(write(tmp_path, {"shop": shop}))
+    DISK[disk][0](tmp_path / "shop")
+    (tmp_path / "web" / "steps.md").write_text("# Of another team", encoding="utf-8")
+    (tmp_path.parent / "steps.md").write_text("# Of nobody", encoding="utf-8")
+    loaded = load_apart(tmp_path / "tablewatch.yaml", before)
+    assert (names(loaded), list(loaded.apart)) == (["crm.orders", "shop.orders", "web.orders"], ["shop"])
+    (shown,) = loaded.config.tables[1].checks
+    assert Project(loaded).runbook(shown) == "steps.md"
+
+
+def test_an_error_in_the_main_file_is_known_after_few_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many teams there are, and whether they changed: what is wrong with and without them is not theirs."""
+    attempts: list[object] = []
+
+    def counted(path: Path, **options: Any) -> Loaded:
+        attempts.append(options)
+        return load(path, **options)
+
+    before = load_apart(write(tmp_path, {}))
+    main = MAIN + "contract: {}\n"
+    monkeypatch.setattr(team_fallback, "load", counted)
+    for files, last, most in (({}, before, 1), ({}, None, 2), (dict.fromkeys(TEAMS, "tables: ["), before, 2)):
+        attempts.clear()
+        with pytest.raises(ConfigError):
+            load_apart(write(tmp_path, {"main": main, **files}), last)
+        assert len(attempts) == most

@@ -16,7 +16,7 @@ from monitor.config._substitute import Substitution
 from monitor.config.yaml_nodes import plain_data, read_yaml
 from monitor.suggest.catalogue import TableEntry, read_catalogue
 from monitor.suggest.sources import SourceNotFound, source_locations
-from monitor.suggest.starter import _in_flow, _scalar, write_yaml
+from monitor.suggest.starter import _in_flow, _scalar, table_names, write_yaml
 from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
 from monitor.suggest.targets import suggest_for_catalogues
 from sources import SourceSpec
@@ -145,6 +145,18 @@ def test_a_password_is_not_written_down(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     loaded = load(path, environment={"MY_SHOP_PASSWORD": "p%40ss"})
     assert loaded.config.sources["my-shop"].url == "postgresql://me:p%40ss@host/my_shop"
+
+
+def test_a_table_whose_name_has_control_characters_keeps_it_in_its_source_alone(tmp_path: Path) -> None:
+    """A name in the configuration cannot have them; the table is the one that the source calls so."""
+    (place,) = source_locations("postgresql://host/shop", tmp_path, tmp_path).found
+    tables = [(place, [TableEntry("or\tders")])]
+    (name,) = table_names(tables).values()
+    suggestions = {place.name: SourceSuggestions((TableSuggestions(name),))}
+    path = tmp_path / "tablewatch.yaml"
+    path.write_text(write_yaml(tables, suggestions, project="p"), encoding="utf-8")
+    (table,) = load(path).config.tables
+    assert (table.name, table.table) == ("or ders", "or\tders")
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclude_characters="\ufeff")))
