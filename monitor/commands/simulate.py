@@ -33,7 +33,12 @@ def simulate(
     ] = None,
     with_: Annotated[
         Path | None,
-        typer.Option("--with", metavar="FILE", help="Another configuration: only what differs is replayed."),
+        typer.Option(
+            "--with",
+            metavar="FILE",
+            help="Another configuration: only what differs is replayed.",
+            envvar="TABLEWATCH_SIMULATE_WITH",
+        ),
     ] = None,
     from_: Annotated[
         str | None,

@@ -194,13 +194,22 @@ def test_the_channels_of_the_page_are_a_configuration(folder: Path, capsys: pyte
 def test_service_levels_are_judged_as_the_page_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The contract of the page is loaded, and both its commands show it."""
     terminal = open_terminal(folder, capsys)
-    config, commands = blocks_of("docs/contracts.md")
+    config, commands, *_ = blocks_of("docs/contracts.md")
     with (folder / "tablewatch.yaml").open("a", encoding="utf-8") as file:
         file.write(config.text)
     terminal("check")
     for line in commands.text.splitlines():
         shown = terminal(*shlex.split(line, comments=True)[1:])
         assert (shown.code, "board" in shown.out) == (0, True), shown.err
+
+
+def test_the_promises_of_many_tables_are_a_configuration(folder: Path) -> None:
+    """The blocks of the page that promise by selectors, and alert on budgets, are loaded as they stand."""
+    more = [block.text for block in blocks_of("docs/contracts.md") if block.kind == "yaml"][1:]
+    start = "version: 1\nproject: p\nsources: {shop: {url: 'sqlite:///shop.sqlite', timezone: UTC}}\n"
+    (folder / "tablewatch.yaml").write_text(start + "".join(more), encoding="utf-8")
+    config = load(folder / "tablewatch.yaml").config
+    assert (list(config.slo), config.alerts.error_budgets) == (["*", "tier:gold"], True)
 
 
 @pytest.mark.promtool
