@@ -19,6 +19,7 @@ from incidents._model import (
     Assigned,
     Change,
     Corrected,
+    Episode,
     Event,
     Incident,
     Merged,
@@ -57,8 +58,16 @@ class RecordedHistory:
     events: Mapping[int, Sequence[Event]] = field(default_factory=dict)
     incidents: Mapping[int, Incident] = field(default_factory=dict)
     monitored_since: datetime | None = None
-    others: Mapping[int, Incident] = field(default_factory=dict)
-    """Incidents of other checks into which some of these were merged."""
+    others: Mapping[int, Sequence[Event]] = field(default_factory=dict)
+    """The events of incidents into which some of these were merged."""
+
+    def standing(self, number: int, by: datetime) -> Incident | None:
+        """Return an incident into which one was merged as it stood at a moment; None if there was none yet."""
+        incident: Incident | None = None
+        for event in self.others.get(number, ()):
+            if event.recorded_at <= by:
+                incident = apply(incident, event)
+        return incident
 
     def acts(self, begin: datetime) -> list[Event]:
         """Return what is taken over: what people did, and everything before a moment, in the order of recording."""
@@ -66,13 +75,12 @@ class RecordedHistory:
         taken = [event for event in every if event.recorded_at < begin or not _is_decided(event)]
         return sorted(taken, key=lambda event: event.recorded_at)
 
-    def onsets(self) -> Iterator[tuple[datetime, Onset]]:
-        """Yield of each episode that a check detected when it first failed, and when data went bad."""
+    def detected(self) -> Iterator[Episode]:
+        """Yield the episodes that a check detected, as it did."""
         for events in self.events.values():
             for event in events:
                 if event.actor == AGENT and isinstance(event.change, Opened | Reopened):
-                    episode = event.change.episode
-                    yield episode.first_failed_at or episode.detected_at, episode.onset
+                    yield event.change.episode
 
 
 def _is_decided(event: Event) -> bool:
@@ -132,10 +140,11 @@ class _Knowledge:
         places = np.arange(recorded.at.size, dtype=np.int64)
         good = np.maximum.accumulate(np.where(is_good, places, -1))
         onsets: dict[int, list[tuple[int, Onset]]] = {}
-        for failed_at, onset in sorted(history.onsets(), key=lambda pair: pair[0]):
-            place = int(np.searchsorted(recorded.at, to_us(failed_at), side="right")) - 1
+        for episode in sorted(history.detected(), key=lambda item: item.first_failed_at or item.detected_at):
+            place = int(np.searchsorted(recorded.at, to_us(episode.detected_at), side="right")) - 1
             if place >= 0 and not is_good[place]:
-                onsets.setdefault(int(good[place]), []).append((to_us(failed_at), onset))
+                failed_at = to_us(episode.first_failed_at or episode.detected_at)
+                onsets.setdefault(int(good[place]), []).append((failed_at, episode.onset))
         return cls(good, recorded.ended, recorded.at, onsets)
 
     def last_good_end(self, place: int) -> datetime | None:
@@ -169,13 +178,18 @@ class _Replayer:
     watch: Watch | None = None
     incidents: list[Incident] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    openings: list[Episode] = field(default_factory=list)
+    """The first episode of each incident as it opened, whatever was corrected since."""
     dropped: int = 0
 
     def run(self) -> ResultReplay:
         acts = self.history.acts(from_us(int(self.track.ended[0])))
         ended = np.maximum.accumulate(self.track.ended)
         before = np.searchsorted(ended, np.array([to_us(act.recorded_at) for act in acts], dtype=np.int64), side="left")
-        edges = np.concatenate(([0, self.track.at.size], np.flatnonzero(np.diff(self.track.status)) + 1, before))
+        others = [to_us(event.recorded_at) for events in self.history.others.values() for event in events]
+        around = np.searchsorted(ended, np.array(others, dtype=np.int64), side="left")
+        turns = np.flatnonzero(np.diff(self.track.status)) + 1
+        edges = np.concatenate(([0, self.track.at.size], turns, before, around))
         bounds = np.unique(edges).tolist()
         waiting = list(zip(before.tolist(), acts, strict=True))[::-1]
         for start, end in zip(bounds, [*bounds[1:], self.track.at.size], strict=True):
@@ -201,12 +215,19 @@ class _Replayer:
         if status == FAILED or (status == WARNED and self.policy.warn_opens):
             outcome = replace(outcome, occurrence=self.knowledge.occurrence(place))
             self.watch = self._with_last_good(self.watch, place)
+        newest = self._newest()
         step = advance(
-            self.watch, self._speaking(times.at), outcome, identity=self.identity, policy=self.policy, run=times
+            self.watch,
+            self._speaking(newest, times.ended_at),
+            outcome,
+            identity=self.identity,
+            policy=self.policy,
+            run=times,
         )
         self.watch = step.watch
         for change in step.changes:
-            self._record(change, recorded_at=times.ended_at, actor=AGENT)
+            place = -1 if isinstance(step.changes[0], Opened) else newest  # what follows an opening is about it
+            self._record(change, recorded_at=times.ended_at, actor=AGENT, of=place)
         return step
 
     def _first_watch(self, times: RunTimes) -> Watch | None:
@@ -225,15 +246,21 @@ class _Replayer:
         last = watch.last_pass_ended_at
         return watch if last is not None and last >= good else replace(watch, last_pass_ended_at=good)
 
-    def _speaking(self, at: datetime) -> Incident | None:
+    def _newest(self) -> int:
+        """Return the place of the newest incident; -1 if there is none."""
+        return max(range(len(self.incidents)), key=lambda at: _place_among_newest(self.incidents[at]), default=-1)
+
+    def _speaking(self, newest: int, by: datetime) -> Incident | None:
         """Return the newest incident, or the one of another check that it was merged into, while that lasted."""
-        if not self.incidents:
+        if newest < 0:
             return None
-        newest = max(self.incidents, key=_place_among_newest)
-        into = None if newest.merged_into is None else self.history.others.get(newest.merged_into)
-        if into is None or not any(_lasts(episode.detected_at, episode.resolved_at, at) for episode in into.episodes):
-            return newest
-        return replace(into, state=State.OPEN)
+        own = self.incidents[newest]
+        speaks: Incident | None = own
+        while speaks is not None and speaks.merged_into is not None:
+            speaks = self.history.standing(speaks.merged_into, by)
+        if speaks is None or speaks.state is State.RESOLVED or speaks.check_id == self.identity.check_id:
+            return own
+        return speaks
 
     def _is_steady(self, step: LifecycleStep) -> bool:
         if step.changes:
@@ -259,8 +286,9 @@ class _Replayer:
 
     # --- incidents ----------------------------------------------------------------------------------------------------
 
-    def _record(self, change: Change, *, recorded_at: datetime, actor: str, of: int = -1) -> None:
+    def _record(self, change: Change, *, recorded_at: datetime, actor: str, of: int) -> None:
         if isinstance(change, Opened):
+            self.openings.append(change.episode)
             self.incidents.append(self._applied(None, Event(next(self.numbers), recorded_at, actor, change)))
         else:
             incident = self.incidents[of]
@@ -273,21 +301,36 @@ class _Replayer:
     def _take_over(self, act: Event) -> None:
         """Let what was done then happen to the incident that stands for the one it was done to, if there is one."""
         if isinstance(act.change, Opened):
-            self._record(act.change, recorded_at=act.recorded_at, actor=act.actor)
+            self._record(act.change, recorded_at=act.recorded_at, actor=act.actor, of=-1)
             return
         original = self.history.incidents.get(act.incident_id)
         place = None if original is None else self._counterpart(original, act.recorded_at)
-        if place is None or not _may_follow(self.incidents[place], act.change):
+        if place is None or not self._may_follow(place, act.change):
             self.dropped += 1
             return
         self._record(act.change, recorded_at=act.recorded_at, actor=act.actor, of=place)
 
+    def _may_follow(self, place: int, change: Change) -> bool:
+        """Check whether what a person did is possible, beside the other incidents too: at most one is open."""
+        others = (incident for at, incident in enumerate(self.incidents) if at != place)
+        if isinstance(change, Reopened) and any(incident.state is not State.RESOLVED for incident in others):
+            return False
+        return _may_follow(self.incidents[place], change)
+
     def _counterpart(self, original: Incident, by: datetime) -> int | None:
-        for place in range(len(self.incidents) - 1, -1, -1):
-            incident = self.incidents[place]
-            if incident.episodes[0].detected_at <= by and _overlap(incident, original):
-                return place
-        return None
+        """Return the place of the incident that opened as the original did; else of the last about its time."""
+        opening = next(event.change for event in self.history.events[original.id])
+        places = range(len(self.incidents) - 1, -1, -1)
+        if isinstance(opening, Opened):
+            for place in places:
+                if self.openings[place].detected_at == opening.episode.detected_at:
+                    return place
+        about_its_time = (
+            place
+            for place in places
+            if self.incidents[place].episodes[0].detected_at <= by and _overlap(self.incidents[place], original)
+        )
+        return next(about_its_time, None)
 
 
 def _place_among_newest(incident: Incident) -> tuple[bool, int, int]:
@@ -304,10 +347,6 @@ def _overlap(one: Incident, other: Incident) -> bool:
 def _begins_before_end(one: Incident, other: Incident) -> bool:
     end = other.last.resolved_at
     return end is None or min(one.episodes[0].onset.earliest, one.episodes[0].onset.at) < end
-
-
-def _lasts(start: datetime, end: datetime | None, at: datetime) -> bool:
-    return start <= at and (end is None or at < end)
 
 
 def _may_follow(incident: Incident, change: Change) -> bool:

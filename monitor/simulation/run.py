@@ -1,14 +1,16 @@
 """Replay each check both ways: as it is configured now, and as it is proposed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
 
 from checks.classes.arrays import np
 from incidents import (
+    Event,
     Identity,
     Incident,
+    Merged,
     RecordedHistory,
     ResultReplay,
     ResultTrack,
@@ -89,8 +91,7 @@ def _histories(tx: ReadTransaction, changes: Sequence[CheckChange], until: datet
     ids = tuple(change.check_id for change in changes)
     incidents = tx.incidents.matching(IncidentFilter(check_ids=ids)) if ids else []
     events = tx.incidents.histories([incident.id for incident in incidents])
-    merged = {incident.merged_into for incident in incidents if incident.merged_into is not None}
-    others = tx.incidents.get_many(merged)
+    others = _merged_into(tx, events.values(), until)
     watches = tx.results.watches(ids)
     by_check: dict[str, list[Incident]] = {check_id: [] for check_id in ids}
     for incident in incidents:
@@ -105,6 +106,23 @@ def _histories(tx: ReadTransaction, changes: Sequence[CheckChange], until: datet
         )
         for check_id, own in by_check.items()
     }
+
+
+def _merged_into(
+    tx: ReadTransaction, histories: Iterable[Sequence[Event]], until: datetime
+) -> Mapping[int, Sequence[Event]]:
+    """Return the events of incidents into which some were merged, or into which those were in turn."""
+    others: dict[int, Sequence[Event]] = {}
+    new = _targets(histories)
+    while new:
+        events = tx.incidents.histories(sorted(new))
+        others |= {number: [event for event in own if event.recorded_at < until] for number, own in events.items()}
+        new = _targets(events.values()) - others.keys()
+    return others
+
+
+def _targets(histories: Iterable[Sequence[Event]]) -> set[int]:
+    return {event.change.into for events in histories for event in events if isinstance(event.change, Merged)}
 
 
 @dataclass(frozen=True, slots=True)

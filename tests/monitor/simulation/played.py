@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from checks import Message, Occurrence, OccurrenceMethod, Outcome, Status, UnknownReason
-from incidents import ImpossibleOrder, NotAllowed, Resolution, Window, verbs
-from incidents.verbs import Ending
+from incidents import Corrected, ImpossibleOrder, NotAllowed, Resolution, Window, verbs
+from incidents.verbs import Ending, IncidentReport
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
@@ -17,7 +17,7 @@ from monitor.scan.recorder import record_results
 from monitor.scan.results import CheckMeasurement, TableResult, targets_of
 from monitor.simulation.compare import Simulation, simulate
 from monitor.simulation.plan import RuleProposal, changes_of
-from store import IncidentFilter, Store
+from store import IncidentFilter, Store, StoreConflict
 
 START = datetime(2026, 11, 2, 0, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -98,21 +98,33 @@ class Play:
             policy_of=self.project.policy_of,
         )
 
-    def say(self, verb: str, *, back: int = 0, resolution: Resolution = Resolution.FIXED, after: int = 1) -> None:
-        """Let a person do something to the newest incident, if that is allowed."""
+    def say(
+        self, verb: str, *, back: int = 0, resolution: Resolution = Resolution.FIXED, after: int = 1, older: int = 0
+    ) -> None:
+        """Let a person do something to the newest incident, or one so much older, if that is allowed."""
         self.now += after
         then, now = self.moment - back * MINUTE, self.moment
         with self.store.writing() as tx:
-            incidents = tx.incidents.matching(IncidentFilter(check_ids=(CHECK,)))
-            if not incidents:
+            if verb == "report":
+                seen = verbs.report(IncidentReport("orders", "seen by mina"), detected_at=then, now=now)
+                tx.incidents.open(seen, recorded_at=now, actor="mina")
                 return
-            incident = max(incidents, key=lambda item: item.id)
+            incidents = sorted(tx.incidents.matching(IncidentFilter(check_ids=(CHECK,))), key=lambda item: item.id)
+            if len(incidents) <= older:
+                return
+            incident = incidents[-1 - older]
+            every = tx.incidents.matching(IncidentFilter(tables=("orders",)))
+            into = max(every, key=lambda item: (item.check_id is None, item.id))
             words = {
                 "resolve": lambda: verbs.resolve(incident, Ending(then, resolution), now=now),
                 "reopen": lambda: verbs.reopen(incident, detected_at=then, now=now),
                 "acknowledge": lambda: verbs.acknowledge(incident, now=now),
+                "snooze": lambda: verbs.snooze(incident, now + MINUTE, now=now),
+                "assign": lambda: verbs.assign(incident, "kenji"),
+                "correct": lambda: verbs.correct(incident, Corrected(-1, occurred_at=then), now=now),
+                "merge": lambda: verbs.merge(incident, into, lookup=tx.incidents.get, now=now),
             }
-            with suppress(ImpossibleOrder, NotAllowed):
+            with suppress(ImpossibleOrder, NotAllowed, StoreConflict):
                 tx.incidents.append(incident, [words[verb]()], recorded_at=now, actor="mina")
 
     def incidents(self) -> list[Any]:

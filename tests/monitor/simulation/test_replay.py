@@ -30,7 +30,9 @@ LOOKS = st.tuples(
     st.sampled_from("PPPFFFWU"), st.integers(-5, 90), st.integers(0, 20), st.none() | st.integers(-200, 200)
 )
 WORDS = st.tuples(
-    st.sampled_from(["resolve", "reopen", "acknowledge"]), st.integers(0, 60), st.sampled_from(list(Resolution))
+    st.sampled_from(["resolve", "reopen", "acknowledge", "report", "merge", "correct", "snooze", "assign"]),
+    st.integers(0, 60),
+    st.sampled_from(list(Resolution)),
 )
 
 
@@ -64,7 +66,7 @@ def test_the_same_configuration_gives_what_was_recorded(alerts, happenings):
     """Times, ends, severities, downtime and cost of every recorded incident come out the same, to the microsecond."""
     with playing(alerts) as play:
         perform(play, happenings)
-        recorded = play.incidents()
+        recorded = [incident for incident in play.incidents() if incident.check_id is not None]
         result = play.simulated(everything=True)
         spans = Spans.of(recorded)
         whole = measure(spans, result.window, as_of_us=to_us(result.as_of))
@@ -74,6 +76,44 @@ def test_the_same_configuration_gives_what_was_recorded(alerts, happenings):
             assert figures.downtime.n == whole.n
             assert figures.cost == whole.downtime * 120_000 / 3_600_000_000
         assert {item.effect for item in result.problems} <= {"same"}
+
+
+def _reproduced(play):
+    result = play.simulated(everything=True)
+    return result.reproduced, result.recorded, [item.effect for item in result.problems]
+
+
+def test_an_estimate_is_of_the_fails_since_the_last_good_result():
+    """A warn amid a failing streak proves that the fail limit held, so the data went bad after it."""
+    with playing("  open_after: 2\n") as play:
+        play.look(Status.FAIL, at=78)
+        play.look(Status.WARN, at=102)
+        play.look(Status.FAIL, at=167, occurred=150)
+        assert _reproduced(play) == (1, 1, ["same"])
+
+
+def test_what_people_did_happens_to_the_incident_that_opened_as_it_did():
+    """Though its end was corrected since, so that it is about the time of a later one too."""
+    with playing("  open_after: 1\n  resolve_after: 1\n") as play:
+        play.look(Status.FAIL, at=60)
+        play.say("resolve", after=60, resolution=Resolution.DUPLICATE)
+        play.look(Status.FAIL, at=180)
+        play.look(Status.PASS, at=240)
+        play.say("resolve", older=1, back=20, resolution=Resolution.FALSE_POSITIVE)
+        assert _reproduced(play) == (2, 2, ["same"])
+
+
+def test_what_was_merged_is_spoken_for_while_the_other_lasts():
+    """Also where the merge was taken back later, and only until a person resolved the other one."""
+    with playing("  open_after: 1\n") as play:
+        play.look(Status.FAIL, at=60)
+        play.say("report", after=10)
+        play.say("merge")
+        play.look(Status.FAIL, at=120)
+        assert len(play.incidents()) == 2
+        play.say("reopen", after=30)
+        play.look(Status.FAIL, at=180)
+        assert _reproduced(play)[:2] == (1, 1)
 
 
 @given(st.text("PPPFFFWU", min_size=1, max_size=24), st.integers(1, 9), st.sampled_from([1, 2, 3]))
