@@ -34,6 +34,8 @@ class DomainRow:
 
     name: str | None
     cells: tuple[DomainCell | None, ...]
+    title: str | None = None
+    """What readers know it by; None is its name."""
 
     @property
     def downtime_us(self) -> int:
@@ -43,7 +45,10 @@ class DomainRow:
 
 @dataclass(frozen=True, slots=True)
 class DomainGrid:
-    """The domains, most downtime first, over periods, the oldest first; `more` counts those that are left out."""
+    """The domains over periods, the oldest first; `more` counts those that are left out.
+
+    Most downtime first, those of which nobody knows anything last.
+    """
 
     periods: tuple[Period, ...] = ()
     rows: tuple[DomainRow, ...] = ()
@@ -90,11 +95,12 @@ def domain_grid(evidence: Evidence, periods: Sequence[Period], unknown: Sequence
                 else (_cell(None, largest) if why is None and _watched(evidence, domain_of, name, period) else None)
                 for period, parts, why in zip(reversed(periods), reversed(measured), reversed(unknown), strict=True)
             ),
+            evidence.config.domains[name].title if name in evidence.config.domains else None,
         )
         for name, code in by_name.items()
         if name in domains or any(other in parts and parts[other].n for parts in measured)
     ]
-    rows.sort(key=lambda row: (-row.downtime_us, row.name is None, row.name or ""))
+    rows.sort(key=lambda row: (-row.downtime_us, not any(row.cells), row.name is None, row.name or ""))
     return DomainGrid(tuple(reversed(periods)), tuple(rows[:_SHOWN]), max(0, len(rows) - _SHOWN))
 
 

@@ -153,7 +153,9 @@ def _short(hours: Fraction, voice: MessageFormatter) -> str:
     """Format hours in the few letters that fit over a column."""
     if 0 < hours < Fraction(1, 10):
         return f"<{voice.format(0.1, 'tenths')}"
-    return voice.format(hours, "count" if hours >= 100 or not hours else "tenths")
+    if round(hours, 1) >= 100 or not hours:
+        return voice.format(round(hours), "count")
+    return voice.format(hours, "tenths")
 
 
 _WORDS: Final[Mapping[type[StrEnum], Mapping[Any, Message]]] = {

@@ -377,7 +377,7 @@ def domain_label(row: DomainRow, periods: Sequence[Period]) -> Message:
         )
         for period, cell in zip(periods, row.cells, strict=True)
     ]
-    return Message("{what}. {bars}.", {"what": row.name or Message("no domain"), "bars": cells})
+    return Message("{what}. {bars}.", {"what": row.title or row.name or Message("no domain"), "bars": cells})
 
 
 def title(period: Period) -> Message:

@@ -149,7 +149,7 @@ class Localizer:
                     "day": "MMMEd",
                     "weekday": "E",
                     "month": "yMMMM",
-                    "short_month": "yMMM",
+                    "short_month": "MMM",
                 }.get(kind, "yMMMd")
                 return format_skeleton(skeleton, moment, locale=self._locale)
             case _:

@@ -177,6 +177,12 @@ def test_a_domain_that_nobody_watched_is_unknown():
     assert {row.name: row.cells[-1] is None for row in quiet.rows} == {None: False, "customer": True}
 
 
+def test_domains_have_their_titles_and_unknown_ones_come_last():
+    """A row has the title of its domain; calm tables that somebody watched come before those that nobody did."""
+    grid = build(SIX[:2], config={"domains": {"customer": {"owner": "crm", "title": "Customers"}}}).domains
+    assert [(row.name, row.title) for row in grid.rows] == [(None, None), ("customer", "Customers")]
+
+
 def test_without_domains_there_is_no_grid():
     """Where no table has a domain, the grid would repeat the trend."""
     tables = [{"name": "sales.orders", "source": "db"}]

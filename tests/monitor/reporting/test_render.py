@@ -10,7 +10,9 @@ import pytest
 
 from checks import Message, PlainEnglish
 from incidents import Lever
+from monitor.reporting.filters import filters
 from monitor.reporting.model import BlindSpot, ComparedFigure, Diagnosis, IncidentList, MethodNotes
+from monitor.reporting.period import Month
 from monitor.reporting.render import SECTIONS, as_html, as_markdown, escape_markdown
 from monitor.reporting.sentences import diagnosis_sentences, onset_range
 from monitor.terminal.localizer import Localizer
@@ -155,6 +157,32 @@ def test_domains_say_their_numbers():
     assert "And 1 more domain." in page
     text = as_markdown(sample.report(), VOICES["ja"])
     assert "| sales | \N{EN DASH} |" in text
+
+
+def test_domains_are_told_by_their_titles():
+    """Pages and Markdown say the title of a domain, to all readers, instead of its name."""
+    grid = sample.domains()
+    report = sample.report(domains=replace(grid, rows=(replace(grid.rows[0], title="売上"),)))
+    page = as_html(report, VOICES["ja"])
+    assert "<strong>売上</strong>" in page
+    assert any(value and value.startswith("売上") for value in Outline(page).values("aria-label"))
+    assert "| 売上 |" in as_markdown(report, VOICES["ja"])
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [(0, "0"), (3, "<0.1"), (862, "14.4"), (5_996, "99.9"), (5_998, "100"), (8_152, "136"), (60_031, "1,001")],
+)
+def test_short_hours_are_rounded(minutes, text):
+    """Hours over a column are rounded to tenths, from a hundred on to whole hours."""
+    assert filters(VOICES["en"], "JPY")["show"](minutes * 60_000_000, "short_hours") == text
+
+
+def test_months_fit_below_a_column():
+    """Twelve months stand beside each other without their year, which no month of twelve needs."""
+    name = {voice: filters(VOICES[voice], "JPY")["period_name"] for voice in VOICES}
+    month = Month.parse("2026-11", "Asia/Tokyo")
+    assert {voice: say(month) for voice, say in name.items()} == {"en": "Nov", "ja": "11月"}
 
 
 def test_chart_says_its_numbers():
