@@ -177,6 +177,18 @@ class LevelSurvey:
         lengths = [(down(moments[1]) - down(moments[0])).tolist() for down in ends]
         return [DownTime(*times) for times in zip(*lengths, strict=True)]
 
+    def observed_us(self, tables: Collection[str]) -> int:
+        """Return how much of the period, as far as it is known, every check of some tables saw (microseconds).
+
+        Planned maintenance counts as seen.
+        """
+        if self.end_us <= self.window.start_us:
+            return 0
+        nobody = np.zeros(0, dtype=np.int64)
+        unseen = self._down(nobody, self.spans.occurred, unseen=tables)
+        start, end = unseen(np.array([self.window.start_us, self.end_us], dtype=np.int64)).tolist()
+        return int(self.end_us - self.window.start_us - (end - start))
+
     @property
     def touched(self) -> Collection[str]:
         """Return the tables that have any of the episodes."""

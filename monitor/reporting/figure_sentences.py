@@ -1,7 +1,6 @@
 """Sentences about alarms that people answered, and about service levels and error budgets."""
 
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -84,19 +83,33 @@ def budget_sentences(contract: JudgedContract) -> Sequence[Message]:
             "short": length(short.length_us),
         },
     )
-    return spent, rates, _used_up(budget.exhaustion)
+    return spent, rates, *_used_up(budget.exhaustion)
 
 
-def _used_up(forecast: Exhaustion) -> Message:
-    """Return when an error budget is used up, if downtime goes on as in the longer time of the burn rate."""
-    if forecast.expected == 0:
-        return Message("It is used up already.")
-    soonest = None if forecast.soonest is None else length(min(forecast.soonest, _LONGEST_US))
-    if forecast.expected is None:
-        if soonest is None:
-            return Message("At this rate it is never used up.")
-        return Message("At this rate it is never used up; at the soonest in {soonest:duration}.", {"soonest": soonest})
+def observed_sentence(contract: JudgedContract) -> Message | None:
+    """Return how much of its period was observed; nothing where all of it was, or where it has not begun."""
+    if contract.observed_us == contract.period_us:
+        return None
     return Message(
-        "At this rate it is used up in {time:duration}; at the soonest in {soonest:duration}.",
-        {"time": length(min(forecast.expected, _LONGEST_US)), "soonest": soonest or timedelta()},
+        "All checks saw {observed:duration} of {whole:duration}.",
+        {"observed": length(contract.observed_us), "whole": length(contract.period_us)},
     )
+
+
+def _used_up(forecast: Exhaustion) -> Iterator[Message]:
+    """Yield when an error budget is used up, if downtime goes on as in the longer time of the burn rate."""
+    if forecast.expected == 0:
+        yield Message("It is used up already.")
+        return
+    if forecast.expected is None:
+        yield Message("At this rate it is never used up.")
+    else:
+        time = length(min(forecast.expected, _LONGEST_US))
+        yield Message("At this rate it is used up in {time:duration}.", {"time": time})
+    if forecast.soonest == 0:
+        yield Message("If all the time of which nothing is known was downtime, it is used up already.")
+    elif forecast.soonest is not None and forecast.soonest != forecast.expected:
+        yield Message(
+            "If all the time of which nothing is known was downtime, it is used up in {time:duration}.",
+            {"time": length(min(forecast.soonest, _LONGEST_US))},
+        )

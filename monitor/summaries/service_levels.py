@@ -44,13 +44,16 @@ _BEGINNINGS: Final = (Changed.OPENED, Changed.REOPENED)
 class JudgedContract:
     """A contract, or the `slo` of a table, in a period, as it is known at a moment.
 
-    `origins`: the key of the configuration that promises each level.
+    `observed_us`: how much of the `period_us` that are known of the period all checks of its tables saw; `origins`: the
+    key of the configuration that promises each level.
     """
 
     name: str
     tables: tuple[str, ...]
     window: Window
     levels: Sequence[LevelResult]
+    period_us: int = 0
+    observed_us: int = 0
     budget: ErrorBudget | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,6 +75,7 @@ class JudgedContract:
             "tables": list(self.tables),
             "from": from_us(self.window.start_us).isoformat(),
             "to": from_us(self.window.end_us).isoformat(),
+            "observed_h": float(hours(self.observed_us)),
             "levels": [_level_as_json(level) for level in self.levels],
             "error_budget": None if self.budget is None else _budget_as_json(self.budget),
             "origins": dict(self.origins),
@@ -99,6 +103,8 @@ def judge_contract(promise: "PromisedContract", survey: LevelSurvey) -> JudgedCo
         contract.tables,
         window,
         [survey.judge(level, limit, contract.tables) for level, limit in _levels(contract)],
+        max(0, survey.end_us - window.start_us),
+        survey.observed_us(contract.tables),
         _budget(contract, survey) if survey.end_us > window.start_us else None,
         {level.replace("_", "-"): origin for level, origin in promise.origins.items()},
     )

@@ -167,6 +167,16 @@ def test_time_in_which_nobody_looked_may_have_been_downtime() -> None:
     assert _judge(Level.AVAILABILITY, Fraction(8, 10), history).verdict is LevelVerdict.KEPT
 
 
+def test_what_all_checks_saw_is_the_time_that_nobody_missed() -> None:
+    """The unobserved time of several tables counts once, only inside the period, and planned work is none of it."""
+    unseen = {"orders": [(_us(-50), _us(20)), (_us(40), _us(50))], "refunds": [(_us(10), _us(30))]}
+    history = _history([], unseen=unseen, planned={"orders": [(_us(0), _us(5))]})
+    survey = LevelSurvey.of(history, Window(_us(0), _us(100)), as_of_us=_us(45))
+    assert survey.observed_us(["orders", "refunds"]) == (45 - 25 - 5) * MINUTE_US
+    assert survey.observed_us(["refunds"]) == (45 - 20) * MINUTE_US
+    assert LevelSurvey.of(history, Window(_us(0), _us(100)), as_of_us=_us(0)).observed_us(["orders"]) == 0
+
+
 def test_without_any_look_nothing_is_kept() -> None:
     """No incident of a table that nobody watched is no evidence."""
     for level in Level:

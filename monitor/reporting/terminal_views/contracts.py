@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from incidents import Level, LevelResult, from_us
-from monitor.reporting.figure_sentences import budget_sentences, in_time
+from monitor.reporting.figure_sentences import budget_sentences, in_time, observed_sentence
 from monitor.reporting.sentences import floor_percent, percentage_points
 from monitor.summaries.service_levels import JudgedContract
 from monitor.terminal.tables import draw_table
@@ -25,7 +25,7 @@ def draw(console: "Console", contracts: Sequence[JudgedContract]) -> None:
         console.print(Text(title, "bold"))
         if contract.levels:
             draw_table(console, ("level", ">promised", ">seen", "verdict", "~why"), map(_row, contract.levels))
-        for sentence in budget_sentences(contract):
+        for sentence in filter(None, (observed_sentence(contract), *budget_sentences(contract))):
             console.print(str(sentence))
         if contract.is_of_table:
             console.print(Text(f"promised by {_origins(contract.origins)}"))

@@ -63,12 +63,16 @@ class ErrorBudgetLine(Shape):
 
 
 class ContractLine(Shape):
-    """The service levels of a contract in a period, or of a table (`slo:TABLE`); `origins`: by which key, by level."""
+    """The service levels of a contract in a period, or of a table (`slo:TABLE`); `origins`: by which key, by level.
+
+    `observed_h`: hours of the period that all checks of its tables saw.
+    """
 
     contract: str
     tables: tuple[str, ...]
     start: datetime = Field(alias="from")
     to: datetime
+    observed_h: float
     levels: tuple[LevelLine, ...]
     error_budget: ErrorBudgetLine | None
     origins: dict[str, str]

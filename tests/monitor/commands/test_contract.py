@@ -43,6 +43,18 @@ def test_levels_without_incidents_are_kept_where_somebody_looked(promised: Termi
     assert levels["availability"]["seen"] == 1.0
 
 
+def test_how_much_of_a_period_was_observed_stands_beside_its_levels(promised: Terminal) -> None:
+    """What was kept in ten hours of 28 days says so: on the terminal, in JSON and on the page of a table."""
+    promised("check")
+    with promised.at(NOW + timedelta(hours=10)):
+        (contract,) = _shown(promised)["contracts"]
+        text = promised("contract", "show").out
+        all_of_it = promised("contract", "show", "--from", NOW.isoformat()).out
+    assert contract["observed_h"] == 10.0
+    assert "All checks saw 10 h of 28 d." in text
+    assert "All checks saw" not in all_of_it
+
+
 def test_a_broken_level_names_its_incident_and_leaves_with_one(promised: Terminal) -> None:
     """Detected two hours late instead of half an hour: broken by 1.5 hours, by incident 1."""
     promised("check")
@@ -172,6 +184,9 @@ def test_an_error_budget_is_shown_on_every_surface(terminal: Terminal) -> None:
     assert (budget["used_up_in_h"], budget["used_up_in_h_soonest"]) == (72.0, 0.0)
     assert "Error budget of board: 1 h of 2 h of downtime spent in 30 d (at least 1 h, at most " in text
     assert "Burn rate 5 in the last 3 d, 60 in the last 6 h" in text
+    assert "At this rate it is used up in 3 d." in text
+    assert "If all the time of which nothing is known was downtime, it is used up already." in text
+    assert "soonest" not in text
     with terminal.at(NOW + timedelta(days=40)):  # then a whole period was watched, or not
         terminal.json(
             "incident", "open", "--table", "orders", "--title", "again", "--occurred", "4h ago", "--detected", "1h ago"

@@ -64,7 +64,7 @@ UP_DOWN: dict[str, Any] = {
     "now": 0.5,
     "long": timedelta(days=3),
     "short": timedelta(hours=6),
-    "soonest": 5 * MINUTE,
+    "observed": 5 * MINUTE,
     "alarms": 15,
     "least": Fraction(1, 10),
     "most": Fraction(2, 5),
@@ -224,8 +224,8 @@ SENTENCES: dict[str, Said] = {
     "budget does not last.": Said(
         ("Burn rate 1.5 in the last 3 d, 0.5 in the last 6 h",), ("直近3日で1.5、直近6時間で0.5",)
     ),
-    "At this rate it is used up in {time:duration}; at the soonest in {soonest:duration}.": Said(
-        ("used up in 30 min; at the soonest in 5 min",), ("30分後に使い切ります。最も早い場合は5分後",)
+    "All checks saw {observed:duration} of {whole:duration}.": Said(
+        ("saw 5 min of 30 min",), ("30分のうち", "確認できたのは5分です")
     ),
     "People answered {n:count} of {alarms:count} alarms; {share:ratio} of these were not false (95 % interval "
     "{low:ratio} to {high:ratio}). Of all alarms between {least:ratio} and {most:ratio} were not false.": Said(

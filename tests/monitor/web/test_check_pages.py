@@ -158,9 +158,15 @@ def test_the_page_of_a_table_has_what_is_promised_of_it_and_by_which_key(site: S
     detect, repair = contract["levels"]
     assert (detect["level"], detect["judged"], detect["kept"], detect["broken"]) == ("time-to-detect", 1, 1, 0)
     assert (repair["verdict"], repair["judged"], repair["share_kept_low"]) == ("pending", 0, None)
-    for language, words in (("en", "1 of 1 in time"), ("ja", "1件中1件が期限内")):
-        page = browser.get("/tables/orders", headers={"accept-language": language}).text
-        assert words in page
+    assert contract["observed_h"] == 0  # no check has run
+    for language, *words in (
+        ("en", "1 of 1 in time", "All checks saw 0 min of 28 d."),
+        ("ja", "1件中1件が期限内", "28日のうち、すべてのチェックが確認できたのは0分です。"),
+    ):
+        page = browser.get("/tables/orders", headers={"accept-language": language}).text.replace(
+            "\N{NO-BREAK SPACE}", " "
+        )
+        assert all(word in page for word in words)
         assert page.count("<small>slo.ord*</small>") == 2
         assert page.count("<small>slo.*</small>") == 1
 
