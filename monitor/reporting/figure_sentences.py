@@ -107,9 +107,9 @@ def _used_up(forecast: Exhaustion) -> Iterator[Message]:
         time = length(min(forecast.expected, _LONGEST_US))
         yield Message("At this rate it is used up in {time:duration}.", {"time": time})
     if forecast.soonest == 0:
-        yield Message("If all the time of which nothing is known was downtime, it is used up already.")
+        yield Message("If all unknown time was downtime, it is used up already.")
     elif forecast.soonest is not None and forecast.soonest != forecast.expected:
         yield Message(
-            "If all the time of which nothing is known was downtime, it is used up in {time:duration}.",
+            "If all unknown time was downtime, it is used up in {time:duration}.",
             {"time": length(min(forecast.soonest, _LONGEST_US))},
         )

@@ -185,7 +185,7 @@ def test_an_error_budget_is_shown_on_every_surface(terminal: Terminal) -> None:
     assert "Error budget of board: 1 h of 2 h of downtime spent in 30 d (at least 1 h, at most " in text
     assert "Burn rate 5 in the last 3 d, 60 in the last 6 h" in text
     assert "At this rate it is used up in 3 d." in text
-    assert "If all the time of which nothing is known was downtime, it is used up already." in text
+    assert "If all unknown time was downtime, it is used up already." in text
     assert "soonest" not in text
     with terminal.at(NOW + timedelta(days=40)):  # then a whole period was watched, or not
         terminal.json(
