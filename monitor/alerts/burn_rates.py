@@ -50,7 +50,7 @@ class BurnAlerts:
             told = told_budgets(tx, now) if self._told is None else self._told
             burns = fast_burns(project, tx, list(promises.values()), now)
             silences = tx.silences.all(active_at=now)
-            news = list(_news(project.config, promises, burns, told, silences=silences, now=now))
+            news = list(_news(project, promises, burns, told, silences=silences, now=now))
             events = {
                 name: _begin(project, tx, promises[name], burns[name], now)
                 if name in burns
@@ -82,7 +82,7 @@ def told_budgets(tx: ReadTransaction, now: datetime) -> Told:
 
 
 def _news(
-    config: Config,
+    project: Project,
     promises: Mapping[str, PromisedContract],
     burns: Mapping[str, FastBurn],
     told: Told,
@@ -90,7 +90,11 @@ def _news(
     silences: Sequence[Silence],
     now: datetime,
 ) -> Iterator[tuple[str, str, Severity | None]]:
-    """Yield which contract is news for which channel, and at which severity; None: it is over."""
+    """Yield which contract is news for which channel, and at which severity; None: it is over.
+
+    While a team is left out, nothing is known of what was promised of its tables.
+    """
+    config = project.config
     for name, burn in burns.items():
         tables = promises[name].contract.tables
         severity = burn.rule.severity
@@ -107,8 +111,8 @@ def _news(
             ):
                 yield name, channel, severity
     for (name, channel), severity in told.items():
-        is_used = channel in config.alerts.channels
-        if name not in burns and is_used and not _is_quiet(config, channel, severity, now):
+        may_end = channel in config.alerts.channels and (name in promises or not project.loaded.left_out)
+        if name not in burns and may_end and not _is_quiet(config, channel, severity, now):
             yield name, channel, None
 
 

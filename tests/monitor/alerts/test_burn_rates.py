@@ -1,5 +1,6 @@
 """Error budgets that are spent too fast are told once when that begins, and once when it ends."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -92,6 +93,18 @@ def test_a_higher_severity_is_told_again_and_a_lower_one_is_not(tmp_path, store)
     desk.end(incident, at(40.3), Resolution.FALSE_POSITIVE)  # then it was no downtime
     assert alerts.step(strict, store, at(40.4)) == 1
     assert _told(store)[-1] == END
+
+
+def test_while_a_team_is_left_out_nobody_hears_that_it_is_over(tmp_path, store):
+    """What it promises is not known until its files are mended; of what is promised no more, the end is told."""
+    made = project(tmp_path, ROUTES, changed=BUDGET)
+    Desk(made, store).open(when=NOW)
+    alerts = BurnAlerts()
+    assert alerts.step(made, store, at(0.1)) == 1
+    less = project(tmp_path, ROUTES)
+    broken = Project(replace(less.loaded, left_out=frozenset({"shop"})), less.clock)
+    assert [alerts.step(item, store, at(0.2)) for item in (broken, made, less)] == [0, 0, 1]
+    assert _told(store) == [BEGIN, END]
 
 
 def test_without_a_route_the_owner_hears_of_it(tmp_path, store):
