@@ -56,6 +56,9 @@ WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation' AND c.oid >= 16384
 """What a transaction read so far: rows that scans of tables handed on, and entries that scans of indexes did; nothing
 of catalogues. Unknown with a foreign table. The counters begin again when the transaction ends (PostgreSQL 15)."""
 _COUNTS_SINCE: Final = 150_000
+_COUNTS_FOR: Final = "SELECT current_setting('max_parallel_workers_per_gather'), pg_backend_pid()"
+"""Whether workers read, too, and which process counts: a pooler names another one, and what its clients read before
+may be among what is counted."""
 _WATCHES_CLIENT_SINCE: Final = 140_000
 _WATCH_CLIENT: Final = "client_connection_check_interval=500"
 """Milliseconds after which the server notices, amid a query, that nobody waits for it any more: a worker was killed."""
@@ -117,8 +120,8 @@ class Postgresql(EngineSource):
                     self._connection.execute(f"SET {_WATCH_CLIENT}")
                     self._watches_client = True
             if self._connection.info.server_version >= _COUNTS_SINCE:  # workers count what they read for themselves
-                [[workers]] = self._ask("SELECT current_setting('max_parallel_workers_per_gather')").cells
-                self._tells_rows = workers == "0"
+                [[workers, process]] = self._ask(_COUNTS_FOR).cells
+                self._tells_rows = workers == "0" and process == self._connection.info.backend_pid
             return backend
 
     def _list(self) -> Iterable[CatalogueEntry]:

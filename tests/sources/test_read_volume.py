@@ -1,8 +1,13 @@
 """What a source tells of the rows and bytes that its statements read."""
 
 import os
+import re
+import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import duckdb
 import pytest
@@ -163,6 +168,45 @@ def test_a_session_that_may_use_workers_tells_nothing(postgresql: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:  # why: what the session itself would have told
         plan = connection.execute("EXPLAIN SELECT sum(id) FROM orders").fetchall()
         assert any("Gather" in row[0] for row in plan)
+
+
+def test_a_session_behind_a_pooler_tells_nothing(postgresql: str) -> None:
+    """A pooler gives its sessions to several clients: what another one just read would be counted as read here."""
+    address = urlsplit(postgresql)
+    with (
+        _pooler((address.hostname or "", address.port or 5432)) as port,
+        _serial(postgresql.replace(f":{address.port}/", f":{port}/")) as source,
+    ):
+        source._connection.execute("SELECT sum(id) FROM orders")  # type: ignore[attr-defined]  # by another client
+        source.fetch("SELECT sum(id) FROM orders")
+        assert source.take_read_volume() == NOTHING_TOLD
+
+
+@contextmanager
+def _pooler(server: tuple[str, int]) -> Iterator[int]:
+    """Yield the port of a pooler: it passes on all there is, and has process numbers of its own."""
+
+    def pass_on(source: socket.socket, target: socket.socket) -> None:
+        while data := source.recv(65536):
+            target.sendall(
+                re.sub(rb"(?s)(?<=K\x00\x00\x00\x0c).{4}", b"\0\0\0\7", data)
+            )  # of the message BackendKeyData
+        with suppress(OSError):  # it may be gone already
+            target.shutdown(socket.SHUT_WR)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(3) as threads:
+        listener.settimeout(20)  # a test that fails before it connects does not wait for ever
+
+        def serve() -> None:
+            client, _ = listener.accept()
+            with client, socket.create_connection(server) as session:
+                upwards = threads.submit(pass_on, client, session)
+                pass_on(session, client)
+                upwards.result()
+
+        serving = threads.submit(serve)
+        yield listener.getsockname()[1]
+        serving.result()
 
 
 def _serial(url: str) -> Source:
