@@ -44,6 +44,11 @@ class ProductState:
     contract: JudgedContract
     ports: ProductPorts
 
+    @property
+    def is_promised(self) -> bool:
+        """Check whether anything is promised of it."""
+        return bool(self.contract.levels or self.contract.budget)
+
     def as_json(self) -> dict[str, Any]:
         """Return it in the published shape: times in hours."""
         down = self.down
@@ -62,7 +67,8 @@ class ProductState:
             "downtime_h": None if down is None else float(hours(down.seen)),
             "downtime_low_h": None if down is None else float(hours(down.low)),
             "downtime_high_h": None if down is None else float(hours(down.high)),
-            "promises": self.contract.as_json() if self.contract.levels or self.contract.budget else None,
+            "promises": self.contract.as_json() if self.is_promised else None,
+            "verdict": self.contract.verdict.value if self.is_promised else None,
         }
 
 

@@ -51,6 +51,7 @@ class Pages:
         made.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
         made.filters["address"] = lambda query, **changed: _address(query, changed)
         made.globals.update(
+            has_products=bool(project.config.products),
             project_name=project.config.project,
             zone=project.config.timezone,
             language=language,

@@ -16,6 +16,7 @@ _STATUSES: Final[Mapping[str, int]] = {
     "table.unknown": 404,
     "check.unknown": 404,
     "release.unknown": 404,
+    "product.unknown": 404,
     "release.own_table": 403,
     "release.no_approver": 403,
 }

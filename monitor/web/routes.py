@@ -40,6 +40,14 @@ from monitor.web.views.downtime import DowntimePage, DowntimeQuery, show_downtim
 from monitor.web.views.incident import IncidentNumber, IncidentPage, show_incident
 from monitor.web.views.incidents import IncidentListPage, IncidentQuery, list_incidents
 from monitor.web.views.overview import OverviewPage, show_overview
+from monitor.web.views.products import (
+    ProductListPage,
+    ProductListQuery,
+    ProductPage,
+    ProductQuery,
+    list_products,
+    show_product,
+)
 from monitor.web.views.release_comparison import ReleaseComparisonPage, show_comparison
 from monitor.web.views.releases import ReleaseListPage, ReleasePage, ReleaseQuery, list_releases, show_release
 from monitor.web.views.table import TablePage, TableQuery, show_table
@@ -90,6 +98,8 @@ def _pages() -> Iterator[WebRoute]:
     yield from _page(_INCIDENT, "incident", show_incident, IncidentPage, "Show an incident", IncidentNumber)
     yield from _page("/tables", "tables", list_tables, TableListPage, "List tables", TableListQuery)
     yield from _page("/tables/{name}", "table", show_table, TablePage, "Show a table", TableQuery)
+    yield from _page("/products", "products", list_products, ProductListPage, "List data products", ProductListQuery)
+    yield from _page("/products/{name}", "product", show_product, ProductPage, "Show a data product", ProductQuery)
     yield from _page("/checks", "checks", list_check_costs, CheckCostPage, "What checks cost and find", CheckCostQuery)
     yield from _page("/checks/{id}", "check", show_check, CheckPage, "Show the history of a check", CheckQuery)
     yield from _page("/downtime", "downtime", show_downtime, DowntimePage, "Downtime of some days", DowntimeQuery)

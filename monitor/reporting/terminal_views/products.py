@@ -56,7 +56,7 @@ def draw_sheet(console: "Console", project: Project, state: ProductState) -> Non
             console.print(_line(label, value))
     for incident in state.incidents:
         console.print(_line("open", "") + incident_headline(incident))
-    if state.contract.levels or state.contract.budget:
+    if state.is_promised:
         draw_contracts(console, [state.contract])
 
 
@@ -66,8 +66,7 @@ def _owner(project: Project, state: ProductState) -> str:
 
 
 def _promises(state: ProductState) -> str:
-    contract = state.contract
-    return contract.verdict.value if contract.levels or contract.budget else ""
+    return state.contract.verdict.value if state.is_promised else ""
 
 
 def _down(down: DownTime | None) -> str:

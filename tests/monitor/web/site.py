@@ -22,6 +22,13 @@ SHORT = FeedTiming(stream_s=0)
 TABLES = """
   - {name: refunds, source: shop, owner: crew, domain: sales, table: orders}
 domains: {sales: {owner: crew}}
+products:
+  selling:
+    title: All that is sold
+    tables: [orders, refunds]
+    owner: crew
+    consumers: [finance]
+    promises: {ttr: 4h, downtime: 2h per 30d}
 releases:
   extract:
     table: orders

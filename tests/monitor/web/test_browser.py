@@ -32,6 +32,8 @@ PAGES: Final = (
     "/incidents/2",
     "/tables",
     "/tables/orders",
+    "/products",
+    "/products/selling",
     "/checks",
     "/checks/orders.not-null",
     "/downtime?noticed_within=15&repair=20",

@@ -148,7 +148,7 @@ def test_a_check_with_segments_shows_those_of_its_last_run(tmp_path: Path) -> No
 def test_the_page_of_a_table_has_what_is_promised_of_it_and_by_which_key(site: Site) -> None:
     """Its levels with how many episodes kept each, its error budget, and the most specific key of each promise."""
     slo = {"ord*": Slo.model_validate({"ttr": "4h", "downtime": "2h per 30d"}), "*": Slo.model_validate({"ttd": "1h"})}
-    config = site.project.config.model_copy(update={"slo": slo})
+    config = site.project.config.model_copy(update={"slo": slo, "products": {}})
     promised = Site(Project(replace(site.project.loaded, config=config), site.clock), site.store, site.clock)
     promised.incident()
     browser = promised.signed_in()
@@ -179,5 +179,6 @@ def test_the_page_of_a_table_names_its_data_products(site: Site) -> None:
     data = browser.get("/tables/orders.json").json()
     assert (data["products"], [item["contract"] for item in data["contracts"]]) == (["pack"], ["product:pack"])
     for language, words in (("en", "Data products"), ("ja", "データプロダクト")):
-        assert f"{words}</dt><dd>pack</dd>" in browser.get("/tables/orders", headers={"accept-language": language}).text
-    assert "Data products" not in browser.get("/tables/refunds").text
+        link = f'{words}</dt><dd><a href="/products/pack">pack</a>'
+        assert link in browser.get("/tables/orders", headers={"accept-language": language}).text
+    assert "/products/pack" not in browser.get("/tables/refunds").text

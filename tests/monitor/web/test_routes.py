@@ -43,7 +43,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
         "results": [{"check": "nothing", "status": "pass"}],
     },
 }
-NAMES: Final = {"tables": "orders", "checks": "orders.not-null", "releases": "extract"}
+NAMES: Final = {"tables": "orders", "checks": "orders.not-null", "releases": "extract", "products": "selling"}
 """What stands for the name in a path, by the kind of thing that the path begins with."""
 CANARY: Final = "canary-4711-in-a-cell"
 CANARY_AMOUNT: Final = 87_654_321.25
