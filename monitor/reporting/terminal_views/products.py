@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from incidents import DownTime
+from incidents import DownTime, from_us
 from monitor.config.project import Project
 from monitor.reporting.terminal_views.contracts import draw as draw_contracts
 from monitor.reporting.terminal_views.incident import incident_headline
 from monitor.summaries.products import ProductState
-from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
 from monitor.triage.create import tidy
 from monitor.triage.time_parsing import format_hours
@@ -40,6 +39,7 @@ def draw_list(console: "Console", project: Project, states: Sequence[ProductStat
 def draw_sheet(console: "Console", project: Project, state: ProductState) -> None:
     """Print everything about one data product."""
     product = state.product
+    start, end = (from_us(moment) for moment in (state.window.start_us, state.window.end_us))
     console.print(Text(f"{product.title or state.name}  {state.health.value}", "bold"))
     if product.description:
         console.print(tidy(product.description))
@@ -49,7 +49,8 @@ def draw_sheet(console: "Console", project: Project, state: ProductState) -> Non
         "tables": ", ".join(state.tables),
         "fed by": ", ".join(state.ports.inputs),
         "feeds from": ", ".join(state.ports.outputs),
-        "down": f"{_down(state.down)}, while any of {count(len(state.tables), 'table')} was",
+        "period": f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC",
+        "down": _down(state.down) + (f", while any of {len(state.tables)} tables was" if len(state.tables) > 1 else ""),
     }
     for label, value in facts.items():
         if value:

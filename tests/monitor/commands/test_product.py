@@ -47,8 +47,12 @@ def test_the_sheet_of_a_product_shows_everything(terminal: Terminal) -> None:
     for text in ("The sales pack  healthy", "The desk", "finance, the board", "orders, refunds", "Error budget"):
         assert text in said
     assert "feeds from    refunds" in said
+    assert "period        2026-11-17 00:00 to 2026-11-18 00:00 UTC" in said
     assert "down          13 h" in said
-    assert "fed by        refunds" in terminal("product", "show", "sums").out
+    assert "while any of 2 tables was" in said
+    single = terminal("product", "show", "sums").out
+    assert "fed by        refunds" in single
+    assert "down          unknown\n" in single
 
 
 def test_promises_of_products_are_contracts(terminal: Terminal) -> None:
