@@ -4,7 +4,7 @@ A table that nothing defines is an error otherwise, so that one broken file at a
 is downstream of the team's, or everything, where the main file names one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
@@ -26,13 +26,15 @@ _TABLES: Final = (
     "cost history * tables? =",
 )
 """Where names of tables stand. `*`: each entry; `=`: the keys; what loses its last entry goes, up to a `?`."""
+_ROTAS: Final = ("alerts channels? * on_call people *", "alerts channels? * on_call fallback")
+"""Where channels stand in other channels: these go with the last of their people, and with their fallback."""
 _CHANNELS: Final = ("owners * channel?", "alerts operators? *", "alerts routes? * to *", "report * to? *")
 
 
 def without_teams(tree: Node, teams: Sequence[TeamFolder]) -> Node:
     """Return a tree without the references to tables and channels that teams may define, and that nothing defines."""
     tables = {text(table, "name") for table in items(child(tree, "tables"))}
-    channels = entries(child(child(tree, "alerts"), "channels"))
+    channels = _channels(tree)
     tiers = {
         *entries(child(child(tree, "cost"), "tiers")),
         *(text(item, "tier") for item in items(child(tree, "tables"))),
@@ -44,16 +46,28 @@ def without_teams(tree: Node, teams: Sequence[TeamFolder]) -> Node:
     def is_channel_gone(name: str) -> bool:
         return name not in channels and any(fits(name, team.grants.channels) for team in teams)
 
+    def is_rota_gone(name: str) -> bool:
+        return is_channel_gone(name) or (name in channels and name not in _channels(tree))
+
     def selects_nothing(selector: str) -> bool:
         field, _, pattern = selector.rpartition(":")
         names = {"": tables, "tier": tiers}.get(field)
         return names is not None and not any(fnmatchcase(name, pattern) for name in names if name is not None)
 
-    rules = [(_TABLES, is_table_gone), (_CHANNELS, is_channel_gone), (("slo? =",), selects_nothing)]
+    rules = [
+        (_TABLES, is_table_gone),
+        (_ROTAS, is_channel_gone),
+        (_CHANNELS, is_rota_gone),
+        (("slo? =",), selects_nothing),
+    ]
     for paths, is_gone in rules:
         for path in paths:
             tree = _without(tree, path.split(), is_gone) or tree
     return _without_products(tree)
+
+
+def _channels(tree: Node) -> Mapping[str, Node]:
+    return entries(child(child(tree, "alerts"), "channels"))
 
 
 def _without_products(tree: Node) -> Node:

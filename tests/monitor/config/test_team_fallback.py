@@ -1,6 +1,8 @@
 """A daemon goes on without the part of a team whose files are broken; nobody else waits for the team."""
 
+import ast
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from shutil import rmtree
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from monitor.config import ConfigError, Loaded, load, team_fallback
+from monitor.config import ConfigError, Loaded, _references, load, team_fallback
 from monitor.config.project import Project
 from monitor.config.team_fallback import load_apart
 
@@ -317,3 +319,53 @@ def test_an_error_in_the_main_file_is_known_after_few_attempts(tmp_path: Path, m
         with pytest.raises(ConfigError):
             load_apart(write(tmp_path, {"main": main, **files}), last)
         assert len(attempts) == most
+
+
+@pytest.mark.parametrize(
+    ("people", "fallback", "expected"),
+    [
+        ("{ann: shop-chat, bob: ops}", "ops", {"bob": "ops"}),
+        ("{ann: shop-chat}", "ops", None),
+        ("{bob: ops}", "shop-chat", None),
+    ],
+)
+def test_a_rota_loses_the_people_of_a_team_that_is_left_out(
+    tmp_path: Path, people: str, fallback: str, expected: dict[str, str] | None
+) -> None:
+    """Without anybody, or without its fallback, it is left out itself, with what is sent to it."""
+    main = f"""{MAIN.replace("folder: shop, ", 'folder: shop, may: [tables, alerts], channels: ["shop-*"], ')}
+alerts:
+  channels:
+    ops: {{webhook: {{url: "https://ops.example.org/hook-of-operations"}}}}
+    rota: {{on_call: {{calendar: rota.ics, people: {people}, fallback: {fallback}}}}}
+  routes: [{{to: [rota, ops]}}]
+"""
+    load(write(tmp_path, {"main": main, "shop": SHOP}))
+    alerts = load_apart(write(tmp_path, {"main": main, "shop": "tables: ["})).config.alerts
+    assert [route.to for route in alerts.routes] == [("ops",) if expected is None else ("rota", "ops")]
+    rota = alerts.channels.get("rota")
+    assert (None if rota is None else rota.settings.people) == expected
+
+
+def test_every_rule_on_names_of_tables_and_channels_has_its_place_where_they_may_be_left_out() -> None:
+    """Whoever adds a reference to one adds its place to `absent_teams`, a case to the tests above, and counts it here.
+
+    Without that, one broken file of a team could keep a daemon from starting.
+    """
+    uses: Counter[str] = Counter()
+    for function in ast.parse(Path(_references.__file__).read_text(encoding="utf-8")).body:
+        if isinstance(function, ast.FunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Attribute) and ast.unparse(node) in {"names.tables", "names.channels"}:
+                    uses[function.name] += 1
+    assert uses == {
+        "_tables": 1,
+        "_ownership": 1,
+        "_alerts": 5,
+        "_cost": 2,
+        "_releases": 1,
+        "_budgets": 3,
+        "_contracts": 1,
+        "_slo": 1,
+        "_maintenance": 1,
+    }
