@@ -22,10 +22,7 @@ def known_episodes(spans: Spans, window: Window, as_of_us: int) -> Ints:
         return np.zeros(0, dtype=np.int64)
     by_then = spans.detected <= as_of_us
     touching = by_then & (spans.earliest < window.end_us) & (spans.resolved >= window.start_us)
-    siblings = np.flatnonzero(spans.incident[1:] == spans.incident[:-1])  # a row and the next are of one incident
-    while (spread := siblings[touching[siblings] != touching[siblings + 1]]).size:
-        touching[spread] = touching[spread + 1] = True
-    return np.flatnonzero(touching & by_then)
+    return np.flatnonzero(spans.with_siblings(touching) & by_then)
 
 
 def is_downtime(spans: Spans, *, disclosure: bool) -> Bools:

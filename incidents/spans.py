@@ -106,6 +106,18 @@ class Spans:
             return self
         return Spans(self.names, **{name: getattr(self, name)[rows] for name in _COLUMNS})
 
+    def touching(self, since_us: int, until_us: int) -> "Spans":
+        """Return all rows of the incidents of which one touches the time between two moments, by its earliest start."""
+        marked = (np.minimum(self.earliest, self.occurred) < until_us) & (self.resolved >= since_us)
+        return self.take(np.flatnonzero(self.with_siblings(marked)))
+
+    def with_siblings(self, marked: "npt.NDArray[np.bool_]") -> "npt.NDArray[np.bool_]":
+        """Mark every row of an incident of which one is marked, in place; the rows of an incident are neighbours."""
+        siblings = np.flatnonzero(self.incident[1:] == self.incident[:-1])  # a row and the next are of one incident
+        while (spread := siblings[marked[siblings] != marked[siblings + 1]]).size:
+            marked[spread] = marked[spread + 1] = True
+        return marked
+
     def joined(self, other: "Spans") -> "Spans":
         """Return the rows of both, which have no incident in common; names keep their codes."""
         names = {name: code for code, name in enumerate(dict.fromkeys((*self.names, *other.names)))}

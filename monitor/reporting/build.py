@@ -1,13 +1,25 @@
 """Build the report of a period: pure, from what is known to one value. The arithmetic is that of `incidents`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Final
 
 from checks import Message
-from incidents import MAINTENANCE, Downtime, DowntimeCost, Incident, Resolution, Watch, Window, changes, lever, to_us
+from incidents import (
+    MAINTENANCE,
+    Downtime,
+    DowntimeCost,
+    Incident,
+    Resolution,
+    Spans,
+    Watch,
+    Window,
+    changes,
+    lever,
+    to_us,
+)
 from monitor.config import Config, Rates
 from monitor.config.project import Project
 from monitor.releases.record import states_now
@@ -150,7 +162,7 @@ def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> D
         undetected_share=Fraction(this.undetected, this.downtime),
         found_by_person=ranking.unwatched,
         n=this.n,
-        costliest=standout(ranking),
+        costliest=standout(ranking, advice),
         advice=advice,
         title=titles[0] if titles else None,
     )
@@ -198,13 +210,19 @@ def _valid_from(rates: Rates) -> date:
 def gather(project: Project, tx: ReadTransaction, period: Period, now: datetime) -> Evidence:
     """Return what is known of a period and of those before it that its trend shows. Call it inside the transaction."""
     config = project.config
-    spans = tx.incidents.spans(to_us(period.back(period.trend - 1).start), to_us(period.end))
+    since_us, until_us = to_us(period.back(period.trend - 1).start), to_us(period.end)
+    spans = tx.incidents.spans(since_us, until_us)
     watches = tx.results.watches()
     kept_since = now - config.storage.keep_measurements
     earlier = [period.back(number) for number in range(1, period.trend)]
 
     def look_up(ids: Sequence[int]) -> Sequence[Incident]:
         return [tx.incidents.get(item) for item in ids]
+
+    def read(_: Collection[str], start_us: int, end_us: int) -> Spans:
+        if since_us <= start_us <= end_us <= until_us:
+            return spans.touching(start_us, end_us)
+        return tx.incidents.spans(start_us, end_us)  # a promise about a longer time than the trend's
 
     return Evidence(
         config=config,
@@ -224,7 +242,7 @@ def gather(project: Project, tx: ReadTransaction, period: Period, now: datetime)
         releases=states_now(project, tx),
         exports=tx.release_events.matching(kind=ReleaseEventKind.EXPORTED),
         promises=_promises(config, tx, watches, now),
-        contracts=judge_contracts(project, tx, window_of(period), as_of=now),
+        contracts=judge_contracts(project, tx, window_of(period), as_of=now, read=read),
         scan_costs=tx.costs.by_table(period.first, period.last),
     )
 

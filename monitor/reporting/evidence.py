@@ -99,7 +99,7 @@ class Evidence:
         return price(self.spans, window, pricing=self.pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
 
     def price_by(self, window: Window, group: Ints) -> dict[int, DowntimeCost] | None:
-        """Return the cost of a window by group of the spans' rows, None where nothing has a price."""
+        """Return the cost of a window by group of the spans' rows, without that of table hours; None without prices."""
         if self.pricing is None:
             return None
         return price_by(
@@ -109,6 +109,7 @@ class Evidence:
             as_of_us=self.as_of_us,
             group=group,
             maintenance=self.maintenance,
+            table_hours=False,
         )
 
 

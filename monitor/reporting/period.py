@@ -204,7 +204,7 @@ class Month(_Months):
 
     __slots__ = ()
     months = 1
-    unit, frequency, trend, latest = "month", "monthly", 12, timedelta(days=10)
+    unit, frequency, trend, latest = "month", "monthly", 6, timedelta(days=10)
     example = "year and month such as 2026-11"
 
     @classmethod
@@ -222,7 +222,7 @@ class Quarter(_Months):
 
     __slots__ = ()
     months = 3
-    unit, frequency, trend, latest = "quarter", "quarterly", 8, timedelta(days=30)
+    unit, frequency, trend, latest = "quarter", "quarterly", 5, timedelta(days=30)
     example = "year and quarter such as 2026-Q4"
 
     @classmethod

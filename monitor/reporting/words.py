@@ -152,7 +152,7 @@ PERIOD_WORDS: Final[Mapping[type[Period], PeriodWords]] = {
         Message("The month, the month before, and the median of the four months before"),
         *_BY_WEEK,
         Message("Hours of data downtime per month"),
-        Message("12-month trend"),
+        Message("6-month trend"),
     ),
     Quarter: PeriodWords(
         Message("quarter"),
@@ -166,7 +166,7 @@ PERIOD_WORDS: Final[Mapping[type[Period], PeriodWords]] = {
         Message("The quarter, the quarter before, and the median of the four quarters before"),
         *_BY_WEEK,
         Message("Hours of data downtime per quarter"),
-        Message("8-quarter trend"),
+        Message("5-quarter trend"),
     ),
 }
 """What the periods of reports are called."""

@@ -1,12 +1,12 @@
 """Judge the contracts of a project in a period: what the store knows of their tables, put before `incidents`."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from incidents import (
     DownTime,
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from monitor.config.promised import PromisedContract
 
 _US: Final = timedelta(microseconds=1)
+ReadSpans: TypeAlias = Callable[[Collection[str], int, int], Spans]
+"""Reads the episodes of all incidents of some tables that touch `[since, until]` (microseconds), and perhaps others."""
 _BEGINNINGS: Final = (Changed.OPENED, Changed.REOPENED)
 
 
@@ -83,16 +85,31 @@ class JudgedContract:
 
 
 def judge_contracts(
-    project: Project, tx: ReadTransaction, window: Window, *, as_of: datetime, table: str | None = None
+    project: Project,
+    tx: ReadTransaction,
+    window: Window,
+    *,
+    as_of: datetime,
+    table: str | None = None,
+    read: ReadSpans | None = None,
 ) -> Sequence[JudgedContract]:
-    """Judge all that is promised in a period, or what is about a table: contracts, products, each table's `slo`."""
+    """Judge all that is promised in a period, or what is about a table: contracts, products, each table's `slo`.
+
+    `read` reads incidents, for a caller who has them already; by default they come from the store.
+    """
     from monitor.config.promised import promised_contracts
 
     promises = list(promised_contracts(project.config, table))
     if not promises:
         return []
-    survey = survey_of(project, tx, promises, window, as_of=as_of, few=table is not None)
+    if table is not None:  # few of the tables: their incidents are looked up by table, not by time
+        read = _read_by_table(tx)
+    survey = survey_of(project, tx, promises, window, as_of=as_of, read=read)
     return [judge_contract(promise, survey) for promise in promises]
+
+
+def _read_by_table(tx: ReadTransaction) -> ReadSpans:
+    return lambda tables, since_us, _: tx.incidents.spans_of(tables, since_us)
 
 
 def judge_contract(promise: "PromisedContract", survey: LevelSurvey) -> JudgedContract:
@@ -117,19 +134,17 @@ def survey_of(
     window: Window,
     *,
     as_of: datetime,
-    few: bool = False,
+    read: ReadSpans | None = None,
 ) -> LevelSurvey:
-    """Return the incidents and looks of all tables that something is promised of, read once for all promises.
-
-    `few`: they are about few of the tables, so that incidents are looked up by table, not by time.
-    """
+    """Return the incidents and looks of all tables that something is promised of, read once for all promises."""
     contracts = [promise.contract for promise in promises]
     tables = tuple(dict.fromkeys(name for contract in contracts for name in contract.tables))
     end = from_us(min(window.end_us, to_us(as_of)))
     periods = [end - contract.downtime.per for contract in contracts if contract.downtime is not None]
     since = min([from_us(window.start_us), *periods])
     since_us = to_us(since)
-    spans = tx.incidents.spans_of(tables, since_us) if few else tx.incidents.spans(since_us, to_us(max(end, since)))
+    until_us = to_us(max(end, since))
+    spans = tx.incidents.spans(since_us, until_us) if read is None else read(tables, since_us, until_us)
     notifies = {name for contract in contracts if contract.time_to_notify for name in contract.tables}
     watches = tx.results.watches()
     gaps = [*tx.results.gaps(since, max(end, since)), *lasting_gaps(project.config, watches, as_of)]

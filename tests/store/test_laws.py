@@ -185,7 +185,10 @@ def test_columns_say_what_the_episodes_say(
         _write(store, stories)
         with store.reading() as tx:
             spans = tx.incidents.spans(to_us(since), to_us(until))
+            everything = tx.incidents.spans(-(2**62), 2**62)
             known = tx.incidents.matching()
+    chosen = everything.touching(to_us(since), to_us(until))
+    assert (chosen.incident.tolist(), chosen.occurred.tolist()) == (spans.incident.tolist(), spans.occurred.tolist())
     touching = [incident for incident in known if any(_touches(episode, since, until) for episode in incident.episodes)]
     expected = sorted(_row(incident, episode) for incident in touching for episode in incident.episodes)
     names = np.array([*spans.names, ""], dtype=object)

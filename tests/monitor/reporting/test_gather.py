@@ -6,14 +6,16 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from checks import Status
 from monitor.config.selector import select
-from monitor.reporting.build import build_report, gather
+from monitor.reporting.build import build_report, gather, window_of
 from monitor.reporting.period import Week
 from monitor.reporting.render import as_html, as_markdown
 from monitor.reporting.report_json import as_json, as_text
 from monitor.scan.run import run_checks
+from monitor.summaries.service_levels import judge_contracts
 from monitor.terminal.localizer import Localizer
 from tests.monitor.shop import NOW, build_shop
 
@@ -197,3 +199,24 @@ def test_keys_are_documented(week_of_shop):
     keys = {*value, *value["coverage"], *value["figures"], *value["figures"]["this_week"], *value["diagnosis"]}
     keys |= {key for key in value["incidents"]["shown"][0] if key.startswith("occurred")}
     assert sorted(key for key in keys if f"`{key}`" not in page) == []
+
+
+@pytest.mark.parametrize(("per", "reads"), [("7d", 1), ("300d", 2)])
+def test_incidents_are_read_once(tmp_path, per, reads):
+    """Contracts are judged by the incidents of the trend, unless they promise something about a longer time."""
+    shop = build_shop(tmp_path)
+    with shop.config.open("a", encoding="utf-8") as file:
+        file.write(f"slo: {{orders: {{downtime: 2h per {per}}}}}\n")
+    project, statements = shop.project(), []
+    with project.open_store() as store:
+        shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 12:00')")
+        run_checks(project, select([], project.config), store=store)
+        now, week = shop.clock.now() + timedelta(hours=3), Week.containing(NOW, "Asia/Tokyo")
+        with store.reading() as tx:
+            alone = judge_contracts(project, tx, window_of(week), as_of=now)
+            engine = tx.incidents._connection.engine
+            event.listen(engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+            assert gather(project, tx, week, now).contracts == alone
+    assert alone[0].budget is not None
+    assert alone[0].budget.spent.seen > 0
+    assert sum("LEFT OUTER JOIN incident AS" in statement for statement in statements) == reads

@@ -12,7 +12,7 @@ from checks import Kind, OccurrenceMethod, Severity
 from incidents import DowntimeCost, Episode, FoundBy, Incident, Lever, Onset, Resolution, Spans, State, Window
 from monitor.reporting.model import Diagnosis
 from monitor.reporting.sentences import diagnosis_sentences, title_of
-from monitor.summaries.ranking import Advice, AdviceStep, advise, rank
+from monitor.summaries.ranking import Advice, AdviceStep, advise, exact_sum, rank
 from monitor.terminal.localizer import Localizer
 
 START = datetime(2026, 11, 9, tzinfo=UTC)
@@ -165,3 +165,9 @@ def test_there_is_always_one_recommendation_that_the_figures_bear_out(times: lis
         assert advice.share == Fraction(max(tables.values()), total)
     assert (advice.step is AdviceStep.REPAIR_FASTER) == (advice.unnoticed < Fraction(1, 2))
     assert said(advice, made[0])
+
+
+@given(st.lists(st.fractions(), max_size=20))
+def test_amounts_add_up_exactly(amounts: list[Fraction]) -> None:
+    """The sum over one denominator is the sum of the fractions."""
+    assert exact_sum(amounts) == sum(amounts, Fraction())
