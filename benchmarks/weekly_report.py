@@ -18,7 +18,7 @@ from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.promised import promised_contracts
 from monitor.reporting.build import build_report, gather
-from monitor.reporting.period import Week
+from monitor.reporting.period import PERIODS, Period
 from monitor.reporting.render import as_html
 from monitor.summaries.patterns import PatternSurvey
 from monitor.summaries.service_levels import judge_contract
@@ -73,11 +73,11 @@ def main() -> None:
         words = ["report", "weekly", "--force", "--config", config, "--week", WEEK, "--out", str(page)]
         outside = [_wall([sys.executable, "-m", "monitor", *words]) for _ in range(RUNS)]
         memory = _peak_mb([sys.executable, "-m", "monitor", *words])
-        inside = _in_process(folder)
+        inside = {kind.unit: _in_process(folder, kind.last_complete(END, ZONE)) for kind in PERIODS}
         read, counted, judged = _all_figures(folder)
         size = page.stat().st_size
     rows = [
-        (f"read the store, build, render (median of {RUNS})", f"{inside.wall:.2f}", f"{inside.cpu:.2f}"),
+        *((f"{unit}: read, build, render (median of {RUNS})", *_columns(cost)) for unit, cost in inside.items()),
         (f"causes, resolutions, returns and alarms of all of them (median of {RUNS})", *_columns(counted)),
         (f"error budgets and promises of {TABLES} tables over all of them (median of {RUNS})", *_columns(judged)),
         ("reading all of them for that, once", *_columns(read)),
@@ -90,13 +90,13 @@ def main() -> None:
     print(f"\nMost memory of the command: {memory:.0f} MB")
 
 
-def _in_process(folder: Path) -> Cost:
+def _in_process(folder: Path, period: Period) -> Cost:
     project = Project(load(folder / "tablewatch.yaml"))
-    voice, week = Localizer("ja", ZONE), Week.parse(WEEK, ZONE)
+    voice = Localizer("ja", ZONE)
 
     def work() -> None:
         with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as tx:
-            report = build_report(gather(project, tx, week, END), week)
+            report = build_report(gather(project, tx, period, END), period)
         as_html(report, voice)
 
     return median([measure(work) for _ in range(RUNS)])
