@@ -305,7 +305,12 @@ def _sent_through(project: Project, delivery: "Delivery", network: "Network | No
         network=network,
         sent_item=None if sent_item is None else SentItem(**sent_item),
     )
-    return channel.kind.send(channel.settings, message)
+    attempt = channel.kind.send(channel.settings, message)
+    other = None if duty is None or duty.channel == duty.fallback else duty.fallback
+    fallback = None if other is None else channels.get(other)
+    if fallback is None or not (isinstance(attempt, DeliveryFailed) and (attempt.permanent or attempt.gone)):
+        return attempt
+    return fallback.kind.send(fallback.settings, message)  # the way of one person is not that of all on call
 
 
 def _mail_of(payload: Mapping[str, Any]) -> Mail:

@@ -36,12 +36,16 @@ class _Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """Who is on call, until when, and through which channel; `problem` says why that is the fallback."""
+    """Who is on call, until when, and through which channel; `problem` says why that is the fallback.
+
+    `fallback` gets what cannot be sent to a person.
+    """
 
     channel: str
     person: str | None = None
     until: datetime | None = None
     problem: str | None = None
+    fallback: str | None = None
 
 
 def duty_of(project: "Project", name: str, now: datetime) -> Duty | None:
@@ -116,7 +120,7 @@ def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> Duty:
     person = _person(event, settings.people)
     if person is None:
         return Duty(settings.fallback, until=until, problem="the person on call is not among 'people'")
-    return Duty(settings.people[person], person, until)
+    return Duty(settings.people[person], person, until, fallback=settings.fallback)
 
 
 def _moment(value: date, place: ZoneInfo) -> datetime:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from monitor.alerts.dispatch import send
 from monitor.alerts.on_call import Duty, duty_of
 from monitor.alerts.operational import Operation
-from monitor.channels import DeliverySucceeded
+from monitor.channels import DeliveryFailed, DeliverySucceeded
 from monitor.channels.apprise import AppriseKind
 from monitor.config import ConfigError, load
 from monitor.config.project import Project
@@ -103,7 +103,7 @@ def test_who_is_on_call_follows_the_calendar(made, moment, person, until):
     if person is None:
         assert duty == Duty("audit", problem="nobody is on call")
     else:
-        assert duty == Duty({"Sato": "desk"}.get(person, "crew"), person, _berlin(*until))
+        assert duty == Duty({"Sato": "desk"}.get(person, "crew"), person, _berlin(*until), fallback="audit")
 
 
 def test_other_channels_are_no_rota(made):
@@ -193,7 +193,7 @@ def test_a_shift_that_never_ends_has_no_end(made):
     lines = f"DTSTART:{NOW:%Y%m%d}T000000Z\nDTEND:99991231T235959Z\n"
     event = f"BEGIN:VEVENT\nUID:1\nSUMMARY:Sato\n{lines}END:VEVENT\n"
     (made.loaded.path.parent / "duty.ics").write_text(_calendar(event), encoding="utf-8")
-    assert duty_of(made, "duty", NOW) == Duty("desk", "Sato", None)
+    assert duty_of(made, "duty", NOW) == Duty("desk", "Sato", None, fallback="audit")
 
 
 def test_without_the_extra_the_fallback_is_notified(made, monkeypatch):
@@ -226,6 +226,21 @@ def test_the_person_at_the_moment_of_sending_gets_the_message(made, monkeypatch)
         made.clock.advance(_berlin(*moment).astimezone(UTC) - made.clock.now())
         assert isinstance(send(made, delivery), DeliverySucceeded)
     assert [settings for settings, _ in sent] == ["json://localhost:10/", "json://localhost:9/"]
+
+
+@pytest.mark.parametrize("failure", [{"permanent": True}, {"gone": True}])
+def test_a_person_who_cannot_be_reached_any_more_does_not_end_the_rota(made, monkeypatch, failure):
+    """The fallback gets the message, and the channel of all who are on call is not disabled."""
+
+    def takes(_kind, settings, _message):
+        return DeliverySucceeded() if settings == audit else DeliveryFailed("410 Gone", **failure)
+
+    monkeypatch.setattr(AppriseKind, "send", takes)
+    monkeypatch.setattr(type(made.config.alerts.channels["audit"].kind), "send", takes)
+    audit = made.config.alerts.channels["audit"].settings
+    made.clock.advance(_berlin(2026, 12, 1, 13).astimezone(UTC) - made.clock.now())
+    delivery = Delivery("msg_1", "duty", MessageSubject.TEST, {"schema": "x"}, NOW, NOW)
+    assert isinstance(send(made, delivery), DeliverySucceeded)
 
 
 def test_operators_hear_once_when_it_is_not_known_and_when_it_is_again(made):
