@@ -96,6 +96,11 @@ class Episode:
     first_failed_at: datetime | None = None
     acknowledged_at: datetime | None = None
 
+    @property
+    def repair(self) -> timedelta | None:
+        """Return how long its repair took, planned maintenance included; None while it lasts."""
+        return None if self.resolved_at is None else self.resolved_at - self.detected_at
+
     def unacknowledged(self, now: datetime) -> timedelta:
         """Return for how long nobody acknowledged it: since its detection, until that, its end or the present."""
         ends = [moment for moment in (self.acknowledged_at, self.resolved_at) if moment is not None]

@@ -268,8 +268,8 @@ def _as_long(replay: CheckReplay, incidents: Sequence[Incident]) -> list[Inciden
     for group in _groups((replay.now, ResultReplay(tuple(incidents), (), 0))):
         if len(group) == 2 and {row.side for row in group} == {0, 1}:
             before, after = sorted(group, key=lambda row: row.side)
-            if before.episode.resolved_at is not None and after.episode.resolved_at is not None:
-                length = before.episode.resolved_at - before.episode.detected_at
+            length = before.episode.repair
+            if length is not None and after.episode.resolved_at is not None:
                 ends[after.incident, after.number] = after.episode.detected_at + length
     return [_ended_at(incident, ends) for incident in incidents]
 
