@@ -185,9 +185,12 @@ def _of_alerts(alerts: Node | None, team: TeamFolder, *, products: Iterable[str]
         if alerts is not None and key not in _ALERTS:
             yield team.refusal(alerts.keys[key], f"set 'alerts.{key}'", [f"alerts.{name}" for name in _ALERTS])
     channels = child(alerts, "channels")
-    for name in entries(channels):
+    for name, channel in entries(channels).items():
         if channels is not None and not fits(name, grants.channels):
             yield team.refusal(channels.keys[name], f"define channel '{name}'", grants.channels)
+        if child(channel, "on_call") is not None:  # it names a file, and channels of others
+            what = f"team '{team.name}' may not define channel '{name}' of kind on_call"
+            yield problem_at(channel.place, NOT_GRANTED, what, "define it in the main file; its people are channels")
     for route in items(child(alerts, "routes")):
         yield from _each(child(route, "to"), team, "send to channel", grants.channels)
         match = child(route, "match")

@@ -120,7 +120,7 @@ def simulate(
     window: Window,
     as_of: datetime,
 ) -> Simulation:
-    """ResultReplay what differs and compare; nothing is written to the store, and nothing is sent.
+    """Replay what differs and compare; nothing is written to the store, and nothing is sent.
 
     Raises:
         TooManySlots: a proposed schedule is much finer than what was stored.

@@ -356,3 +356,10 @@ def test_a_product_by_a_field_is_no_name_of_a_granted_table(mesh: Mesh, word: st
     with pytest.raises(ConfigError) as caught:
         load(file, environment=ENVIRONMENT)
     assert f"team 'shop' may not offer tables '{word}'" in [problem.message for problem in caught.value.problems]
+
+
+def test_a_calendar_of_who_is_on_call_is_named_by_the_main_file(refused: Refused) -> None:
+    """It names a file, and the channels of people."""
+    rota = "{on_call: {calendar: ../../secret.ics, people: {ann: shop-chat}, fallback: shop-chat}}"
+    errors = refused(f"alerts: {{channels: {{shop-rota: {rota}}}}}\n")
+    assert "team 'shop' may not define channel 'shop-rota' of kind on_call" in errors
