@@ -20,7 +20,7 @@ from monitor.channels import OnCall
 if TYPE_CHECKING:
     from monitor.config.project import Project
 
-_LARGEST: Final = 10 * 1024 * 1024
+_LARGEST: Final = 2 * 1024 * 1024
 _TIMES: Final = frozenset({"DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "RRULE", "RDATE", "EXDATE"})
 _MOST_A_DAY: Final = 24
 _EARLIEST: Final = 1970

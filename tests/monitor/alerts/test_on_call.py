@@ -155,6 +155,12 @@ def test_what_cannot_be_told_goes_to_the_fallback(made, text, problem):
     assert duty_of(made, "duty", now).person == "Sato"
 
 
+def test_a_calendar_that_takes_long_to_read_is_refused(made):
+    """It is read by who sends the alerts."""
+    (made.loaded.path.parent / "duty.ics").write_text(_calendar(WEEKS * 4_000), encoding="utf-8")
+    assert duty_of(made, "duty", NOW).problem == "duty.ics is larger than 2 MB"
+
+
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
