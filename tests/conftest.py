@@ -53,6 +53,7 @@ _RESOURCES: Final = frozenset(
         "datacontract",
         "airflow",
         "dagster",
+        "fakesnow",
         "prefect",
         "promtool",
     }

@@ -2,7 +2,7 @@ r"""Regular expressions that mean the same on every engine, and that no value ca
 
 Engines differ in what `\d`, `\w` and `$` are, in look-around and in back references, and those that try every way to
 match (SQLite's through Python, PostgreSQL, Spark's through Java) can be kept busy by a pattern such as `(a+)+b`. So a
-part of the syntax is read here and written anew:
+part of the syntax is read here and written anew, as POSIX extended regular expressions (all that Snowflake knows):
 
     literals, `[...]` with ranges, `.`, groups, `|`, and the repetitions `?` `*` `+` `{n}` `{m,n}` `{m,}`
 
@@ -42,7 +42,7 @@ def portable(pattern: str) -> str:
     part = reader.alternatives(0)
     if reader.at < len(inner):
         raise reader.refusal("an unexpected ')'")
-    return f"^(?:{part.text})$"
+    return f"^({part.text})$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class _Reader:
         if self._next() != ")":
             raise self.refusal("a missing ')'")
         self.at += 1
-        return _Part(f"(?:{part.text})", part.fixed)
+        return _Part(f"({part.text})", part.fixed)
 
     def _escaped(self) -> str:
         letter = self.pattern[self.at + 1 : self.at + 2]

@@ -315,7 +315,8 @@ class _Run:
         self.tables.setdefault(check_id, {})[name] = rows
 
     def _keep_count(self, check_id: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        self.values.setdefault(check_id, {})[name] = rows[0]["n"]
+        (count,) = rows[0].values()  # by its place: some engines write names that are not quoted in capitals
+        self.values.setdefault(check_id, {})[name] = count
 
     def _fetch_row(self, template: SqlTemplate) -> Mapping[str, Any]:
         return self._fetch(template)[0]

@@ -235,7 +235,7 @@ SELECT
       LENGTH(`t0`.`note`) > 1000,
       TRUE,
       NOT (
-        REGEXP_CONTAINS(`t0`.`note`, '^(?:[a-z]+)$')
+        REGEXP_CONTAINS(`t0`.`note`, '^([a-z]+)$')
         AND NOT (
           INSTR(`t0`.`note`, '\n') > 0
         )
@@ -1007,7 +1007,7 @@ SELECT
       LENGTH(`t1`.`note`) > 1000,
       TRUE,
       NOT (
-        REGEXP_CONTAINS(`t1`.`note`, '^(?:[a-z]+)$')
+        REGEXP_CONTAINS(`t1`.`note`, '^([a-z]+)$')
         AND NOT (
           INSTR(`t1`.`note`, '\n') > 0
         )

@@ -235,8 +235,7 @@ SELECT
       LENGTH(`t0`.`note`) > 1000,
       TRUE,
       NOT (
-        REGEXP_LIKE(`t0`.`note`, '^(?:[a-z]+)$')
-        AND NOT (
+        REGEXP_LIKE(`t0`.`note`, '^([a-z]+)$') AND NOT (
           CONTAINS(`t0`.`note`, '\n')
         )
       )
@@ -995,8 +994,7 @@ SELECT
       LENGTH(`t1`.`note`) > 1000,
       TRUE,
       NOT (
-        REGEXP_LIKE(`t1`.`note`, '^(?:[a-z]+)$')
-        AND NOT (
+        REGEXP_LIKE(`t1`.`note`, '^([a-z]+)$') AND NOT (
           CONTAINS(`t1`.`note`, '\n')
         )
       )

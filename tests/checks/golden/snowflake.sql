@@ -241,7 +241,7 @@ SELECT
       LENGTH("t0"."note") > 1000,
       TRUE,
       NOT (
-        REGEXP_LIKE("t0"."note", CONCAT('.*', '^(?:[a-z]+)$', '.*'), 'cs')
+        REGEXP_LIKE("t0"."note", CONCAT('.*', '^([a-z]+)$', '.*'), 'cs')
         AND NOT (
           CONTAINS("t0"."note", '\n')
         )
@@ -1020,7 +1020,7 @@ SELECT
       LENGTH("t1"."note") > 1000,
       TRUE,
       NOT (
-        REGEXP_LIKE("t1"."note", CONCAT('.*', '^(?:[a-z]+)$', '.*'), 'cs')
+        REGEXP_LIKE("t1"."note", CONCAT('.*', '^([a-z]+)$', '.*'), 'cs')
         AND NOT (
           CONTAINS("t1"."note", '\n')
         )

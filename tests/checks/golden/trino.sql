@@ -253,7 +253,7 @@ SELECT
       LENGTH("t0"."note") > 1000,
       TRUE,
       NOT (
-        REGEXP_LIKE("t0"."note", '^(?:[a-z]+)$')
+        REGEXP_LIKE("t0"."note", '^([a-z]+)$')
         AND NOT (
           STRPOS("t0"."note", '
 ') > 0
@@ -1039,7 +1039,7 @@ SELECT
       LENGTH("t1"."note") > 1000,
       TRUE,
       NOT (
-        REGEXP_LIKE("t1"."note", '^(?:[a-z]+)$')
+        REGEXP_LIKE("t1"."note", '^([a-z]+)$')
         AND NOT (
           STRPOS("t1"."note", '
 ') > 0
