@@ -137,6 +137,7 @@ class Place:
                        "heartbeat_url": f"http://127.0.0.1:{self.hook.port}/ping/{SECRET}ping", **(daemon or {})},
             "tables": self.tables + _behind_closed_doors() if tables is None else tables,
         }  # fmt: skip
+        config["products"] = {"first": {"tables": [config["tables"][0]["name"]], "consumers": ["the board"]}}
         (self.work / "tablewatch.yaml").write_text(json.dumps(config, indent=1), encoding="utf-8")
 
     def _alerts(self) -> dict[str, Any]:

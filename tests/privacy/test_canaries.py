@@ -77,7 +77,7 @@ def test_every_page_was_read(played):
     answers = re.findall(r"^(\d{3}) (/\S*)$", played.said("web-pages"), re.MULTILINE)
     statuses = {path: status for status, path in answers}
     assert set(statuses.values()) == {"200"}, {path: status for path, status in statuses.items() if status != "200"}
-    for kind in ("/tables/", "/checks/", "/incidents/", "/reports/", "/api/v1/tables/", "/badge/"):
+    for kind in ("/tables/", "/checks/", "/incidents/", "/reports/", "/products/", "/api/v1/tables/", "/badge/"):
         assert any(path.startswith(kind) for path in statuses), kind
 
 

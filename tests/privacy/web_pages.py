@@ -55,6 +55,7 @@ def _names(project: Project, store: Store, week: str) -> dict[str, list[str]]:
         "checks": checks[::step],
         "incidents": numbers[-_EACH:],
         "reports": [week],
+        "products": list(project.config.products),
         "releases": list(project.config.releases),
     }
 
