@@ -1,7 +1,6 @@
-"""What an incident is: episodes of bad data, the events that made it, and the facts between two runs.
+"""What an incident is: episodes of bad data; and the facts between two runs.
 
-Everything here is a frozen value. An incident is the fold of its events (`incidents.events.apply`), and events are only
-ever appended: a correction is an event too, so the past can be told as it was known at any time.
+Everything here is a frozen value. An incident is the fold of its events (`incidents.events`).
 
     IncidentError
     ├── ImpossibleOrder     times that cannot follow one another; the message names them
@@ -12,15 +11,28 @@ ever appended: a correction is an event too, so the past can be told as it was k
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from checks import Kind, OccurrenceMethod, Severity, Status, UnknownReason
 
 AGENT: Final = "tablewatch"
 """The actor of what Tablewatch itself records."""
+NO_VALUES: Final[Mapping[str, Any]] = MappingProxyType({})
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def to_us(moment: datetime) -> int:
+    """Return an aware time as integer microseconds since 1970 UTC, exactly."""
+    delta = moment - _EPOCH
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def from_us(microseconds: int) -> datetime:
+    """Return the aware time in UTC of integer microseconds since 1970, exactly."""
+    return _EPOCH + timedelta(microseconds=microseconds)
 
 
 class IncidentError(Exception):
@@ -165,161 +177,6 @@ class Incident:
         return self.resolution is None or self.resolution.counts
 
 
-# --- changes: what can happen to an incident; `kind` names them in the store ------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """It was noticed for the first time."""
-
-    fingerprint: str
-    table: str
-    check_id: str | None
-    incident_kind: Kind
-    severity: Severity
-    title: str
-    title_values: Mapping[str, Any]
-    found_by: FoundBy
-    episode: Episode
-    kind: Literal["opened"] = "opened"
-
-
-@dataclass(frozen=True, slots=True)
-class Escalated:
-    """Its severity changed."""
-
-    severity: Severity
-    kind: Literal["escalated"] = "escalated"
-
-
-@dataclass(frozen=True, slots=True)
-class Acknowledged:
-    """Somebody takes care of it."""
-
-    at: datetime
-    kind: Literal["acknowledged"] = "acknowledged"
-
-
-@dataclass(frozen=True, slots=True)
-class Assigned:
-    """It was given to somebody."""
-
-    assignee: str
-    kind: Literal["assigned"] = "assigned"
-
-
-@dataclass(frozen=True, slots=True)
-class Snoozed:
-    """Nobody wants to hear of it until then; downtime is still counted."""
-
-    until: datetime
-    kind: Literal["snoozed"] = "snoozed"
-
-
-@dataclass(frozen=True, slots=True)
-class Commented:
-    """Somebody wrote something down."""
-
-    text: str
-    kind: Literal["commented"] = "commented"
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """Its last episode ended, or, for a resolved one, how it ended was corrected."""
-
-    at: datetime
-    resolution: Resolution
-    cause: str | None = None
-    kind: Literal["resolved"] = "resolved"
-
-
-@dataclass(frozen=True, slots=True)
-class Reopened:
-    """A new episode of the same thing; the healthy gap before it is never counted."""
-
-    episode: Episode
-    regressed: bool = False
-    kind: Literal["reopened"] = "reopened"
-
-
-@dataclass(frozen=True, slots=True)
-class Corrected:
-    """A person knows better when an episode (0 is the first, -1 the last) began, was noticed or ended.
-
-    None leaves a time as it is.
-    """
-
-    episode: int
-    occurred_at: datetime | None = None
-    detected_at: datetime | None = None
-    resolved_at: datetime | None = None
-    kind: Literal["corrected"] = "corrected"
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """It turned out to be the same thing as another incident."""
-
-    into: int
-    kind: Literal["merged"] = "merged"
-
-
-@dataclass(frozen=True, slots=True)
-class RootNamed:
-    """The incident that caused this one was named (None takes that back)."""
-
-    root: int | None
-    kind: Literal["root-named"] = "root-named"
-
-
-@dataclass(frozen=True, slots=True)
-class Flapped:
-    """It started or stopped to change its mind too often (Nagios' rule)."""
-
-    flapping: bool
-    kind: Literal["flapped"] = "flapped"
-
-
-@dataclass(frozen=True, slots=True)
-class TicketSaid:
-    """The ticket that it was imported from says this by now, and nothing was changed by it.
-
-    `says` is by field, times as ISO text, None where the ticket says nothing any more. It is kept so that the same word
-    is not taken for news the next time.
-    """
-
-    says: Mapping[str, str | None]
-    kind: Literal["ticket-said"] = "ticket-said"
-
-
-Change: TypeAlias = (
-    Opened
-    | Escalated
-    | Acknowledged
-    | Assigned
-    | Snoozed
-    | Commented
-    | Resolved
-    | Reopened
-    | Corrected
-    | Merged
-    | RootNamed
-    | Flapped
-    | TicketSaid
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A change, when it was recorded and by whom (`tablewatch` for the agent itself)."""
-
-    incident_id: int
-    recorded_at: datetime
-    actor: str
-    change: Change
-
-
 # --- between two runs -------------------------------------------------------------------------------------------------
 
 
@@ -375,6 +232,3 @@ class RunTimes:
 
     at: datetime
     ended_at: datetime
-
-
-NO_VALUES: Mapping[str, Any] = MappingProxyType({})

@@ -23,9 +23,10 @@ from zoneinfo import ZoneInfo
 from checks.classes.arrays import np
 from incidents._columns import dense, totals
 from incidents._measure import MaintenanceSpans, TimeMeasure
+from incidents._model import from_us
 from incidents._rates import StaffRole, money, role_rate
 from incidents.known_episodes import Ruler, by_table, is_downtime, known_episodes
-from incidents.spans import HOUR_US, Ints, Spans, Window, from_us
+from incidents.spans import HOUR_US, Ints, Spans, Window
 
 _DAY_US: Final = 86_400_000_000
 

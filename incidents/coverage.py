@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Final
 
 from incidents._measure import TimeMeasure
-from incidents._model import Watch
-from incidents.spans import Window, to_us
+from incidents._model import Watch, to_us
+from incidents.spans import Window
 
 NOT_RUN: Final = "not-run"
 """The reason of a gap in which a scheduled check did not run. The others are the reasons of `unknown`."""

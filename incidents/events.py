@@ -1,43 +1,183 @@
-"""Fold events into an incident, and write changes as JSON and back.
+"""What can happen to an incident: changes and events; fold events into an incident, write changes as JSON and back.
 
-The events are the facts, the incident is what they amount to. Folding is total on histories that `incidents.verbs` and
+Events are only ever appended: a correction is an event too, so the past can be told as it was known at any time. The
+events are the facts, the incident is what they amount to. Folding is total on histories that `incidents.verbs` and
 `incidents.lifecycle` made: they refuse what cannot be, so that replaying never has to.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from checks import OccurrenceMethod
+from checks import Kind, OccurrenceMethod, Severity
 from incidents._model import (
     AGENT,
-    Acknowledged,
-    Assigned,
     BrokenHistory,
-    Change,
-    Commented,
-    Corrected,
     Episode,
-    Escalated,
-    Event,
-    Flapped,
+    FoundBy,
     Incident,
-    Merged,
     Onset,
-    Opened,
-    Reopened,
     Resolution,
-    Resolved,
-    RootNamed,
-    Snoozed,
     State,
-    TicketSaid,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """It was noticed for the first time."""
+
+    fingerprint: str
+    table: str
+    check_id: str | None
+    incident_kind: Kind
+    severity: Severity
+    title: str
+    title_values: Mapping[str, Any]
+    found_by: FoundBy
+    episode: Episode
+    kind: Literal["opened"] = "opened"
+
+
+@dataclass(frozen=True, slots=True)
+class Escalated:
+    """Its severity changed."""
+
+    severity: Severity
+    kind: Literal["escalated"] = "escalated"
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """Somebody takes care of it."""
+
+    at: datetime
+    kind: Literal["acknowledged"] = "acknowledged"
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """It was given to somebody."""
+
+    assignee: str
+    kind: Literal["assigned"] = "assigned"
+
+
+@dataclass(frozen=True, slots=True)
+class Snoozed:
+    """Nobody wants to hear of it until then; downtime is still counted."""
+
+    until: datetime
+    kind: Literal["snoozed"] = "snoozed"
+
+
+@dataclass(frozen=True, slots=True)
+class Commented:
+    """Somebody wrote something down."""
+
+    text: str
+    kind: Literal["commented"] = "commented"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Its last episode ended, or, for a resolved one, how it ended was corrected."""
+
+    at: datetime
+    resolution: Resolution
+    cause: str | None = None
+    kind: Literal["resolved"] = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """A new episode of the same thing; the healthy gap before it is never counted."""
+
+    episode: Episode
+    regressed: bool = False
+    kind: Literal["reopened"] = "reopened"
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A person knows better when an episode (0 is the first, -1 the last) began, was noticed or ended.
+
+    None leaves a time as it is.
+    """
+
+    episode: int
+    occurred_at: datetime | None = None
+    detected_at: datetime | None = None
+    resolved_at: datetime | None = None
+    kind: Literal["corrected"] = "corrected"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """It turned out to be the same thing as another incident."""
+
+    into: int
+    kind: Literal["merged"] = "merged"
+
+
+@dataclass(frozen=True, slots=True)
+class RootNamed:
+    """The incident that caused this one was named (None takes that back)."""
+
+    root: int | None
+    kind: Literal["root-named"] = "root-named"
+
+
+@dataclass(frozen=True, slots=True)
+class Flapped:
+    """It started or stopped to change its mind too often (Nagios' rule)."""
+
+    flapping: bool
+    kind: Literal["flapped"] = "flapped"
+
+
+@dataclass(frozen=True, slots=True)
+class TicketSaid:
+    """The ticket that it was imported from says this by now, and nothing was changed by it.
+
+    `says` is by field, times as ISO text, None where the ticket says nothing any more. It is kept so that the same word
+    is not taken for news the next time.
+    """
+
+    says: Mapping[str, str | None]
+    kind: Literal["ticket-said"] = "ticket-said"
+
+
+Change: TypeAlias = (
+    Opened
+    | Escalated
+    | Acknowledged
+    | Assigned
+    | Snoozed
+    | Commented
+    | Resolved
+    | Reopened
+    | Corrected
+    | Merged
+    | RootNamed
+    | Flapped
+    | TicketSaid
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A change, when it was recorded and by whom (`tablewatch` for the agent itself)."""
+
+    incident_id: int
+    recorded_at: datetime
+    actor: str
+    change: Change
+
 
 _ANSWERS: Final = (Acknowledged, Assigned, Merged, Resolved)
 """What a person does who has looked at an incident."""

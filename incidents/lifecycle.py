@@ -40,23 +40,8 @@ from typing import Any, Final, TypeGuard
 from pydantic_core import to_jsonable_python
 
 from checks import Kind, Message, OccurrenceMethod, Outcome, Severity, Status
-from incidents._model import (
-    Change,
-    Episode,
-    Escalated,
-    Flapped,
-    FoundBy,
-    Incident,
-    Onset,
-    Opened,
-    Policy,
-    Reopened,
-    Resolution,
-    Resolved,
-    RunTimes,
-    State,
-    Watch,
-)
+from incidents._model import Episode, FoundBy, Incident, Onset, Policy, Resolution, RunTimes, State, Watch
+from incidents.events import Change, Escalated, Flapped, Opened, Reopened, Resolved
 
 RESULTS: Final = 21
 _STEPS: Final = RESULTS - 1

@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from checks import Severity
-from incidents._model import Change, FoundBy, Resolution
+from incidents._model import FoundBy, Resolution
+from incidents.events import Change
 from incidents.verbs import Ending, IncidentReport, end_reported, report
 
 

@@ -15,8 +15,8 @@ from typing import Final
 from checks import Status
 from checks.classes.arrays import np
 from incidents._measure import TimeMeasure
-from incidents._model import Episode
-from incidents.spans import Ints, to_us
+from incidents._model import Episode, to_us
+from incidents.spans import Ints
 
 PASSED, WARNED, FAILED, UNKNOWN = range(4)
 """What a result came to, from best to worst, and not known."""

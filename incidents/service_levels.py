@@ -25,8 +25,9 @@ from math import floor
 from checks.classes.arrays import np
 from incidents._columns import dense
 from incidents._measure import Bools, MaintenanceSpans, TimeMeasure
+from incidents._model import to_us
 from incidents.known_episodes import Ruler, is_downtime
-from incidents.spans import OPEN_END, Ints, Spans, Window, to_us
+from incidents.spans import OPEN_END, Ints, Spans, Window
 
 
 class Level(StrEnum):

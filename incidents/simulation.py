@@ -13,31 +13,24 @@ from typing import Final
 
 from checks import Message, Occurrence, OccurrenceMethod, Outcome, Status, UnknownReason
 from checks.classes.arrays import np
-from incidents._model import (
-    AGENT,
+from incidents._model import AGENT, Episode, Incident, Onset, Policy, Resolution, RunTimes, State, Watch, from_us, to_us
+from incidents.events import (
     Acknowledged,
     Assigned,
     Change,
     Corrected,
-    Episode,
     Event,
-    Incident,
     Merged,
-    Onset,
     Opened,
-    Policy,
     Reopened,
-    Resolution,
     Resolved,
-    RunTimes,
     Snoozed,
-    State,
-    Watch,
+    apply,
+    corrected_episode,
 )
-from incidents.events import apply, corrected_episode
 from incidents.lifecycle import RESULTS, Identity, LifecycleStep, Reason, advance
 from incidents.result_tracks import FAILED, PASSED, WARNED, ResultTrack
-from incidents.spans import Ints, from_us, to_us
+from incidents.spans import Ints
 
 _NEVER: Final = -(2**62)
 _REPLAYED: Final = Message("replayed")

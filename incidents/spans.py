@@ -5,12 +5,12 @@ A row is one episode. Words (tables, checks) are codes into a tuple of names. Al
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Final, TypeAlias
 
 from checks import Kind, OccurrenceMethod
 from checks.classes.arrays import np, npt
-from incidents._model import Episode, Incident, Resolution
+from incidents._model import Episode, Incident, Resolution, from_us, to_us
 
 Ints: TypeAlias = "npt.NDArray[np.int64]"
 
@@ -21,19 +21,6 @@ HOUR_US: Final = 3_600_000_000
 
 EVIDENCE: Final = (OccurrenceMethod.BAD_ROWS, OccurrenceMethod.FRESHNESS_DEADLINE, OccurrenceMethod.PERSON)
 """Methods that name a moment at which data was bad; the others assume one."""
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def to_us(moment: datetime) -> int:
-    """Return an aware time as integer microseconds since 1970 UTC, exactly."""
-    delta = moment - _EPOCH
-    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
-
-
-def from_us(microseconds: int) -> datetime:
-    """Return the aware time in UTC of integer microseconds since 1970, exactly."""
-    return _EPOCH + timedelta(microseconds=microseconds)
 
 
 @dataclass(frozen=True, slots=True)

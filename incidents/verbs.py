@@ -13,27 +13,29 @@ from typing import Any
 from checks import Kind, OccurrenceMethod, Severity
 from incidents._model import (
     NO_VALUES,
-    Acknowledged,
-    Assigned,
-    Commented,
-    Corrected,
     Episode,
     FoundBy,
     ImpossibleOrder,
     Incident,
-    Merged,
     NotAllowed,
     NotForced,
     Onset,
+    Resolution,
+    State,
+)
+from incidents.events import (
+    Acknowledged,
+    Assigned,
+    Commented,
+    Corrected,
+    Merged,
     Opened,
     Reopened,
-    Resolution,
     Resolved,
     RootNamed,
     Snoozed,
-    State,
+    corrected_episode,
 )
-from incidents.events import corrected_episode
 
 Lookup = Callable[[int], Incident | None]
 """Gives an incident by id, None if there is none."""

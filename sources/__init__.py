@@ -20,16 +20,8 @@ from sources._deadline import reporting_stuck
 from sources._file_tables import delta_tables
 from sources._identity import is_same_table, table_identity
 from sources._names import did_you_mean, nearest
-from sources._spec import (
-    CsvOptions,
-    FileTimes,
-    IcebergCatalog,
-    SourceSpec,
-    dialect_of,
-    one_connection,
-    open_source,
-    path_in_url,
-)
+from sources._open import dialect_of, one_connection, open_source
+from sources._spec import CsvOptions, FileTimes, IcebergCatalog, SourceSpec, path_in_url
 from sources.lazy import engine_function
 from sources.moments import Moment, as_moment
 

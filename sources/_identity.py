@@ -28,7 +28,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sources._contract import Source, SourceError
 from sources._file_tables import delta_tables
-from sources._spec import IcebergCatalog, SourceSpec, open_source, scheme_of
+from sources._open import open_source
+from sources._spec import IcebergCatalog, SourceSpec, scheme_of
 
 if TYPE_CHECKING:
     from sources.iceberg import Iceberg

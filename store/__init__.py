@@ -14,254 +14,136 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from store._account_rows import WebRole
-    from store._accounts import ApiToken, Grant, LoginLink, SignInMethod, WebSession, WebUser
-    from store._backup import Backup, backup
-    from store._class_repository import Staged
-    from store._counting import StoredCounts
-    from store._errors import (
-        LedgerBroken,
-        NotRecorded,
-        RowRefused,
-        StoreBusy,
-        StoreConflict,
-        StoreCorrupt,
-        StoreError,
-        StoreForeign,
-        StoreHeld,
-        StoreNewer,
-        StoreUnavailable,
-    )
-    from store._failpoint import FailPoint, reached
-    from store._files import NO_LINKS, lock_file, store_file
-    from store._incident_pages import IncidentPlace, IncidentSlice
-    from store._incidents import History
-    from store._ledger import StoredLedger
-    from store._ledger_chain import anchor_file
-    from store._ledger_repository import DatedCharge, Tries
-    from store._lock import DaemonLock, daemon_lock, lock_holder
-    from store._notices import (
-        Changed,
-        Delivery,
-        DeliveryState,
-        Disabled,
-        ExternalItem,
-        Lasting,
-        LastNotification,
-        MessageSubject,
-        Scope,
-        Silence,
-        Transition,
-    )
-    from store._open import open_store
-    from store._rebuild import Discrepancy
-    from store._release_ledger import ReleaseLedger, RememberedPersons
-    from store._restore import Restored, restore
-    from store._retention import Pruned
-    from store._signature_key import signature_key
-    from store._store import Store
-    from store._transaction import ReadTransaction, WriteTransaction
-    from store._values import (
-        BACKFILL,
-        Counts,
-        IncidentChange,
-        IncidentFilter,
-        LoggedEvent,
-        LoggedEventKind,
-        Pace,
-        ReleaseEvent,
-        ReleaseEventKind,
-        Result,
-        Run,
-        RunCost,
-        Sample,
-        Spending,
-        StoredComparison,
-    )
-    from store._work import (
-        DaemonConfig,
-        DaemonRecord,
-        Lease,
-        Quarantine,
-        Scheduled,
-        Skip,
-        SkipReason,
-        Slot,
-        SlotDecision,
-        SlotState,
-    )
+    from store._account_rows import WebRole as WebRole
+    from store._accounts import ApiToken as ApiToken
+    from store._accounts import Grant as Grant
+    from store._accounts import LoginLink as LoginLink
+    from store._accounts import SignInMethod as SignInMethod
+    from store._accounts import WebSession as WebSession
+    from store._accounts import WebUser as WebUser
+    from store._backup import Backup as Backup
+    from store._backup import backup as backup
+    from store._class_repository import Staged as Staged
+    from store._counting import StoredCounts as StoredCounts
+    from store._errors import LedgerBroken as LedgerBroken
+    from store._errors import NotRecorded as NotRecorded
+    from store._errors import RowRefused as RowRefused
+    from store._errors import StoreBusy as StoreBusy
+    from store._errors import StoreConflict as StoreConflict
+    from store._errors import StoreCorrupt as StoreCorrupt
+    from store._errors import StoreError as StoreError
+    from store._errors import StoreForeign as StoreForeign
+    from store._errors import StoreHeld as StoreHeld
+    from store._errors import StoreNewer as StoreNewer
+    from store._errors import StoreUnavailable as StoreUnavailable
+    from store._failpoint import FailPoint as FailPoint
+    from store._failpoint import reached as reached
+    from store._files import NO_LINKS as NO_LINKS
+    from store._files import lock_file as lock_file
+    from store._files import store_file as store_file
+    from store._incident_pages import IncidentPlace as IncidentPlace
+    from store._incident_pages import IncidentSlice as IncidentSlice
+    from store._incidents import History as History
+    from store._ledger import StoredLedger as StoredLedger
+    from store._ledger_chain import anchor_file as anchor_file
+    from store._ledger_repository import DatedCharge as DatedCharge
+    from store._ledger_repository import Tries as Tries
+    from store._lock import DaemonLock as DaemonLock
+    from store._lock import daemon_lock as daemon_lock
+    from store._lock import lock_holder as lock_holder
+    from store._notices import Changed as Changed
+    from store._notices import Delivery as Delivery
+    from store._notices import DeliveryState as DeliveryState
+    from store._notices import Disabled as Disabled
+    from store._notices import ExternalItem as ExternalItem
+    from store._notices import Lasting as Lasting
+    from store._notices import LastNotification as LastNotification
+    from store._notices import MessageSubject as MessageSubject
+    from store._notices import Scope as Scope
+    from store._notices import Silence as Silence
+    from store._notices import Transition as Transition
+    from store._open import open_store as open_store
+    from store._rebuild import Discrepancy as Discrepancy
+    from store._release_ledger import ReleaseLedger as ReleaseLedger
+    from store._release_ledger import RememberedPersons as RememberedPersons
+    from store._restore import Restored as Restored
+    from store._restore import restore as restore
+    from store._retention import Pruned as Pruned
+    from store._signature_key import signature_key as signature_key
+    from store._store import Store as Store
+    from store._transaction import ReadTransaction as ReadTransaction
+    from store._transaction import WriteTransaction as WriteTransaction
+    from store._values import BACKFILL as BACKFILL
+    from store._values import Counts as Counts
+    from store._values import IncidentChange as IncidentChange
+    from store._values import IncidentFilter as IncidentFilter
+    from store._values import LoggedEvent as LoggedEvent
+    from store._values import LoggedEventKind as LoggedEventKind
+    from store._values import Pace as Pace
+    from store._values import ReleaseEvent as ReleaseEvent
+    from store._values import ReleaseEventKind as ReleaseEventKind
+    from store._values import Result as Result
+    from store._values import Run as Run
+    from store._values import RunCost as RunCost
+    from store._values import Sample as Sample
+    from store._values import Spending as Spending
+    from store._values import StoredComparison as StoredComparison
+    from store._work import DaemonConfig as DaemonConfig
+    from store._work import DaemonRecord as DaemonRecord
+    from store._work import Lease as Lease
+    from store._work import Quarantine as Quarantine
+    from store._work import Scheduled as Scheduled
+    from store._work import Skip as Skip
+    from store._work import SkipReason as SkipReason
+    from store._work import Slot as Slot
+    from store._work import SlotDecision as SlotDecision
+    from store._work import SlotState as SlotState
 
-__all__ = [
-    "BACKFILL",
-    "NO_LINKS",
-    "ApiToken",
-    "Backup",
-    "Changed",
-    "Counts",
-    "DaemonConfig",
-    "DaemonLock",
-    "DaemonRecord",
-    "DatedCharge",
-    "Delivery",
-    "DeliveryState",
-    "Disabled",
-    "Discrepancy",
-    "ExternalItem",
-    "FailPoint",
-    "Grant",
-    "History",
-    "IncidentChange",
-    "IncidentFilter",
-    "IncidentPlace",
-    "IncidentSlice",
-    "LastNotification",
-    "Lasting",
-    "Lease",
-    "LedgerBroken",
-    "LoggedEvent",
-    "LoggedEventKind",
-    "LoginLink",
-    "MessageSubject",
-    "NotRecorded",
-    "Pace",
-    "Pruned",
-    "Quarantine",
-    "ReadTransaction",
-    "ReleaseEvent",
-    "ReleaseEventKind",
-    "ReleaseLedger",
-    "RememberedPersons",
-    "Restored",
-    "Result",
-    "RowRefused",
-    "Run",
-    "RunCost",
-    "Sample",
-    "Scheduled",
-    "Scope",
-    "SignInMethod",
-    "Silence",
-    "Skip",
-    "SkipReason",
-    "Slot",
-    "SlotDecision",
-    "SlotState",
-    "Spending",
-    "Staged",
-    "Store",
-    "StoreBusy",
-    "StoreConflict",
-    "StoreCorrupt",
-    "StoreError",
-    "StoreForeign",
-    "StoreHeld",
-    "StoreNewer",
-    "StoreUnavailable",
-    "StoredComparison",
-    "StoredCounts",
-    "StoredLedger",
-    "Transition",
-    "Tries",
-    "WebRole",
-    "WebSession",
-    "WebUser",
-    "WriteTransaction",
-    "anchor_file",
-    "backup",
-    "daemon_lock",
-    "lock_file",
-    "lock_holder",
-    "open_store",
-    "reached",
-    "restore",
-    "signature_key",
-    "store_file",
-]
 
 _HOMES: Final = {
-    "_account_rows": ("WebRole",),
-    "_accounts": ("ApiToken", "Grant", "LoginLink", "SignInMethod", "WebSession", "WebUser"),
-    "_backup": ("Backup", "backup"),
-    "_class_repository": ("Staged",),
-    "_counting": ("StoredCounts",),
+    "_account_rows": "WebRole",
+    "_accounts": "ApiToken Grant LoginLink SignInMethod WebSession WebUser",
+    "_backup": "Backup backup",
+    "_class_repository": "Staged",
+    "_counting": "StoredCounts",
     "_errors": (
-        "LedgerBroken",
-        "NotRecorded",
-        "RowRefused",
-        "StoreBusy",
-        "StoreConflict",
-        "StoreCorrupt",
-        "StoreError",
-        "StoreForeign",
-        "StoreHeld",
-        "StoreNewer",
-        "StoreUnavailable",
+        "LedgerBroken NotRecorded RowRefused StoreBusy StoreConflict StoreCorrupt StoreError StoreForeign StoreHeld "
+        "StoreNewer StoreUnavailable"
     ),
-    "_failpoint": ("FailPoint", "reached"),
-    "_files": ("NO_LINKS", "lock_file", "store_file"),
-    "_incident_pages": ("IncidentPlace", "IncidentSlice"),
-    "_incidents": ("History",),
-    "_ledger": ("StoredLedger",),
-    "_ledger_chain": ("anchor_file",),
-    "_ledger_repository": ("DatedCharge", "Tries"),
-    "_lock": ("DaemonLock", "daemon_lock", "lock_holder"),
+    "_failpoint": "FailPoint reached",
+    "_files": "NO_LINKS lock_file store_file",
+    "_incident_pages": "IncidentPlace IncidentSlice",
+    "_incidents": "History",
+    "_ledger": "StoredLedger",
+    "_ledger_chain": "anchor_file",
+    "_ledger_repository": "DatedCharge Tries",
+    "_lock": "DaemonLock daemon_lock lock_holder",
     "_notices": (
-        "Changed",
-        "Delivery",
-        "DeliveryState",
-        "Disabled",
-        "ExternalItem",
-        "Lasting",
-        "LastNotification",
-        "MessageSubject",
-        "Scope",
-        "Silence",
-        "Transition",
+        "Changed Delivery DeliveryState Disabled ExternalItem LastNotification Lasting MessageSubject Scope Silence "
+        "Transition"
     ),
-    "_open": ("open_store",),
-    "_rebuild": ("Discrepancy",),
-    "_release_ledger": ("ReleaseLedger", "RememberedPersons"),
-    "_restore": ("Restored", "restore"),
-    "_retention": ("Pruned",),
-    "_signature_key": ("signature_key",),
-    "_store": ("Store",),
-    "_transaction": ("ReadTransaction", "WriteTransaction"),
+    "_open": "open_store",
+    "_rebuild": "Discrepancy",
+    "_release_ledger": "ReleaseLedger RememberedPersons",
+    "_restore": "Restored restore",
+    "_retention": "Pruned",
+    "_signature_key": "signature_key",
+    "_store": "Store",
+    "_transaction": "ReadTransaction WriteTransaction",
     "_values": (
-        "BACKFILL",
-        "Counts",
-        "IncidentChange",
-        "IncidentFilter",
-        "LoggedEvent",
-        "LoggedEventKind",
-        "Pace",
-        "ReleaseEvent",
-        "ReleaseEventKind",
-        "Result",
-        "Run",
-        "RunCost",
-        "Sample",
-        "Spending",
-        "StoredComparison",
+        "BACKFILL Counts IncidentChange IncidentFilter LoggedEvent LoggedEventKind Pace ReleaseEvent ReleaseEventKind "
+        "Result Run RunCost Sample Spending StoredComparison"
     ),
-    "_work": (
-        "DaemonConfig",
-        "DaemonRecord",
-        "Lease",
-        "Quarantine",
-        "Scheduled",
-        "Skip",
-        "SkipReason",
-        "Slot",
-        "SlotDecision",
-        "SlotState",
-    ),
+    "_work": "DaemonConfig DaemonRecord Lease Quarantine Scheduled Skip SkipReason Slot SlotDecision SlotState",
 }
+
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names.split()}
+__all__ = list(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
     """Return one of the public names from its home; a command loads no more of the store than it uses."""
-    for home, names in _HOMES.items():
-        if name in names:
-            value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-            return value
+    if name in _HOME_OF:
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+        return value
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -169,10 +169,6 @@ class AccountWriter(AccountReader):
         """End a session."""
         self._connection.execute(delete(_SESSION).where(_SESSION.c.digest == digest))
 
-    def end_sessions(self, name: str) -> int:
-        """End every session of somebody, and return how many there were."""
-        return self._connection.execute(delete(_SESSION).where(_SESSION.c.name == name)).rowcount
-
     def forget_expired(self, *, now: datetime, idle_since: datetime) -> None:
         """Delete sessions and links that hold no more."""
         over = or_(_SESSION.c.expires_at <= now, _SESSION.c.seen_at <= idle_since)

@@ -11,7 +11,6 @@ what it is given and refuses what it cannot keep exactly.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
@@ -135,25 +134,6 @@ class Word(TypeDecorator[StrEnum]):
     def process_result_value(self, value: Any, dialect: Dialect) -> StrEnum | None:
         """Return it as a word of the set."""
         return None if value is None else self.words(value)
-
-
-class MoneyText(TypeDecorator[Decimal]):
-    """An amount, kept as text with all its digits: SQLite has no exact decimal."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
-        """Refuse floats, and amounts that are no number."""
-        if value is None:
-            return None
-        if not isinstance(value, Decimal) or not value.is_finite():
-            raise RowRefused("a money column was given something that is no finite decimal")
-        return f"{value:f}"
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
-        """Return it with the digits it was written with."""
-        return None if value is None else Decimal(value)
 
 
 class Blob(TypeDecorator[bytes]):

@@ -99,7 +99,8 @@ def check(
         _show(report, project, invocation, only_failed=only_failed, show_rows=show_rows)
     if show_rows and (output_format not in {None, CheckFormat.HUMAN} or not out().is_terminal):
         invocation.note("--show-rows works on a terminal only; keys are not shown")
-    raise Stop(ExitCode(report.exit_code))
+    if report.exit_code:
+        raise Stop(ExitCode(report.exit_code))
 
 
 def _refuse_nothing(project: "Project", selection: "Selection", invocation: Invocation, *, named: bool) -> None:

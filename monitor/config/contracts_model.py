@@ -1,4 +1,4 @@
-"""Service levels that are promised to consumers of tables, and judged from the incident log."""
+"""Data products, and the service levels that are promised to consumers of tables, judged from the incident log."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Self
 from annotated_types import Gt, Le, MinLen
 from pydantic import Field, model_validator
 
+from monitor.config.alerts_model import Slo
 from monitor.config.scalars import BudgetOfDowntime, PositiveDuration, Section
 
 LEVELS: Final = ("time_to_detect", "time_to_notify", "time_to_repair", "availability", "downtime")
@@ -47,3 +48,16 @@ class Contract(Section):
     def times(self) -> dict[str, timedelta]:
         """Return the promised times by name."""
         return {name: value for name, value in self.promised.items() if isinstance(value, timedelta)}
+
+
+class Product(Section):
+    """A data product: tables that are offered together. It is down while any of its tables is."""
+
+    tables: Annotated[tuple[str, ...], MinLen(1)] = Field(
+        description="Which tables, as for `check`: names, patterns, 'tier:gold', '!domain:lab'."
+    )
+    title: str | None = Field(None, description="Its name in reports and alerts.")
+    owner: str | None = Field(None, description="One of `owners`.")
+    description: str | None = Field(None, description="Description of the product.")
+    consumers: tuple[str, ...] = Field((), description="Who uses it; alerts about its tables name them.")
+    promises: Slo | None = Field(None, description="Service levels of the product as a whole, judged like contracts.")

@@ -22,7 +22,7 @@ from monitor.config._references import (
 )
 from monitor.config._substitute import UNFILLED, Substitution, hide_secrets, secret_keys
 from monitor.config.checks import CheckBuilder, Hierarchies, build_checks, build_hierarchies, with_hierarchies
-from monitor.config.messages import limited_suggestions, word_errors
+from monitor.config.messages import limited_suggestions, problem_at, word_errors
 from monitor.config.model import Config
 from monitor.config.yaml_nodes import Node, Place, child, entries, find_node, items, plain_data, text
 from monitor.terminal.output import Invocation
@@ -186,9 +186,7 @@ def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitut
         config, errors, notes = with_releases(tree, config)
         problems += errors
     if config is not None and config.products:
-        from monitor.config.products import faults_of_products  # few files have products
-
-        problems += faults_of_products(tree, config)
+        problems += _products_of_nothing(tree, config)
     if problems or config is None:
         raise _error(problems, files, redactor)
     notes = [*outside_references(tree, workshop.built), *_unpriced_tiers(config), *_unheard(config), *notes]
@@ -204,6 +202,18 @@ def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitut
         tree=tree,
         texts=files,
     )
+
+
+def _products_of_nothing(tree: Node, config: Config) -> Iterator[Problem]:
+    """Find products whose words choose no table, or cannot be understood."""
+    from monitor.config.selector import select  # few files have products
+
+    for name, product in config.products.items():
+        try:
+            select(product.tables, config)
+        except Stop as stop:
+            node, _ = find_node(tree, ("products", name, "tables"))
+            yield from (problem_at(node.place, item.code, item.message, item.hint) for item in stop.problems)
 
 
 def load_readable(path: Path, *, environment: Mapping[str, str] | None = None) -> Loaded | None:

@@ -11,7 +11,6 @@ from datetime import date, timedelta
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -43,15 +42,14 @@ from monitor.config.web_model import Web
 
 if TYPE_CHECKING:
     from monitor.config.budgets_model import Budget
-    from monitor.config.contracts_model import Contract
-    from monitor.config.products_model import Product
+    from monitor.config.contracts_model import Contract, Product
     from monitor.config.release_model import Release
     from monitor.config.rules_model import Rule
     from monitor.config.teams_model import Team
 else:
     Budget = Annotated[Any, Deferred("monitor.config.budgets_model", "Budget")]
     Contract = Annotated[Any, Deferred("monitor.config.contracts_model", "Contract")]
-    Product = Annotated[Any, Deferred("monitor.config.products_model", "Product")]
+    Product = Annotated[Any, Deferred("monitor.config.contracts_model", "Product")]
     Release = Annotated[Any, Deferred("monitor.config.release_model", "Release")]
     Rule = Annotated[Any, Deferred("monitor.config.rules_model", "Rule")]
     Team = Annotated[Any, Deferred("monitor.config.teams_model", "Team")]
@@ -344,12 +342,12 @@ class Config(Section):
 
     @cached_property
     def product_tables(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the tables of each product."""
+        """Return the tables of each product, in the order of the configuration; none is empty once it was loaded."""
         if not self.products:
             return {}
-        module: Any = import_module("monitor.config.products")  # few files have products
-        tables: Mapping[str, tuple[str, ...]] = module.tables_of_products(self)
-        return tables
+        from monitor.config.selector import select  # few files have products
+
+        return {name: tuple(select(product.tables, self).tables) for name, product in self.products.items()}
 
     def products_of(self, table: str) -> tuple[str, ...]:
         """Return the products that a table is in."""

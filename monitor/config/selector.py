@@ -9,13 +9,23 @@ takes away. No word at all chooses everything.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Any, Final, Protocol
 
 from checks import Check, did_you_mean
-from monitor.config.model import Config, Table
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 _NAME: Final = "name"
+
+
+class SelectableTables(Protocol):
+    """What words know of a `Config`, which itself chooses the tables of its products by words."""
+
+    @property
+    def tables(self) -> Sequence[Any]:
+        """Return the tables, each a `Table`."""
+
+    def owner_of(self, table: Any) -> str | None:
+        """Return who owns one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,7 @@ class _Word:
         return any(value is not None and fnmatchcase(value, self.pattern) for value in values)
 
 
-def select(words: Sequence[str], config: Config) -> Selection:
+def select(words: Sequence[str], config: SelectableTables) -> Selection:
     """Return the tables and checks that words choose.
 
     Raises:
@@ -79,7 +89,7 @@ class _Line:
     values: Mapping[str, tuple[str | None, ...]]
 
 
-_OF_TABLE: Final[Mapping[str, Callable[[Config, Table], str | None]]] = {
+_OF_TABLE: Final[Mapping[str, Callable[[SelectableTables, Any], str | None]]] = {
     "domain": lambda _, table: table.domain,
     "owner": lambda config, table: config.owner_of(table),
     "tier": lambda _, table: table.tier,
@@ -88,7 +98,7 @@ _OF_TABLE: Final[Mapping[str, Callable[[Config, Table], str | None]]] = {
 FIELDS: Final = (*_OF_TABLE, "type")
 
 
-def _lines(config: Config) -> Iterator[_Line]:
+def _lines(config: SelectableTables) -> Iterator[_Line]:
     for table in config.tables:
         values = {name: (value(config, table),) for name, value in _OF_TABLE.items()}
         checks: Sequence[Check] = table.checks

@@ -8,7 +8,7 @@ from typing import Any
 from incidents import DownTime, Incident, Window, from_us, hours
 from monitor.clock import iso
 from monitor.config import Config
-from monitor.config.products_model import Product
+from monitor.config.contracts_model import Product
 from monitor.config.project import Project
 from monitor.config.promised import contract_of_product
 from monitor.summaries.health import TableHealth, states_of

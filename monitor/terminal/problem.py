@@ -5,7 +5,7 @@ so that any part of the room may use it.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -44,10 +44,6 @@ class Problem:
         """Return the published shape of an error (DESIGN.md section 9)."""
         values = asdict(self)
         return {name: values[name] for name in _SHOWN}
-
-    def in_file(self, file: str) -> "Problem":
-        """Return the same problem under another name of its file."""
-        return replace(self, file=file)
 
 
 def envelope(problems: Sequence[Problem]) -> dict[str, Any]:

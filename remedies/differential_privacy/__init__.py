@@ -4,160 +4,91 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from remedies.differential_privacy._binary import BinaryMechanism
-    from remedies.differential_privacy._exponential import (
-        exponential_mechanism,
-        permute_and_flip,
-        quantile_utilities,
-    )
-    from remedies.differential_privacy._gaussian import discrete_gaussian, gaussian_square
-    from remedies.differential_privacy._laplace import discrete_laplace, many_discrete_laplace
-    from remedies.differential_privacy._local import choose_oracle, perturb
-    from remedies.differential_privacy._matrix import Replacement
-    from remedies.differential_privacy._mean import halves, mean_of
-    from remedies.differential_privacy._mechanism import Mechanism
-    from remedies.differential_privacy._reconstruct import Reconstruction, reconstruct
-    from remedies.differential_privacy._retention import epsilon_for_pk, epsilon_of, pk_of, retention
-    from remedies.differential_privacy._sparse_vector import SparseVector
-    from remedies.differential_privacy._spread import gaussian_variance, laplace_variance, laplace_within
-    from remedies.differential_privacy._window import WindowBudget
-    from remedies.differential_privacy.accounting import (
-        Accounting,
-        Plan,
-        delta_of,
-        epsilon_of_rho,
-        parallel,
-        plan,
-        rho_of_pure,
-        rho_within,
-    )
-    from remedies.differential_privacy.comparison import Comparison, compare
-    from remedies.differential_privacy.epsilon import laplace_scale, nano
-    from remedies.differential_privacy.frequency_oracles import Estimates, Oracle, oracles
-    from remedies.differential_privacy.mechanism import Randomised, randomise
-    from remedies.differential_privacy.sensitivity import (
-        Adjacency,
-        Sensitivity,
-        centred_sum_sensitivity,
-        count_sensitivity,
-        group_sum_sensitivity,
-        histogram_sensitivity,
-        quantile_sensitivity,
-        sum_sensitivity,
-    )
-    from remedies.differential_privacy.sentences import sentence
+    from remedies.differential_privacy._binary import BinaryMechanism as BinaryMechanism
+    from remedies.differential_privacy._exponential import exponential_mechanism as exponential_mechanism
+    from remedies.differential_privacy._exponential import permute_and_flip as permute_and_flip
+    from remedies.differential_privacy._exponential import quantile_utilities as quantile_utilities
+    from remedies.differential_privacy._gaussian import discrete_gaussian as discrete_gaussian
+    from remedies.differential_privacy._gaussian import gaussian_square as gaussian_square
+    from remedies.differential_privacy._laplace import discrete_laplace as discrete_laplace
+    from remedies.differential_privacy._laplace import many_discrete_laplace as many_discrete_laplace
+    from remedies.differential_privacy._local import choose_oracle as choose_oracle
+    from remedies.differential_privacy._local import perturb as perturb
+    from remedies.differential_privacy._matrix import Replacement as Replacement
+    from remedies.differential_privacy._mean import halves as halves
+    from remedies.differential_privacy._mean import mean_of as mean_of
+    from remedies.differential_privacy._mechanism import Mechanism as Mechanism
+    from remedies.differential_privacy._reconstruct import Reconstruction as Reconstruction
+    from remedies.differential_privacy._reconstruct import reconstruct as reconstruct
+    from remedies.differential_privacy._retention import epsilon_for_pk as epsilon_for_pk
+    from remedies.differential_privacy._retention import epsilon_of as epsilon_of
+    from remedies.differential_privacy._retention import pk_of as pk_of
+    from remedies.differential_privacy._retention import retention as retention
+    from remedies.differential_privacy._sparse_vector import SparseVector as SparseVector
+    from remedies.differential_privacy._spread import gaussian_variance as gaussian_variance
+    from remedies.differential_privacy._spread import laplace_variance as laplace_variance
+    from remedies.differential_privacy._spread import laplace_within as laplace_within
+    from remedies.differential_privacy._window import WindowBudget as WindowBudget
+    from remedies.differential_privacy.accounting import Accounting as Accounting
+    from remedies.differential_privacy.accounting import Plan as Plan
+    from remedies.differential_privacy.accounting import delta_of as delta_of
+    from remedies.differential_privacy.accounting import epsilon_of_rho as epsilon_of_rho
+    from remedies.differential_privacy.accounting import parallel as parallel
+    from remedies.differential_privacy.accounting import plan as plan
+    from remedies.differential_privacy.accounting import rho_of_pure as rho_of_pure
+    from remedies.differential_privacy.accounting import rho_within as rho_within
+    from remedies.differential_privacy.comparison import Comparison as Comparison
+    from remedies.differential_privacy.comparison import compare as compare
+    from remedies.differential_privacy.epsilon import laplace_scale as laplace_scale
+    from remedies.differential_privacy.epsilon import nano as nano
+    from remedies.differential_privacy.frequency_oracles import Estimates as Estimates
+    from remedies.differential_privacy.frequency_oracles import Oracle as Oracle
+    from remedies.differential_privacy.frequency_oracles import oracles as oracles
+    from remedies.differential_privacy.mechanism import Randomised as Randomised
+    from remedies.differential_privacy.mechanism import randomise as randomise
+    from remedies.differential_privacy.sensitivity import Adjacency as Adjacency
+    from remedies.differential_privacy.sensitivity import Sensitivity as Sensitivity
+    from remedies.differential_privacy.sensitivity import centred_sum_sensitivity as centred_sum_sensitivity
+    from remedies.differential_privacy.sensitivity import count_sensitivity as count_sensitivity
+    from remedies.differential_privacy.sensitivity import group_sum_sensitivity as group_sum_sensitivity
+    from remedies.differential_privacy.sensitivity import histogram_sensitivity as histogram_sensitivity
+    from remedies.differential_privacy.sensitivity import quantile_sensitivity as quantile_sensitivity
+    from remedies.differential_privacy.sensitivity import sum_sensitivity as sum_sensitivity
+    from remedies.differential_privacy.sentences import sentence as sentence
 
-__all__ = [
-    "Accounting",
-    "Adjacency",
-    "BinaryMechanism",
-    "Comparison",
-    "Estimates",
-    "Mechanism",
-    "Oracle",
-    "Plan",
-    "Randomised",
-    "Reconstruction",
-    "Replacement",
-    "Sensitivity",
-    "SparseVector",
-    "WindowBudget",
-    "centred_sum_sensitivity",
-    "choose_oracle",
-    "compare",
-    "count_sensitivity",
-    "delta_of",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "epsilon_for_pk",
-    "epsilon_of",
-    "epsilon_of_rho",
-    "exponential_mechanism",
-    "gaussian_square",
-    "gaussian_variance",
-    "group_sum_sensitivity",
-    "halves",
-    "histogram_sensitivity",
-    "laplace_scale",
-    "laplace_variance",
-    "laplace_within",
-    "many_discrete_laplace",
-    "mean_of",
-    "nano",
-    "oracles",
-    "parallel",
-    "permute_and_flip",
-    "perturb",
-    "pk_of",
-    "plan",
-    "quantile_sensitivity",
-    "quantile_utilities",
-    "randomise",
-    "reconstruct",
-    "retention",
-    "rho_of_pure",
-    "rho_within",
-    "sentence",
-    "sum_sensitivity",
-]
 
-_PLACES: Final = {
-    "Accounting": "accounting",
-    "Adjacency": "sensitivity",
-    "BinaryMechanism": "_binary",
-    "Comparison": "comparison",
-    "Estimates": "frequency_oracles",
-    "Mechanism": "_mechanism",
-    "Oracle": "frequency_oracles",
-    "Plan": "accounting",
-    "Randomised": "mechanism",
-    "Reconstruction": "_reconstruct",
-    "Replacement": "_matrix",
-    "Sensitivity": "sensitivity",
-    "SparseVector": "_sparse_vector",
-    "WindowBudget": "_window",
-    "centred_sum_sensitivity": "sensitivity",
-    "choose_oracle": "_local",
-    "compare": "comparison",
-    "count_sensitivity": "sensitivity",
-    "delta_of": "accounting",
-    "discrete_gaussian": "_gaussian",
-    "discrete_laplace": "_laplace",
-    "epsilon_for_pk": "_retention",
-    "epsilon_of": "_retention",
-    "epsilon_of_rho": "accounting",
-    "exponential_mechanism": "_exponential",
-    "gaussian_square": "_gaussian",
-    "gaussian_variance": "_spread",
-    "group_sum_sensitivity": "sensitivity",
-    "halves": "_mean",
-    "histogram_sensitivity": "sensitivity",
-    "laplace_scale": "epsilon",
-    "laplace_variance": "_spread",
-    "laplace_within": "_spread",
-    "many_discrete_laplace": "_laplace",
-    "mean_of": "_mean",
-    "nano": "epsilon",
-    "oracles": "frequency_oracles",
-    "parallel": "accounting",
-    "permute_and_flip": "_exponential",
-    "perturb": "_local",
-    "pk_of": "_retention",
-    "plan": "accounting",
-    "quantile_sensitivity": "sensitivity",
-    "quantile_utilities": "_exponential",
-    "randomise": "mechanism",
-    "reconstruct": "_reconstruct",
-    "retention": "_retention",
-    "rho_of_pure": "accounting",
-    "rho_within": "accounting",
-    "sentence": "sentences",
-    "sum_sensitivity": "sensitivity",
+_HOMES: Final = {
+    "_binary": "BinaryMechanism",
+    "_exponential": "exponential_mechanism permute_and_flip quantile_utilities",
+    "_gaussian": "discrete_gaussian gaussian_square",
+    "_laplace": "discrete_laplace many_discrete_laplace",
+    "_local": "choose_oracle perturb",
+    "_matrix": "Replacement",
+    "_mean": "halves mean_of",
+    "_mechanism": "Mechanism",
+    "_reconstruct": "Reconstruction reconstruct",
+    "_retention": "epsilon_for_pk epsilon_of pk_of retention",
+    "_sparse_vector": "SparseVector",
+    "_spread": "gaussian_variance laplace_variance laplace_within",
+    "_window": "WindowBudget",
+    "accounting": "Accounting Plan delta_of epsilon_of_rho parallel plan rho_of_pure rho_within",
+    "comparison": "Comparison compare",
+    "epsilon": "laplace_scale nano",
+    "frequency_oracles": "Estimates Oracle oracles",
+    "mechanism": "Randomised randomise",
+    "sensitivity": (
+        "Adjacency Sensitivity centred_sum_sensitivity count_sensitivity group_sum_sensitivity histogram_sensitivity "
+        "quantile_sensitivity sum_sensitivity"
+    ),
+    "sentences": "sentence",
 }
 """Where each name is: a configuration that mentions an epsilon does not wait for arrays."""
 
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names.split()}
+__all__ = list(_HOME_OF)
+
 
 def __getattr__(name: str) -> Any:
-    if name in _PLACES:
-        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _HOME_OF:
+        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

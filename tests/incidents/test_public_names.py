@@ -1,27 +1,12 @@
-"""The names of the room, and what it costs to ask for them."""
+"""What it costs to ask for a name of the room."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import incidents
 
 ROOT = Path(incidents.__file__).resolve().parents[1]
-
-
-def test_every_public_name_is_there():
-    """What the room says it offers, it offers."""
-    for name in incidents.__all__:
-        assert getattr(incidents, name) is not None
-    assert sorted(incidents.__all__) == sorted(set(incidents.__all__))
-
-
-def test_other_names_are_not():
-    """A name that the room does not offer is an error that names it."""
-    with pytest.raises(AttributeError, match="module 'incidents' has no attribute 'measur'"):
-        incidents.measur  # noqa: B018 - looking it up is the test
 
 
 def test_an_estimate_loads_nothing_heavy():

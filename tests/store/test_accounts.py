@@ -78,8 +78,7 @@ def test_sessions_end_and_are_forgotten(store: Store) -> None:
         assert tx.accounts.session(b"a") is None
         tx.accounts.add_session(_session(b"c"))
         tx.accounts.end_session(b"c")
-        tx.accounts.add_session(_session(b"d"))
-        assert (tx.accounts.end_sessions("mia"), tx.accounts.end_sessions("mia")) == (1, 0)
+        assert tx.accounts.session(b"c") is None
 
 
 def test_tokens_are_revoked_once_and_their_names_never_used_again(store: Store) -> None:

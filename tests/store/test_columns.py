@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import StatementError
 
 from checks import Severity
-from store._columns import Blob, Flag, Json, Line, MoneyText, UtcTime, Whole, Word, map_all_rows
+from store._columns import Blob, Flag, Json, Line, UtcTime, Whole, Word, map_all_rows
 from store._errors import RowRefused
 from store._json import from_text, to_text
 from tests.store.made import AT
@@ -57,9 +56,6 @@ def test_no_column_holds_a_time_in_another_way() -> None:
         (Line(), "nul \0"),
         (Line(), "half \ud800"),
         (Word(Severity), "fatal"),
-        (MoneyText(), 1.5),
-        (MoneyText(), Decimal("NaN")),
-        (MoneyText(), Decimal("Infinity")),
         (Json(), b"bytes"),
     ],
     ids=repr,
@@ -72,7 +68,7 @@ def test_what_a_column_cannot_keep_is_refused(kind: UtcTime, odd: object) -> Non
         write(odd)
 
 
-_COLUMNS = {"line": Line, "whole": Whole, "at": UtcTime, "flag": Flag, "money": MoneyText, "json": Json}
+_COLUMNS = {"line": Line, "whole": Whole, "at": UtcTime, "flag": Flag, "json": Json}
 
 
 @given(
@@ -80,10 +76,9 @@ _COLUMNS = {"line": Line, "whole": Whole, "at": UtcTime, "flag": Flag, "money": 
     whole=st.none() | st.integers(-(2**63), 2**63 - 1),
     at=st.none() | st.datetimes(timezones=st.just(UTC)),
     flag=st.none() | st.booleans(),
-    money=st.none() | st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30),
 )
 def test_what_a_column_takes_comes_back(**row: object) -> None:
-    """Text, whole numbers, times, flags and amounts are the same after a STRICT table kept them, and so is NULL."""
+    """Text, whole numbers, times and flags are the same after a STRICT table kept them, and so is NULL."""
     table = Table("t", MetaData(), *(Column(name, kind()) for name, kind in _COLUMNS.items()), sqlite_strict=True)
     engine = create_engine("sqlite://")
     try:

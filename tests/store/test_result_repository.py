@@ -115,7 +115,7 @@ def test_what_has_no_place_in_observed_is_refused(store: Store, odd: object) -> 
 
 
 def test_watches_come_back_as_they_were(store: Store) -> None:
-    """What is known of a check replaces what was known before, and can be forgotten."""
+    """What is known of a check replaces what was known before."""
     first = watch("a.x", recent="PPF", last_pass_ended_at=AT, failing_since=AT + HOUR, fail_streak=1)
     second = watch("b.y", last_status="unknown(timeout)", passing_since=AT, pass_streak=3, flapping=True)
     with store.writing() as tx:
@@ -125,9 +125,6 @@ def test_watches_come_back_as_they_were(store: Store) -> None:
     with store.reading() as tx:
         assert tx.results.watches(["a.x", "c.z"]) == {"a.x": replace(first, fail_streak=2)}
         assert set(tx.results.watches()) == {"a.x", "b.y"}
-    with store.writing() as tx:
-        tx.results.forget_watches(["a.x"])
-        assert set(tx.results.watches()) == {"b.y"}
 
 
 def test_nothing_of_a_block_that_raises_is_kept(store: Store) -> None:

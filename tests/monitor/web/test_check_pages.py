@@ -9,7 +9,7 @@ import pytest
 
 from checks import Check, load_catalog
 from monitor.config.alerts_model import Slo
-from monitor.config.products_model import Product
+from monitor.config.contracts_model import Product
 from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.scan.run import run_checks

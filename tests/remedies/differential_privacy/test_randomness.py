@@ -1,7 +1,6 @@
 """Where noise comes from, looked at in the source: the operating system alone, exact, and never to be seeded."""
 
 import ast
-import importlib
 import inspect
 from pathlib import Path
 
@@ -134,10 +133,3 @@ def test_nothing_public_can_be_seeded(name: str):
         for member in members:
             if inspect.isfunction(member) or inspect.ismethod(member):
                 assert not SEEDS & set(inspect.signature(member).parameters)
-
-
-def test_every_name_given_out_is_there():
-    """`__all__`, what is imported lazily and what type checkers see are the same names."""
-    assert sorted(package._PLACES) == sorted(package.__all__)
-    for name, place in package._PLACES.items():
-        assert getattr(importlib.import_module(f"{package.__name__}.{place}"), name) is getattr(package, name)
