@@ -52,7 +52,7 @@ def body_of(report: PeriodReport, voice: Localizer, *, redact: Callable[[str], s
 def _body(report: PeriodReport, voice: Localizer, redact: Callable[[str], str], rows: int) -> str:
     environment = render.environment(voice, report.currency, render.masking(redact))
     environment.filters["short"] = _short
-    template = environment.get_template("mail/weekly.html.j2")
+    template = environment.get_template("mail/report.html.j2")
     return template.render(**render.period_values(report, voice), rows=rows)
 
 

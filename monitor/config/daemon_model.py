@@ -124,7 +124,7 @@ class Storage(Section):
         "sqlite:///tablewatch.db",
         description="SQLite (a path relative to the working directory) or PostgreSQL.",
     )
-    keep_measurements: PositiveDuration = Field(timedelta(days=90), description="Retention of measurements.")
+    keep_measurements: PositiveDuration = Field(timedelta(days=100), description="Retention of measurements.")
     keep_incidents: PositiveDuration = Field(timedelta(days=1095), description="Retention of incidents.")
     signature_key: Annotated[str, MinLen(16)] | None = Field(
         None,

@@ -17,6 +17,7 @@ from incidents import (
     Watch,
     Window,
     changes,
+    from_us,
     lever,
     to_us,
 )
@@ -70,6 +71,9 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
     if coverage.evaluated == 0:  # None: it is no longer known
         evidence = replace(evidence, blind_periods=evidence.blind_periods | {period.first})
     unknown = [why_unknown(evidence, period, result) for period, result in zip(periods, measured, strict=True)]
+    watched = [
+        why_unknown(evidence, period, Downtime(window_of(period), evidence.as_of_us)) is None for period in periods
+    ]
     complete = evidence.as_of >= period.end
     scale = BarScale.of(measured[0], prices[0])
     comparison = _comparison(measured, prices, [message is None for message in unknown])
@@ -102,7 +106,7 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         tables=tables,
         tables_more=(ranking.tables if ranking else 0) - len(tables),
         incidents=listed(ranking, evidence, window),
-        domains=domain_grid(evidence, periods, unknown),
+        domains=domain_grid(evidence, periods, watched),
         timeline=timeline(ranking, period.parts, as_of_us=evidence.as_of_us, config=config, gaps=evidence.gaps),
         method=_method(evidence, period, measured[0], prices[0] or DowntimeCost()),
         releases=releases_in(evidence, window),
@@ -230,7 +234,7 @@ def gather(project: Project, tx: ReadTransaction, period: Period, now: datetime)
         spans=spans,
         maintenance=project.maintenance(spans.names),
         pricing=project.pricing if project.priced else None,
-        gaps=(*tx.results.gaps(period.start, period.end), *lasting_gaps(project.config, watches, now)),
+        gaps=(*tx.results.gaps(from_us(since_us), period.end), *lasting_gaps(project.config, watches, now)),
         watches=watches,
         results=tx.results.count_by_status(period.start, period.end) if period.start >= kept_since else None,
         look_up=look_up,

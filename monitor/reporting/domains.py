@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from checks import Message
-from checks.classes.arrays import np
 from incidents import Downtime, Window
 from incidents.downtime import HOUR_US
 from monitor.reporting.period import Period
+from monitor.summaries.coverage import Observed
+from monitor.summaries.grouping import by_domain
 
 if TYPE_CHECKING:
     from monitor.reporting.evidence import Evidence
@@ -67,50 +67,50 @@ class DomainGrid:
             }
             for period, cell in zip(self.periods, row.cells, strict=True)
         ]
-        return {"key": row.name, "cells": cells}
+        return {"key": row.name, "title": row.title, "cells": cells}
 
 
-def domain_grid(evidence: Evidence, periods: Sequence[Period], unknown: Sequence[Message | None]) -> DomainGrid:
+def domain_grid(evidence: Evidence, periods: Sequence[Period], watched: Sequence[bool]) -> DomainGrid:
     """Return the domains over periods, the newest first; nothing where no table has a domain.
 
-    An incident counts for the domain of its table, so the cells of a period add up to its downtime.
+    An incident counts for the domain of its table, so the cells of a period add up to its downtime. A domain without
+    any incident in a period is known to have been good only if some check of its tables saw something then.
+
+    Args:
+        evidence: what is known.
+        periods: those of the trend.
+        watched: of which periods without any incident it is known that there was none.
     """
-    domain_of = {table.name: table.domain for table in evidence.config.tables}
+    config = evidence.config
+    domain_of = {table.name: table.domain for table in config.tables}
     if not any(domain_of.values()):
         return DomainGrid()
-    domains = list(dict.fromkeys(domain_of.values()))
-    by_name = {name: code for code, name in enumerate(domains)}
-    other = by_name.setdefault(None, len(domains))  # of tables that are no longer configured, too
-    names = evidence.spans.names
-    codes = np.array([by_name[domain_of.get(name)] if name in domain_of else other for name in names], dtype=np.int64)
-    group = codes[evidence.spans.table]
-    measured = [evidence.measure_by(Window.of(period.start, period.end), group) for period in periods]
+    windows = [Window.of(period.start, period.end) for period in periods]
+    measured = [_with_downtime(evidence, window) for window in windows]
     largest = max((part.downtime for parts in measured for part in parts.values()), default=0)
+    observed = Observed.by_group(evidence.watches, evidence.gaps, config, evidence.as_of, group_of=domain_of.get)
+
+    def cells(name: str | None) -> Iterator[DomainCell | None]:
+        saw = observed.get(name)
+        for window, parts, known in zip(windows, measured, watched, strict=True):
+            if name in parts:
+                yield _cell(parts[name], largest)
+            else:
+                yield DomainCell(0, 0, 0) if known and saw is not None and saw.in_some_of(window) else None
+
     rows = [
-        DomainRow(
-            name,
-            tuple(
-                _cell(parts.get(code), largest)
-                if code in parts and parts[code].n
-                else (_cell(None, largest) if why is None and _watched(evidence, domain_of, name, period) else None)
-                for period, parts, why in zip(reversed(periods), reversed(measured), reversed(unknown), strict=True)
-            ),
-            evidence.config.domains[name].title if name in evidence.config.domains else None,
-        )
-        for name, code in by_name.items()
-        if name in domains or any(other in parts and parts[other].n for parts in measured)
+        DomainRow(name, tuple(cells(name))[::-1], config.domains[name].title if name else None)
+        for name in dict.fromkeys([*domain_of.values(), *(name for parts in measured for name in parts)])
     ]
     rows.sort(key=lambda row: (-row.downtime_us, not any(row.cells), row.name is None, row.name or ""))
     return DomainGrid(tuple(reversed(periods)), tuple(rows[:_SHOWN]), max(0, len(rows) - _SHOWN))
 
 
-def _cell(part: Downtime | None, largest: int) -> DomainCell:
-    if part is None:
-        return DomainCell(0, 0, 0)
-    return DomainCell(part.n, part.downtime, -(-_LEVELS * part.downtime // largest) if largest else 0)
+def _with_downtime(evidence: Evidence, window: Window) -> Mapping[str | None, Downtime]:
+    """Return the domains that have any downtime in a window; None are tables without one, or no longer configured."""
+    labels, group = by_domain(evidence.spans, evidence.config)
+    return {labels[code]: part for code, part in evidence.measure_by(window, group).items() if part.n}
 
 
-def _watched(evidence: Evidence, domain_of: Mapping[str, str | None], name: str | None, period: Period) -> bool:
-    """Check whether any table of a domain was watched before the end of a period."""
-    end, since = min(period.end, evidence.as_of), evidence.watching.since
-    return any(table in since and since[table] < end for table, domain in domain_of.items() if domain == name)
+def _cell(part: Downtime, largest: int) -> DomainCell:
+    return DomainCell(part.n, part.downtime, -(-_LEVELS * part.downtime // largest))

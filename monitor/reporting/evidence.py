@@ -36,13 +36,13 @@ class Evidence:
     """What is known at a moment.
 
     `spans`: all episodes of incidents that touch the periods of the trend. `look_up`: gives incidents by id. `gaps`:
-    unobserved time that touches the period, the time since the last run included. `watches`: by check id. `results`:
+    unobserved time that touches these periods, the time since the last run included. `watches`: by check id. `results`:
     how often checks found what in the period, None when that is past retention. `blind_periods`: the first days of the
     earlier periods in which checks might have run and none could be evaluated. `pricing` is None where no rate is
     configured. `owners`: by table, the name to show. `watching`: since when tables are watched. `observed`: when
-    anything was seen in the period. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest
-    first. `promises`: how learned limits kept theirs, until the moment. `contracts`: their service levels in the
-    period. `scan_costs`: what the runs of the period cost, by source and table.
+    anything was seen. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest first.
+    `promises`: how learned limits kept theirs, until the moment. `contracts`: their service levels in the period.
+    `scan_costs`: what the runs of the period cost, by source and table.
     """
 
     config: Config

@@ -9,7 +9,13 @@ from checks import Message, MessageFormatter, Severity
 from incidents import Level, LevelVerdict, Resolution, State
 from monitor.releases.overview import ReleaseWord
 from monitor.reporting import charts, sentences
-from monitor.reporting.figure_sentences import alarms_sentence, budget_sentences, in_time, tables_sentence
+from monitor.reporting.figure_sentences import (
+    alarms_sentence,
+    budget_sentences,
+    in_time,
+    observed_sentence,
+    tables_sentence,
+)
 from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import PartBar, TrendBar
 from monitor.reporting.period import Period, Quarter, Week
@@ -77,6 +83,7 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "first_contracts": first_contracts,
         "tables_sentence": tables_sentence,
         "in_time": in_time,
+        "observed_sentence": observed_sentence,
         "level_value": lambda value, level: _level_value(value, level, voice),
         "signed_hours": signed_hours,
         "as_length": sentences.length,

@@ -47,7 +47,7 @@ SECTIONS: Final = (
 )
 """The sections in order; each has a template of its name for every format."""
 
-RELEASE_STYLES: Final = ("report/weekly.css", "release/release.css", "release/plot.css")
+RELEASE_STYLES: Final = ("report/report.css", "release/release.css", "release/plot.css")
 """The style sheets of the pages about releases."""
 _FIRST_HEADING: Final = 3
 """Level of the headings of a text within a page, whose own are the title and the sections."""
@@ -57,7 +57,7 @@ _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 def as_html(report: PeriodReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
     """Return one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
-    return with_cards(_render("html", report, voice, masking(redact), **styled("report/weekly.css")))
+    return with_cards(_render("html", report, voice, masking(redact), **styled("report/report.css")))
 
 
 def styled(*names: str) -> Mapping[str, Any]:
@@ -146,7 +146,7 @@ def environment(voice: Localizer, currency: str, finalize: Callable[[Any], Any])
 
 
 def _render(suffix: str, report: PeriodReport, voice: Localizer, finalize: Callable[[Any], Any], **more: Any) -> str:
-    template = environment(voice, report.currency, finalize).get_template(f"report/weekly.{suffix}.j2")
+    template = environment(voice, report.currency, finalize).get_template(f"report/report.{suffix}.j2")
     return template.render(**period_values(report, voice), sections=SECTIONS, **more)
 
 

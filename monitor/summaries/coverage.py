@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
@@ -62,15 +62,34 @@ class Observed:
     @classmethod
     def of(cls, watches: Mapping[str, Watch], gaps: Iterable[Gap], config: Config, until: datetime) -> Self:
         """Return it for the time that the gaps are known of; `gaps` has the ones that still last, too."""
-        seen = sorted((start, end) for _, start, end in _seen(watches, gaps, config, until))
+        return cls.by_group(watches, gaps, config, until, group_of=lambda _: None).get(None, cls((), ()))
+
+    @classmethod
+    def by_group(
+        cls,
+        watches: Mapping[str, Watch],
+        gaps: Iterable[Gap],
+        config: Config,
+        until: datetime,
+        *,
+        group_of: Callable[[str], str | None],
+    ) -> dict[str | None, Self]:
+        """Return the same for each group of tables, such as a domain; groups without any are left out."""
+        seen: dict[str | None, list[tuple[int, int]]] = defaultdict(list)
+        for check_id, start, end in _seen(watches, gaps, config, until):
+            seen[group_of(check_id.rpartition(".")[0])].append((start, end))
+        return {group: cls._union(intervals) for group, intervals in seen.items()}
+
+    @classmethod
+    def _union(cls, intervals: Iterable[tuple[int, int]]) -> Self:
         starts: list[int] = []
         ends: list[int] = []
-        for start, end_us in seen:
+        for start, end in sorted(intervals):
             if ends and start <= ends[-1]:
-                ends[-1] = max(ends[-1], end_us)
+                ends[-1] = max(ends[-1], end)
             else:
                 starts.append(start)
-                ends.append(end_us)
+                ends.append(end)
         return cls(tuple(starts), tuple(ends))
 
     def in_some_of(self, window: Window) -> bool:

@@ -16,7 +16,7 @@ from monitor.web.problems import WebError
 
 _FILES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
     {
-        "tablewatch.css": ("text/css", ("report/weekly.css", "release/plot.css", "web/static/web.css")),
+        "tablewatch.css": ("text/css", ("report/report.css", "release/plot.css", "web/static/web.css")),
         "htmx.js": ("text/javascript", ("web/static/htmx.min.js",)),
         "live.js": ("text/javascript", ("web/static/live.js",)),
     }

@@ -74,7 +74,7 @@ def show_report(call: Call) -> Response:
     with call.store.reading() as tx:
         report = build_report(gather(call.project, tx, period, call.now), period)
     text = as_html(report, Localizer(call.language, zone), redact=call.project.loaded.redactor)
-    return _whole_page(call, text, "report/weekly.css")
+    return _whole_page(call, text, "report/report.css")
 
 
 def show_record(call: Call) -> Response:

@@ -177,6 +177,21 @@ def test_a_domain_that_nobody_watched_is_unknown():
     assert {row.name: row.cells[-1] is None for row in quiet.rows} == {None: False, "customer": True}
 
 
+def test_a_domain_is_unknown_while_its_checks_see_nothing():
+    """A domain whose checks could not be evaluated in a week is no good one, whatever happened in others then."""
+    watch = Watch("crm.customers.check", at(-2000), NOW, "pass")
+    watches = {watch.check_id: watch}
+    blind = [gap(-400, -100, table="crm.customers")]  # the week before last, and more
+    grid = build([incident(1, "sales.orders", episode(-250, -240, -230))], watches=watches, gaps=blind).domains
+    cells = {row.name: [None if cell is None else cell.n for cell in row.cells[-4:]] for row in grid.rows}
+    assert cells == {None: [None, 1, None, None], "customer": [0, None, 0, 0]}
+    partly = [gap(-400, -180, table="crm.customers")]
+    assert build(SIX[:1], watches=watches, gaps=partly).domains.rows[1].cells[-3] is not None
+    all_blind = {"watches": watches, "blind_periods": frozenset({WEEK.back(2).first})}
+    grid = build([incident(1, "sales.orders", episode(-250, -240, -230))], **all_blind).domains
+    assert [row.cells[-3] is None for row in grid.rows] == [False, True]
+
+
 def test_domains_have_their_titles_and_unknown_ones_come_last():
     """A row has the title of its domain; calm tables that somebody watched come before those that nobody did."""
     grid = build(SIX[:2], config={"domains": {"customer": {"owner": "crm", "title": "Customers"}}}).domains

@@ -194,7 +194,7 @@ def test_json(week_of_shop):
 def test_keys_are_documented(week_of_shop):
     """Every key of the JSON form stands in the documentation."""
     _, report = week_of_shop
-    page = (Path(__file__).parents[3] / "docs" / "weekly-report.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
     value = as_json(report, ENGLISH)
     keys = {*value, *value["coverage"], *value["figures"], *value["figures"]["this_week"], *value["diagnosis"]}
     keys |= {key for key in value["incidents"]["shown"][0] if key.startswith("occurred")}

@@ -9,12 +9,13 @@ from html.parser import HTMLParser
 import pytest
 
 from checks import Message, PlainEnglish
-from incidents import Lever
+from incidents import Level, LevelResult, LevelVerdict, Lever, Window
 from monitor.reporting.filters import filters
 from monitor.reporting.model import BlindSpot, ComparedFigure, Diagnosis, IncidentList, MethodNotes
 from monitor.reporting.period import Month
 from monitor.reporting.render import SECTIONS, as_html, as_markdown, escape_markdown
 from monitor.reporting.sentences import diagnosis_sentences, onset_range
+from monitor.summaries.service_levels import JudgedContract
 from monitor.terminal.localizer import Localizer
 from tests.monitor.reporting import sample
 
@@ -145,6 +146,24 @@ def test_japanese():
     assert "データダウンタイム13時間30分\uff08先週より31%減\uff09、インシデント6件" in page
     assert "11月11日(水) 10:10" in page
     assert "継続中" in page
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_service_levels_say_how_much_was_observed(language):
+    """Beside a contract stands how much of the period all its checks saw, once, unless they saw all of it."""
+    availability = LevelResult(
+        Level.AVAILABILITY, Fraction(99, 100), LevelVerdict.KEPT, seen=Fraction(1), low=Fraction(1), high=Fraction(1)
+    )
+    window = Window.of(sample.WEEK.start, sample.WEEK.end)
+    partly = JudgedContract("orders", ("sales.orders",), window, [availability] * 2, 168 * sample.HOUR, sample.HOUR)
+    whole = replace(partly, observed_us=partly.period_us)
+    sentence = {
+        "en": "All checks saw 1 h of 7 d.",
+        "ja": "7日のうち、すべてのチェックが確認できたのは1時間です。",
+    }
+    for render in (as_html, as_markdown):
+        texts = [render(sample.report(contracts=(item,)), VOICES[language]) for item in (partly, whole)]
+        assert [text.replace("\N{NO-BREAK SPACE}", " ").count(sentence[language]) for text in texts] == [1, 0]
 
 
 def test_domains_say_their_numbers():
