@@ -17,7 +17,7 @@ from types import FrameType
 
 from benchmarks._measure import table
 
-HOUSE = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("checks", "incidents", "monitor", "remedies", "sources", "store", "templates")
 LATE_IMPORTS = frozenset({"__getattr__", "LazyModule.__getattr__"})
 PREPARATION = "release approve member-survey --remedy mondrian --by privacy-desk --note seen"
@@ -66,7 +66,7 @@ def count_files(arguments: Sequence[str]) -> list[Path]:
     if code > int(ExitCode.FAILED):
         raise SystemExit(code)
     files = (Path(name) for name in trace.files)
-    return sorted(file for file in files if file.is_relative_to(HOUSE) and file.relative_to(HOUSE).parts[0] in PACKAGES)
+    return sorted(file for file in files if file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] in PACKAGES)
 
 
 def main() -> None:
@@ -78,7 +78,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.command is not None:
         files = count_files(options.command.split())
-        sys.stderr.write("".join(f"{file.relative_to(HOUSE)} {len(file.read_text().splitlines())}\n" for file in files))
+        sys.stderr.write("".join(f"{file.relative_to(ROOT)} {len(file.read_text().splitlines())}\n" for file in files))
         return
     with tempfile.TemporaryDirectory() as name:
         demo = Path(name) / "demo"

@@ -110,7 +110,7 @@ def _charged(folder: Path) -> None:
         print(f"{CHARGES / (perf_counter() - begun):.0f}")
 
 
-def _project(folder: Path, unit: str, rows: str):  # type: ignore[no-untyped-def] # noqa: ANN202 - two rooms' types
+def _project(folder: Path, unit: str, rows: str):  # type: ignore[no-untyped-def] # noqa: ANN202 - types of two packages
     from monitor.config import load
     from monitor.config.project import Project
 

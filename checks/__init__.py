@@ -1,4 +1,4 @@
-"""Look: one file of this room is one check."""
+"""Checks of tables: one file is one check."""
 
 from checks._catalog import load_catalog
 from checks._contract import (

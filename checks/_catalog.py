@@ -1,4 +1,4 @@
-"""Find the checks by walking this room: every module without a leading underscore is one check."""
+"""Find the checks by walking this package: every module without a leading underscore is one check."""
 
 import importlib
 import pkgutil
@@ -9,7 +9,7 @@ from checks._contract import Check, CheckError
 
 
 class CatalogError(CheckError):
-    """A file of this room is not a check."""
+    """A file of this package is not a check."""
 
 
 class Catalog(Mapping[str, "type[Check]"]):

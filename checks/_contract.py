@@ -1,6 +1,6 @@
 """What a check is: the question, the numbers it wants, and the verdict.
 
-A check is one file of this room. It is a frozen, typed set of parameters with two pure methods: `wants` says which
+A check is one file of this package. It is a frozen, typed set of parameters with two pure methods: `wants` says which
 numbers must be measured, as Ibis expressions; `judge` turns the measured numbers into an outcome. It never touches a
 connection, a clock or a store: the planner merges the wants of all checks of a table into as few statements as
 possible, the engine runs them where the data lives, and only aggregates come back.
@@ -271,7 +271,7 @@ class CheckParameters(BaseModel):
 
 
 class Check(Protocol):
-    """The interface every file of this room fulfils.
+    """The interface every file of this package fulfils.
 
     `CheckParameters` gives all of it but `type`, `summary`, `wants` and `judge`.
     """

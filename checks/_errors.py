@@ -1,13 +1,13 @@
-"""Errors of this room.
+"""Errors of this package.
 
 CheckError
 ├── Misconfigured       the parameters do not fit the table: becomes `unknown(misconfigured)`
-└── CatalogError        a file of this room does not end in `CHECK: Final[type[Check]] = ...`
+└── CatalogError        a file of this package does not end in `CHECK: Final[type[Check]] = ...`
 """
 
 
 class CheckError(Exception):
-    """The root of this room's errors."""
+    """The root of this package's errors."""
 
 
 class Misconfigured(CheckError):

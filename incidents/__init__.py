@@ -1,6 +1,6 @@
-"""Decide: when an incident opens and ends, how long data was down, what it cost. Pure: no clock, no database.
+"""Incidents: when one opens and ends, how long data was down, what it cost. Pure: no clock, no database.
 
-Names are looked up when they are first used, so that a command which needs little of this room loads little of it.
+Names are looked up when they are first used, so that a command which needs little of this package loads little of it.
 """
 
 from importlib import import_module

@@ -36,7 +36,7 @@ def from_us(microseconds: int) -> datetime:
 
 
 class IncidentError(Exception):
-    """The root of this room's errors."""
+    """The root of this package's errors."""
 
 
 class ImpossibleOrder(IncidentError):

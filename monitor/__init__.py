@@ -1,22 +1,22 @@
-"""Run: the command line, the configuration, the engine and the reports. The only room that talks to the world.
+"""The application: command line, configuration, passes over tables, daemon, alerts, reports and web pages.
 
-The rooms of this house have plain names (`checks`, `store`, `sources` ...), so another package of the same name may
-hide one of them. That is looked for once, here, because its effects would be strange and far away.
+The packages have plain names (`checks`, `store`, `sources` ...), so another package of the same name may
+hide one of them. This is checked once, here: the errors it leads to would appear far from their cause.
 """
 
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-ROOMS: Final = ("sources", "checks", "incidents", "remedies", "store", "templates")
+PACKAGES: Final = ("sources", "checks", "incidents", "remedies", "store", "templates")
 
 
 class ShadowedPackageError(ImportError):
-    """Another package hides a room of Tablewatch."""
+    """Another package hides one of Tablewatch."""
 
 
-def _find(room: str) -> Path | None:
-    spec = find_spec(room)
+def _find(package: str) -> Path | None:
+    spec = find_spec(package)
     if spec is None:
         return None
     if spec.submodule_search_locations:
@@ -24,16 +24,16 @@ def _find(room: str) -> Path | None:
     return Path(spec.origin) if spec.origin else None
 
 
-def _guard_rooms() -> None:
-    house = Path(__file__).resolve().parent.parent
-    for room in ROOMS:
-        result, expected = _find(room), house / room
+def _check_for_shadowed_packages() -> None:
+    root = Path(__file__).resolve().parent.parent
+    for package in PACKAGES:
+        result, expected = _find(package), root / package
         if result is None or result.resolve() != expected:
             raise ShadowedPackageError(
-                f"package '{room}' was found at {result or 'no place at all'}, expected at {expected}; "
-                f"install tablewatch in a separate virtual environment, or remove the other '{room}' from the "
+                f"package '{package}' was found at {result or 'no place at all'}, expected at {expected}; "
+                f"install tablewatch in a separate virtual environment, or remove the other '{package}' from the "
                 "import path"
             )
 
 
-_guard_rooms()
+_check_for_shadowed_packages()

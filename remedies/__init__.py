@@ -1,4 +1,4 @@
-"""Repair: one file of this room is one remedy."""
+"""Remedies for tables at disclosure risk: one file is one remedy."""
 
 from remedies._contract import (
     Disposition,

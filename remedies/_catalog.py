@@ -1,4 +1,4 @@
-"""Find the remedies by walking this room: every module without a leading underscore is one remedy."""
+"""Find the remedies by walking this package: every module without a leading underscore is one remedy."""
 
 import importlib
 import pkgutil
@@ -16,7 +16,7 @@ def load_catalog() -> Mapping[str, type[Remedy]]:
     """Return every remedy by its type word (its file's name).
 
     Raises:
-        CatalogError: a module of this room has no `REMEDY`.
+        CatalogError: a module of this package has no `REMEDY`.
     """
     results: dict[str, type[Remedy]] = {}
     for module in pkgutil.iter_modules(remedies.__path__):

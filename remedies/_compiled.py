@@ -61,7 +61,7 @@ def kept(kernel: Kernel, **options: Any) -> Kernel:
     """Compile with numba's options, and keep the machine code for the next process.
 
     numba would take the kept code for as long as the kernel's own file is unchanged, though kernels of other files are
-    compiled into it. Here a change in any file of this room that it imports, directly or not, makes it compile again.
+    compiled into it. Here a change in any file of the package that it imports, directly or not, makes it compile again.
     So does one that numba could not read: it looks at the version first, before classes that may have other names now.
     """
     try:
@@ -88,13 +88,13 @@ def is_kept(kernel: Callable[..., object]) -> bool:
 
 @functools.cache
 def _sources(module: str) -> str:
-    """Return a digest of a module of this room and of all modules of this room that it needs."""
-    house = Path(__file__).parents[1]
+    """Return a digest of a module of this package and of all modules of this package that it needs."""
+    root = Path(__file__).parents[1]
     needed = {module}
     read: dict[str, str] = {}
     while needed:
         name = needed.pop()
-        path = house.joinpath(*name.split("."))
+        path = root.joinpath(*name.split("."))
         read[name] = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
         needed |= set(re.findall(r"^\s*from (remedies\.[\w.]+) import", read[name], re.MULTILINE)) - set(read)
     return hashlib.blake2b(repr(sorted(read.items())).encode(), digest_size=16).hexdigest()

@@ -1,6 +1,6 @@
 """What a remedy is: it changes a copy of a table so that a finding goes away, and says what that cost.
 
-A remedy is one file of this room: a frozen, typed set of parameters with one pure method, `apply`. It never touches a
+A remedy is one file here: a frozen, typed set of parameters with one pure method, `apply`. It never touches a
 connection, a clock or a store, and never the frame it was given.
 """
 
@@ -131,7 +131,7 @@ class RemedyParameters(BaseModel):
 
 
 class Remedy(Protocol):
-    """The interface every file of this room fulfils. `RemedyParameters` gives all of it but `type` and `apply`."""
+    """The interface every file of this package fulfils. `RemedyParameters` gives all of it but `type` and `apply`."""
 
     summary: ClassVar[str]
     treats: ClassVar[frozenset[str]]

@@ -1,14 +1,14 @@
-"""Errors of this room.
+"""Errors of this package.
 
 RemedyError
 ├── Misfit              the input does not fit the remedy: a column, a kind of value, too few rows
 ├── Refused             what came out does not hold what the remedy promises; nothing is given out
-└── CatalogError        a file of this room does not end in `REMEDY: Final[type[Remedy]] = ...`
+└── CatalogError        a file of this package does not end in `REMEDY: Final[type[Remedy]] = ...`
 """
 
 
 class RemedyError(Exception):
-    """The root of this room's errors."""
+    """The root of this package's errors."""
 
 
 class Misfit(RemedyError, ValueError):
@@ -20,4 +20,4 @@ class Refused(RemedyError):
 
 
 class RemedyCatalogError(RemedyError):
-    """A file of this room is not a remedy."""
+    """A file of this package is not a remedy."""

@@ -1,6 +1,6 @@
-"""Reach: a table wherever it lives, as an Ibis expression, read-only.
+"""Sources: a table of any engine or file as an Ibis expression, read-only.
 
-Importing this room is cheap: each kind of source loads its engine when it is first opened.
+Importing this package is cheap: each kind of source loads its engine when it is first opened.
 """
 
 from sources._columns import Column

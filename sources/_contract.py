@@ -1,7 +1,7 @@
 """What a source is: a table wherever it lives, as an Ibis expression, read-only.
 
 A source is opened for one pass and closed after it. It compiles expressions to the dialect of its engine, runs the text
-there, and gives back rows of aggregates. Drivers' own messages print values, so they never leave this room: each error
+there, and gives back rows of aggregates. Drivers' own messages print values, so they never leave this package: an error
 says what was tried in our words, plus the class of the driver's error.
 
     SourceError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class SourceError(Exception):
-    """The root of this room's errors. Its text holds no data value and no secret."""
+    """The root of this package's errors. Its text holds no data value and no secret."""
 
 
 class Unreachable(SourceError):

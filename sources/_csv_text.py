@@ -117,7 +117,7 @@ def rewrite(path: Path, target: Path, text: CsvText, layout: CsvLayout, check_ti
 
     Raises:
         CsvFault: a row cannot be read, or has another number of cells than the first and `layout` does not allow it.
-        OSError: there is no room for it.
+        OSError: the disk is full.
     """
     if not text.mixed and not layout.ragged:
         transcode(path, target, text.encoding, check_time)
@@ -159,7 +159,7 @@ def transcode(path: Path, target: Path, encoding: str, check_time: CheckTime, er
 
     Raises:
         CsvFault: bytes do not belong to the encoding, unless `errors` replaces them.
-        OSError: there is no room for it.
+        OSError: the disk is full.
     """
     with target.open("x", encoding="utf-8", newline="") as out:
         for chunk in chunks(path, encoding, errors):

@@ -38,7 +38,7 @@ def backup(url: str, file: Path, *, force: bool = False) -> Backup:
 
     Raises:
         StoreError: the file is there, or is the store itself; the store is on PostgreSQL.
-        StoreUnavailable: there is no store, or no room or right to write the file.
+        StoreUnavailable: there is no store, or no space or permission to write the file.
         StoreCorrupt: the store is damaged. StoreForeign, StoreNewer: it is not ours, or newer.
     """
     address = address_of(url)
@@ -87,7 +87,7 @@ def draft_beside(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def full_disk_of(file: Path) -> Iterator[None]:
-    """Name the file that is written where its disk is full: SQLite does not say which of two databases had no room.
+    """Name the file that is written where its disk is full: SQLite does not say which of two databases found no space.
 
     Raises:
         StoreUnavailable: the disk is full.

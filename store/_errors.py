@@ -22,7 +22,7 @@ from typing import Final
 
 
 class StoreError(Exception):
-    """The root of this room's errors."""
+    """The root of this package's errors."""
 
 
 class StoreUnavailable(StoreError):

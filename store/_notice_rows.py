@@ -1,4 +1,4 @@
-"""What is on disk about telling people: one class per table. Nothing outside this room sees a row."""
+"""What is on disk about telling people: one class per table. Nothing outside this package sees a row."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -55,7 +55,7 @@ def restore(
     Raises:
         StoreHeld: a daemon runs. StoreBusy: somebody else has the store open.
         StoreCorrupt, StoreForeign, StoreNewer: the copy is damaged, no store or another project's, or newer.
-        StoreUnavailable: no copy there, no room, no right.
+        StoreUnavailable: no copy there, no space, no permission.
         StoreError: the copy is the store itself; the store is on PostgreSQL.
     """
     store = sqlite_file(address_of(url))

@@ -1,6 +1,6 @@
 """What is on disk of runs, measurements, checks and incidents: one class per table.
 
-Nothing outside this room sees a row.
+Nothing outside this package sees a row.
 """
 
 from collections.abc import Mapping

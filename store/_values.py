@@ -1,4 +1,4 @@
-"""What goes into the store and comes out of it, where it is no value of the incidents room. Imports no database."""
+"""What goes into the store and comes out of it, where it is no value of `incidents`. Imports no database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

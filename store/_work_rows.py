@@ -1,4 +1,4 @@
-"""What is on disk of the work of daemons: one class per table. Nothing outside this room sees a row."""
+"""What is on disk of the work of daemons: one class per table. Nothing outside this package sees a row."""
 
 from datetime import datetime
 

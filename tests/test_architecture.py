@@ -13,7 +13,7 @@ from pathlib import Path
 
 import grimp
 
-HOUSE = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[1]
 PACKAGES = (
     "sources",
     "checks",
@@ -26,13 +26,13 @@ PACKAGES = (
     "pytest_tablewatch",
 )
 MODULES = {
-    path: ast.parse(path.read_text(encoding="utf-8")) for name in PACKAGES for path in (HOUSE / name).rglob("*.py")
+    path: ast.parse(path.read_text(encoding="utf-8")) for name in PACKAGES for path in (ROOT / name).rglob("*.py")
 }
 _CATALOGUE_VERBS = re.compile(r"(Give|Say|Tell)s?\b")
 
 
 def _package(path: Path) -> str:
-    return ".".join(path.relative_to(HOUSE).parts[:-1])
+    return ".".join(path.relative_to(ROOT).parts[:-1])
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _outsiders(path: Path, tree: ast.Module) -> Iterator[str]:
             continue
         owner = ".".join(parts[:private])
         if package != owner and not package.startswith(f"{owner}."):
-            yield f"{path.relative_to(HOUSE)}: {name}"
+            yield f"{path.relative_to(ROOT)}: {name}"
 
 
 def test_private_modules_stay_in_their_package() -> None:
@@ -68,7 +68,7 @@ def test_docstrings_begin_with_programmers_verbs() -> None:
     """No docstring says that a function "gives", "says" or "tells" something: functions return, compute and write."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     assert [
-        f"{path.relative_to(HOUSE)}: {text.splitlines()[0]}"
+        f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
         for path, tree in MODULES.items()
         for node in ast.walk(tree)
         if isinstance(node, kinds) and _CATALOGUE_VERBS.match(text := ast.get_docstring(node) or "")
@@ -88,7 +88,7 @@ def _starts_processes(tree: ast.Module) -> bool:
 
 def test_processes_are_started_by_the_pool() -> None:
     """One package supervises processes; else the daemon starts the web application, and a browser prints PDF."""
-    starting = {path.relative_to(HOUSE).as_posix() for path, tree in MODULES.items() if _starts_processes(tree)}
+    starting = {path.relative_to(ROOT).as_posix() for path, tree in MODULES.items() if _starts_processes(tree)}
     assert starting == {
         "monitor/daemon/web_process.py",
         "monitor/reporting/pdf.py",
@@ -124,7 +124,7 @@ def test_public_class_names_are_defined_once() -> None:
     for path, tree in MODULES.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(str(path.relative_to(HOUSE)))
+                places[node.name].append(str(path.relative_to(ROOT)))
     assert {name for name, paths in places.items() if len(paths) > 1} == set(TWICE)
 
 
@@ -133,7 +133,7 @@ def test_packages_export_what_they_name() -> None:
     missing = []
     for path in MODULES:
         if path.name == "__init__.py" and "migrations" not in path.parts:
-            package = importlib.import_module(".".join(path.relative_to(HOUSE).parent.parts))
+            package = importlib.import_module(".".join(path.relative_to(ROOT).parent.parts))
             missing += [
                 f"{package.__name__}.{name}" for name in getattr(package, "__all__", ()) if not hasattr(package, name)
             ]
@@ -177,7 +177,7 @@ def test_a_check_runs_in_few_files(tmp_path: Path) -> None:
         connection.executescript("CREATE TABLE orders (id INTEGER, customer TEXT); INSERT INTO orders VALUES (1, 'a');")
     command = [sys.executable, "-m", "benchmarks.files_run", "--command", "check orders"]
     done = subprocess.run(
-        command, cwd=tmp_path, env={"PYTHONPATH": str(HOUSE)}, capture_output=True, text=True, check=True
+        command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
     )
     files = [line.split()[0] for line in done.stderr.splitlines() if ".py " in line]
     assert "monitor/scan/run.py" in files

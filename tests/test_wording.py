@@ -10,7 +10,7 @@ import pytest
 
 from monitor.cli import build_command, command_files
 from monitor.config.schema import json_schema
-from tests.templates.message_ids import HOUSE, ROOMS, texts_of_templates
+from tests.templates.message_ids import PACKAGES, ROOT, texts_of_templates
 
 BANNED: Final = (
     r"until (noticed|repaired)",
@@ -61,15 +61,15 @@ WRONG: Final = re.compile("|".join(f"(?:{phrase})" for phrase in BANNED))
 
 def texts_of_code() -> Iterator[tuple[str, str]]:
     """Yield every literal of several words of the product, with its place; docstrings are not read by users."""
-    for room in ROOMS:
-        for path in sorted((HOUSE / room).rglob("*.py")):
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             docstrings = {
                 id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and is_text(node.value)
             }
             for node in ast.walk(tree):
                 if is_text(node) and id(node) not in docstrings and " " in node.value:
-                    yield f"{path.relative_to(HOUSE)}:{node.lineno}", node.value
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
 
 
 def is_text(node: ast.AST) -> Any:
@@ -128,7 +128,7 @@ def test_no_template_has_a_banned_phrase() -> None:
 @pytest.mark.parametrize("page", [Path("README.md")], ids=str)
 def test_no_page_has_a_banned_phrase(page: Path) -> None:
     """So does what a newcomer reads first."""
-    lines = enumerate((HOUSE / page).read_text(encoding="utf-8").splitlines(), 1)
+    lines = enumerate((ROOT / page).read_text(encoding="utf-8").splitlines(), 1)
     assert wrong_phrases((f"{page}:{number}", line) for number, line in lines) == []
 
 
@@ -136,3 +136,10 @@ def test_a_banned_phrase_is_noticed() -> None:
     """The phrases that this was written for are in the list."""
     for text in ("time until noticed", "it is left out", "nothing was given out", "wall clock"):
         assert wrong_phrases(iter([("here", text)])), text
+
+
+def test_every_package_says_what_it_is_for():
+    """The docstring of a package describes it: no placeholder, no word of our own for a package."""
+    texts = {path: path.read_text(encoding="utf-8") for name in PACKAGES for path in (ROOT / name).rglob("*.py")}
+    placeholders = r"\bTODO\b|\bFIXME\b|\b(this|the|a|each|of) rooms?\b(?! for)"
+    assert [str(path.relative_to(ROOT)) for path, text in texts.items() if re.search(placeholders, text)] == []

@@ -44,42 +44,42 @@ def siphash_128(words: Sequence[Words], key: bytes) -> tuple[Words, Words]:
     keyed = zip(_START, (low, high, low, high), strict=True)
     state = [np.full(len(words[0]), np.uint64(start) ^ half) for start, half in keyed]
     state[1] ^= np.uint64(_WIDE)
-    room = np.empty(len(words[0]), dtype=np.uint64)
+    scratch = np.empty(len(words[0]), dtype=np.uint64)
     length = np.full(1, 8 * len(words) % 256 << 56, dtype=np.uint64)
     for word in (*words, length):
         state[3] ^= word
-        _mix(state, room, _COMPRESSING)
+        _mix(state, scratch, _COMPRESSING)
         state[0] ^= word
     state[2] ^= np.uint64(_WIDE)
-    _mix(state, room, _FINISHING)
+    _mix(state, scratch, _FINISHING)
     first = state[0] ^ state[1] ^ state[2] ^ state[3]
     state[1] ^= np.uint64(_SECOND_HALF)
-    _mix(state, room, _FINISHING)
+    _mix(state, scratch, _FINISHING)
     return first, state[0] ^ state[1] ^ state[2] ^ state[3]
 
 
-def _mix(state: Sequence[Words], room: Words, rounds: int) -> None:
+def _mix(state: Sequence[Words], scratch: Words, rounds: int) -> None:
     """Do rounds on the state, in place."""
     a, b, c, d = state
     for _ in range(rounds):
-        _cross(a, b, room, 13)
-        _cross(c, d, room, 16)
-        _turn(a, room, 32)
-        _cross(c, b, room, 17)
-        _cross(a, d, room, 21)
-        _turn(c, room, 32)
+        _cross(a, b, scratch, 13)
+        _cross(c, d, scratch, 16)
+        _turn(a, scratch, 32)
+        _cross(c, b, scratch, 17)
+        _cross(a, d, scratch, 21)
+        _turn(c, scratch, 32)
 
 
-def _cross(words: Words, other: Words, room: Words, bits: int) -> None:
+def _cross(words: Words, other: Words, scratch: Words, bits: int) -> None:
     words += other
-    _turn(other, room, bits)
+    _turn(other, scratch, bits)
     other ^= words
 
 
-def _turn(words: Words, room: Words, bits: int) -> None:
+def _turn(words: Words, scratch: Words, bits: int) -> None:
     """Rotate to the left, in place."""
     import numpy as np
 
-    np.left_shift(words, np.uint64(bits), out=room)
+    np.left_shift(words, np.uint64(bits), out=scratch)
     np.right_shift(words, np.uint64(64 - bits), out=words)
-    np.bitwise_or(words, room, out=words)
+    np.bitwise_or(words, scratch, out=words)

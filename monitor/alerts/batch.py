@@ -1,4 +1,4 @@
-"""Put what a channel is to be told into messages: one for each table, and one over tables when there is no room.
+"""Group what a channel receives into messages: one for each table, and one over tables when the cap allows no more.
 
 A table's news waits `group_wait` from the first change, so that what belongs together is told together.
 """
@@ -27,7 +27,7 @@ class BatchItem:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What goes into one message, the worst first. A storm is over tables: there was no room for more.
+    """What goes into one message, the worst first. A storm is over tables: the hourly cap allowed no more.
 
     `digest`: when the message of the day was due that it is; that is over tables too.
     """
@@ -62,7 +62,7 @@ def _has_waited(group: Sequence["Transition"], group_wait: timedelta, now: datet
 def batches(items: Sequence[BatchItem], free: int) -> Sequence[Batch]:
     """Return the messages of one channel: at most `free` of them (1 or more), and every item in exactly one.
 
-    Each table gets its own while there is room, the worst tables first; the last message sums up all others.
+    Each table gets its own while the cap allows, the worst tables first; the last message sums up all others.
     """
     tables: dict[str, list[BatchItem]] = {}
     for item in sorted(items, key=worst_first):

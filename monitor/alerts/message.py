@@ -42,7 +42,7 @@ SCHEMA: Final = "tablewatch.alert/1"
 LONGEST_TITLE: Final = 250
 """Letters of a title."""
 LONGEST_TEXT: Final = 3_500
-"""Letters of a text: what the strictest chats take in one message, with room for their own marks."""
+"""Letters of a text: what the strictest chats take in one message, less what their own markup takes."""
 _TOLD_IN_FULL: Final = 5
 _TOLD: Final = 25
 _AS_JSON: Final = 50

@@ -1,4 +1,4 @@
-"""The words that options take, again: importing those of the rooms below would cost `--help` a second."""
+"""The words that options take, again: importing those of the packages below would cost `--help` a second."""
 
 import getpass
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The shape of `tablewatch.yaml`: what a person may write, with names, units and defaults.
 
-Everything here is frozen and forbids unknown keys. The kinds of check come from the catalogue of the `checks` room, so
+Everything here is frozen and forbids unknown keys. The kinds of check come from the catalogue of `checks`, so
 a new check needs no change here.
 """
 

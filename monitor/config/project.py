@@ -253,7 +253,7 @@ class Project:
         return {name: self.source_spec(name) for name in self.config.sources}
 
     def source_spec(self, name: str) -> SourceSpec:
-        """Return a source as the sources room takes it."""
+        """Return a source as `sources` takes it."""
         source = self.config.sources[name]
         return SourceSpec(
             name=name,

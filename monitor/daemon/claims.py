@@ -153,7 +153,7 @@ class Claims:
             return MOST_PER_WORKER if waiting else 0
         return min(max(waiting // (workers * _SHARE), _LEAST_PER_WORKER), MOST_PER_WORKER)
 
-    def take(self, room: int, current_leases: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
+    def take(self, capacity: int, current_leases: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
         """Take up to so many slots: what others left, then what waits longest. Renew those that are held.
 
         Nothing is taken of the tables in `full`, nor of tables that this daemon does not know: daemons that share a
@@ -167,8 +167,8 @@ class Claims:
             until = now + LEASE
             self._keep_time(tx, now)
             counts = tx.slots.renew(current_leases, now=now, lease_until=until)
-            orphans = self._orphans(tx, now, room)
-            due = self._due(tx, min(now, self.only_until or now), room - len(orphans), full)
+            orphans = self._orphans(tx, now, capacity)
+            due = self._due(tx, min(now, self.only_until or now), capacity - len(orphans), full)
             due, delayed = self._allowed(tx, due, now)
             claims = [
                 self._timetables[scheduled.table].claim(
@@ -179,7 +179,7 @@ class Claims:
             leases = [*orphans, *tx.slots.claim(claims, holder=self._holder, now=now, lease_until=until)]
         if leases:
             reached(FailPoint.AFTER_CLAIM)
-        if room > len(orphans):
+        if capacity > len(orphans):
             self._left_by_anyone = False
         return Claimed(leases, counts, delayed)
 
@@ -195,23 +195,25 @@ class Claims:
             LOG.warning("%s", line)
         return delays.run, len(delays.delayed)
 
-    def _due(self, tx: WriteTransaction, now: datetime, room: int, full: Collection[str]) -> Sequence[Scheduled]:
+    def _due(self, tx: WriteTransaction, now: datetime, capacity: int, full: Collection[str]) -> Sequence[Scheduled]:
         """Return what is due of the tables that are wanted: only if others are among it, all names go to the store."""
-        due = tx.schedule.due(now, room)
+        due = tx.schedule.due(now, capacity)
         if all(scheduled.table in self._timetables and scheduled.table not in full for scheduled in due):
             return due
-        return tx.schedule.due(now, room, [name for name in self._timetables if name not in full])
+        return tx.schedule.due(now, capacity, [name for name in self._timetables if name not in full])
 
-    def _orphans(self, tx: WriteTransaction, now: datetime, room: int) -> Sequence[Lease]:
+    def _orphans(self, tx: WriteTransaction, now: datetime, capacity: int) -> Sequence[Lease]:
         """Take over what dead daemons left; of tables that nobody here knows only after long, to give them up."""
         until = now + LEASE
         if self._alone:
             anyone = self._left_by_anyone
-            return tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=room, anyone=anyone)
+            return tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=capacity, anyone=anyone)
         if not tx.slots.is_any_over(now):
             return ()
-        leases = tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=room, among=self._timetables)
-        strange = tx.slots.take_over(now - _NOBODYS, holder=self._holder, lease_until=until, limit=room - len(leases))
+        leases = tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=capacity, among=self._timetables)
+        strange = tx.slots.take_over(
+            now - _NOBODYS, holder=self._holder, lease_until=until, limit=capacity - len(leases)
+        )
         return [*leases, *strange]
 
     def is_regular(self, lease: Lease) -> bool:

@@ -205,11 +205,13 @@ class Work:
         begins = not self._stopping and not keeps
         share = self._claims.share(self._workers) if begins else 0
         self._held_per_worker = share or self._held_per_worker
-        room = self._workers * self._held_per_worker if begins else 0
+        capacity = self._workers * self._held_per_worker if begins else 0
         leases: Sequence[Lease] = ()
         delayed = 0
         if clock >= self._sign_at or self.problem is not None or share:
-            leases, kept, delayed = self._claims.take(room, [held.lease for held in self._held.values()], self._full())
+            leases, kept, delayed = self._claims.take(
+                capacity, [held.lease for held in self._held.values()], self._full()
+            )
             self._sign_at = clock + SIGN_OF_LIFE.total_seconds()
             self._lose(self._held.keys() - kept)
             if not self._ended:
@@ -217,7 +219,7 @@ class Work:
         for lease in leases:
             self._hold(lease)
         self._found_nothing = not leases and not delayed
-        if room and len(leases) + delayed >= room:
+        if capacity and len(leases) + delayed >= capacity:
             self._look_at = clock  # there may be more
 
     def _full(self) -> set[str]:

@@ -74,7 +74,7 @@ def build_demo(
     Raises:
         DemoError: the folder holds something already, and it is not an earlier demo that may be replaced.
     """
-    _make_room(folder, replace=replace)
+    _prepare_folder(folder, replace=replace)
     shop = Shop(folder, newest_start(now))
     shop.build()
     config = folder / "tablewatch.yaml"
@@ -115,7 +115,7 @@ def _reason_of_engine(folder: Path, error: Exception) -> str:
     return f"a database could not be written ({type(error).__name__})"
 
 
-def _make_room(folder: Path, *, replace: bool) -> None:
+def _prepare_folder(folder: Path, *, replace: bool) -> None:
     """Remove an earlier demo; never anything else.
 
     Raises:

@@ -31,7 +31,7 @@ from monitor.terminal.redaction import Redactor
 from sources import SourceError, TableNotFound, open_source
 from store import StoreError, open_store, store_file
 
-_ALL_ROOMS: Final = ("monitor", *monitor.ROOMS, "tablewatch", "pytest_tablewatch")
+_PACKAGES: Final = ("monitor", *monitor.PACKAGES, "tablewatch", "pytest_tablewatch")
 _SKEW: Final = timedelta(minutes=5)
 _NO_ROOM: Final = 16_000_000
 """Bytes: less than the write-ahead log of a store may need."""
@@ -65,18 +65,18 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
 
 
 def examine_installation() -> Iterator[Finding]:
-    """Examine Python, the versions of the dependencies, and that each room has one owner."""
+    """Examine Python, the versions of the dependencies, and that each package has one owner."""
     try:
         mine = metadata.distribution("tablewatch")
     except metadata.PackageNotFoundError:
         hint = "install it: pip install tablewatch, or pip install -e . in a checkout"
         message = "tablewatch is not installed as a package, so its requirements cannot be checked"
         yield Finding("installation", FindingStatus.UNKNOWN, message, hint)
-        yield from _rooms(owner=None)
+        yield from _packages(owner=None)
         return
     yield _python(mine.metadata["Requires-Python"] or "")
     yield from _dependencies([Requirement(line) for line in mine.requires or ()])
-    yield from _rooms(owner=mine.metadata["Name"])
+    yield from _packages(owner=mine.metadata["Name"])
 
 
 def examine_clock(now: datetime, newest: datetime | None) -> Iterator[Finding]:
@@ -152,7 +152,7 @@ def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
 
 
 def examine_disks(loaded: Loaded) -> Iterator[Finding]:
-    """Examine that there is room where Tablewatch writes: for the store, for kept reports, for temporary files."""
+    """Examine that there is space where Tablewatch writes: for the store, for kept reports, for temporary files."""
     places: dict[str, Path] = {"temporary files": Path(tempfile.gettempdir())}
     with suppress(StoreError):  # told by examine_store
         file = store_file(loaded.config.storage.url)
@@ -233,30 +233,30 @@ def _dependencies(requirements: Sequence[Requirement]) -> Iterator[Finding]:
         yield Finding("dependencies", FindingStatus.OK, f"{count(len(current_requirements), 'requirement')} satisfied")
 
 
-def _rooms(owner: str | None) -> Iterator[Finding]:
-    """Find other distributions that bring a package of a room's name.
+def _packages(owner: str | None) -> Iterator[Finding]:
+    """Find other distributions that bring a package of the same name as one of ours.
 
-    An editable installation has no owner on record: then each room must lie beside `monitor`, which importing it has
+    An editable installation has no owner on record: then each package must lie beside `monitor`, which importing it has
     proved, and nobody else may have it on record.
     """
     owners = _owners()
     fine = True
-    for room in _ALL_ROOMS:
-        others = sorted({name for name in owners.get(room, ()) if owner is None or name != owner})
+    for package in _PACKAGES:
+        others = sorted({name for name in owners.get(package, ()) if owner is None or name != owner})
         if others:
-            message = f"package '{room}' also belongs to {', '.join(others)}"
+            message = f"package '{package}' also belongs to {', '.join(others)}"
             hint = "install tablewatch in a separate virtual environment"
-            yield Finding("rooms", FindingStatus.ERROR, message, hint)
+            yield Finding("packages", FindingStatus.ERROR, message, hint)
             fine = False
     if fine:
-        house = Path(monitor.__file__).parents[1]
+        root = Path(monitor.__file__).parents[1]
         yield Finding(
-            "rooms", FindingStatus.OK, f"all {len(_ALL_ROOMS)} packages are in {house} and belong to one distribution"
+            "packages", FindingStatus.OK, f"all {len(_PACKAGES)} packages are in {root} and belong to one distribution"
         )
 
 
 def _owners() -> Mapping[str, set[str]]:
-    """Return the distributions that bring a package or module of a room's name.
+    """Return the distributions that bring a package or module of the same name as one of ours.
 
     As `metadata.packages_distributions`, which makes a path of every file that is installed: a tenth of a second.
     """
@@ -269,8 +269,8 @@ def _owners() -> Mapping[str, set[str]]:
             files = distribution.read_text("RECORD") or distribution.read_text("SOURCES.txt") or ""
             paths = (line.split(",")[0] for line in files.splitlines())
             names = {path.split("/")[0].removesuffix(".py") for path in paths if path.endswith(".py")}
-        for room in names.intersection(_ALL_ROOMS):
-            owners[room].add(distribution.metadata["Name"])
+        for package in names.intersection(_PACKAGES):
+            owners[package].add(distribution.metadata["Name"])
     return owners
 
 

@@ -52,7 +52,7 @@ def part_bar(evidence: Evidence, period: Period, part: PeriodPart, *, reports_on
 def by_table(evidence: Evidence, window: Window, scale: BarScale, *, most: int) -> tuple[Share, ...]:
     """Return what falls to the heaviest tables, at most so many."""
     costs = evidence.price_by(window, evidence.spans.table)
-    if scale.by_cost and costs is not None and len(costs) > most:  # a large house: measure the few that are shown
+    if scale.by_cost and costs is not None and len(costs) > most:  # many groups: measure the few that are shown
         dearest = sorted(costs, key=lambda table: -float(costs[table].amount))[:most]
         if costs[dearest[-1]].amount:
             rows = np.flatnonzero(np.isin(evidence.spans.table, dearest))

@@ -1,7 +1,7 @@
 """What went wrong, and how a command leaves.
 
 Everything that ends a command early is a `Stop`: an exit code and the problems to show. Nothing here imports a library,
-so that any part of the room may use it.
+so that any module of the package may use it.
 """
 
 from collections.abc import Sequence

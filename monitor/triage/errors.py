@@ -1,4 +1,4 @@
-"""Turn what the rooms below refuse into the errors a command leaves with."""
+"""Turn what the packages below refuse into the errors a command leaves with."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ class IncidentChanged(NotAllowed):
 
 
 def in_zone(message: str, zone: str) -> str:
-    """Format the times of a message on the wall clock of a zone: the rooms below know UTC only."""
+    """Format the times of a message on the wall clock of a zone: the packages below know UTC only."""
     local = ZoneInfo(zone)
     return _UTC.sub(lambda result: str(datetime.fromisoformat(result[0]).astimezone(local)), message)
 

@@ -125,7 +125,7 @@ class _ForkServer:
             return False
         order = json.loads(message)
         if "fork" in order and not descriptors:
-            self._tell(worker=order["fork"], errno=errno.EMFILE)  # there was no room for the descriptor
+            self._tell(worker=order["fork"], errno=errno.EMFILE)  # the process has no free descriptor
         elif "fork" in order:
             self._fork(order["fork"], descriptors[0])
         else:

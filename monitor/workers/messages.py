@@ -1,6 +1,6 @@
 """Messages between the daemon and its workers: frames of a length and a pickle, over a socket.
 
-What a worker sends holds plain values and the words of the checks room only, so the daemon never imports an engine, and
+What a worker sends holds plain values and types of `checks` only, so the daemon never imports an engine, and
 never runs what a frame names. A frame has a largest size. The daemon's end never waits: a worker that is killed, or
 stopped, in the middle of a frame leaves a piece that nobody reads.
 """

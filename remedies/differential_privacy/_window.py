@@ -23,7 +23,7 @@ class WindowBudget:
         if self.bound < 1 or self.window < 1:
             raise Misfit(f"a bound of {self.bound} over {self.window} steps, expected both to be at least 1")
 
-    def room(self, charges: Mapping[int, int], *, step: int) -> int:
+    def remaining(self, charges: Mapping[int, int], *, step: int) -> int:
         """Return the most that may still be charged at a step, given what each step was charged: 0 or more.
 
         Every window that holds the step counts, also those that reach beyond it to steps already charged.

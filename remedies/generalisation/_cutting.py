@@ -115,7 +115,15 @@ def _cut_numbers(columns: CutColumns, counts: Whole, order: Whole, k: int, colum
 
 @inner
 def _cut(
-    columns: CutColumns, counts: Whole, order: Whole, k: int, column: int, low: int, high: int, part: Whole, room: Whole
+    columns: CutColumns,
+    counts: Whole,
+    order: Whole,
+    k: int,
+    column: int,
+    low: int,
+    high: int,
+    part: Whole,
+    scratch: Whole,
 ) -> int:
     """Cut along a column: write the side of each combination, and give how many sides there are; 0 if it cannot be."""
     if columns.numeric[column]:
@@ -126,8 +134,8 @@ def _cut(
             part[place] = 1 if columns.codes[order[place], column] >= cut else 0
         return 2
     sides = 0
-    start, whole = columns.start[column, low - 1], room[: room.shape[0] // 2]
-    rows = room[room.shape[0] // 2 :]
+    start, whole = columns.start[column, low - 1], scratch[: scratch.shape[0] // 2]
+    rows = scratch[scratch.shape[0] // 2 :]
     for place in range(len(order)):
         node = columns.nodes[start + columns.codes[order[place], column]]
         if whole[node] < 0:
@@ -155,7 +163,7 @@ def propose(
     """
     width = columns.codes.shape[1]
     sides = np.zeros(len(starts), np.int64)
-    room = np.full(2 * (len(columns.nodes) + 1), -1, np.int64)
+    scratch = np.full(2 * (len(columns.nodes) + 1), -1, np.int64)
     low, high, wide = np.empty(width, np.int64), np.empty(width, np.int64), np.empty(width, np.float64)
     for number in range(len(starts)):
         own, side = order[starts[number] : ends[number]], part[starts[number] : ends[number]]
@@ -170,7 +178,7 @@ def propose(
             if best < 0:
                 break
             tried[number, best] = True
-            sides[number] = _cut(columns, counts, own, k, best, low[best], high[best], side, room)
+            sides[number] = _cut(columns, counts, own, k, best, low[best], high[best], side, scratch)
     return sides
 
 

@@ -34,7 +34,7 @@ class Layout(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """Frequency sets that are kept, at most one per depth, beside room to make another.
+    """Frequency sets that are kept, at most one per depth, beside space to make another.
 
     `classes` (depth, classes, words + 1), `sizes` (depth,), `levels` (depth, columns): the node of each, -1 where there
     is none. `slots`: the hash table, a power of two long.

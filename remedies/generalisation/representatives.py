@@ -64,11 +64,11 @@ def cells_of(recoding: Recoding, place: int) -> ReleasedCells:
     gone = recoding.suppressed
     kept = np.where(gone, 0, frequencies.counts)
     pairs = column.numbers * leaves + codes
-    room = len(column.labels.texts) * leaves
-    if room > max(4 * len(pairs), 65_536):
+    size = len(column.labels.texts) * leaves
+    if size > max(4 * len(pairs), 65_536):
         known, pairs = np.unique(pairs, return_inverse=True)
     else:
-        known = np.arange(room)
+        known = np.arange(size)
     rows = _counted(pairs, kept, len(known))
     held = np.flatnonzero(rows)
     leaf, label, rows = known[held] % leaves, known[held] // leaves, rows[held]
@@ -82,8 +82,8 @@ def is_everything(labels: Labels) -> npt.NDArray[np.bool_]:
     return values
 
 
-def _counted(places: Whole, counts: Whole, room: int) -> Whole:
-    return np.rint(np.bincount(places, weights=counts, minlength=room)).astype(np.int64)
+def _counted(places: Whole, counts: Whole, size: int) -> Whole:
+    return np.rint(np.bincount(places, weights=counts, minlength=size)).astype(np.int64)
 
 
 Representative: TypeAlias = Literal["midpoint", "mean", "median"]

@@ -49,7 +49,7 @@ def vmdav(X: npt.ArrayLike, k: SupportsIndex, gamma: float = 0.2) -> npt.NDArray
     return canonical(exact_vmdav(scores, smallest, gain))
 
 
-class _Room(NamedTuple):
+class _Scratch(NamedTuple):
     """The records that may still be unassigned, by position; n records, d columns."""
 
     columns: npt.NDArray[np.float32]  # (d, n)
@@ -90,7 +90,7 @@ def _grown(
 ) -> npt.NDArray[np.int64]:
     """Make groups around records from the outermost on, while k are left; -1 labels the others."""
     n, d = scores.shape
-    room = _Room(
+    scratch = _Scratch(
         np.empty((d, n), np.float32),
         np.arange(n),
         np.arange(n),
@@ -99,7 +99,7 @@ def _grown(
         np.empty(n, np.float32),
         margins(scores),
     )
-    in_columns(scores, room.columns)
+    in_columns(scores, scratch.columns)
     labels = np.full(n, -1, np.int64)
     group = np.empty(2 * k - 1, np.int64)
     alive = n
@@ -110,31 +110,36 @@ def _grown(
             break
         if labels[start] >= 0:
             continue
-        _take_nearest(scores, room, alive, start, group[:k])
-        size = _extended(scores, room, alive, group[: min(2 * k - 1, left)], k, gamma)
+        _take_nearest(scores, scratch, alive, start, group[:k])
+        size = _extended(scores, scratch, alive, group[: min(2 * k - 1, left)], k, gamma)
         for member in group[:size]:
             labels[member] = groups
         groups += 1
         left -= size
         if 8 * left < 7 * alive:
-            alive = keep(room.columns, room.record, room.gone, alive)
+            alive = keep(scratch.columns, scratch.record, scratch.gone, alive)
             for position in range(alive):
-                room.place[room.record[position]] = position
+                scratch.place[scratch.record[position]] = position
     return labels
 
 
 @inner
 def _extended(
-    scores: npt.NDArray[np.float64], room: _Room, alive: int, group: npt.NDArray[np.int64], size: int, gamma: float
+    scores: npt.NDArray[np.float64],
+    scratch: _Scratch,
+    alive: int,
+    group: npt.NDArray[np.int64],
+    size: int,
+    gamma: float,
 ) -> int:
-    """Let a group of `size` members grow into the room it has, while it pays; give its size."""
+    """Extend a group of `size` members while that lowers the loss, to what `group` holds at most; return its size."""
     if gamma == 0.0:
         return size
     for member in group[1:size]:
-        _measure(scores, room, alive, member)
-        _bring_closer(room, alive)
+        _measure(scores, scratch, alive, member)
+        _bring_closer(scratch, alive)
     while size < group.size:
-        joins = _next_member(scores, room, alive, group[:size], gamma)
+        joins = _next_member(scores, scratch, alive, group[:size], gamma)
         if joins < 0:
             break
         group[size] = joins
@@ -144,74 +149,74 @@ def _extended(
 
 @inner
 def _take_nearest(
-    scores: npt.NDArray[np.float64], room: _Room, alive: int, start: int, group: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64], scratch: _Scratch, alive: int, start: int, group: npt.NDArray[np.int64]
 ) -> None:
     """Fill a group with `start` and its nearest records, and measure how far the others are from it."""
-    closest = room.closest[:alive]
-    _measure(scores, room, alive, start)
-    closest[:] = room.apart[:alive]
+    closest = scratch.closest[:alive]
+    _measure(scores, scratch, alive, start)
+    closest[:] = scratch.apart[:alive]
     near = np.empty(group.size, np.int64)
-    near[0] = room.place[start]
-    room.apart[near[0]] = np.float32(np.inf)
-    nearest(scores, room.record[:alive], room.apart[:alive], scores[start], room.bounds, near[1:])
+    near[0] = scratch.place[start]
+    scratch.apart[near[0]] = np.float32(np.inf)
+    nearest(scores, scratch.record[:alive], scratch.apart[:alive], scores[start], scratch.bounds, near[1:])
     for member in range(near.size):
         position = near[member]
-        group[member] = room.record[position]
-        room.gone[position] = True
-        room.columns[0, position] = FAR
+        group[member] = scratch.record[position]
+        scratch.gone[position] = True
+        scratch.columns[0, position] = FAR
         closest[position] = np.float32(np.inf)
 
 
 @inner
-def _measure(scores: npt.NDArray[np.float64], room: _Room, alive: int, record: int) -> None:
-    distances(room.columns, alive, scores[record].astype(np.float32), room.apart)
+def _measure(scores: npt.NDArray[np.float64], scratch: _Scratch, alive: int, record: int) -> None:
+    distances(scratch.columns, alive, scores[record].astype(np.float32), scratch.apart)
 
 
 @inner
-def _bring_closer(room: _Room, alive: int) -> None:
-    closest, apart = room.closest[:alive], room.apart[:alive]
+def _bring_closer(scratch: _Scratch, alive: int) -> None:
+    closest, apart = scratch.closest[:alive], scratch.apart[:alive]
     for position in range(alive):
         closest[position] = min(closest[position], apart[position])
 
 
 @inner
 def _next_member(
-    scores: npt.NDArray[np.float64], room: _Room, alive: int, group: npt.NDArray[np.int64], gamma: float
+    scores: npt.NDArray[np.float64], scratch: _Scratch, alive: int, group: npt.NDArray[np.int64], gamma: float
 ) -> int:
     """Return the record that joins the group, and count it in, or -1."""
-    at, inwards = _nearest_to_group(scores, room, alive, group)
-    joins = room.record[at]
-    _measure(scores, room, alive, joins)
-    apart = room.apart[:alive]
+    at, inwards = _nearest_to_group(scores, scratch, alive, group)
+    joins = scratch.record[at]
+    _measure(scores, scratch, alive, joins)
+    apart = scratch.apart[:alive]
     apart[at] = np.float32(np.inf)
     result = np.zeros(1, np.int64)
-    nearest(scores, room.record[:alive], apart, scores[joins], room.bounds, result)
+    nearest(scores, scratch.record[:alive], apart, scores[joins], scratch.bounds, result)
     outwards = np.inf
     if apart[result[0]] < GONE:
-        outwards = gamma * gamma * apart64(scores, room.record[result[0]], scores[joins])
-    if not inwards < outwards - tie(inwards, room.bounds[0]):
+        outwards = gamma * gamma * apart64(scores, scratch.record[result[0]], scores[joins])
+    if not inwards < outwards - tie(inwards, scratch.bounds[0]):
         return -1
-    room.gone[at] = True
-    room.columns[0, at] = FAR
-    room.closest[at] = np.float32(np.inf)
-    _bring_closer(room, alive)
+    scratch.gone[at] = True
+    scratch.columns[0, at] = FAR
+    scratch.closest[at] = np.float32(np.inf)
+    _bring_closer(scratch, alive)
     return int(joins)
 
 
 @inner
 def _nearest_to_group(
-    scores: npt.NDArray[np.float64], room: _Room, alive: int, group: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64], scratch: _Scratch, alive: int, group: npt.NDArray[np.int64]
 ) -> tuple[int, float]:
     """Return the position of the record nearest to a member of the group, and the squared distance."""
-    radius, error, slack = room.bounds
-    closest = room.closest[:alive]
+    radius, error, slack = scratch.bounds
+    closest = scratch.closest[:alive]
     limit = at_most(closest.min(), error, slack)
     least = np.inf
     for position in range(alive):
         if closest[position] <= limit:
-            least = min(least, _to_group(scores, room.record[position], group))
+            least = min(least, _to_group(scores, scratch.record[position], group))
     at = 0
-    while closest[at] > limit or _to_group(scores, room.record[at], group) > least + tie(least, radius):
+    while closest[at] > limit or _to_group(scores, scratch.record[at], group) > least + tie(least, radius):
         at += 1
     return at, least
 

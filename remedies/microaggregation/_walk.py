@@ -19,7 +19,7 @@ class _Table(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """Room for one search, used again for the next."""
+    """Arrays for one search, used again for the next."""
 
     box: npt.NDArray[np.float32]  # (m,) squared distances to the leaves' boxes
     waiting: npt.NDArray[np.int64]  # (m,) a heap of leaves to look into, the nearest box first
@@ -59,7 +59,7 @@ def walk(scores: npt.NDArray[np.float64], points: npt.NDArray[np.float32], start
     n = scores.shape[0]
     path = np.empty(n, np.int64)
     leaves = leaves_of(points, np.arange(n))
-    search = _room(leaves.filled.size)
+    search = _new_search(leaves.filled.size)
     at = start
     filled = n
     for step in range(n):
@@ -68,7 +68,7 @@ def walk(scores: npt.NDArray[np.float64], points: npt.NDArray[np.float32], start
         left = n - step - 1
         if 0 < left < _REBUILD * filled:
             leaves = leaves_of(points, _left(leaves))
-            search = _room(leaves.filled.size)
+            search = _new_search(leaves.filled.size)
             filled = left
             home = -1
         at = _nearest(table, leaves, search, at, home)
@@ -76,7 +76,7 @@ def walk(scores: npt.NDArray[np.float64], points: npt.NDArray[np.float32], start
 
 
 @inner
-def _room(m: int) -> _Search:
+def _new_search(m: int) -> _Search:
     return _Search(
         np.empty(m, np.float32),
         np.empty(m, np.int64),

@@ -1,4 +1,4 @@
-"""Every file of the room is a check: typed, frozen, tested, documented, and pure."""
+"""Every file of the package is a check: typed, frozen, tested, documented, and pure."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ from monitor.config.yaml_nodes import plain_data, read_yaml
 from tests.checks.ask import NOW, Question, Rows, place
 from tests.checks.stated import stated
 
-HOUSE = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 CATALOG = load_catalog()
 EVERY = pytest.mark.parametrize("name", sorted(CATALOG))
 OBSERVED = stated("OBSERVED")
@@ -52,7 +52,7 @@ OTHERS = {
 
 def section(name):
     """Return the part of the documentation about a check."""
-    text = (HOUSE / "docs" / "checks.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "checks.md").read_text(encoding="utf-8")
     return re.split(r"^## ", text, flags=re.MULTILINE)[1:] if name is None else _section(text, name)
 
 
@@ -84,7 +84,7 @@ def _now(shift, zone):
 
 def test_catalogue_is_the_folder():
     """The type words are the names of the files without an underscore."""
-    files = {path.stem for path in (HOUSE / "checks").glob("[!_]*.py")}
+    files = {path.stem for path in (ROOT / "checks").glob("[!_]*.py")}
     assert set(CATALOG) == files
     assert set(OBSERVED) == files
 
@@ -104,7 +104,7 @@ def test_only_the_file_of_a_check_that_is_looked_up_is_imported():
         "assert 'volume' in load_catalog() and 'volum' not in load_catalog(); load_catalog()['volume']; "
         "print([name for name in names if name in sys.modules])"
     )
-    ran = subprocess.run([sys.executable, "-c", code], cwd=HOUSE, capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "['checks.volume']"
 
 
@@ -118,7 +118,7 @@ def test_is_a_check(name):
     assert check.model_fields["type"].default == name
     assert check.__module__ == f"checks.{name}"
     assert isinstance(check.kind, Kind)
-    last = ast.parse((HOUSE / "checks" / f"{name}.py").read_text(encoding="utf-8")).body[-1]
+    last = ast.parse((ROOT / "checks" / f"{name}.py").read_text(encoding="utf-8")).body[-1]
     assert ast.unparse(last) == f"CHECK: Final[type[Check]] = {check.__name__}"
 
 
@@ -139,7 +139,7 @@ def test_says_what_it_is(name):
 @EVERY
 def test_is_tested(name):
     """A check has a test file of its name whose tests each say a true sentence."""
-    tests = ast.parse((HOUSE / "tests" / "checks" / f"test_{name}.py").read_text(encoding="utf-8"))
+    tests = ast.parse((ROOT / "tests" / "checks" / f"test_{name}.py").read_text(encoding="utf-8"))
     functions = [one for one in tests.body if isinstance(one, ast.FunctionDef) and one.name.startswith("test_")]
     assert functions
     assert all(ast.get_docstring(function) for function in functions)

@@ -27,7 +27,7 @@ _FILES = (FailPoint.IN_MIGRATION, FailPoint.IN_BACKUP, FailPoint.IN_RESTORE, Fai
 
 def test_every_point_is_in_the_program_and_in_these_tests():
     """A point that nobody passes, or that no test kills at, proves nothing."""
-    text = "".join(path.read_text() for room in ("store", "monitor") for path in (_ROOT / room).rglob("*.py"))
+    text = "".join(path.read_text() for package in ("store", "monitor") for path in (_ROOT / package).rglob("*.py"))
     assert {FailPoint[name] for name in re.findall(r"reached\(FailPoint\.(\w+)\)", text)} == set(FailPoint)
     assert {*_WORK, *_SPEECH, *_REPORT, *_LEDGER, *_EXPORT, *_FILES} == set(FailPoint)
 

@@ -9,8 +9,8 @@ import pytest
 
 from monitor.config.schema import json_schema
 
-HOUSE: Final = Path(__file__).resolve().parents[2]
-PAGES: Final = (HOUSE / "README.md", *sorted((HOUSE / "docs").glob("*.md")))
+ROOT: Final = Path(__file__).resolve().parents[2]
+PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 STALE: Final = re.compile(
     r"\bnot (yet )?acted on\b|\bnot yet\b|\bwill be\b|\bplanned\b|\bTODO\b|\bcoming\b|\bto be (implemented|done)\b"
     r"|\b(in|by) (this|a later|a future|the next) version\b|\bhas no effect\b|\bnot (implemented|supported) yet\b",

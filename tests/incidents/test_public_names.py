@@ -1,4 +1,4 @@
-"""What it costs to ask for a name of the room."""
+"""What it costs to ask for a name of the package."""
 
 import subprocess
 import sys

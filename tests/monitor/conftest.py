@@ -1,4 +1,4 @@
-"""What the tests of this room have in common: their stores are copies of one that was made once."""
+"""What the tests of this package have in common: their stores are copies of one that was made once."""
 
 from collections.abc import Callable
 from functools import partial

@@ -15,7 +15,7 @@ import monitor
 from monitor.cli import _PANELS, build_command, command_files, load_command, run, sum_up_command
 from monitor.terminal.output import Invocation
 
-_HOUSE = Path(monitor.__file__).parents[1]
+_ROOT = Path(monitor.__file__).parents[1]
 _HEAVY = frozenset(
     {
         "altair",
@@ -48,7 +48,7 @@ _HEAVY = frozenset(
 
 def _run(*words: str, cwd: Path, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TABLEWATCH")}
-    variables = {**inherited, "PYTHONPATH": str(_HOUSE), "TMPDIR": str(cwd), **(environment or {})}
+    variables = {**inherited, "PYTHONPATH": str(_ROOT), "TMPDIR": str(cwd), **(environment or {})}
     return subprocess.run(
         [sys.executable, "-m", "monitor", *words], capture_output=True, text=True, cwd=cwd, env=variables, check=False
     )
@@ -72,7 +72,7 @@ for words in (["--help"], *([name, "--help"] for name in command_files())):
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     """`tablewatch --help` and the help of any command import no engine, model or store, so that they are quick."""
     command = [sys.executable, "-c", _ASK_FOR_HELP]  # one after the other: what one imports, the next ones have too
-    environment = {**os.environ, "PYTHONPATH": str(_HOUSE)}
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True)
     asked = [json.loads(line) for line in done.stderr.splitlines()]
     assert len(asked) == 1 + len(command_files())
@@ -242,7 +242,7 @@ cli.main()
 
 
 def _crash(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "PYTHONPATH": str(_HOUSE), "TMPDIR": str(cwd)}
+    variables = {**os.environ, "PYTHONPATH": str(_ROOT), "TMPDIR": str(cwd)}
     return subprocess.run(
         [sys.executable, "-c", _CRASH, "config", *words],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The guard against packages that hide a room."""
+"""The guard against packages that hide one of ours."""
 
 import os
 import subprocess
@@ -11,19 +11,19 @@ import monitor
 
 
 def test_the_rooms_are_found_beside_the_house() -> None:
-    """In a proper installation every room is the one next to `monitor`."""
-    house = Path(monitor.__file__).parents[1]
-    assert {monitor._find(room) for room in monitor.ROOMS} == {house / room for room in monitor.ROOMS}
+    """In a proper installation every package is the one next to `monitor`."""
+    root = Path(monitor.__file__).parents[1]
+    assert {monitor._find(package) for package in monitor.PACKAGES} == {root / package for package in monitor.PACKAGES}
 
 
-@pytest.mark.parametrize(("room", "file"), [("store", "store/__init__.py"), ("checks", "checks.py")])
-def test_a_package_that_hides_a_room_is_named(tmp_path: Path, room: str, file: str) -> None:
-    """Importing `monitor` fails with both paths when something else answers to a room's name."""
+@pytest.mark.parametrize(("package", "file"), [("store", "store/__init__.py"), ("checks", "checks.py")])
+def test_a_package_that_hides_a_package_is_named(tmp_path: Path, package: str, file: str) -> None:
+    """Importing `monitor` fails with both paths when something else has the name of a package."""
     strange = tmp_path / file
     strange.parent.mkdir(exist_ok=True)
     strange.write_text("", encoding="utf-8")
-    house = Path(monitor.__file__).parents[1]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(house)])}
+    root = Path(monitor.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)])}
     done = subprocess.run(
         [sys.executable, "-c", "import monitor"],
         capture_output=True,
@@ -34,4 +34,6 @@ def test_a_package_that_hides_a_room_is_named(tmp_path: Path, room: str, file: s
     )
     found = strange.parent if file.endswith("__init__.py") else strange
     assert done.returncode == 1
-    assert f"ShadowedPackageError: package '{room}' was found at {found}, expected at {house / room};" in done.stderr
+    assert (
+        f"ShadowedPackageError: package '{package}' was found at {found}, expected at {root / package};" in done.stderr
+    )

@@ -1,4 +1,4 @@
-"""Every file of the room is a remedy: typed, frozen, tested, documented; it changes a copy and tells what it cost."""
+"""Every file of the package is a remedy: typed, frozen, tested, documented; it changes a copy with its cost."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ from remedies._errors import RemedyCatalogError
 from remedies.generalisation import text_of
 from tests.remedies.people import EXAMPLES, people
 
-HOUSE = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 CATALOG = load_catalog()
 EVERY = pytest.mark.parametrize("name", sorted(CATALOG))
 WITH_K = pytest.mark.parametrize("name", sorted(name for name in CATALOG if "k" in EXAMPLES[name]))
@@ -31,7 +31,7 @@ def example(name: str, **changes: object) -> Remedy:
 
 def test_catalogue_is_the_folder() -> None:
     """The type words are the names of the files without an underscore."""
-    assert set(CATALOG) == {path.stem for path in (HOUSE / "remedies").glob("[!_]*.py")} == set(EXAMPLES)
+    assert set(CATALOG) == {path.stem for path in (ROOT / "remedies").glob("[!_]*.py")} == set(EXAMPLES)
 
 
 def test_file_without_a_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +50,7 @@ def test_is_a_remedy(name: str) -> None:
     assert remedy.model_config["frozen"]
     assert remedy.model_config["extra"] == "forbid"
     assert remedy.model_fields["type"].default == name
-    last = ast.parse((HOUSE / "remedies" / f"{name}.py").read_text(encoding="utf-8")).body[-1]
+    last = ast.parse((ROOT / "remedies" / f"{name}.py").read_text(encoding="utf-8")).body[-1]
     assert ast.unparse(last) == f"REMEDY: Final[type[Remedy]] = {remedy.__name__}"
     with pytest.raises(ValidationError):
         example(name, colunm="x")
@@ -72,8 +72,8 @@ def test_says_what_it_is_and_whom_it_treats(name: str) -> None:
 @EVERY
 def test_is_tested_and_documented(name: str) -> None:
     """A remedy has a test file of its name, and a section in docs/remedies.md that says what it does not protect."""
-    assert (HOUSE / "tests" / "remedies" / f"test_{name}.py").is_file()
-    text = (HOUSE / "docs" / "remedies.md").read_text(encoding="utf-8")
+    assert (ROOT / "tests" / "remedies" / f"test_{name}.py").is_file()
+    text = (ROOT / "docs" / "remedies.md").read_text(encoding="utf-8")
     section = re.search(rf"^## {name}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     assert section
     assert "What it does not protect" in section[1]

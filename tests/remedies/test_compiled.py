@@ -11,7 +11,7 @@ import pytest
 
 from remedies._compiled import is_kept
 
-HOUSE = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 RUN = """
 import numpy as np
 from remedies._compiled import is_kept
@@ -24,38 +24,38 @@ print(sum(outermost.stats.cache_hits.values()), sum(outermost.stats.cache_misses
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
-    """Return a copy of the rooms that this one imports, to change."""
-    for room in ("sources", "checks", "remedies", "monitor"):
-        shutil.copytree(HOUSE / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+def root(tmp_path: Path) -> Path:
+    """Return a copy of the packages that this one imports, to change."""
+    for package in ("sources", "checks", "remedies", "monitor"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
 
-def _hits_and_misses(house: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(house), "NUMBA_CACHE_DIR": str(house / "kept")}
-    ran = subprocess.run([sys.executable, "-c", RUN], env=environment, cwd=house, capture_output=True, check=True)
+def _hits_and_misses(root: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(root), "NUMBA_CACHE_DIR": str(root / "kept")}
+    ran = subprocess.run([sys.executable, "-c", RUN], env=environment, cwd=root, capture_output=True, check=True)
     return ran.stdout.decode().strip()
 
 
-def test_a_second_process_does_not_compile_again(house: Path):
+def test_a_second_process_does_not_compile_again(root: Path):
     """What one process compiled, the next one takes from disk, until a file changes that the kernel's file needs."""
-    folder = house / "remedies" / "microaggregation"
-    assert _hits_and_misses(house) == "0 1"
+    folder = root / "remedies" / "microaggregation"
+    assert _hits_and_misses(root) == "0 1"
     (folder / "_fdh.py").write_text((folder / "_fdh.py").read_text(encoding="utf-8") + "# another\n", encoding="utf-8")
-    assert _hits_and_misses(house) == "1 0"
+    assert _hits_and_misses(root) == "1 0"
     needed = folder / "_extremes.py"  # by _leaves, which _walk needs
     needed.write_text(needed.read_text(encoding="utf-8") + "# another\n", encoding="utf-8")
-    assert _hits_and_misses(house) == "0 1"
+    assert _hits_and_misses(root) == "0 1"
 
 
-def test_what_an_earlier_build_kept_of_classes_with_other_names_is_left(house: Path):
+def test_what_an_earlier_build_kept_of_classes_with_other_names_is_left(root: Path):
     """The index of kept code names classes; when they were renamed since, the kernel is compiled again."""
-    assert _hits_and_misses(house) == "0 1"
-    (index,) = (house / "kept").rglob("*outermost*.nbi")
+    assert _hits_and_misses(root) == "0 1"
+    (index,) = (root / "kept").rglob("*outermost*.nbi")
     version, rest = pickle.dumps("an earlier build"), b"cremedies.microaggregation._walk\nNoSuchClass\n."
     index.write_bytes(version + rest)
-    assert _hits_and_misses(house) == "0 1"
-    assert _hits_and_misses(house) == "1 0"
+    assert _hits_and_misses(root) == "0 1"
+    assert _hits_and_misses(root) == "1 0"
 
 
 def test_what_is_no_kernel_is_not_kept():

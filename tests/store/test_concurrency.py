@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import store as room
+import store as package
 from incidents import Incident
 from store import Result, Store, StoreConflict, _engines, open_store
 from tests.store.made import AT, HOUR, opened, result, run, watch
@@ -25,7 +25,7 @@ def test_no_update_is_lost_between_processes(url: str) -> None:
         with store.writing() as tx:
             tx.results.save_watches([watch("counter")])
             tx.incidents.open(opened(), recorded_at=AT, actor="tablewatch")
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(room.__file__).parents[1]), str(HOME)])}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(package.__file__).parents[1]), str(HOME)])}
         writers = [
             subprocess.Popen(
                 [sys.executable, "-m", "tests.store.writer", url, f"writer {number}", str(TIMES)],

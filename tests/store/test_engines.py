@@ -167,7 +167,7 @@ def test_the_log_is_emptied_on_a_nearly_full_disk(file: Path, monkeypatch: pytes
     with open_store(f"sqlite:///{file}", checkpoints=True) as store:
         _write(store, "one")
         store.shorten_log()
-        assert _log(file) > 0  # there is room, and it is short
+        assert _log(file) > 0  # there is space, and it is short
         monkeypatch.setattr("store._store._NEARLY_FULL", 2**62)
         store.shorten_log()
         assert _log(file) == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-import store as room
+import store as package
 from store import Store, StoreBusy, StoreCorrupt, StoreError, StoreForeign, StoreNewer, StoreUnavailable, open_store
 from store._engines import address_of
 from store._open import CHECKED_WHOLE, HEAD, stored_revision
@@ -53,7 +53,7 @@ def test_opening_an_up_to_date_store_imports_no_alembic(file: Path) -> None:
     """Migrations are only loaded to migrate."""
     _made(file)
     code = f"import sys, store; store.open_store('sqlite:///{file}').close(); print('alembic' in sys.modules)"
-    home = {**os.environ, "PYTHONPATH": str(Path(room.__file__).parents[1])}
+    home = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], env=home, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -304,7 +304,7 @@ def test_a_store_is_not_carried_into_another_process(file: Path, monkeypatch: py
 
 
 def test_a_disk_without_room_is_said(file: Path) -> None:
-    """When a write finds no room, the step is not kept, the reason is said, and reading goes on."""
+    """When a write finds no space, the step is not kept, the reason is said, and reading goes on."""
 
     def write_too_much(store: Store) -> None:
         with store.writing() as tx:

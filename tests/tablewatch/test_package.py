@@ -12,7 +12,7 @@ import pytest
 import tablewatch as tw
 from monitor.terminal.version import version
 
-HOUSE: Final = Path(tw.__file__).resolve().parents[1]
+ROOT: Final = Path(tw.__file__).resolve().parents[1]
 _HEAVY: Final = {
     "monitor.cli", "checks", "sources", "store", "duckdb", "ibis", "pandas", "numpy", "pyarrow", "polars", "pydantic",
     "sqlmodel", "sqlalchemy", "great_expectations", "typer", "rich", "jinja2", "numba", "scipy", "yaml",
@@ -21,7 +21,7 @@ _HEAVY: Final = {
 
 def _python(folder: Path, *words: str, path: str = "") -> subprocess.CompletedProcess[str]:
     """Run an interpreter in a folder; `python -c` and `python -m` look there first."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, str(HOUSE)]))}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, str(ROOT)]))}
     environment.pop("PYTHONSAFEPATH", None)
     return subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -93,7 +93,7 @@ def test_another_monitor_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("", encoding="utf-8")
     done = _python(tmp_path, "-c", "import tablewatch")
     assert done.returncode == 1
-    assert f"package 'monitor' was found at {tmp_path / name}, expected at {HOUSE / 'monitor'}" in done.stderr
+    assert f"package 'monitor' was found at {tmp_path / name}, expected at {ROOT / 'monitor'}" in done.stderr
 
 
 def test_another_package_of_ours_is_named(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import pytest_tablewatch
 
-HOUSE: Final = Path(pytest_tablewatch.__file__).resolve().parents[1]
+ROOT: Final = Path(pytest_tablewatch.__file__).resolve().parents[1]
 _CONFIG: Final = """\
 version: 1
 project: p
@@ -25,7 +25,7 @@ tables:
 def _pytest(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Run tests with this plugin and no other that is installed."""
     (folder / "test_it.py").write_text(text, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(HOUSE), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment.pop("PYTEST_ADDOPTS", None)
     words = ["-m", "pytest", "-p", "pytest_tablewatch", "-W", "error", "-q", *options]
     return subprocess.run(
@@ -102,7 +102,7 @@ def test_a_file_of_the_same_name_keeps_pytest_from_nothing(tmp_path: Path, name:
     (tmp_path / name).write_text("raise SystemExit('imported')\n", encoding="utf-8")
     done = _pytest(tmp_path, "def test_good(): pass\n\ndef test_bad(tablewatch_check): tablewatch_check(1, [])\n")
     assert "1 passed, 1 error" in done.stdout or "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
-    assert f"package '{name.removesuffix('.py')}' was found at {tmp_path / name}, expected at {HOUSE}" in done.stdout
+    assert f"package '{name.removesuffix('.py')}' was found at {tmp_path / name}, expected at {ROOT}" in done.stdout
 
 
 def test_our_own_tests_are_as_they_were() -> None:

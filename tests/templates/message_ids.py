@@ -7,8 +7,8 @@ from pathlib import Path
 
 from jinja2.ext import babel_extract
 
-HOUSE = Path(__file__).resolve().parents[2]
-ROOMS = ("sources", "checks", "incidents", "remedies", "store", "monitor")
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("sources", "checks", "incidents", "remedies", "store", "monitor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Text:
 def texts_of_templates() -> list[Text]:
     """Return the texts of all templates."""
     found = []
-    for path in sorted((HOUSE / "templates").rglob("*.j2")):
+    for path in sorted((ROOT / "templates").rglob("*.j2")):
         with path.open("rb") as file:
             for line, _, message, _ in babel_extract(file, ["_", "ngettext"], [], {"silent": "false"}):
                 strings = [part for part in ([message] if isinstance(message, str) else message) if part is not None]
-                place = f"{path.relative_to(HOUSE)}:{line}"
+                place = f"{path.relative_to(ROOT)}:{line}"
                 found.append(Text(strings[-1], strings[0] if len(strings) > 1 else None, place))
     return found
 
@@ -41,8 +41,8 @@ def texts_of_code(*folders: str) -> list[Text]:
     """Return the texts of all `Message(...)` calls in the code below some folders."""
     found = []
     for folder in folders:
-        assert (HOUSE / folder).is_dir(), folder
-        for path in sorted((HOUSE / folder).rglob("*.py")):
+        assert (ROOT / folder).is_dir(), folder
+        for path in sorted((ROOT / folder).rglob("*.py")):
             found += _texts_of_module(path)
     return found
 
@@ -67,7 +67,7 @@ def _texts_of_scope(scope: ast.AST, path: Path) -> Iterator[Text]:
             first = node.args[0] if node.args else given.get("text")
             if first is None:  # made of what was stored
                 continue
-            place = f"{path.relative_to(HOUSE)}:{node.lineno}"
+            place = f"{path.relative_to(ROOT)}:{node.lineno}"
             texts, ones = _strings(first, bound, node.lineno), []
             if "one" in given:
                 ones = _strings(given["one"], bound, node.lineno)

@@ -10,7 +10,7 @@ from babel.messages import Catalog, Message
 from babel.messages.pofile import read_po
 
 from monitor.terminal.localizer import Localizer, catalogue
-from tests.templates.message_ids import HOUSE, ROOMS, Text, makes_message, texts_of_code, texts_of_templates
+from tests.templates.message_ids import PACKAGES, ROOT, Text, makes_message, texts_of_code, texts_of_templates
 
 PASSED_ON = {
     "monitor/reporting/filters.py": "says the texts of the templates, which are found there",
@@ -18,20 +18,20 @@ PASSED_ON = {
 }
 """Files that make a message of a text they were given."""
 
-LANGUAGES = sorted(path.name for path in (HOUSE / "templates" / "locale").iterdir())
+LANGUAGES = sorted(path.name for path in (ROOT / "templates" / "locale").iterdir())
 
 
 @pytest.fixture(params=LANGUAGES)
 def translated(request) -> Catalog:
     """Read the catalogue of each language."""
-    path = HOUSE / "templates" / "locale" / request.param / "LC_MESSAGES" / "tablewatch.po"
+    path = ROOT / "templates" / "locale" / request.param / "LC_MESSAGES" / "tablewatch.po"
     with path.open("rb") as file:
         return read_po(file, locale=request.param, abort_invalid=True)
 
 
 def product_texts() -> list[Text]:
     """Return every text of the product."""
-    return texts_of_templates() + texts_of_code(*ROOMS)
+    return texts_of_templates() + texts_of_code(*PACKAGES)
 
 
 def messages_of(read: Catalog) -> Iterator[Message]:
@@ -90,10 +90,10 @@ def test_no_fuzzy_entry(translated):
 def test_every_text_can_be_found():
     """The text of each message stands in the code, as a literal or under a name, so that a translator can find it."""
     hidden = []
-    found = {text.place for text in texts_of_code(*ROOMS)}
-    for room in ROOMS:
-        for path in sorted((HOUSE / room).rglob("*.py")):
-            name = str(path.relative_to(HOUSE))
+    found = {text.place for text in texts_of_code(*PACKAGES)}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = str(path.relative_to(ROOT))
             for call in calls_of_message(path):
                 stored = not call.args or isinstance(call.args[0], ast.Attribute)
                 if f"{name}:{call.lineno}" not in found and not stored and name not in PASSED_ON:
@@ -111,9 +111,9 @@ def calls_of_message(path: Path) -> Iterator[ast.Call]:
 def test_messages_are_made_under_their_own_name():
     """Nobody imports `Message` under another name, where no search for texts would find what it says."""
     renamed = [
-        f"{path.relative_to(HOUSE)}:{node.lineno}"
-        for room in ROOMS
-        for path in sorted((HOUSE / room).rglob("*.py"))
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom)
         for alias in node.names

@@ -1,6 +1,6 @@
 """What a statistic is that is answered with noise: what it costs, what it asks the engine, and how noise is added.
 
-A statistic is one file of this room: a frozen set of parameters. Whether a request is accepted, and what it costs,
+A statistic is one file of this package: a frozen set of parameters. Whether a request is accepted, and what it costs,
 follows from the parameters and the declaration alone; the table is read after that, by one statement that gives sums of
 whole numbers; and nothing leaves `answer` but these sums with their noise.
 """

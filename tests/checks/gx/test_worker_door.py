@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[3]
-_ROOMS = ("sources", "checks", "incidents", "remedies", "store", "monitor", "templates")
+_PACKAGES = ("sources", "checks", "incidents", "remedies", "store", "monitor", "templates")
 _LOOK = """
 import sys
 import checks.gx.worker_door, checks.gx.suite, monitor.scan.run
@@ -30,8 +30,8 @@ def test_one_door():
     """One module of the product imports Great Expectations, and the two that its users import."""
     found = {
         str(path.relative_to(_ROOT))
-        for room in _ROOMS
-        for path in (_ROOT / room).rglob("*.py")
+        for package in _PACKAGES
+        for path in (_ROOT / package).rglob("*.py")
         if "great_expectations" in _imports(path)
     }
     assert found == {"checks/gx/worker_door.py", "checks/gx/custom.py", "checks/gx/metric.py"}

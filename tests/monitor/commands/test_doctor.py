@@ -14,8 +14,8 @@ from monitor.cli import run
 from monitor.config import load
 from monitor.doctor.diagnosis import (
     _dependencies,
+    _packages,
     _python,
-    _rooms,
     examine_clock,
     examine_files,
     examine_sources,
@@ -68,7 +68,7 @@ def test_a_sound_configuration_is_told_so(here: Path, capsys: pytest.CaptureFixt
     code, found = _doctor(capsys=capsys)
     verdicts = {subject: [one["verdict"] for one in ones] for subject, ones in found.items()}
     assert code in {0, 3}  # 3 in a checkout that is not installed, where the requirements are not on record
-    for subject in ("configuration", "clock", "files", "store", "source shop", "rooms"):
+    for subject in ("configuration", "clock", "files", "store", "source shop", "packages"):
         assert verdicts[subject] == ["ok"], found[subject]
     assert not (here / "store.db").exists()
 
@@ -79,7 +79,7 @@ def test_a_person_sees_words_not_only_colours(here: Path, capsys: pytest.Capture
     assert run(["doctor"], Invocation()) == 1
     out = capsys.readouterr().out
     assert "ERROR   source shop" in out
-    assert "OK      rooms" in out
+    assert "OK      packages" in out
 
 
 def test_what_is_wrong_leaves_with_1(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +96,7 @@ def test_a_broken_configuration_is_a_finding(here: Path, capsys: pytest.CaptureF
     code, found = _doctor(capsys=capsys)
     assert code == 1
     assert found["configuration"][0]["message"] == "unknown source 'x' (and 1 more)"
-    assert "rooms" in found
+    assert "packages" in found
 
 
 def test_without_a_configuration_only_the_installation_is_examined(
@@ -175,18 +175,18 @@ def test_python_is_compared_with_the_bound() -> None:
     assert _python(">=9").verdict is FindingStatus.ERROR
 
 
-def test_another_owner_of_a_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A distribution that has a package of a room's name on record is an error, even when it does not win."""
-    (finding,) = _rooms(owner=None)
+def test_another_owner_of_a_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A distribution with a package of the same name as one of ours is an error, even when it does not win."""
+    (finding,) = _packages(owner=None)
     assert finding.verdict is FindingStatus.OK
     record = tmp_path / "strange_thing-1.dist-info"
     record.mkdir()
     (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strange-thing\nVersion: 1\n", encoding="utf-8")
     (record / "RECORD").write_text("store/__init__.py,,\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    (finding,) = _rooms(owner=None)
+    (finding,) = _packages(owner=None)
     assert (finding.verdict, finding.message) == (FindingStatus.ERROR, "package 'store' also belongs to strange-thing")
-    assert [room.verdict for room in _rooms(owner="strange-thing")] == [FindingStatus.OK]
+    assert [package.verdict for package in _packages(owner="strange-thing")] == [FindingStatus.OK]
 
 
 def test_settings_of_channels_are_examined(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

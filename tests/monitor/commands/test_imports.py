@@ -11,7 +11,7 @@ import pytest
 import monitor
 from tests.monitor.commands.terminal import Terminal
 
-_HOUSE = Path(monitor.__file__).parents[1]
+_ROOT = Path(monitor.__file__).parents[1]
 _ENGINES = frozenset(
     {
         "alembic",
@@ -97,7 +97,7 @@ def _modules(words: str, folder: Path) -> set[str]:
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**variables, "PYTHONPATH": str(_HOUSE)},
+        env={**variables, "PYTHONPATH": str(_ROOT)},
         check=True,
     )
     code, modules = json.loads(done.stderr.splitlines()[-1])

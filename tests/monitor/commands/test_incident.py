@@ -18,7 +18,7 @@ def _keys(value: Any) -> set[str]:
     return set(value)
 
 
-def test_the_words_of_options_are_those_of_the_rooms() -> None:
+def test_the_words_of_options_are_those_of_the_packages_below() -> None:
     """The words that options take are written down twice; they are the same words in the same order."""
     for option, word in (
         (SeverityWord, Severity),

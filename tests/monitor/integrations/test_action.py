@@ -13,8 +13,8 @@ import pytest
 import yaml
 from junitparser import JUnitXml
 
-HOUSE: Final = Path(__file__).resolve().parents[3]
-ACTION: Final = yaml.safe_load((HOUSE / "action.yml").read_text(encoding="utf-8"))
+ROOT: Final = Path(__file__).resolve().parents[3]
+ACTION: Final = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS: Final = {step["name"]: step for step in ACTION["runs"]["steps"]}
 _INPUT: Final = re.compile(r"\$\{\{ inputs\.([a-z-]+) \}\}")
 _CONFIG: Final = """\
@@ -46,9 +46,9 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (workspace / "tablewatch.yaml").write_text(_CONFIG, encoding="utf-8")
     (workspace / "orders.csv").write_text("id\n1\n2\n", encoding="utf-8")
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(HOUSE))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("GITHUB_WORKSPACE", str(workspace))
-    monkeypatch.setenv("GITHUB_ACTION_PATH", str(HOUSE))
+    monkeypatch.setenv("GITHUB_ACTION_PATH", str(ROOT))
     monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
     return workspace
 
@@ -97,7 +97,7 @@ def test_the_action_installs_its_own_version(job: Path) -> None:
     assert _run("Install", job, {"extras": "postgres"}).returncode == 0
     words = (job.parent / "installed").read_text(encoding="utf-8").splitlines()
     assert words[:3] == ["-m", "pip", "install"]
-    assert words[-2:] == [str(HOUSE / "constraints.txt"), f"{HOUSE}[postgres]"]
+    assert words[-2:] == [str(ROOT / "constraints.txt"), f"{ROOT}[postgres]"]
 
 
 def test_a_failed_check_is_annotated_and_fails_the_step(job: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_wrong_configuration_is_annotated(job: Path) -> None:
 
 def test_the_hook_is_a_command_that_exists() -> None:
     """The manifest has what pre-commit asks for, and the hook runs for the files that a configuration is read from."""
-    (hook,) = yaml.safe_load((HOUSE / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert (hook["id"], hook["entry"]) == ("tablewatch-config-check", "tablewatch config check")
     assert {"id", "name", "entry", "language"} <= set(hook)
     assert hook["pass_filenames"] is False
@@ -153,7 +153,7 @@ def test_the_hook_is_a_command_that_exists() -> None:
 
 def test_the_hook_names_every_error(job: Path) -> None:
     """It fails the commit with all of them, without a store and without a source."""
-    (hook,) = yaml.safe_load((HOUSE / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     wrong = _CONFIG.replace("unique", "uniq").replace("columns: [id]}\n      - ", "colums: [id]}\n      - ")
     (job / "tablewatch.yaml").write_text(wrong.replace("{type: not_null, ", "{"), encoding="utf-8")
     done = subprocess.run(hook["entry"].split(), cwd=job, capture_output=True, text=True, check=False)

@@ -139,7 +139,7 @@ SIX = (
 
 
 def test_figures():
-    """The figures are those of the incidents room: clipped parts, unclipped statistics, overlaps once, exact cost."""
+    """The figures are those of `incidents`: clipped parts, unclipped statistics, overlaps once, exact cost."""
     report = build(SIX)
     week = report.figures.this
     assert (week.n, week.n_occurred) == (4, 3)
@@ -620,7 +620,7 @@ def histories(draw):
 @settings(max_examples=examples(60), deadline=None)
 @given(histories())
 def test_identities(incidents):
-    """Whatever happened, breakdowns add up to the week exactly, and the week is what the incidents room measures."""
+    """Whatever happened, breakdowns add up to the week exactly, and the week is what the incidents package measures."""
     known = evidence(incidents)
     report = build_report(known, WEEK)
     week = report.figures.this

@@ -37,7 +37,7 @@ from monitor.triage.desk import read_incident_detail
 from monitor.triage.time_parsing import format_hours
 from tests.tiers import examples
 
-HOUSE = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[3]
 START = datetime(2026, 11, 9, 0, 0, tzinfo=UTC)
 """A Monday; every episode lies in its week."""
 MINUTES = 6 * 24 * 60
@@ -280,9 +280,9 @@ def _alert(payload, past: Past, ttd: int, ttr: int) -> None:
 def test_nobody_else_subtracts_the_times_of_incidents() -> None:
     """Outside of `incidents` no expression subtracts times of an incident: they would forget planned maintenance."""
     found = [
-        f"{path.relative_to(HOUSE)}:{node.lineno}"
-        for room in ("monitor", "store", "checks")
-        for path in sorted((HOUSE / room).rglob("*.py"))
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for package in ("monitor", "store", "checks")
+        for path in sorted((ROOT / package).rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and _names(node) & TIMES
     ]

@@ -88,13 +88,13 @@ def test_a_reader_that_goes_away_ends_the_output_only(tmp_path: Path, words: str
     text = f'version: 1\nproject: shop\nsources: {{files: {{files: "*.csv"}}}}\ntables:\n{tables}'
     (tmp_path / "tablewatch.yaml").write_text(text, encoding="utf-8")
     command = f"set -o pipefail; {sys.executable} -m monitor {words} | head -1"
-    house = str(Path(monitor.__file__).parents[1])
+    root = str(Path(monitor.__file__).parents[1])
     done = subprocess.run(
         ["/bin/bash", "-c", command],
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": house, "TMPDIR": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": root, "TMPDIR": str(tmp_path)},
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -19,7 +19,7 @@ from monitor.scan.results import Subject, Target
 from monitor.workers import Ended, Event, Job, Pool
 from sources import SourceSpec
 
-HOUSE = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[3]
 LONG = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
 GENEROUS_S = 120.0
@@ -103,7 +103,7 @@ def wait_for_the_end_of(*pids: int) -> None:
 def shared_pool() -> Iterator[Pool]:
     """Yield two workers that a whole file of tests shares: whatever one does to them, the next finds them well."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(HOUSE))  # where workers find the checks of these tests
+        patch.syspath_prepend(str(ROOT))  # where workers find the checks of these tests
         with Pool(size=2, clock=SystemClock()) as pool:
             yield pool
 

@@ -16,7 +16,7 @@ import pytest
 
 from checks.gx.caller import Raised
 from monitor.workers import CallFailed, WorkerCalls, call_each
-from tests.monitor.workers.conftest import HOUSE, wait_for_the_end_of
+from tests.monitor.workers.conftest import ROOT, wait_for_the_end_of
 
 SOON = timedelta(minutes=2)
 
@@ -25,7 +25,7 @@ SOON = timedelta(minutes=2)
 def shared() -> Iterator[WorkerCalls]:
     """Yield a worker that a whole file of tests shares: whatever one does to it, the next has another."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(HOUSE))
+        patch.syspath_prepend(str(ROOT))
         with WorkerCalls() as calls:
             yield calls
 
@@ -160,7 +160,7 @@ print(worker, *calls._pool.processes, flush=True)
 def test_nothing_outlives_whoever_called(then: str) -> None:
     """However that process ends, even by SIGKILL, the worker and the process that forked it end too."""
     done = subprocess.run(
-        [sys.executable, "-c", _PARENT.format(then=then)], capture_output=True, text=True, check=False, cwd=HOUSE
+        [sys.executable, "-c", _PARENT.format(then=then)], capture_output=True, text=True, check=False, cwd=ROOT
     )
     wait_for_the_end_of(*map(int, done.stdout.split()))
 

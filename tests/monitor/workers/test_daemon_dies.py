@@ -12,7 +12,7 @@ import pytest
 
 from monitor.clock import SystemClock
 from monitor.workers import Pool
-from tests.monitor.workers.conftest import HOUSE, Ear, job, make_tables, target, wait_for_the_end_of
+from tests.monitor.workers.conftest import ROOT, Ear, job, make_tables, target, wait_for_the_end_of
 
 HANGING = ["hang", "deaf", "stop", "children"]
 
@@ -24,7 +24,7 @@ def _daemon(folder, hows):
     command = [sys.executable, "-m", "tests.monitor.workers.daemon", str(folder), *hows]
     with subprocess.Popen(
         command,
-        env={**os.environ, "PYTHONPATH": str(HOUSE)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         process_group=0,
@@ -75,7 +75,7 @@ def test_a_daemon_that_is_killed_before_its_forkserver_is_ready_leaves_nothing(t
     )
     with subprocess.Popen(
         [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(HOUSE), "TMPDIR": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as daemon:

@@ -15,7 +15,7 @@ from checks.gx.caller import PRELOAD
 from monitor.clock import SystemClock
 from monitor.workers import ENGINES, Died, Ended, Overdue, Pool, TableScanned
 from sources import SourceSpec
-from tests.monitor.workers.conftest import CHECKS, HOUSE, LONG, Ear, job, target
+from tests.monitor.workers.conftest import CHECKS, LONG, ROOT, Ear, job, target
 
 _MODULE = '''
 import great_expectations.expectations as gxe
@@ -49,7 +49,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     folder = tmp_path_factory.mktemp("own")
     (folder / "deeds.py").write_text(_MODULE, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(HOUSE))
+        patch.syspath_prepend(str(ROOT))
         patch.syspath_prepend(str(folder))
         with Pool(size=2, clock=SystemClock(), preload=(*ENGINES, *PRELOAD)) as pool:
             yield pool

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.monitor.workers.conftest import HOUSE
+from tests.monitor.workers.conftest import ROOT
 
 _HEAVY = {
     "duckdb",
@@ -27,7 +27,7 @@ def _imported(module):
         capture_output=True,
         check=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(HOUSE)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     return set(done.stdout.split())
 

@@ -21,9 +21,9 @@ from monitor.workers.spawner import Spawner
 from sources import SourceSpec
 from tests.monitor.workers.conftest import (
     CHECKS,
-    HOUSE,
     LONG,
     MINUTE,
+    ROOT,
     Ear,
     job,
     make_tables,
@@ -36,7 +36,7 @@ from tests.monitor.workers.deadly import Deadly, black_hole
 @pytest.fixture
 def make_pool(monkeypatch):
     """Return pools that are closed when the test ends."""
-    monkeypatch.syspath_prepend(str(HOUSE))
+    monkeypatch.syspath_prepend(str(ROOT))
     pools = []
 
     def make(**given):

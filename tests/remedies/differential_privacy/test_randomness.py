@@ -8,16 +8,16 @@ import pytest
 
 import remedies.differential_privacy as package
 
-ROOM = Path(package.__file__).parent
-FILES = sorted(ROOM.rglob("*.py"))
-SAMPLERS = [ROOM / f"{name}.py" for name in ("random_bytes", "_coins", "_laplace", "_gaussian", "_exponential")]
+PACKAGE = Path(package.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+SAMPLERS = [PACKAGE / f"{name}.py" for name in ("random_bytes", "_coins", "_laplace", "_gaussian", "_exponential")]
 """What every draw goes through. Nothing in them is a float."""
 
 SEEDS = {"seed", "rng", "generator", "random_state", "source", "randomness", "entropy"}
 
 
 def _name(path: Path) -> str:
-    return str(path.relative_to(ROOM))
+    return str(path.relative_to(PACKAGE))
 
 
 def _imported(tree: ast.Module) -> set[str]:

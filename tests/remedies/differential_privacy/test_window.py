@@ -12,8 +12,8 @@ def test_no_window_is_ever_overspent(asked: dict[int, int], window: int, step: i
     budget = WindowBudget(12, window)
     charges: dict[int, int] = {}
     for at, cost in asked.items():
-        charges[at] = min(cost, budget.room(charges, step=at))
-    charges[step] = charges.get(step, 0) + budget.room(charges, step=step)
+        charges[at] = min(cost, budget.remaining(charges, step=at))
+    charges[step] = charges.get(step, 0) + budget.remaining(charges, step=step)
     windows = [sum(charges.get(at, 0) for at in range(start, start + window)) for start in range(-6, 27)]
     assert max(windows) <= 12
     assert max(windows[start + 6] for start in range(step - window + 1, step + 1) if -6 <= start < 27) == 12
@@ -23,8 +23,8 @@ def test_what_was_spent_comes_back_after_a_window():
     """Seven days at one seventh each: on the eighth day there is room again."""
     budget = WindowBudget(7, 7)
     charges = dict.fromkeys(range(1, 8), 1)
-    assert budget.room(charges, step=7) == 0
-    assert budget.room(charges, step=8) == 1
+    assert budget.remaining(charges, step=7) == 0
+    assert budget.remaining(charges, step=8) == 1
 
 
 @pytest.mark.parametrize(("bound", "window"), [(0, 1), (1, 0)])

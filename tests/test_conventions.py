@@ -1,4 +1,4 @@
-"""The house rules that no linter knows."""
+"""The conventions that no linter knows."""
 
 import ast
 import re
@@ -9,15 +9,15 @@ import pytest
 
 from tests.tiers import slow_functions
 
-HOUSE = Path(__file__).resolve().parents[1]
-ROOMS = ("sources", "checks", "incidents", "remedies", "store", "monitor", "tablewatch", "pytest_tablewatch")
-FILES = sorted(path for room in ROOMS for path in (HOUSE / room).rglob("*.py"))
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("sources", "checks", "incidents", "remedies", "store", "monitor", "tablewatch", "pytest_tablewatch")
+FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 MOST_EXCEPTIONS = 83
 NO_NAMES = {"utils", "helpers", "common", "base", "manager", "handler", "impl"}
 
 
 def _names(paths: list[Path]) -> list[str]:
-    return [str(path.relative_to(HOUSE)) for path in paths]
+    return [str(path.relative_to(ROOT)) for path in paths]
 
 
 def test_no_module_is_too_long():
@@ -26,7 +26,7 @@ def test_no_module_is_too_long():
 
 
 def test_no_file_is_named_for_nothing():
-    """A thing that has no name has no room yet."""
+    """A module is named after what it holds."""
     assert _names([path for path in FILES if NO_NAMES & set(path.stem.strip("_").split("_"))]) == []
 
 
@@ -53,7 +53,7 @@ def test_exceptions_to_the_linters_stay_few():
 @pytest.mark.parametrize("path", FILES, ids=_names(FILES))
 def test_only_the_boundaries_of_jobs_and_requests_catch_everything(path: Path):
     """Where failures must be noticed, nothing is caught that nobody named."""
-    boundaries = {HOUSE / "monitor" / "scan" / "results.py", HOUSE / "monitor" / "web" / "boundary.py"}
+    boundaries = {ROOT / "monitor" / "scan" / "results.py", ROOT / "monitor" / "web" / "boundary.py"}
     allowed = 1 if path in boundaries else 0
     handlers = [
         node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ExceptHandler)
@@ -69,11 +69,11 @@ def test_only_the_boundaries_of_jobs_and_requests_catch_everything(path: Path):
 
 def test_every_slow_test_exists():
     """A name in `slow.txt` is that of a test: one that was renamed would run in the quick tier."""
-    texts = {file: file.read_text(encoding="utf-8") for file in (HOUSE / "tests").rglob("test_*.py")}
+    texts = {file: file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py")}
     gone = []
     for name in slow_functions():
         file, *names = name.split("::")
-        text = texts.get(HOUSE / "tests" / file, "")
+        text = texts.get(ROOT / "tests" / file, "")
         if not re.search(rf"^ *(def |class |){names[0]}\b", text, flags=re.MULTILINE):
             gone.append(name)
     assert gone == []
@@ -81,6 +81,6 @@ def test_every_slow_test_exists():
 
 def test_recipes_name_files_that_exist():
     """Every path in CONTRIBUTING.md is there, unless the reader chooses its name."""
-    paths = re.findall(r"`((?:\w+/)+[\w./]*)`", (HOUSE / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    paths = re.findall(r"`((?:\w+/)+[\w./]*)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     assert len(paths) > 30
-    assert [path for path in paths if not re.search("NAME|NNNN", path) and not (HOUSE / path).exists()] == []
+    assert [path for path in paths if not re.search("NAME|NNNN", path) and not (ROOT / path).exists()] == []
