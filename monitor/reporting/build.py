@@ -107,7 +107,9 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         tables_more=(ranking.tables if ranking else 0) - len(tables),
         incidents=listed(ranking, evidence, window),
         domains=domain_grid(evidence, periods, watched),
-        timeline=timeline(ranking, period.parts, as_of_us=evidence.as_of_us, config=config, gaps=evidence.gaps),
+        timeline=timeline(
+            ranking, period.parts, as_of_us=evidence.as_of_us, config=config, gaps_of=lambda _: evidence.gaps
+        ),
         method=_method(evidence, period, measured[0], prices[0] or DowntimeCost()),
         releases=releases_in(evidence, window),
         contracts=tuple(evidence.contracts),

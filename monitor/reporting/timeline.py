@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Final
+from typing import Any, Final
 
 from checks.classes.arrays import np
 from incidents import OPEN_END, Gap, TimeMeasure, from_us, to_us
@@ -84,6 +84,25 @@ class Timeline:
     more_tables: int
     incidents: int
 
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a JSON value: the episodes that are drawn, by table."""
+        return {
+            "shown": [{"table": lane.table, "episodes": _episodes(lane), "more": lane.more} for lane in self.lanes],
+            "more": self.more_tables,
+            "incidents": self.incidents,
+        }
+
+
+def _episodes(lane: TimelineLane) -> list[dict[str, Any]]:
+    return [
+        {
+            "incident": bar.incident,
+            "occurred_at": bar.began_at.isoformat(),
+            "resolved_at": None if bar.ended_at is None else bar.ended_at.isoformat(),
+        }
+        for bar, _ in lane.bars
+    ]
+
 
 @dataclass(frozen=True, slots=True)
 class _Span:
@@ -117,7 +136,12 @@ _UNSEEN: Final = 0.001
 
 
 def timeline(
-    ranking: Ranking | None, calendar: Sequence[PeriodPart], *, as_of_us: int, config: Config, gaps: Iterable[Gap]
+    ranking: Ranking | None,
+    calendar: Sequence[PeriodPart],
+    *,
+    as_of_us: int,
+    config: Config,
+    gaps_of: Callable[[Sequence[str]], Iterable[Gap]],
 ) -> Timeline:
     """Return the episodes of a period's incidents by table, clipped to it, and to now while it goes on.
 
@@ -126,7 +150,7 @@ def timeline(
         calendar: the days or weeks of the period.
         as_of_us: the moment of knowing.
         config: knows what work is planned on which table.
-        gaps: unobserved time that touches the period.
+        gaps_of: returns the unobserved time of the tables that are drawn, by their names; of others, too.
     """
     span = _Span(to_us(calendar[0].start), to_us(calendar[-1].end), as_of_us)
     length = span.end_us - span.start_us
@@ -140,7 +164,7 @@ def timeline(
     by_table = _places_by_table(ranking)
     lanes = [_lane(ranking, table, places, span) for table, places in list(by_table.items())[:_LANES]]
     names = [lane.table for lane in lanes]
-    unseen, planned = _unseen(gaps, names), planned_work(config, names)
+    unseen, planned = _unseen(gaps_of(names), names), planned_work(config, names)
     marked = (
         replace(lane, unobserved=_band(unseen[lane.table], span), maintenance=_band(planned[lane.table], span))
         for lane in lanes

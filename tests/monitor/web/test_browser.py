@@ -320,6 +320,21 @@ def test_the_keyboard_reaches_everything(reader: Reader) -> None:
         page.get_by_role("heading", name="Tables").wait_for()
 
 
+def test_the_timeline_is_read_by_keyboard(reader: Reader) -> None:
+    """The name of a lane leads to its table, and what is drawn can be read as a table, whose rows lead to incidents."""
+    with reader.opened() as window:
+        page = window.page
+        page.goto("/")
+        page.locator(".timeline summary").press("Enter")
+        row = page.locator(".timeline table").get_by_role("row").filter(has_text="orders").first
+        row.get_by_role("link").press("Enter")
+        page.wait_for_url("**/incidents/*")
+        page.go_back()
+        page.locator(".timeline .lane").get_by_role("link", name="orders").press("Enter")
+        page.wait_for_url("**/tables/orders")
+        assert window.complaints == []
+
+
 def test_pages_print_without_their_controls(reader: Reader) -> None:
     """On paper there are the incident and its history; no menu, no form."""
     with reader.opened() as window:
