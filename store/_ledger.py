@@ -23,6 +23,7 @@ from remedies import Misfit
 from remedies.differential_privacy.ledger import (
     Answered,
     Audit,
+    BudgetBalance,
     Charge,
     GivenAnswer,
     Granted,
@@ -30,7 +31,6 @@ from remedies.differential_privacy.ledger import (
     LedgerBudget,
     Refusal,
     RefusalReason,
-    Standing,
     check_amount,
 )
 from store._errors import LedgerBroken, NotRecorded, StoreConflict
@@ -54,7 +54,7 @@ class StoredLedger:
         self._store = store
         self._anchor = AnchorFile(anchor)
 
-    def create(self, budget: LedgerBudget, *, actor: str, now: datetime, marks: Iterable[str] = ()) -> Standing:
+    def create(self, budget: LedgerBudget, *, actor: str, now: datetime, marks: Iterable[str] = ()) -> BudgetBalance:
         """Create a budget, once: it is never taken back, and no other one of the data set and unit can be made.
 
         `marks`: by what the table is known, whatever it is called; kept with the budget, so that the same table under
@@ -66,7 +66,7 @@ class StoredLedger:
         """
         known_by = sorted(marks)
 
-        def make(tx: WriteTransaction) -> Standing:
+        def make(tx: WriteTransaction) -> BudgetBalance:
             if tx.ledger.budget(budget.data_set, budget.unit) is not None:
                 raise StoreConflict(
                     f"a budget of {budget.data_set} for each {budget.unit} already exists; spent budget is never "
@@ -82,11 +82,13 @@ class StoredLedger:
             if known_by:
                 body = to_text({"data_set": budget.data_set, "marks": known_by})
                 tx.ledger.append(LedgerFact(EntryKind.IDENTIFIED, body, actor, now, budget=stored.id))
-            return Standing(budget, 0, 0)
+            return BudgetBalance(budget, 0, 0)
 
         return self.write(make)
 
-    def change_total(self, data_set: str, unit: str, total: int, *, reason: str, actor: str, now: datetime) -> Standing:
+    def change_total(
+        self, data_set: str, unit: str, total: int, *, reason: str, actor: str, now: datetime
+    ) -> BudgetBalance:
         """Change the total of a budget, for a reason that is kept.
 
         Raises:
@@ -95,30 +97,30 @@ class StoredLedger:
         check_amount("the total", total)
         _check_reason(reason)
 
-        def change(tx: WriteTransaction) -> Standing:
+        def change(tx: WriteTransaction) -> BudgetBalance:
             known = _budget(tx.ledger, data_set, unit)
             if not tx.ledger.set_total(known.id, total):
                 raise StoreConflict(f"more of the budget of {data_set} is already spent than that total")
             body = to_text({"reason": reason})
             tx.ledger.append(LedgerFact(EntryKind.CHANGED, body, actor, now, budget=known.id, nano=total))
-            return tx.ledger.standing(replace(known, budget=replace(known.budget, total=total)))
+            return tx.ledger.balance(replace(known, budget=replace(known.budget, total=total)))
 
         return self.write(change)
 
-    def standing(self, data_set: str, unit: str) -> Standing:
+    def balance(self, data_set: str, unit: str) -> BudgetBalance:
         """Return a budget and what was charged to it.
 
         Raises:
             NotRecorded: no such budget.
         """
         with self._store.reading() as tx:
-            return tx.ledger.standing(_budget(tx.ledger, data_set, unit))
+            return tx.ledger.balance(_budget(tx.ledger, data_set, unit))
 
-    def standings(self, data_set: str | None = None) -> Sequence[Standing]:
+    def balances(self, data_set: str | None = None) -> Sequence[BudgetBalance]:
         """Return all budgets, or those of a data set, in the order in which they were created."""
         with self._store.reading() as tx:
             stored_budgets = (budget for budget in tx.ledger.budgets() if data_set in {None, budget.budget.data_set})
-            return [tx.ledger.standing(stored_budget) for stored_budget in stored_budgets]
+            return [tx.ledger.balance(stored_budget) for stored_budget in stored_budgets]
 
     def claim(self, request_id: str, *, patience: timedelta = timedelta(0)) -> RequestClaim | None:
         """Claim a request, so that nobody else charges it meanwhile: from before `reserve` until its answer is stored.

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import func, insert, literal_column, select, update
 
-from remedies.differential_privacy.ledger import LedgerBudget, Standing
+from remedies.differential_privacy.ledger import BudgetBalance, LedgerBudget
 from store._columns import columns_of
 from store._json import from_text
 from store._ledger_chain import START, ChainedEntry, EntryKind, Head, LedgerFact, follow
@@ -84,11 +84,11 @@ class LedgerReader(Repository):
         row = self._connection.execute(select(_BUDGET).where(*this_one)).first()
         return None if row is None else _stored(row)
 
-    def standing(self, stored: StoredBudget) -> Standing:
+    def balance(self, stored: StoredBudget) -> BudgetBalance:
         """Return where a budget stands; what was carried over counts as one answer, which it bounds."""
         charged = _ENTRY.c.kind.in_([EntryKind.RESERVED, EntryKind.CARRIED])
         largest = self._connection.scalar(select(func.max(_ENTRY.c.nano)).where(_ENTRY.c.budget == stored.id, charged))
-        return Standing(stored.budget, stored.spent, largest or 0)
+        return BudgetBalance(stored.budget, stored.spent, largest or 0)
 
     def charges(self, budget: int, since: datetime) -> Sequence[DatedCharge]:
         """Return what was charged to a budget from a moment on, in order."""

@@ -90,7 +90,7 @@ class AnswerService:
                 return PrivateAnswer(charge.request_id, result.answer, charge.nano, repeated=True)
             if isinstance(result, Refusal):
                 return result
-        left = self.ledger.standing(data_set.table, charge.unit).left
+        left = self.ledger.balance(data_set.table, charge.unit).left
         return Refusal(RefusalReason.IN_PROGRESS, charge, left)
 
     def _computed(self, data_set: DataSet, statistic: Statistic, granted: Granted) -> Mapping[str, Json]:

@@ -10,14 +10,14 @@ from monitor.config import Config
 from remedies.differential_privacy import Accounting, Adjacency, epsilon_of_rho, sentence
 from remedies.differential_privacy.answers import ROW
 from remedies.differential_privacy.epsilon import text_of
-from remedies.differential_privacy.ledger import Standing
+from remedies.differential_privacy.ledger import BudgetBalance
 from remedies.differential_privacy.sentences import CHANGE, times
 
 
 class BudgetStatus(Protocol):
     """A ledger that can be asked where budgets stand."""
 
-    def standings(self, data_set: str | None = None) -> Sequence[Standing]:
+    def balances(self, data_set: str | None = None) -> Sequence[BudgetBalance]:
         """Return all budgets, or those of a data set."""
 
 
@@ -32,7 +32,7 @@ class ProtectedPeople:
     """
 
     name: str
-    standings: Sequence[Standing]
+    balances: Sequence[BudgetBalance]
 
     @classmethod
     def of(cls, config: Config, ledger: BudgetStatus, table: str) -> "ProtectedPeople | None":
@@ -46,11 +46,11 @@ class ProtectedPeople:
         for table, budget in config.budgets.items():
             if budget.people is not None:
                 units.setdefault(budget.people, {})[table] = budget.unit_name
-        standings = ledger.standings() if units else ()
+        balances = ledger.balances() if units else ()
         return [
             cls(
                 name,
-                [standing for standing in standings if tables.get(standing.budget.data_set) == standing.budget.unit],
+                [balance for balance in balances if tables.get(balance.budget.data_set) == balance.budget.unit],
             )
             for name, tables in units.items()
         ]
@@ -58,24 +58,24 @@ class ProtectedPeople:
     @property
     def tables(self) -> Sequence[str]:
         """The tables, in the order in which their budgets were created."""
-        return [standing.budget.data_set for standing in self.standings]
+        return [balance.budget.data_set for balance in self.balances]
 
-    def holds(self, standing: Standing) -> bool:
+    def holds(self, balance: BudgetBalance) -> bool:
         """Return whether a budget is one of these."""
-        names = standing.budget.data_set, standing.budget.unit
-        return names in {(standing.budget.data_set, standing.budget.unit) for standing in self.standings}
+        names = balance.budget.data_set, balance.budget.unit
+        return names in {(balance.budget.data_set, balance.budget.unit) for balance in self.balances}
 
     @property
     def adjacency(self) -> Adjacency:
         """Which change of one person's records the total bounds."""
-        all_alike = {standing.budget.adjacency for standing in self.standings} == {Adjacency.ADD_REMOVE}
+        all_alike = {balance.budget.adjacency for balance in self.balances} == {Adjacency.ADD_REMOVE}
         return Adjacency.ADD_REMOVE if all_alike else Adjacency.SUBSTITUTE
 
     @property
     def delta(self) -> Fraction | None:
         """The smallest delta of those budgets that were charged in rho."""
         return min(
-            (standing.budget.delta for standing in self.standings if standing.budget.delta and standing.spent),
+            (balance.budget.delta for balance in self.balances if balance.budget.delta and balance.spent),
             default=None,
         )
 
@@ -84,12 +84,12 @@ class ProtectedPeople:
         """What was spent of all of them: epsilons add up, and so do rhos before they are read as an epsilon."""
         doubled = self.adjacency is Adjacency.SUBSTITUTE
         pure = rho = 0
-        for standing in self.standings:
-            twice = doubled and standing.budget.adjacency is Adjacency.ADD_REMOVE
-            if standing.budget.accounting is Accounting.PURE:
-                pure += standing.spent * (2 if twice else 1)
+        for balance in self.balances:
+            twice = doubled and balance.budget.adjacency is Adjacency.ADD_REMOVE
+            if balance.budget.accounting is Accounting.PURE:
+                pure += balance.spent * (2 if twice else 1)
             else:
-                rho += standing.spent * (4 if twice else 1)
+                rho += balance.spent * (4 if twice else 1)
         return pure + (0 if self.delta is None else epsilon_of_rho(rho, self.delta))
 
     @property
@@ -117,9 +117,9 @@ class ProtectedPeople:
         }
 
 
-def budget_status_json(standing: Standing, people: ProtectedPeople | None = None) -> Mapping[str, Json]:
+def budget_status_json(balance: BudgetBalance, people: ProtectedPeople | None = None) -> Mapping[str, Json]:
     """Return where a budget stands as plain data; amounts are texts, since they are exact."""
-    budget = standing.budget
+    budget = balance.budget
     return {
         "table": budget.data_set,
         "unit": budget.unit,
@@ -127,21 +127,21 @@ def budget_status_json(standing: Standing, people: ProtectedPeople | None = None
         "adjacency": budget.adjacency.value,
         "delta": None if budget.delta is None else float(budget.delta),
         "total": text_of(budget.total),
-        "spent": text_of(standing.spent),
-        "left": text_of(standing.left),
-        "epsilon_spent": text_of(_epsilon(standing)),
-        "sentence": sentence_of(standing),
+        "spent": text_of(balance.spent),
+        "left": text_of(balance.left),
+        "epsilon_spent": text_of(_epsilon(balance)),
+        "sentence": sentence_of(balance),
         "people": None if people is None else people.as_json(),
     }
 
 
-def sentence_of(standing: Standing) -> str:
+def sentence_of(balance: BudgetBalance) -> str:
     """Return what all answers so far about a table reveal."""
-    budget = standing.budget
+    budget = balance.budget
     whose = "one row" if budget.unit == ROW else f"all rows of one {budget.unit}"
     return sentence(
-        standing.largest,
-        standing.spent,
+        balance.largest,
+        balance.spent,
         accounting=budget.accounting,
         delta=budget.delta,
         unit=whose,
@@ -149,12 +149,12 @@ def sentence_of(standing: Standing) -> str:
     )
 
 
-def loss_word(standing: Standing) -> str:
+def loss_word(balance: BudgetBalance) -> str:
     """Return the name of what the budget counts in."""
-    return "epsilon" if standing.budget.accounting is Accounting.PURE else "rho"
+    return "epsilon" if balance.budget.accounting is Accounting.PURE else "rho"
 
 
-def _epsilon(standing: Standing) -> int:
+def _epsilon(balance: BudgetBalance) -> int:
     """Return what was spent in nano-epsilon; under zCDP, what it amounts to but for delta."""
-    delta = standing.budget.delta
-    return standing.spent if delta is None else epsilon_of_rho(standing.spent, delta)
+    delta = balance.budget.delta
+    return balance.spent if delta is None else epsilon_of_rho(balance.spent, delta)

@@ -214,7 +214,7 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
     from remedies.differential_privacy.epsilon import text_of
 
     charge = charge_of(data_set, statistic, "dry-run")
-    standing = at.ledger.standing(charge.data_set, charge.unit)
+    balance = at.ledger.balance(charge.data_set, charge.unit)
     at.note_what_is_lost(invocation)
     noises, not_covered = statistic.accuracy(data_set.terms), statistic.not_covered(data_set.terms)
     result = {
@@ -223,14 +223,12 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
         "table": data_set.table,
         "request": charge.request,
         "cost": text_of(charge.nano),
-        "covered": charge.nano <= standing.left,
+        "covered": charge.nano <= balance.left,
         "noise": list(noises),
         "not_covered": list(not_covered),
-        "budget": budget_status_json(standing, ProtectedPeople.of(at.project.config, at.ledger, data_set.table)),
+        "budget": budget_status_json(balance, ProtectedPeople.of(at.project.config, at.ledger, data_set.table)),
     }
-    invocation.emit(
-        result, lambda console: draw_plan(console, charge, standing, noises=noises, not_covered=not_covered)
-    )
+    invocation.emit(result, lambda console: draw_plan(console, charge, balance, noises=noises, not_covered=not_covered))
 
 
 def _tell(
@@ -248,7 +246,7 @@ def _tell(
         raise Stop(ExitCode.NOT_EVALUATED, Problem("answer.not_computed", str(error))) from None
     if isinstance(found, Refusal):
         raise Stop(ExitCode.FAILED, Problem(f"answer.{found.reason.value}", str(found)))
-    standing = at.ledger.standing(data_set.table, data_set.budget.unit)
+    balance = at.ledger.balance(data_set.table, data_set.budget.unit)
     people = ProtectedPeople.of(at.project.config, at.ledger, data_set.table)
     result = {
         "schema": "tablewatch.answer/1",
@@ -259,6 +257,6 @@ def _tell(
         "cost": text_of(found.nano),
         "statistic": getattr(statistic, "statistic", ""),
         "answer": found.answer,
-        "budget": budget_status_json(standing, people),
+        "budget": budget_status_json(balance, people),
     }
-    invocation.emit(result, lambda console: draw_answer(console, found, standing, people))
+    invocation.emit(result, lambda console: draw_answer(console, found, balance, people))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.commands._budget_options import Counter
-    from remedies.differential_privacy.ledger import Standing
+    from remedies.differential_privacy.ledger import BudgetBalance
 
 Reason = Annotated[str, typer.Option(help="Reason; it is recorded.")]
 
@@ -52,8 +52,8 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
         except SourceError as error:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("budget.not_read", str(error))) from None
         marks = at.project.table_identity(table)
-        standing = at.ledger.create(data_set.budget, actor=at.actor, now=at.project.clock.now(), marks=marks)
-        _present(invocation, at, [standing])
+        balance = at.ledger.create(data_set.budget, actor=at.actor, now=at.project.clock.now(), marks=marks)
+        _present(invocation, at, [balance])
 
 
 @app.command()
@@ -67,14 +67,14 @@ def show(
     """
     invocation: Invocation = ctx.obj
     with counter(invocation) as at:
-        standings = at.ledger.standings(table)
-        if table is not None and not standings:
+        balances = at.ledger.balances(table)
+        if table is not None and not balances:
             hint = "tablewatch budget create TABLE"
             raise Stop(ExitCode.USAGE, Problem("budget.not_created", f"'{table}' has no privacy budget", hint=hint))
-        for note in _differences(at, standings):
+        for note in _differences(at, balances):
             invocation.note(note)
         at.note_what_is_lost(invocation)
-        _present(invocation, at, standings)
+        _present(invocation, at, balances)
 
 
 @app.command()
@@ -97,8 +97,8 @@ def change(
         budget = DataSet.of(at.project, table).budget
         amount = nano(total, name="the total")
         now = at.project.clock.now()
-        standing = at.ledger.change_total(table, budget.unit, amount, reason=reason, actor=at.actor, now=now)
-        _present(invocation, at, [standing])
+        balance = at.ledger.change_total(table, budget.unit, amount, reason=reason, actor=at.actor, now=now)
+        _present(invocation, at, [balance])
 
 
 @app.command()
@@ -138,8 +138,8 @@ def resume(ctx: typer.Context, reason: Reason, by: By = None) -> None:
     invocation: Invocation = ctx.obj
     with counter(invocation, by) as at:
         _resume(at, reason)
-        standings = at.ledger.standings()
-        _present(invocation, at, standings)
+        balances = at.ledger.balances()
+        _present(invocation, at, balances)
 
 
 def _resume(at: "Counter", reason: str) -> None:
@@ -155,30 +155,28 @@ def _resume(at: "Counter", reason: str) -> None:
         raise conflict
 
 
-def _present(invocation: Invocation, at: "Counter", standings: "Sequence[Standing]") -> None:
+def _present(invocation: Invocation, at: "Counter", balances: "Sequence[BudgetBalance]") -> None:
     from monitor.answers.budget_status import ProtectedPeople, budget_status_json
     from monitor.reporting.terminal_views.answers import draw_budgets
 
-    tables = {standing.budget.data_set for standing in standings}
+    tables = {balance.budget.data_set for balance in balances}
     groups = [
-        standing
-        for standing in ProtectedPeople.configured(at.project.config, at.ledger)
-        if tables & set(standing.tables)
+        balance for balance in ProtectedPeople.configured(at.project.config, at.ledger) if tables & set(balance.tables)
     ]
     budgets = [
-        budget_status_json(standing, next((group for group in groups if group.holds(standing)), None))
-        for standing in standings
+        budget_status_json(balance, next((group for group in groups if group.holds(balance)), None))
+        for balance in balances
     ]
     result = {"schema": "tablewatch.budgets/1", "ok": True, "budgets": budgets}
-    invocation.emit(result, lambda console: draw_budgets(console, standings, groups))
+    invocation.emit(result, lambda console: draw_budgets(console, balances, groups))
 
 
-def _differences(at: "Counter", standings: "Sequence[Standing]") -> "Sequence[str]":
+def _differences(at: "Counter", balances: "Sequence[BudgetBalance]") -> "Sequence[str]":
     """Describe where the configuration declares another budget than the ledger keeps: the ledger's holds."""
     declared = at.project.config.budgets
     notes = []
-    for standing in standings:
-        kept, table = standing.budget, standing.budget.data_set
+    for balance in balances:
+        kept, table = balance.budget, balance.budget.data_set
         ledger_budget = declared[table].in_ledger(table) if table in declared else None
         if ledger_budget is not None and ledger_budget.unit == kept.unit and ledger_budget != kept:
             notes.append(

@@ -15,7 +15,7 @@ from remedies.differential_privacy.epsilon import WrittenLoss
 from remedies.differential_privacy.ledger import LedgerBudget
 
 
-class StandingStatistic(Section):
+class ScheduledQuery(Section):
     """A query that the daemon runs on schedule; each answer is charged to the budget."""
 
     schedule: Schedule = Field(description="'every 7d' or 'cron: 0 6 * * mon'.")
@@ -49,7 +49,7 @@ class Budget(Declared):
         description="Operating system users restricted to noisy answers: commands that read the table itself refuse "
         "them. A guard against mistakes, not access control.",
     )
-    statistics: dict[ShortName, StandingStatistic] = Field(
+    statistics: dict[ShortName, ScheduledQuery] = Field(
         {}, description="Queries that the daemon runs on schedule, by name."
     )
 
@@ -69,9 +69,9 @@ class Budget(Declared):
         if (self.accounting is Accounting.ZCDP) != (self.delta is not None):
             raise ValueError("'delta' goes with 'accounting: zcdp', and is needed there, such as 1e-6")
         self.in_ledger("table")
-        for name, standing in self.statistics.items():
+        for name, query in self.statistics.items():
             try:
-                standing.ask.check(self.terms)
+                query.ask.check(self.terms)
             except Misfit as error:
                 raise ValueError(f"statistic '{name}': {error}") from None
         return self

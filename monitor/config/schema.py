@@ -76,8 +76,8 @@ def _one_of(branches: Mapping[str, str]) -> dict[str, Any]:
 
 def _lay_flat(definitions: dict[str, Any]) -> None:
     """Put the schedule of scheduled queries beside the keys of each statistic, as people write them."""
-    standing = definitions.pop("StandingStatistic")
-    schedule, asked = standing["properties"]["schedule"], standing["properties"]["ask"]
+    query = definitions.pop("ScheduledQuery")
+    schedule, asked = query["properties"]["schedule"], query["properties"]["ask"]
     for reference in asked["discriminator"]["mapping"].values():
         branch = definitions[_name(reference)]
         branch["required"] = ["schedule", "statistic", *branch.get("required", [])]

@@ -225,11 +225,11 @@ class ScheduledQueries:
         """Ask a worker whether the table can be asked, unless it is plain already that nothing may be charged."""
         charge = request.charge
         tries = self._ledger.tries(leased_statistic.series.prefix, charge.request_id)
-        standing = self._ledger.standing(charge.data_set, charge.unit)
+        balance = self._ledger.balance(charge.data_set, charge.unit)
         if tries.answered:
             self._is_answered(leased_statistic, "was stored before")
-        elif standing.left < charge.nano:
-            self._hold_back(leased_statistic, spent(charge, standing.budget.total), spent=True)
+        elif balance.left < charge.nano:
+            self._hold_back(leased_statistic, spent(charge, balance.budget.total), spent=True)
         elif tries.charged >= MOST_CHARGES or rests(tries, request.period, self._clock.now()):
             self._hold_back(leased_statistic, _LOST)
         else:
@@ -257,7 +257,7 @@ class ScheduledQueries:
             case Answered():
                 self._is_answered(leased_statistic, "was stored before")
             case Refusal(RefusalReason.SPENT):
-                total = self._ledger.standing(charge.data_set, charge.unit).budget.total
+                total = self._ledger.balance(charge.data_set, charge.unit).budget.total
                 self._hold_back(leased_statistic, spent(charge, total), spent=True)
             case Refusal(RefusalReason.OTHER_CONTENT):
                 self._hold_back(leased_statistic, _CHANGED)

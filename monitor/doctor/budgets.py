@@ -27,7 +27,7 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
             return
         with open_store(url) as store:
             ledger = project.ledger(store)
-            kept = {(standing.budget.data_set, standing.budget.unit) for standing in ledger.standings()}
+            kept = {(balance.budget.data_set, balance.budget.unit) for balance in ledger.balances()}
             audit = project.release_ledger(store).verify()
             groups = ProtectedPeople.configured(project.config, ledger)
     except StoreError as error:

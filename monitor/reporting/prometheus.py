@@ -214,9 +214,9 @@ def _budgets(tx: ReadTransaction) -> Metric:
     """Return what is left of each budget in its own unit: epsilon, or rho where it counts in that."""
     samples = []
     for stored in tx.ledger.budgets():
-        standing = tx.ledger.standing(stored)
-        unit = "epsilon" if standing.budget.accounting is Accounting.PURE else "rho"
-        samples.append(((standing.budget.data_set, unit), standing.left / 1e9))
+        balance = tx.ledger.balance(stored)
+        unit = "epsilon" if balance.budget.accounting is Accounting.PURE else "rho"
+        samples.append(((balance.budget.data_set, unit), balance.left / 1e9))
     about = "What is left of a privacy budget, in epsilon or in rho."
     return gauge("tablewatch_budget_remaining", about, samples, ("table", "unit"))
 

@@ -74,7 +74,9 @@ def statistics_of(project: Project, tx: ReadTransaction) -> Sequence[StatisticSt
     all_of = AnswerSeries.configured(project.config)
     if not all_of:
         return ()
-    from remedies.differential_privacy.ledger import Standing  # the mathematics is loaded where a query is scheduled
+    from remedies.differential_privacy.ledger import (
+        BudgetBalance,
+    )  # the mathematics is loaded where a query is scheduled
 
     due = {row.table: row.next_slot for row in tx.schedule.tables()}
     results = []
@@ -83,7 +85,7 @@ def statistics_of(project: Project, tx: ReadTransaction) -> Sequence[StatisticSt
         statistic = declared.statistics[series.name]
         cost = statistic.ask.nano(declared.accounting)
         stored = tx.ledger.budget(series.table, declared.unit_name)
-        left = None if stored is None else Standing(stored.budget, stored.spent, 0).left // cost
+        left = None if stored is None else BudgetBalance(stored.budget, stored.spent, 0).left // cost
         slot = tx.slots.last_ended(name)
         results.append(StatisticState(series, str(statistic.schedule), cost, left, slot, due.get(name)))
     return results

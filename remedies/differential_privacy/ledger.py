@@ -61,7 +61,7 @@ class LedgerBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BudgetBalance:
     """A budget and what was charged to it: in all, and by the costliest answer; both in its nano units."""
 
     budget: LedgerBudget
@@ -197,7 +197,7 @@ class Claim(Protocol):
 class Ledger(Protocol):
     """Keeps budgets. Whatever it grants is charged for good, whether the answer is ever given or not."""
 
-    def standing(self, data_set: str, unit: str) -> Standing:
+    def balance(self, data_set: str, unit: str) -> BudgetBalance:
         """Return a budget and what was charged to it."""
 
     def claim(self, request_id: str, *, patience: timedelta = timedelta(0)) -> Claim | None:

@@ -57,7 +57,7 @@ class _Books:
             assert audit.flaws == []
             with store.reading() as tx:
                 found = {ledger_entry.number: ledger_entry.fact for ledger_entry in tx.ledger.entries(0, 10**6)}
-            standing = ledger.standing("crm.customers", "person")
+            balance = ledger.balance("crm.customers", "person")
         lost = [one for one, said in self.granted.items() if (found[one].nano, found[one].request) != said]
         assert lost == [], "somebody looked without a charge"
         assert audit.anchored >= max(self.granted, default=0), "somebody looked before the anchor knew"
@@ -65,7 +65,7 @@ class _Books:
             self.answers.items()
             <= {fact.request: str(_answer(fact.body)) for fact in found.values() if fact.kind == "answered"}.items()
         )
-        over = standing.spent - sum(nano for nano, _ in self.granted.values())
+        over = balance.spent - sum(nano for nano, _ in self.granted.values())
         assert over >= 0
         return over
 

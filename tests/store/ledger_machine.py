@@ -344,9 +344,9 @@ class Ledgers(RuleBasedStateMachine):
     def nothing_is_forgotten(self) -> None:
         """Every look is charged, in the database or as the anchor knows; the audit sees what is so."""
         audit = self.ledgers[1].verify()
-        standings = self.ledgers[1].standings()
-        assert {standing.budget.data_set: standing.spent for standing in standings} == self.known.spent
-        assert {standing.budget.data_set: standing.budget.total for standing in standings} == self.known.totals
+        balances = self.ledgers[1].balances()
+        assert {balance.budget.data_set: balance.spent for balance in balances} == self.known.spent
+        assert {balance.budget.data_set: balance.budget.total for balance in balances} == self.known.totals
         assert bool(audit.flaws) == self.is_broken, audit.flaws
         assert audit.entries == len(self.known.chain)
         assert audit.anchored == (None if self.anchor is None else self.anchor.number)

@@ -16,11 +16,11 @@ from remedies.differential_privacy.epsilon import nano
 from remedies.differential_privacy.ledger import (
     Answered,
     Audit,
+    BudgetBalance,
     Charge,
     Granted,
     Refusal,
     RefusalReason,
-    Standing,
 )
 from remedies.differential_privacy.sensitivity import Adjacency
 from store import (
@@ -56,7 +56,7 @@ def ledger(store: Store, tmp_path: Path) -> StoredLedger:
 
 def spent(ledger: StoredLedger, data_set: str = "crm.customers") -> int:
     """Return what was spent of a budget."""
-    return ledger.standing(data_set, "person").spent
+    return ledger.balance(data_set, "person").spent
 
 
 def granted(ledger: StoredLedger, asked: Charge) -> Granted:
@@ -72,7 +72,7 @@ def test_nine_pays_for_a_hundred_answers_of_nine_hundredths(store: Store, tmp_pa
     ledger.create(budget(nano("9")), **ANN)
     outcomes = [ledger.reserve(charge(nano("0.09"), f"r{number}"), **ANN) for number in range(101)]
     assert [type(outcome) for outcome in outcomes] == [Granted] * 100 + [Refusal]
-    assert ledger.standing("crm.customers", "person").left == 0
+    assert ledger.balance("crm.customers", "person").left == 0
     assert sum([0.09] * 100) != 9.0
 
 
@@ -134,7 +134,7 @@ def test_a_table_has_one_budget_under_all_its_names(ledger: StoredLedger) -> Non
         ledger.create(budget(5, "shop.b"), **ANN, marks=["m3", "m2"])
     ledger.create(budget(5, "shop.a", unit="household"), **ANN, marks=["m1"])
     ledger.create(budget(5, "shop.c"), **ANN, marks=["m4"])
-    assert [standing.budget.data_set for standing in ledger.standings()][-3:] == ["shop.a", "shop.a", "shop.c"]
+    assert [balance.budget.data_set for balance in ledger.balances()][-3:] == ["shop.a", "shop.a", "shop.c"]
     assert ledger.verify().flaws == []
 
 
@@ -143,14 +143,14 @@ def test_two_budgets_do_not_mix(ledger: StoredLedger) -> None:
     rho = budget(5, "crm.orders", accounting=Accounting.ZCDP, delta=Fraction(1, 10**6))
     households = budget(7, unit="household")
     for one in (rho, households):
-        assert ledger.create(one, **ANN) == Standing(one, 0, 0)
+        assert ledger.create(one, **ANN) == BudgetBalance(one, 0, 0)
     cost = {"accounting": Accounting.ZCDP, "data_set": "crm.orders"}
     asked = [charge(5, "a", **cost), charge(1, "b", **cost), charge(7, "c", unit="household"), charge(4, "d")]
     assert [isinstance(ledger.reserve(one, **ANN), Granted) for one in asked] == [True, False, True, True]
-    assert ledger.standings() == [
-        Standing(budget(), 4, 4),
-        Standing(rho, 5, 5),
-        Standing(households, 7, 7),
+    assert ledger.balances() == [
+        BudgetBalance(budget(), 4, 4),
+        BudgetBalance(rho, 5, 5),
+        BudgetBalance(households, 7, 7),
     ]
     assert ledger.verify().flaws == []
 
@@ -160,7 +160,7 @@ def test_a_budget_is_created_once(ledger: StoredLedger) -> None:
     granted(ledger, charge(10))
     with pytest.raises(StoreConflict, match="already exists"):
         ledger.create(budget(5), **ANN)
-    assert ledger.standings() == [Standing(budget(), 10, 10)]
+    assert ledger.balances() == [BudgetBalance(budget(), 10, 10)]
     with pytest.raises(NotRecorded, match="create one"):
         ledger.reserve(charge(1, data_set="nowhere"), **ANN)
 
@@ -172,7 +172,7 @@ def test_a_total_changes_with_a_reason_only(ledger: StoredLedger) -> None:
         ledger.change_total("crm.customers", "person", 20, reason=" ", **ANN)
     with pytest.raises(StoreConflict, match="more of the budget"):
         ledger.change_total("crm.customers", "person", 9, reason="less", **ANN)
-    assert ledger.change_total("crm.customers", "person", 10, reason="less", **ANN) == Standing(budget(10), 10, 10)
+    assert ledger.change_total("crm.customers", "person", 10, reason="less", **ANN) == BudgetBalance(budget(10), 10, 10)
     assert isinstance(ledger.reserve(charge(1, "r2"), **ANN), Refusal)
     assert ledger.verify() == Audit(3, 3, [])
 
@@ -181,7 +181,7 @@ def test_the_costliest_answer_is_known(ledger: StoredLedger) -> None:
     """What is said about a single answer goes by the largest charge."""
     for cost in (3, 8, 5):
         granted(ledger, charge(cost, f"r{cost}"))
-    assert ledger.standing("crm.customers", "person") == Standing(budget(), 16, 8)
+    assert ledger.balance("crm.customers", "person") == BudgetBalance(budget(), 16, 8)
 
 
 @pytest.mark.parametrize("wrong", [{"accounting": Accounting.ZCDP}, {"adjacency": Adjacency.ADD_REMOVE}])
@@ -249,7 +249,7 @@ def test_a_restored_backup_is_noticed_and_charged_for(file: Path, tmp_path: Path
         ]
         ledger.resume(**WHY)
         assert ledger.verify().flaws == []
-        assert [(standing.budget.total, standing.spent) for standing in ledger.standings()] == [(90, 70), (50, 20)]
+        assert [(balance.budget.total, balance.spent) for balance in ledger.balances()] == [(90, 70), (50, 20)]
         assert isinstance(ledger.reserve(charge(21, "new"), **ANN), Refusal)
         assert isinstance(ledger.reserve(charge(20, "new"), **ANN), Granted)
         with pytest.raises(StoreConflict, match="nothing to resume"):

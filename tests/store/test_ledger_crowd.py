@@ -26,7 +26,7 @@ def test_a_crowd_is_granted_exactly_the_total(url: str, tmp_path: Path) -> None:
         granted = dict(map(int, line.split()) for line in said.splitlines())
         assert len(granted) == PROCESSES
         assert sum(granted.values()) == 1000
-        assert [standing.left for standing in ledger.standings()] == [0, nano("1")]
+        assert [balance.left for balance in ledger.balances()] == [0, nano("1")]
         audit = ledger.verify()
         assert (audit.flaws, audit.anchored) == ([], audit.entries)
         answered = sum(found // 10 for found in granted.values())

@@ -24,7 +24,7 @@ def ledger(store: Store, tmp_path: Path) -> StoredLedger:
 
 
 def _spent(ledger: StoredLedger) -> int:
-    return ledger.standing("crm.customers", "person").spent
+    return ledger.balance("crm.customers", "person").spent
 
 
 def test_a_request_of_a_process_that_was_killed_is_free_again(ledger: StoredLedger, url: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from monitor.answers.budget_status import ProtectedPeople, loss_word, sentence_o
 from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
 from remedies.differential_privacy.epsilon import text_of
-from remedies.differential_privacy.ledger import Audit, Charge, GivenAnswer, Standing
+from remedies.differential_privacy.ledger import Audit, BudgetBalance, Charge, GivenAnswer
 
 _REST = "(other)"
 _WITHHELD: Final = "withheld"
@@ -20,7 +20,7 @@ _LONG: Final = 10_000
 
 
 def draw_answer(
-    console: Console, private_answer: PrivateAnswer, standing: Standing, people: ProtectedPeople | None = None
+    console: Console, private_answer: PrivateAnswer, balance: BudgetBalance, people: ProtectedPeople | None = None
 ) -> None:
     """Print an answer, what its noise means, and where the budget stands."""
     answer: Mapping[str, Any] = private_answer.answer
@@ -30,10 +30,10 @@ def draw_answer(
     if "withheld_below" in answer:
         least = _number(answer["withheld_below"])
         console.print(Text(f"The mean of fewer than {least} rows is suppressed: the noise would dominate it."))
-    word = loss_word(standing)
+    word = loss_word(balance)
     cost = "nothing: already answered" if private_answer.repeated else f"{text_of(private_answer.nano)} {word}"
-    console.print(Text(f"Cost {cost}; {text_of(standing.left)} of {text_of(standing.budget.total)} {word} remain."))
-    text = sentence_of(standing)
+    console.print(Text(f"Cost {cost}; {text_of(balance.left)} of {text_of(balance.budget.total)} {word} remain."))
+    text = sentence_of(balance)
     console.print(Text(f"{text[:1].upper()}{text[1:]}."))
     if people is not None:
         console.print(Text(f"{people.sentence[:1].upper()}{people.sentence[1:]}."))
@@ -43,15 +43,15 @@ def draw_answer(
 def draw_plan(
     console: Console,
     charge: Charge,
-    standing: Standing,
+    balance: BudgetBalance,
     *,
     noises: Sequence[Mapping[str, Any]],
     not_covered: Sequence[Mapping[str, Any]],
 ) -> None:
     """Print what a request would cost, how large its noise would be, and what else would set the answer apart."""
-    word = loss_word(standing)
-    console.print(Text(f"It would cost {text_of(charge.nano)} of the remaining {text_of(standing.left)} {word}."))
-    if charge.nano > standing.left:
+    word = loss_word(balance)
+    console.print(Text(f"It would cost {text_of(charge.nano)} of the remaining {text_of(balance.left)} {word}."))
+    if charge.nano > balance.left:
         console.print(Text("It would be rejected: the remaining budget is too small.", "yellow"))
     _draw_accuracy(console, noises, not_covered)
 
@@ -148,24 +148,24 @@ def _number(value: float) -> str:
     return f"{value:,.6g}" if abs(value) < _LONG else f"{value:,.2f}".removesuffix(".00")
 
 
-def draw_budgets(console: Console, standings: Sequence[Standing], groups: Sequence[ProtectedPeople] = ()) -> None:
+def draw_budgets(console: Console, balances: Sequence[BudgetBalance], groups: Sequence[ProtectedPeople] = ()) -> None:
     """Print what was spent of each budget, and what that means."""
-    if not standings:
+    if not balances:
         console.print(Text("no budget has been created; 'tablewatch budget create TABLE' creates one"))
         return
     rows = [
         (
-            visible(standing.budget.data_set),
-            visible(standing.budget.unit),
-            loss_word(standing),
-            *(text_of(amount) for amount in (standing.budget.total, standing.spent, standing.left)),
+            visible(balance.budget.data_set),
+            visible(balance.budget.unit),
+            loss_word(balance),
+            *(text_of(amount) for amount in (balance.budget.total, balance.spent, balance.left)),
         )
-        for standing in standings
+        for balance in balances
     ]
     draw_table(console, ("table", "protects each", "in", ">total", ">spent", ">left"), rows)
     console.print()
-    for standing in standings:
-        console.print(Text(f"{visible(standing.budget.data_set)}: {sentence_of(standing)}."))
+    for balance in balances:
+        console.print(Text(f"{visible(balance.budget.data_set)}: {sentence_of(balance)}."))
     for group in groups:
         console.print(Text(f"{visible(group.name)}: {visible(group.sentence)}."))
 

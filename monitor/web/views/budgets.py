@@ -15,7 +15,7 @@ from monitor.answers.budget_status import ProtectedPeople, budget_status_json
 from monitor.config.project import Project
 from monitor.web.views.shapes import Shape
 from remedies.differential_privacy.epsilon import text_of
-from remedies.differential_privacy.ledger import Standing
+from remedies.differential_privacy.ledger import BudgetBalance
 from store import DatedCharge, ReadTransaction
 
 SHOWN: Final = 91
@@ -73,20 +73,20 @@ class BudgetListPage(Shape):
     budgets: tuple[BudgetLine, ...]
 
 
-class _Standings:
-    """The standings of all budgets in one state of the store."""
+class _Balances:
+    """The balances of all budgets in one state of the store."""
 
     def __init__(self, tx: ReadTransaction) -> None:
-        self.by_id = {stored.id: tx.ledger.standing(stored) for stored in tx.ledger.budgets()}
+        self.by_id = {stored.id: tx.ledger.balance(stored) for stored in tx.ledger.budgets()}
 
-    def standings(self, data_set: str | None = None) -> Sequence[Standing]:
+    def balances(self, data_set: str | None = None) -> Sequence[BudgetBalance]:
         """Return all budgets, or those of a data set."""
         return [item for item in self.by_id.values() if data_set in {None, item.budget.data_set}]
 
 
 def list_budgets(project: Project, tx: ReadTransaction, _query: BaseModel, now: datetime) -> BudgetListPage:
     """Return where all budgets stand."""
-    ledger, head = _Standings(tx), tx.ledger.head()
+    ledger, head = _Balances(tx), tx.ledger.head()
     zone, since = ZoneInfo(project.config.timezone), now - timedelta(days=SHOWN)
     groups = ProtectedPeople.configured(project.config, ledger)
     return BudgetListPage(
@@ -94,20 +94,20 @@ def list_budgets(project: Project, tx: ReadTransaction, _query: BaseModel, now: 
         entries=head.number,
         head=head.hash.hex(),
         budgets=tuple(
-            _line(standing, groups, _Spending.of(tx.ledger.charges(number, since), zone, now))
-            for number, standing in ledger.by_id.items()
+            _line(balance, groups, _Spending.of(tx.ledger.charges(number, since), zone, now))
+            for number, balance in ledger.by_id.items()
         ),
     )
 
 
-def _line(standing: Standing, groups: Sequence[ProtectedPeople], spending: "_Spending") -> BudgetLine:
-    people = next((group for group in groups if group.holds(standing)), None)
+def _line(balance: BudgetBalance, groups: Sequence[ProtectedPeople], spending: "_Spending") -> BudgetLine:
+    people = next((group for group in groups if group.holds(balance)), None)
     return BudgetLine.model_validate(
         {
-            **budget_status_json(standing, people),
-            "spent_share": standing.spent / standing.budget.total,
-            "days": spending.days(standing),
-            "forecast": spending.forecast(standing),
+            **budget_status_json(balance, people),
+            "spent_share": balance.spent / balance.budget.total,
+            "days": spending.days(balance),
+            "forecast": spending.forecast(balance),
         }
     )
 
@@ -126,23 +126,23 @@ class _Spending:
             by_day[charge.at.astimezone(zone).date()] += charge.nano
         return cls(by_day, now.astimezone(zone).date())
 
-    def days(self, standing: Standing) -> Sequence[BudgetDay]:
+    def days(self, balance: BudgetBalance) -> Sequence[BudgetDay]:
         """Return the days, the oldest first: today's end is now, and what was charged later is added back."""
-        left, days = standing.left, []
+        left, days = balance.left, []
         for back in range(SHOWN):
             day = self.today - timedelta(days=back)
-            days.append(BudgetDay(day=day, left_share=left / standing.budget.total))
+            days.append(BudgetDay(day=day, left_share=left / balance.budget.total))
             left += self.by_day.get(day, 0)
         return days[::-1]
 
-    def forecast(self, standing: Standing) -> BudgetForecast | None:
+    def forecast(self, balance: BudgetBalance) -> BudgetForecast | None:
         """Return when the budget is spent if the next days are like the last ones."""
         recent = {day: nano for day, nano in self.by_day.items() if 0 <= (self.today - day).days < RECENT}
         if not recent:
             return None
         length = min((self.today - min(self.by_day)).days + 1, RECENT)
         a_day = Fraction(sum(recent.values()), length)
-        left_days = math.ceil(standing.left / a_day)
+        left_days = math.ceil(balance.left / a_day)
         is_near = left_days <= (date.max - self.today).days
         return BudgetForecast(
             a_day=text_of(round(a_day)), spent_on=self.today + timedelta(days=left_days) if is_near else None

@@ -72,4 +72,4 @@ class Counter:
 
     def spent(self, of: DataSet) -> int:
         """Return what was spent, in nano units."""
-        return self.ledger.standing("people", of.budget.unit).spent
+        return self.ledger.balance("people", of.budget.unit).spent

@@ -129,8 +129,8 @@ def test_an_old_backup_is_noticed_and_resumed_with_a_reason(terminal: Terminal) 
     audit = terminal("budget", "verify", "--format", "json")
     assert (audit.code, audit.json["ok"], len(audit.json["flaws"])) == (ExitCode.FAILED, False, 1)
     assert "BROKEN" in terminal("budget", "verify").out
-    (standing,) = terminal.json("budget", "resume", "--reason", "the disk failed")["budgets"]
-    assert standing["spent"] == "2"
+    (balance,) = terminal.json("budget", "resume", "--reason", "the disk failed")["budgets"]
+    assert balance["spent"] == "2"
     assert terminal("budget", "show").err == ""
     assert terminal.json("budget", "verify")["ok"]
     terminal.refused("budget", "resume", "--reason", "again")

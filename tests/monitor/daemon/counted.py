@@ -46,7 +46,7 @@ class CountedPlant(Plant):
     @property
     def spent(self):
         """Return what was charged, in thousandths of epsilon."""
-        return self.ledger.standing("orders", "row").spent * 1000 // NANO
+        return self.ledger.balance("orders", "row").spent * 1000 // NANO
 
     @property
     def answers(self):

@@ -29,7 +29,7 @@ def _spent(desk: Desk) -> int:
     with desk.decisions() as decisions:
         project = decisions.case.project
         ledger, data_set = project.ledger(decisions.store), DataSet.of(project, "people")
-        found = ledger.standings("people") or [ledger.create(data_set.budget, actor="desk", now=project.clock.now())]
+        found = ledger.balances("people") or [ledger.create(data_set.budget, actor="desk", now=project.clock.now())]
         return int(found[0].spent)
 
 
