@@ -6,14 +6,16 @@ stands in for an hour. A person is known by the address of an attendee of the ev
 """
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import MAXYEAR, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from monitor.channels import OnCall
 
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 _LARGEST: Final = 2 * 1024 * 1024
 _TIMES: Final = frozenset({"DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "RRULE", "RDATE", "EXDATE"})
 _MOST_A_DAY: Final = 24
+_MOST_STEPS: Final = 250_000
 _EARLIEST: Final = 1970
+_DAY: Final = timedelta(days=1)
+_FOREVER: Final = timedelta(days=36_500)
 _MISSING: Final = "the package {name} is not installed: pip install 'tablewatch[oncall]'"
 
 _UNREADABLE: Final = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError, RuntimeError)
@@ -57,7 +62,7 @@ def duty_of(project: "Project", name: str, now: datetime) -> Duty | None:
     file = project.loaded.path.parent / settings.calendar
     try:
         state = file.stat()
-        query = _calendar(file, state.st_mtime_ns, state.st_size)
+        query = _calendar(file, state.st_mtime_ns, state.st_size, now.year)
         return _duty(query, settings, now, zone=project.config.timezone)
     except OSError as error:
         return Duty(settings.fallback, problem=f"{settings.calendar} cannot be read: {error.strerror}")
@@ -71,17 +76,21 @@ def duty_of(project: "Project", name: str, now: datetime) -> Duty | None:
 
 
 @lru_cache(maxsize=8)
-def _calendar(file: Path, changed_ns: int, size: int) -> Any:
-    """Return what can be asked about a file as it was changed last."""
+def _calendar(file: Path, changed_ns: int, size: int, year: int) -> Any:
+    """Return what can be asked in a year about a file as it was changed last."""
     del changed_ns  # another moment is another file
     if size > _LARGEST:
         raise _Refused(f"is larger than {_LARGEST // 1024**2} MB")
     import icalendar
     import recurring_ical_events
 
-    calendar = icalendar.Calendar.from_ical(file.read_bytes())
-    for event in calendar.walk("VEVENT"):
+    calendar = icalendar.Calendar.from_ical(file.read_bytes().removeprefix(BOM_UTF8))
+    events = calendar.walk("VEVENT")
+    for event in events:
         _refuse_doubtful_times(event)
+        _complete_times(event)
+    if sum(_steps(event, rule, year) for event in events for rule in _rules(event)) > _MOST_STEPS:
+        raise _Refused("has rules that recur too often since they began")
     return recurring_ical_events.of(calendar)
 
 
@@ -96,8 +105,9 @@ def _refuse_doubtful_times(event: Any) -> None:
         moment = event.get(name)
         if moment is not None and "TZID" in moment.params and getattr(moment.dt, "tzinfo", None) is None:
             raise _Refused("has a time in a time zone that is not known")
-    rules = event.get("RRULE", [])
-    for rule in rules if isinstance(rules, list) else [rules]:
+    if "RANGE" in getattr(event.get("RECURRENCE-ID"), "params", ()):
+        raise _Refused("changes a shift and all that follow in one event (RANGE)")
+    for rule in _rules(event):
         if min(rule.get("INTERVAL", [1])) < 1 or event["DTSTART"].dt.year < _EARLIEST:
             raise _Refused(f"has a rule without an interval, or that begins before {_EARLIEST}")
         each_day = prod(len(rule.get(part, [0])) for part in ("BYHOUR", "BYMINUTE", "BYSECOND"))
@@ -106,17 +116,60 @@ def _refuse_doubtful_times(event: Any) -> None:
             raise _Refused("has a rule that recurs more often than by the hour")
 
 
+def _rules(event: Any) -> list[Any]:
+    rules = event.get("RRULE", [])
+    return rules if isinstance(rules, list) else [rules]
+
+
+def _complete_times(event: Any) -> None:
+    """Add to the times of an event what its calendar means by them, whichever version of the libraries reads it.
+
+    A whole day without an end is that day. A shift ends when the clocks of its zone show its end, also if they changed
+    in it. The libraries cannot compute with an end of time.
+    """
+    for name in ("DTSTART", "DTEND", "RECURRENCE-ID"):
+        moment = event.get(name)
+        zone = getattr(getattr(getattr(moment, "dt", None), "tzinfo", None), "zone", None)
+        if isinstance(zone, str):
+            with suppress(ZoneInfoNotFoundError):  # a zone of the calendar's own stays as it is
+                moment.dt = moment.dt.replace(tzinfo=ZoneInfo(zone))
+    start = event["DTSTART"].dt
+    if "DTEND" not in event and "DURATION" not in event and not isinstance(start, datetime):
+        event.add("DTEND", start + _DAY)
+    length = _length(event)
+    if length < timedelta():
+        raise _Refused("has an event that ends before it begins")
+    if length > _FOREVER and "DTEND" in event:
+        event["DTEND"].dt = start + _FOREVER
+
+
+def _steps(event: Any, rule: Any, year: int) -> float:
+    """Return about how many times a rule recurs until the end of a year; those at the same time take much longer."""
+    each_day = prod(len(rule.get(part, [0])) for part in ("BYHOUR", "BYMINUTE", "BYSECOND"))
+    rates = {"HOURLY": _MOST_A_DAY, "WEEKLY": each_day * len(rule.get("BYDAY", [0])) / 7}
+    days = (year + 1 - event["DTSTART"].dt.year) * 366 + 12 * _length(event) / _DAY
+    return float(rates.get(rule["FREQ"][0], each_day) * days / rule.get("INTERVAL", [1])[0])
+
+
+def _length(event: Any) -> timedelta:
+    length: timedelta = (
+        event["DURATION"].dt if "DURATION" in event else event.get("DTEND", event["DTSTART"]).dt - event["DTSTART"].dt
+    )
+    return length
+
+
 def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> Duty:
     place = ZoneInfo(zone)
     events = []
-    for event in query.between(now.astimezone(place), now.astimezone(place) + timedelta(seconds=1)):
+    here = now.astimezone(place)
+    for event in query.between(here - _DAY, here + _DAY):  # the libraries do not know which of two equal hours it is
         start, end = _moment(event["DTSTART"].dt, place), _moment(event["DTEND"].dt, place)
         if start <= now < end and str(event.get("STATUS", "")).upper() != "CANCELLED":
             events.append((start, str(event.get("UID", "")), end, event))
     if not events:
         return Duty(settings.fallback, problem="nobody is on call")
-    _, _, end, event = max(events, key=lambda item: item[:2])
-    until = None if end.year == MAXYEAR else end
+    start, _, end, event = max(events, key=lambda item: item[:2])
+    until = None if end - start > _FOREVER - _DAY else end
     person = _person(event, settings.people)
     if person is None:
         return Duty(settings.fallback, until=until, problem="the person on call is not among 'people'")
