@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from incidents.alarms import repeats_by as repeats_by
     from incidents.cost import BusinessCalendar as BusinessCalendar
     from incidents.cost import DowntimeCost as DowntimeCost
+    from incidents.cost import IncidentCosts as IncidentCosts
     from incidents.cost import Pricing as Pricing
     from incidents.cost import RateCard as RateCard
     from incidents.cost import StaffRole as StaffRole
     from incidents.cost import money as money
     from incidents.cost import price as price
     from incidents.cost import price_by as price_by
+    from incidents.cost import price_incidents as price_incidents
     from incidents.cost import role_rate as role_rate
     from incidents.coverage import NOT_RUN as NOT_RUN
     from incidents.coverage import Gap as Gap
@@ -131,7 +133,10 @@ _HOMES: Final = {
         "Resolution RunTimes State Watch from_us to_us unacknowledged_for"
     ),
     "alarms": "AnsweredAlarms Repeats alarms_by_check answer_of repeats_by",
-    "cost": "BusinessCalendar DowntimeCost Pricing RateCard StaffRole money price price_by role_rate",
+    "cost": (
+        "BusinessCalendar DowntimeCost IncidentCosts Pricing RateCard StaffRole money price price_by price_incidents "
+        "role_rate"
+    ),
     "coverage": "Gap NOT_RUN Unobserved gaps_after overdue_after unobserved",
     "daily": "DailyParts parts_between",
     "downtime": (

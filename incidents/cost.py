@@ -98,12 +98,14 @@ def _offset(zone: ZoneInfo, moment_us: int) -> int:
 __all__ = [
     "BusinessCalendar",
     "DowntimeCost",
+    "IncidentCosts",
     "Pricing",
     "RateCard",
     "StaffRole",
     "money",
     "price",
     "price_by",
+    "price_incidents",
     "role_rate",
 ]
 
@@ -200,6 +202,21 @@ class DowntimeCost:
     unpriced: int = 0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class IncidentCosts:
+    """What each of many incidents cost, by id: whole numbers, of which `unit` make the currency's whole unit.
+
+    Exact, and a hundred thousand of them are added up at once: fractions would take a second.
+    """
+
+    amounts: Mapping[int, int]
+    unit: int
+
+    def of(self, incidents: Iterable[int]) -> Fraction:
+        """Return what some incidents cost together; those without downtime cost nothing."""
+        return Fraction(sum(self.amounts.get(incident, 0) for incident in incidents), self.unit)
+
+
 def price(
     spans: Spans,
     window: Window,
@@ -234,7 +251,7 @@ def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the
         window: the time that it is about.
         pricing: the rates.
         as_of_us: the moment of knowing.
-        group: a whole number for each row of the spans; `spans.incident` prices each incident.
+        group: a whole number for each row of the spans; `price_incidents` prices each incident, and is faster.
         maintenance: planned work, which costs nothing.
         disclosure: price disclosure incidents too.
         table_hours: price table hours as well, which takes as long again; without, that amount is 0.
@@ -242,38 +259,68 @@ def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the
     Returns:
         By number of the group, in order; groups without downtime known in the window are left out.
     """
-    rows = known_episodes(spans, window, as_of_us)
-    rows = rows[is_downtime(spans.take(rows), disclosure=disclosure)]
-    if rows.size == 0:
-        return {}
-    part, ruler = spans.take(rows), Ruler(window, as_of_us, maintenance)
-    codes, which = dense(group[rows])
-    bill = _Bill(pricing, part.names, ruler, codes.size)
-    end = np.minimum(part.resolved, as_of_us)
-    amounts, unpriced = bill.of(which, part.table, ruler.clip(part.occurred), ruler.clip(end))
-    table_amounts = [Fraction()] * codes.size
-    if table_hours:
-        table_amounts, _ = bill.of(*by_table(part, ruler, which, np.arange(rows.size)))
-    costs = [DowntimeCost(*figures) for figures in zip(amounts, table_amounts, unpriced, strict=True)]
-    return dict(zip(codes.tolist(), costs, strict=True))
+    bill = _Bill.of(spans, Ruler(window, as_of_us, maintenance), pricing, group=group, disclosure=disclosure)
+    amounts, unpriced = bill.of_incidents()
+    table_amounts = bill.of_tables() if table_hours else [0] * len(amounts)
+    unit = bill.unit
+    return {
+        code: DowntimeCost(Fraction(amount, unit), Fraction(table_amount, unit), time)
+        for code, amount, table_amount, time in zip(bill.codes, amounts, table_amounts, unpriced, strict=True)
+    }
 
 
-@dataclass(frozen=True, slots=True)
+def price_incidents(
+    spans: Spans, window: Window, *, pricing: Pricing, as_of_us: int, maintenance: MaintenanceSpans | None = None
+) -> IncidentCosts:
+    """Return what the downtime of each incident cost in a window; the arguments are those of `price`."""
+    ruler = Ruler(window, as_of_us, maintenance)
+    bill = _Bill.of(spans, ruler, pricing, group=spans.incident, disclosure=False)
+    return IncidentCosts(dict(zip(bill.codes, bill.of_incidents()[0], strict=True)), bill.unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Bill:
-    """Adds up what stretches of time cost, by group."""
+    """Adds up what the downtime of a window cost, by group: whole numbers of 1/unit, not slow fractions.
 
-    pricing: Pricing
-    names: tuple[str, ...]
+    `part`: the episodes that are downtime. `codes`: the groups, in order. `group`: the number of each row's among them.
+    """
+
+    part: Spans
     ruler: Ruler
-    groups: int
+    pricing: Pricing
+    codes: list[int]
+    group: Ints
 
-    def of(self, group: Ints, table: Ints, start: Ints, end: Ints) -> tuple[list[Fraction], list[int]]:
-        """Return the amount and the unpriced time of each group."""
-        cells, cell = dense(group * len(self.names) + table)
-        groups, tables = (column.tolist() for column in np.divmod(cells, len(self.names)))
+    @classmethod
+    def of(cls, spans: Spans, ruler: Ruler, pricing: Pricing, *, group: Ints, disclosure: bool) -> "_Bill":
+        rows = known_episodes(spans, ruler.window, ruler.as_of_us)
+        rows = rows[is_downtime(spans, disclosure=disclosure)[rows]]
+        codes, which = dense(group[rows])
+        return cls(spans.take(rows), ruler, pricing, codes.tolist(), which)
+
+    @property
+    def unit(self) -> int:
+        """Return of how many the currency's whole unit is made, such that every amount is whole."""
+        return lcm(*(card.denominator for card in self.pricing.cards)) * HOUR_US
+
+    def of_incidents(self) -> tuple[list[int], list[int]]:
+        """Return the amount, and the unpriced time, of each group, every incident for itself."""
+        end = np.minimum(self.part.resolved, self.ruler.as_of_us)
+        return self._charge(self.group, self.part.table, self.ruler.clip(self.part.occurred), self.ruler.clip(end))
+
+    def of_tables(self) -> list[int]:
+        """Return the amount of each group for the time in which its tables were down."""
+        return self._charge(*by_table(self.part, self.ruler, self.group, np.arange(self.group.size)))[0]
+
+    def _charge(self, group: Ints, table: Ints, start: Ints, end: Ints) -> tuple[list[int], list[int]]:
+        """Return the amount and the unpriced time of each group, from when its tables were down."""
+        names, size = self.part.names, len(self.codes)
+        amounts = [0] * size
+        if not size:
+            return amounts, []
+        cells, cell = dense(group * len(names) + table)
+        groups, tables = (column.tolist() for column in np.divmod(cells, len(names)))
         unpriced = self.ruler.counted(table, start, end)
-        unit = lcm(*(card.denominator for card in self.pricing.cards))
-        amounts = [0] * self.groups  # in 1/unit, whole: adding a hundred thousand fractions would take seconds
         for card, first, last in self.pricing.validity():
             begin, stop = np.clip(start, first, last), np.clip(end, first, last)
             whole = self.ruler.counted(table, begin, stop)
@@ -282,12 +329,12 @@ class _Bill:
             unpriced = unpriced - whole
             inside = self._inside(card, table, begin, stop, whole=whole)
             times = (totals(inside, cell, cells.size), totals(whole - inside, cell, cells.size))
-            losses = [card.loss(self.names[code], self.pricing.tier_of.get(self.names[code])) for code in tables]
-            rates = card.in_units(losses, unit)
-            for number, loss, in_time, out_time in zip(groups, losses, *times, strict=True):
-                full, reduced = rates[loss]
+            losses = {code: card.loss(names[code], self.pricing.tier_of.get(names[code])) for code in set(tables)}
+            rates = card.in_units(losses.values(), self.unit // HOUR_US)
+            for number, code, in_time, out_time in zip(groups, tables, *times, strict=True):
+                full, reduced = rates[losses[code]]
                 amounts[number] += full * in_time + reduced * out_time
-        return [Fraction(amount, unit * HOUR_US) for amount in amounts], totals(unpriced, group, self.groups)
+        return amounts, totals(unpriced, group, size)
 
     def _inside(self, card: RateCard, table: Ints, start: Ints, end: Ints, *, whole: Ints) -> Ints:
         """Return the part of stretches inside of business hours, without planned maintenance."""

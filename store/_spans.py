@@ -3,9 +3,10 @@
 Those that pages read again and again are kept until an incident changes: reading them takes longest.
 """
 
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import count
 from threading import Lock
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
@@ -57,7 +58,7 @@ def read_spans_of(connection: Connection, tables: Sequence[str], since_us: int) 
 
 
 def _read(result: CursorResult[Any]) -> Spans:
-    names: dict[str | None, int] = {}
+    names: defaultdict[str | None, int] = defaultdict(count().__next__, {None: _NONE})
     blocks = [_block(rows, names) for rows in _batches(result)]
     numbers = np.concatenate(blocks, axis=1) if blocks else np.empty((_COLUMNS, 0), dtype=np.int64)
     incident, occurred, detected = numbers[4], numbers[10], numbers[13]
@@ -93,20 +94,11 @@ def _batches(result: CursorResult[Any]) -> Iterator[Sequence[Sequence[Any]]]:
     result.close()
 
 
-def _block(rows: Sequence[Sequence[Any]], names: dict[str | None, int]) -> Ints:
+def _block(rows: Sequence[Sequence[Any]], names: Mapping[str | None, int]) -> Ints:
     """Return rows as columns of whole numbers; the words in the first four become their places among the names."""
     columns = list(zip(*rows, strict=True))
-    words = [_codes(column, names) for column in columns[:_WORDS]]
-    return np.concatenate([words, np.array(columns[_WORDS:], dtype=np.int64)])
-
-
-def _codes(words: Sequence[str | None], names: dict[str | None, int]) -> Ints:
-    """Return each word its place among the names, `_NONE` for no word; words not met before are added."""
-    for word in dict.fromkeys(words):
-        if word is not None:
-            names.setdefault(word, len(names))
-    codes = {None: _NONE, **names}
-    return np.fromiter(map(codes.__getitem__, words), dtype=np.int64, count=len(words))
+    words = [list(map(names.__getitem__, column)) for column in columns[:_WORDS]]
+    return np.array(words + columns[_WORDS:], dtype=np.int64)
 
 
 def _place(column: Column[Any], words: type[StrEnum]) -> Case[int]:
@@ -140,7 +132,7 @@ def _columns() -> Select[Any]:
 _NONE: Final = -1
 _WORDS: Final = 4
 _COLUMNS: Final = 16
-_BATCH: Final = 10_000
+_BATCH: Final = 500
 _SINCE, _UNTIL = (bindparam(name, type_=WHOLE) for name in ("since_us", "until_us"))
 _STATEMENT: Final = _columns().where(_E.incident_id.in_(touching(_SINCE, _UNTIL)))
 

@@ -83,7 +83,7 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         window,
         as_of_us=evidence.as_of_us,
         maintenance=evidence.maintenance,
-        costs=evidence.price_by(window, evidence.spans.incident),
+        costs=evidence.price_incidents(window),
     )
     tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
     owners = by_owner(evidence, window, scale)

@@ -10,6 +10,7 @@ from incidents import (
     DowntimeCost,
     Gap,
     Incident,
+    IncidentCosts,
     MaintenanceSpans,
     Pricing,
     Spans,
@@ -18,6 +19,7 @@ from incidents import (
     measure_by,
     price,
     price_by,
+    price_incidents,
     to_us,
 )
 from incidents import measure as measure_window
@@ -97,6 +99,13 @@ class Evidence:
         if self.pricing is None:
             return None
         return price(self.spans, window, pricing=self.pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
+
+    def price_incidents(self, window: Window) -> IncidentCosts | None:
+        """Return the cost of each incident in a window; None without prices."""
+        if self.pricing is None:
+            return None
+        known = {"as_of_us": self.as_of_us, "maintenance": self.maintenance}
+        return price_incidents(self.spans, window, pricing=self.pricing, **known)
 
     def price_by(self, window: Window, group: Ints) -> dict[int, DowntimeCost] | None:
         """Return the cost of a window by group of the spans' rows, without that of table hours; None without prices."""

@@ -21,6 +21,7 @@ from incidents import (
     measure_by,
     price,
     price_by,
+    price_incidents,
     to_us,
     unobserved,
 )
@@ -160,17 +161,10 @@ class _Survey:
         return price(self.spans, window, pricing=pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
 
     def ranked(self, window: Window) -> Ranking | None:
-        costs: dict[int, DowntimeCost] | None = None
-        if self.project.priced:
-            costs = price_by(
-                self.spans,
-                window,
-                pricing=self.project.pricing,
-                as_of_us=self.as_of_us,
-                group=self.spans.incident,
-                maintenance=self.maintenance,
-            )
-        return rank(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance, costs=costs)
+        known = {"as_of_us": self.as_of_us, "maintenance": self.maintenance}
+        priced = self.project.priced
+        costs = price_incidents(self.spans, window, pricing=self.project.pricing, **known) if priced else None
+        return rank(self.spans, window, costs=costs, **known)
 
     def grouped(self, window: Window, by: str) -> tuple[DowntimePart, ...]:
         """Return the groups that have any downtime, the costliest first."""

@@ -7,14 +7,12 @@ repair takes long. It never depends on when exactly data went bad: where it woul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from math import lcm
 
 from checks.classes.arrays import np, npt
-from incidents import DowntimeCost, MaintenanceSpans, Spans, Window
+from incidents import IncidentCosts, MaintenanceSpans, Spans, Window
 from incidents.known_episodes import PerIncident, Ruler, known_episodes, per_incident
 from incidents.spans import Ints
 
@@ -24,14 +22,14 @@ class Ranking:
     """The incidents with downtime in a window, in the order of the list: open ones first, then the heaviest.
 
     `each` holds the sums by incident, `part` all their episodes, `places` their places in `each` in order. `weights`,
-    by place, are rounded, for the order only. `costs` is by id.
+    by place, are rounded, for the order only.
     """
 
     part: Spans
     each: PerIncident
     places: Ints
     weights: npt.NDArray[np.float64]
-    costs: dict[int, DowntimeCost] | None
+    costs: IncidentCosts | None
 
     def __len__(self) -> int:
         """Count them."""
@@ -50,7 +48,7 @@ class Ranking:
     @property
     def by_cost(self) -> bool:
         """Whether incidents weigh what they cost: some of them cost something."""
-        return bool(self.costs) and bool((self.weights[self.places] > 0).any())
+        return self.costs is not None and bool((self.weights[self.places] > 0).any())
 
     def table_of(self, places: Ints) -> Ints:
         """Return the codes of the tables of incidents."""
@@ -67,7 +65,7 @@ class Ranking:
 
     def cost_at(self, place: int) -> Fraction | None:
         """Return what an incident cost, None where nothing has a price."""
-        return None if self.costs is None else self.costs.get(self.id_at(place), DowntimeCost()).amount
+        return None if self.costs is None else self.costs.of([self.id_at(place)])
 
     def down_at(self, place: int) -> int:
         """Return the downtime of an incident in the window, microseconds."""
@@ -75,15 +73,9 @@ class Ranking:
 
     def weight(self, places: Ints) -> Fraction:
         """Add up what incidents weigh, exactly."""
-        if self.by_cost:
-            return exact_sum([self.cost_at(place) or Fraction() for place in places.tolist()])
-        return Fraction(sum(self.down_at(place) for place in places.tolist()))
-
-
-def exact_sum(amounts: Sequence[Fraction]) -> Fraction:
-    """Return the exact sum, added up over one denominator: a hundred thousand sums of fractions take a second."""
-    unit = lcm(*{amount.denominator for amount in amounts})
-    return Fraction(sum(amount.numerator * (unit // amount.denominator) for amount in amounts), unit)
+        if self.costs is not None and self.by_cost:
+            return self.costs.of(self.part.incident[self.each.first[places]].tolist())
+        return Fraction(sum((self.each.undetected + self.each.repair)[places].tolist()))
 
 
 def rank(
@@ -92,9 +84,9 @@ def rank(
     *,
     as_of_us: int,
     maintenance: MaintenanceSpans | None,
-    costs: dict[int, DowntimeCost] | None,
+    costs: IncidentCosts | None,
 ) -> Ranking | None:
-    """Put the incidents of a window in order; None when there are none. `costs` by incident, None without rates."""
+    """Put the incidents of a window in order; None when there are none. `costs` in the window, None without rates."""
     rows = known_episodes(spans, window, as_of_us)
     if not rows.size:
         return None
@@ -107,7 +99,7 @@ def rank(
     weights = down.astype(np.float64)
     if costs is not None:
         ids = part.incident[incident.first]
-        weights = np.array([float(costs[item].amount) if item in costs else 0.0 for item in ids.tolist()])
+        weights = np.array([costs.amounts.get(item, 0) / costs.unit for item in ids.tolist()])
     order = np.lexsort((places, -down[places], -weights[places], ~incident.lasts[places]))
     return Ranking(part, incident, places[order], weights, costs)
 

@@ -22,6 +22,7 @@ from incidents import (
     money,
     price,
     price_by,
+    price_incidents,
     role_rate,
     to_us,
 )
@@ -129,13 +130,15 @@ def test_planned_maintenance_costs_nothing():
 
 
 def test_each_incident_has_its_cost():
-    """Grouped by incident, the amounts are those of the incidents and add up to the whole."""
+    """The amounts are those of the incidents, each alone and together, and add up to the whole."""
     spans = down((0, 2 * HOUR_US), (HOUR_US, 4 * HOUR_US), tables=["orders", "users"])
     window = Window(0, 10 * HOUR_US)
     pricing = flat(1000, roles=Fraction(1, 3))
-    each = price_by(spans, window, pricing=pricing, as_of_us=window.end_us, group=spans.incident)
-    assert [cost.amount for cost in each.values()] == [2 * (1000 + Fraction(1, 3)), 1]
-    assert sum(cost.amount for cost in each.values()) == cost_of(spans, pricing).amount
+    each = price_incidents(spans, window, pricing=pricing, as_of_us=window.end_us)
+    grouped = price_by(spans, window, pricing=pricing, as_of_us=window.end_us, group=spans.incident)
+    assert {number: cost.amount for number, cost in grouped.items()} == {one: each.of([one]) for one in each.amounts}
+    assert [each.of([one]) for one in each.amounts] == [2 * (1000 + Fraction(1, 3)), 1]
+    assert each.of([*each.amounts, 99]) == cost_of(spans, pricing).amount
 
 
 def test_what_does_not_count_costs_nothing():
@@ -223,14 +226,10 @@ def test_cost_is_the_integral_of_rate_and_factor(scene, drawn, base):
         table: [(base + begin * SCALE, base + end * SCALE) for begin, end in some]
         for table, some in view.planned.items()
     }
-    cost = price(
-        spans,
-        Window(base + view.start * SCALE, base + view.end * SCALE),
-        pricing=pricing,
-        as_of_us=base + view.as_of * SCALE,
-        maintenance=MaintenanceSpans.of(spans.names, work),
-        disclosure=view.disclosure,
-    )
+    window = Window(base + view.start * SCALE, base + view.end * SCALE)
+    known = {"as_of_us": base + view.as_of * SCALE, "maintenance": MaintenanceSpans.of(spans.names, work)}
+    cost = price(spans, window, pricing=pricing, disclosure=view.disclosure, **known)
+    each = price_incidents(spans, window, pricing=pricing, **known)
     facts = [Facts(incident, view) for incident in history.incidents.values() if incident.counts]
     facts = [fact for fact in facts if fact.episodes and (view.disclosure or fact.incident.kind == "quality")]
     amount, unpriced = cost_by_definition([(fact.incident.table, fact.down) for fact in facts], pricing, base)
@@ -240,6 +239,9 @@ def test_cost_is_the_integral_of_rate_and_factor(scene, drawn, base):
     }
     of_tables, _ = cost_by_definition(tables.items(), pricing, base)
     assert cost == DowntimeCost(amount, of_tables, unpriced * SCALE)
+    for fact in facts:
+        alone, _ = cost_by_definition([(fact.incident.table, fact.down)], pricing, base)
+        assert each.of([fact.incident.id]) == (alone if fact.incident.kind == "quality" else 0)
 
 
 def scaled(spans, base):

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Kind, OccurrenceMethod, Severity
-from incidents import DowntimeCost, Episode, FoundBy, Incident, Lever, Onset, Resolution, Spans, State, Window
+from incidents import Episode, FoundBy, Incident, IncidentCosts, Lever, Onset, Resolution, Spans, State, Window
 from monitor.reporting.model import Diagnosis
 from monitor.reporting.sentences import diagnosis_sentences, title_of
-from monitor.summaries.ranking import Advice, AdviceStep, advise, exact_sum, rank
+from monitor.summaries.ranking import Advice, AdviceStep, advise, rank
 from monitor.terminal.localizer import Localizer
 
 START = datetime(2026, 11, 9, tzinfo=UTC)
@@ -45,7 +45,7 @@ def incident(
 
 def advice_on(*incidents: Incident, costs: dict[int, int] | None = None) -> Advice:
     """Return the advice on some incidents."""
-    prices = None if costs is None else {number: DowntimeCost(Fraction(amount)) for number, amount in costs.items()}
+    prices = None if costs is None else IncidentCosts(costs, 1)
     ranking = rank(Spans.of(incidents), WINDOW, as_of_us=WINDOW.end_us, maintenance=None, costs=prices)
     assert ranking is not None
     return advise(ranking)
@@ -165,9 +165,3 @@ def test_there_is_always_one_recommendation_that_the_figures_bear_out(times: lis
         assert advice.share == Fraction(max(tables.values()), total)
     assert (advice.step is AdviceStep.REPAIR_FASTER) == (advice.unnoticed < Fraction(1, 2))
     assert said(advice, made[0])
-
-
-@given(st.lists(st.fractions(), max_size=20))
-def test_amounts_add_up_exactly(amounts: list[Fraction]) -> None:
-    """The sum over one denominator is the sum of the fractions."""
-    assert exact_sum(amounts) == sum(amounts, Fraction())
