@@ -320,8 +320,8 @@ class LevelSurvey:
         return TimeMeasure.of(interval for measure in measures for interval in _intervals(measure))
 
     def _unplanned(self, table: str, measure: TimeMeasure) -> TimeMeasure:
-        planned = TimeMeasure.of(self.history.planned.get(table, ()))
-        return measure.minus(planned) if planned.starts.size else measure
+        planned = self.history.planned.get(table)
+        return measure.minus(TimeMeasure.of(planned)) if planned else measure
 
     def _touching(self, rows: Ints) -> tuple[int, ...]:
         """Return the incidents with any downtime in the period."""

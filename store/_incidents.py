@@ -5,7 +5,19 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, CompoundSelect, Connection, Row, Text, case, func, or_, select, type_coerce, union
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Row,
+    Text,
+    case,
+    func,
+    or_,
+    select,
+    type_coerce,
+    union_all,
+)
 
 from incidents import BrokenHistory, Change, Episode, Event, Incident, Onset, State, to_us
 from incidents.events import apply, decode, encode
@@ -209,7 +221,7 @@ def touching(since: Any, until: Any) -> CompoundSelect[Any]:
     """
     begins = [] if until is None else [or_(_E.earliest_at < until, _E.occurred_at < until)]
     ends = [_E.resolved_at.is_not(None) if since is None else _E.resolved_at >= since]
-    return union(
+    return union_all(
         select(_E.incident_id).where(*ends, *begins), select(_E.incident_id).where(_E.resolved_at.is_(None), *begins)
     )
 

@@ -59,12 +59,15 @@ def read_spans_of(connection: Connection, tables: Sequence[str], since_us: int) 
 
 def _read(result: CursorResult[Any]) -> Spans:
     names: defaultdict[str | None, int] = defaultdict(count().__next__, {None: _NONE})
-    blocks = [_block(rows, names) for rows in _batches(result)]
-    numbers = np.concatenate(blocks, axis=1) if blocks else np.empty((_COLUMNS, 0), dtype=np.int64)
+    blocks = [np.empty((_COLUMNS, 0), dtype=np.int64), *(_block(rows, names) for rows in _batches(result))]
+    numbers = np.concatenate(blocks, axis=1)
+    del blocks  # as large again
     incident, occurred, detected = numbers[4], numbers[10], numbers[13]
-    table, check, root, cause, incident, severity, resolution, disclosure, answered, proven, *times = numbers[
-        :, np.lexsort((detected, occurred, incident))
-    ]
+    order = np.lexsort((detected, occurred, incident))
+    # one after the other, so that the values of a column lie side by side: all at once would keep rows together
+    table, check, root, cause, incident, severity, resolution, disclosure, answered, proven, *times = (
+        column[order] for column in numbers
+    )
     occurred, earliest, latest, detected, resolved, acknowledged = times
     return Spans(
         names=tuple(name for name in names if name is not None),

@@ -104,8 +104,8 @@ class Evidence:
         """Return the cost of each incident in a window; None without prices."""
         if self.pricing is None:
             return None
-        known = {"as_of_us": self.as_of_us, "maintenance": self.maintenance}
-        return price_incidents(self.spans, window, pricing=self.pricing, **known)
+        pricing, as_of_us = self.pricing, self.as_of_us
+        return price_incidents(self.spans, window, pricing=pricing, as_of_us=as_of_us, maintenance=self.maintenance)
 
     def price_by(self, window: Window, group: Ints) -> dict[int, DowntimeCost] | None:
         """Return the cost of a window by group of the spans' rows, without that of table hours; None without prices."""

@@ -161,10 +161,13 @@ class _Survey:
         return price(self.spans, window, pricing=pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
 
     def ranked(self, window: Window) -> Ranking | None:
-        known = {"as_of_us": self.as_of_us, "maintenance": self.maintenance}
-        priced = self.project.priced
-        costs = price_incidents(self.spans, window, pricing=self.project.pricing, **known) if priced else None
-        return rank(self.spans, window, costs=costs, **known)
+        costs, maintenance = None, self.maintenance
+        if self.project.priced:
+            pricing = self.project.pricing
+            costs = price_incidents(
+                self.spans, window, pricing=pricing, as_of_us=self.as_of_us, maintenance=maintenance
+            )
+        return rank(self.spans, window, as_of_us=self.as_of_us, maintenance=maintenance, costs=costs)
 
     def grouped(self, window: Window, by: str) -> tuple[DowntimePart, ...]:
         """Return the groups that have any downtime, the costliest first."""

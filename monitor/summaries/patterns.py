@@ -126,9 +126,10 @@ class PatternSurvey:
 
     def of(self, window: Window) -> IncidentPatterns:
         """Return the patterns of a window."""
-        parts = self._parts(window)
-        tables, checks = (self._repeats(window, group) for group in (self.spans.table, self.spans.check))
-        alarms = alarms_by_check(self.spans, window, as_of_us=self.as_of_us)
+        spans = self.spans.touching(window.start_us - RETURNS_WITHIN // _US, window.end_us)
+        parts = self._parts(spans, window)
+        tables, checks = (self._repeats(spans, window, group) for group in (spans.table, spans.check))
+        alarms = alarms_by_check(spans, window, as_of_us=self.as_of_us)
         return IncidentPatterns(
             causes=_added((cause, part) for cause, part in parts if part.counts),
             resolutions=_added((part.key, part) for _, part in parts),
@@ -137,11 +138,11 @@ class PatternSurvey:
             alarms=dict(sorted(alarms.items(), key=lambda item: (-item[1].false, -item[1].unanswered, item[0]))),
         )
 
-    def _parts(self, window: Window) -> Sequence[tuple[str | None, DowntimeShare]]:
+    def _parts(self, spans: Spans, window: Window) -> Sequence[tuple[str | None, DowntimeShare]]:
         """Return what falls to each cause and resolution, both at once; hours are those if all of it counted."""
-        labels, cause = causes_of(self.spans, self.rules)
-        group = cause * len(_RESOLUTIONS) + self.spans.resolution - _NONE
-        anyhow = replace(self.spans, resolution=np.full_like(self.spans.resolution, _NONE))
+        labels, cause = causes_of(spans, self.rules)
+        group = cause * len(_RESOLUTIONS) + spans.resolution - _NONE
+        anyhow = replace(spans, resolution=np.full_like(spans.resolution, _NONE))
         as_of_us, maintenance = self.as_of_us, self.maintenance
         downtimes = measure_by(anyhow, window, as_of_us=as_of_us, group=group, maintenance=maintenance)
         costs: Mapping[int, DowntimeCost] = {}
@@ -166,12 +167,12 @@ class PatternSurvey:
                 parts.append((labels[number], DowntimeShare(key, part.n, *times, cost=cost, counts=counts)))
         return parts
 
-    def _repeats(self, window: Window, group: Ints) -> Mapping[str, Repeats]:
+    def _repeats(self, spans: Spans, window: Window, group: Ints) -> Mapping[str, Repeats]:
         """Return the tables or checks that had more than one episode, or one that came back, the most first."""
         within_us = RETURNS_WITHIN // _US
-        by_code = repeats_by(self.spans, window, as_of_us=self.as_of_us, group=group, within_us=within_us)
+        by_code = repeats_by(spans, window, as_of_us=self.as_of_us, group=group, within_us=within_us)
         rows = [
-            (self.spans.names[code], item)
+            (spans.names[code], item)
             for code, item in by_code.items()
             if code >= 0 and (item.incidents > 1 or item.returned)
         ]
