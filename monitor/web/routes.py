@@ -70,7 +70,7 @@ def routes() -> Sequence[WebRoute]:
         *_testing(),
         *_signing_in(),
         WebRoute(
-            "GET", "/badge/{table}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
+            "GET", "/badge/{table:path}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
         ),
         WebRoute("GET", f"{API}/openapi.json", Access.READ, _describe, "This document"),
         WebRoute("GET", "/api", Access.READ, lambda _: api_page(_document()), "The API, for people", template="api"),
@@ -97,11 +97,11 @@ def _pages() -> Iterator[WebRoute]:
     yield from _page("/incidents", "incidents", list_incidents, IncidentListPage, "List incidents", IncidentQuery)
     yield from _page(_INCIDENT, "incident", show_incident, IncidentPage, "Show an incident", IncidentNumber)
     yield from _page("/tables", "tables", list_tables, TableListPage, "List tables", TableListQuery)
-    yield from _page("/tables/{name}", "table", show_table, TablePage, "Show a table", TableQuery)
+    yield from _page("/tables/{name:path}", "table", show_table, TablePage, "Show a table", TableQuery)
     yield from _page("/products", "products", list_products, ProductListPage, "List data products", ProductListQuery)
     yield from _page("/products/{name}", "product", show_product, ProductPage, "Show a data product", ProductQuery)
     yield from _page("/checks", "checks", list_check_costs, CheckCostPage, "What checks cost and find", CheckCostQuery)
-    yield from _page("/checks/{id}", "check", show_check, CheckPage, "Show the history of a check", CheckQuery)
+    yield from _page("/checks/{id:path}", "check", show_check, CheckPage, "Show the history of a check", CheckQuery)
     yield from _page("/downtime", "downtime", show_downtime, DowntimePage, "Downtime of some days", DowntimeQuery)
     yield from _page("/releases", "releases", list_releases, ReleaseListPage, "List releases")
     yield from _page("/releases/{name}", "release", show_release, ReleasePage, "Show a release", ReleaseQuery)
@@ -242,7 +242,7 @@ def _running() -> Iterator[WebRoute]:
     yield run
     yield replace(
         run,
-        path=f"{API}/tables/{{name}}/loaded",
+        path=f"{API}/tables/{{name:path}}/loaded",
         handle=request_run,
         summary="Run the checks of a table whose data has arrived",
         query=TableQuery,
@@ -250,7 +250,7 @@ def _running() -> Iterator[WebRoute]:
     )
     yield WebRoute(
         "POST",
-        "/tables/{name}/run",
+        "/tables/{name:path}/run",
         Access.RESPOND,
         by_form,
         "Run the checks of a table now",

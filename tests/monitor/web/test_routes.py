@@ -9,6 +9,8 @@ from typing import Any, Final
 import jsonschema
 import pytest
 
+from monitor.config import load
+from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.scan.run import run_checks
 from monitor.web.access import ALLOWED, Access
@@ -82,8 +84,8 @@ def _request(site: Site, route: WebRoute) -> tuple[str, dict[str, Any]]:
             done = site.signed_in().post(f"/incidents/{number}/resolve", data={"resolution": "fixed"})
             assert done.status_code == 303
     kind = route.path.removeprefix("/api/v1").split("/")[1]
-    path = route.path.replace("{id:int}", str(number)).replace("{table}", "orders").replace("{period}", "2026-W46")
-    return re.sub(r"\{(name|id)\}", NAMES.get(kind, ""), path), body
+    path = route.path.replace("{id:int}", str(number)).replace("{table:path}", "orders").replace("{period}", "2026-W46")
+    return re.sub(r"\{(name|id)(:path)?\}", NAMES.get(kind, ""), path), body
 
 
 @pytest.mark.parametrize("role", ROLES, ids=str)
@@ -265,3 +267,18 @@ def _references(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _references(inner)
+
+
+def test_names_with_slashes_have_pages(site: Site) -> None:
+    """Tables and checks are named by people: a slash in a name is a part of it, in every address."""
+    text = site.project.loaded.path.read_text(encoding="utf-8").replace("name: refunds", "name: raw/refunds <1>")
+    text = text.replace("[orders, refunds]", "[orders, raw/refunds <1>]")
+    site.project.loaded.path.write_text(text, encoding="utf-8")
+    site.project = Project(load(site.project.loaded.path, environment={}), site.clock)
+    client = site.signed_in()
+    (address,) = re.findall(r'href="(/tables/raw[^"]+)"', client.get("/tables").text)
+    assert address == "/tables/raw%2Frefunds%20%3C1%3E"
+    assert "raw/refunds &lt;1&gt;" in client.get(address).text
+    for path in (f"{address}.json", f"/api/v1{address}", f"/badge{address.removeprefix('/tables')}.svg"):
+        assert client.get(path).status_code == 200
+    assert client.post(f"{address}/run").status_code == 409  # no daemon has scheduled it
