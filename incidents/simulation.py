@@ -174,6 +174,8 @@ class _Replayer:
     openings: list[Episode] = field(default_factory=list)
     """The first episode of each incident as it opened, whatever was corrected since."""
     dropped: int = 0
+    newest: int | None = None
+    """The place of the newest incident; None since one changed: results that change none are many more."""
 
     def run(self) -> ResultReplay:
         acts = self.history.acts(from_us(int(self.track.ended[0])))
@@ -241,7 +243,10 @@ class _Replayer:
 
     def _newest(self) -> int:
         """Return the place of the newest incident; -1 if there is none."""
-        return max(range(len(self.incidents)), key=lambda at: _place_among_newest(self.incidents[at]), default=-1)
+        if self.newest is None:
+            places = range(len(self.incidents))
+            self.newest = max(places, key=lambda at: _place_among_newest(self.incidents[at]), default=-1)
+        return self.newest
 
     def _speaking(self, newest: int, by: datetime) -> Incident | None:
         """Return the newest incident, or the one of another check that it was merged into, while that lasted."""
@@ -289,6 +294,7 @@ class _Replayer:
 
     def _applied(self, incident: Incident | None, event: Event) -> Incident:
         self.events.append(event)
+        self.newest = None
         return apply(incident, event)
 
     def _take_over(self, act: Event) -> None:

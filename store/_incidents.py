@@ -33,6 +33,8 @@ from store._values import IncidentFilter
 _I: Final = IncidentRow.__table__.c
 _E: Final = EpisodeRow.__table__.c
 _V: Final = IncidentEventRow.__table__.c
+_INCIDENTS: Final = select(*columns_of(IncidentRow)).order_by(_I.id)
+_EPISODES: Final = select(*columns_of(EpisodeRow)).order_by(_E.incident_id, _E.number)
 _CHECKED: Final = "\0".join(["%s"] * 6)
 """The columns of an event of which its checksum is made."""
 
@@ -41,11 +43,9 @@ def load(connection: Connection, ids: Iterable[int]) -> dict[int, Incident]:
     """Return incidents with all their episodes, in the order of their ids."""
     wanted = any_of(connection, ids, "incident_number")
     episodes: dict[int, list[Episode]] = {}
-    for row in connection.execute(
-        select(*columns_of(EpisodeRow)).where(_E.incident_id.in_(wanted)).order_by(_E.incident_id, _E.number)
-    ):
+    for row in connection.execute(_EPISODES.where(_E.incident_id.in_(wanted))):
         episodes.setdefault(row.incident_id, []).append(episode_of(row))
-    rows = connection.execute(select(*columns_of(IncidentRow)).where(_I.id.in_(wanted)).order_by(_I.id))
+    rows = connection.execute(_INCIDENTS.where(_I.id.in_(wanted)))
     return {row.id: incident_of(row, episodes.get(row.id, ())) for row in rows}
 
 

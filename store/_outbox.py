@@ -22,6 +22,27 @@ _INCIDENT: Final = IncidentRow.__table__
 _WARNING: Final = WarningRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
 
+# a statement takes longer to build than to run; each message asks a few dozen
+_TRANSITIONS: Final = (
+    select(*columns_of(TransitionRow), func.coalesce(_INCIDENT.c.table_name, _WARNING.c.table_name).label("of_table"))
+    .outerjoin(_INCIDENT, _INCIDENT.c.id == _TRANSITION.c.incident_id)
+    .outerjoin(_WARNING, _WARNING.c.id == _TRANSITION.c.warning_id)
+)
+_WAITING: Final = _TRANSITIONS.where(_TRANSITION.c.settled_at.is_(None)).order_by(
+    _TRANSITION.c.not_before_at, _TRANSITION.c.id
+)
+_NOTIFICATIONS: Final = select(*columns_of(ToldRow)).order_by(_TOLD.c.incident_id, _TOLD.c.channel)
+_LASTS: Final = _INCIDENT.c.state != literal_column("'resolved'")  # has an index
+_NOTIFICATIONS_OF_OPEN: Final = _NOTIFICATIONS.where(_TOLD.c.incident_id.in_(select(_INCIDENT.c.id).where(_LASTS)))
+_OPEN_INCIDENTS: Final = (
+    select(
+        *(_INCIDENT.c.id, _INCIDENT.c.table_name, _INCIDENT.c.severity, _INCIDENT.c.kind),
+        *(_EPISODE.c.number + 1, _EPISODE.c.detected_at, _EPISODE.c.acknowledged_at, _INCIDENT.c.flapping),
+    )
+    .join(_EPISODE, _EPISODE.c.incident_id == _INCIDENT.c.id)
+    .where(_LASTS, _EPISODE.c.resolved_at.is_(None))
+)
+
 
 def to_hear_of(before: Incident | None, change: Change) -> Changed | None:  # noqa: PLR0911 - one line for each change
     """Return what a change means for those who may have to hear of it; None where it is nobody's news.
@@ -52,13 +73,11 @@ class OutboxReader(Repository):
 
         Those that were postponed until a moment come after those that were not, the earliest moment first.
         """
-        due = _transitions().where(_TRANSITION.c.settled_at.is_(None), _TRANSITION.c.not_before_at <= now)
-        return self._ordered(due.order_by(_TRANSITION.c.not_before_at, _TRANSITION.c.id).limit(limit))
+        return self._ordered(_WAITING.where(_TRANSITION.c.not_before_at <= now).limit(limit))
 
     def waiting(self, limit: int) -> list[Transition]:
         """Return transitions that are not settled, also those that were postponed."""
-        waiting = _transitions().where(_TRANSITION.c.settled_at.is_(None))
-        return self._ordered(waiting.order_by(_TRANSITION.c.not_before_at, _TRANSITION.c.id).limit(limit))
+        return self._ordered(_WAITING.limit(limit))
 
     def decided_since(
         self, since: datetime, limit: int, *, older_than: tuple[datetime, int] | None = None
@@ -67,7 +86,7 @@ class OutboxReader(Repository):
 
         `older_than`: only those before this one, by when it was recorded and its id.
         """
-        decided = _transitions().where(_TRANSITION.c.recorded_at >= since, _TRANSITION.c.decision.is_not(None))
+        decided = _TRANSITIONS.where(_TRANSITION.c.recorded_at >= since, _TRANSITION.c.decision.is_not(None))
         if older_than is not None:
             at, number = literal(older_than[0], UtcTime()), literal(older_than[1], WHOLE)
             decided = decided.where(tuple_(_TRANSITION.c.recorded_at, _TRANSITION.c.id) < tuple_(at, number))
@@ -75,54 +94,42 @@ class OutboxReader(Repository):
 
     def of_incident(self, incident_id: int, limit: int) -> list[Transition]:
         """Return the newest transitions of an incident, settled or not, newest first."""
-        its = _transitions().where(_TRANSITION.c.incident_id == incident_id)
+        its = _TRANSITIONS.where(_TRANSITION.c.incident_id == incident_id)
         return self._ordered(its.order_by(_TRANSITION.c.id.desc()).limit(limit))
 
     def of_incidents(self, incident_ids: Iterable[int]) -> list[Transition]:
         """Return all transitions of these incidents, settled or not, in the order in which they were written."""
         batch = any_of(self._connection, incident_ids, "incident_number")
-        return self._ordered(_transitions().where(_TRANSITION.c.incident_id.in_(batch)).order_by(_TRANSITION.c.id))
+        return self._ordered(_TRANSITIONS.where(_TRANSITION.c.incident_id.in_(batch)).order_by(_TRANSITION.c.id))
 
     def of_warnings(self, warning_ids: Iterable[int]) -> list[Transition]:
         """Return the transitions of these warnings, settled or not, in the order in which they were written."""
         batch = any_of(self._connection, warning_ids, "warning_number")
-        return sorted(self._ordered(_transitions().where(_TRANSITION.c.warning_id.in_(batch))), key=attrgetter("id"))
+        return sorted(self._ordered(_TRANSITIONS.where(_TRANSITION.c.warning_id.in_(batch))), key=attrgetter("id"))
 
     def latest(self, incident_ids: Iterable[int]) -> Mapping[int, Transition]:
         """Return the newest transition of each of these incidents, settled or not; imported ones have none."""
         batch = any_of(self._connection, incident_ids, "incident_number")
         newest = select(func.max(_TRANSITION.c.id)).where(_TRANSITION.c.incident_id.in_(batch))
-        wanted = _transitions().where(_TRANSITION.c.id.in_(newest.group_by(_TRANSITION.c.incident_id)))
+        wanted = _TRANSITIONS.where(_TRANSITION.c.id.in_(newest.group_by(_TRANSITION.c.incident_id)))
         return {item.incident_id: item for item in self._ordered(wanted)}
 
     def open_incidents(self) -> list[Lasting]:
         """Return what says who is to hear of each incident that lasts, by number; much less than all of it."""
-        columns = (
-            *(_INCIDENT.c.id, _INCIDENT.c.table_name, _INCIDENT.c.severity, _INCIDENT.c.kind),
-            *(_EPISODE.c.number + 1, _EPISODE.c.detected_at, _EPISODE.c.acknowledged_at, _INCIDENT.c.flapping),
-        )
-        lasting = (
-            select(*columns)
-            .join(_EPISODE, _EPISODE.c.incident_id == _INCIDENT.c.id)
-            .where(_INCIDENT.c.state != literal_column("'resolved'"), _EPISODE.c.resolved_at.is_(None))  # has an index
-        )
-        return sorted((Lasting(*row) for row in self._connection.execute(lasting)), key=attrgetter("incident_id"))
+        rows = self._connection.execute(_OPEN_INCIDENTS)
+        return sorted((Lasting(*row) for row in rows), key=attrgetter("incident_id"))
 
     def last_notifications(self, incident_ids: Iterable[int]) -> list[LastNotification]:
         """Return what each channel was last told about these incidents, by incident and channel."""
         batch = any_of(self._connection, incident_ids, "incident_number")
-        return self._told(select(*columns_of(ToldRow)).where(_TOLD.c.incident_id.in_(batch)))
+        return self._told(_NOTIFICATIONS.where(_TOLD.c.incident_id.in_(batch)))
 
     def last_notifications_of_open(self) -> list[LastNotification]:
         """Return what each channel was last told about incidents that last, by incident and channel."""
-        lasting = select(_INCIDENT.c.id).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
-        return self._told(select(*columns_of(ToldRow)).where(_TOLD.c.incident_id.in_(lasting)))
+        return self._told(_NOTIFICATIONS_OF_OPEN)
 
     def _told(self, statement: Select[Any]) -> list[LastNotification]:
-        return [
-            LastNotification(*row)
-            for row in self._connection.execute(statement.order_by(_TOLD.c.incident_id, _TOLD.c.channel))
-        ]
+        return [LastNotification(*row) for row in self._connection.execute(statement)]
 
     def _ordered(self, statement: Select[Any]) -> list[Transition]:
         return [
@@ -183,12 +190,3 @@ class OutboxWriter(OutboxReader):
         batch = any_of(self._connection, ids, "transition_number")
         changed = update(_TRANSITION).where(_TRANSITION.c.id.in_(batch), _TRANSITION.c.settled_at.is_(None))
         return set(self._connection.scalars(changed.values(new).returning(_TRANSITION.c.id)))
-
-
-def _transitions() -> Select[Any]:
-    table = func.coalesce(_INCIDENT.c.table_name, _WARNING.c.table_name).label("of_table")
-    return (
-        select(*columns_of(TransitionRow), table)
-        .outerjoin(_INCIDENT, _INCIDENT.c.id == _TRANSITION.c.incident_id)
-        .outerjoin(_WARNING, _WARNING.c.id == _TRANSITION.c.warning_id)
-    )

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Insert, Select, Subquery, Table, bindparam, func, insert, select, text
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    CursorResult,
+    Insert,
+    Select,
+    Subquery,
+    Table,
+    bindparam,
+    func,
+    insert,
+    select,
+    text,
+)
 
 from store._columns import WHOLE, Line
 
@@ -16,6 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
 
 _FEW: Final = 200
+_BATCH: Final = 500
 
 
 def given(connection: Connection, rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> Subquery:
@@ -33,6 +47,17 @@ def any_of(connection: Connection, values: Iterable[Any], column: str) -> Select
     """Return values as the right side of an IN: as they are when they are few, else through one parameter."""
     few = list(values)
     return few if len(few) <= _FEW else select(given(connection, ((value,) for value in few), [column]))
+
+
+def batches(result: CursorResult[Any]) -> Iterator[Sequence[Sequence[Any]]]:
+    """Yield the driver's own tuples: half the time of rows that know their names.
+
+    Few at once, so that the processor still holds them when they become columns.
+    """
+    if result.cursor is not None:
+        while rows := result.cursor.fetchmany(_BATCH):
+            yield rows
+    result.close()
 
 
 def _is_whole(name: str) -> bool:

@@ -14,6 +14,8 @@ from store._repository import Repository
 
 _SILENCE: Final = SilenceRow.__table__
 _DISABLED: Final = DisabledChannelRow.__table__
+_SILENCES: Final = select(*columns_of(SilenceRow)).order_by(_SILENCE.c.id.desc())
+_DISABLED_CHANNELS: Final = select(*columns_of(DisabledChannelRow)).order_by(_DISABLED.c.name)
 
 
 class SilenceReader(Repository):
@@ -21,7 +23,7 @@ class SilenceReader(Repository):
 
     def all(self, active_at: datetime | None = None) -> list[Silence]:
         """Return the silences that hold at a moment, else all that are known; newest first."""
-        statement = select(*columns_of(SilenceRow)).order_by(_SILENCE.c.id.desc())
+        statement = _SILENCES
         if active_at is not None:
             not_ended = or_(_SILENCE.c.ended_at.is_(None), _SILENCE.c.ended_at > active_at)
             statement = statement.where(_SILENCE.c.starts_at <= active_at, _SILENCE.c.until_at > active_at, not_ended)
@@ -29,7 +31,7 @@ class SilenceReader(Repository):
 
     def disabled_channels(self) -> Mapping[str, Disabled]:
         """Return the channels that are not used, with why and since when."""
-        rows = self._connection.execute(select(*columns_of(DisabledChannelRow)).order_by(_DISABLED.c.name))
+        rows = self._connection.execute(_DISABLED_CHANNELS)
         return {row.name: Disabled(row.why, row.disabled_at) for row in rows}
 
 

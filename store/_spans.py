@@ -4,7 +4,7 @@ Those that pages read again and again are kept until an incident changes: readin
 """
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import count
 from threading import Lock
@@ -33,7 +33,7 @@ from incidents import OPEN_END, Resolution, Spans
 from incidents.spans import EVIDENCE, Ints
 from store._columns import WHOLE, Line
 from store._incidents import touching
-from store._repository import any_of
+from store._repository import any_of, batches
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
 
 _I: Final = IncidentRow.__table__
@@ -59,7 +59,7 @@ def read_spans_of(connection: Connection, tables: Sequence[str], since_us: int) 
 
 def _read(result: CursorResult[Any]) -> Spans:
     names: defaultdict[str | None, int] = defaultdict(count().__next__, {None: _NONE})
-    blocks = [np.empty((_COLUMNS, 0), dtype=np.int64), *(_block(rows, names) for rows in _batches(result))]
+    blocks = [np.empty((_COLUMNS, 0), dtype=np.int64), *(_block(rows, names) for rows in batches(result))]
     numbers = np.concatenate(blocks, axis=1)
     del blocks  # as large again
     incident, occurred, detected = numbers[4], numbers[10], numbers[13]
@@ -88,13 +88,6 @@ def _read(result: CursorResult[Any]) -> Spans:
         resolved=resolved,
         acknowledged=acknowledged,
     )
-
-
-def _batches(result: CursorResult[Any]) -> Iterator[Sequence[Sequence[Any]]]:
-    if result.cursor is not None:  # the driver's own tuples: half the time of rows that know their names
-        while rows := result.cursor.fetchmany(_BATCH):
-            yield rows
-    result.close()
 
 
 def _block(rows: Sequence[Sequence[Any]], names: Mapping[str | None, int]) -> Ints:
@@ -135,7 +128,6 @@ def _columns() -> Select[Any]:
 _NONE: Final = -1
 _WORDS: Final = 4
 _COLUMNS: Final = 16
-_BATCH: Final = 500
 _SINCE, _UNTIL = (bindparam(name, type_=WHOLE) for name in ("since_us", "until_us"))
 _STATEMENT: Final = _columns().where(_E.incident_id.in_(touching(_SINCE, _UNTIL)))
 

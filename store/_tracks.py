@@ -12,6 +12,7 @@ from checks.classes.arrays import np
 from incidents import ResultTrack
 from incidents.result_tracks import STATUS_CODES
 from store._columns import WHOLE
+from store._repository import batches
 from store._rows import MeasurementRow, RunRow
 from store._values import BACKFILL
 
@@ -24,9 +25,11 @@ _CODE: Final = case({status: code for code, status in enumerate(STATUS_CODES)}, 
 def track(connection: Connection, check_id: str, until: datetime) -> ResultTrack:
     """Return what the runs of a check before a moment came to, in the order in which they were decided on."""
     rows = connection.execute(_decided(check_id, until, _M.id, _AT, type_coerce(_RUN.ended_at, WHOLE), _CODE))
-    table = np.array([tuple(row) for row in rows], dtype=np.int64).reshape(-1, 4)
-    columns = np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")].T)
-    return ResultTrack.of(at=columns[1], ended=columns[2], status=columns[3])
+    blocks = [np.empty((0, 4), dtype=np.int64), *(np.array(part, dtype=np.int64) for part in batches(rows))]
+    columns = np.concatenate(blocks).T
+    order = np.argsort(columns[0], kind="stable")
+    at, ended, status = (column[order] for column in columns[1:])
+    return ResultTrack.of(at=at, ended=ended, status=status)
 
 
 def observations(connection: Connection, check_id: str, until: datetime) -> Mapping[int, Mapping[str, Any]]:

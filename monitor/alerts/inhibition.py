@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from incidents import Incident, State
-from monitor.alerts.audience import Audience
+from monitor.alerts.audience import NOBODY, Audience
 from monitor.alerts.decide import believed
 from monitor.alerts.decision_record import was_dropped
 from monitor.alerts.hold import LONGEST_SETTLING, Circumstances, Lineage
@@ -34,7 +34,7 @@ def circumstances_of(
         since = now - LONGEST_SETTLING
         above_ones = IncidentFilter(states=(State.RESOLVED,), tables=tuple(sorted(above)), since=since)
         around += tx.incidents.matching(above_ones) if above else []
-    hearing = _listen(config, tx, [current_incident.id for current_incident in around], disabled)
+    hearing = _listen(config, tx, [incident.id for incident in around], disabled) if around else NOBODY
     return Circumstances(config, silences=tx.silences.all(now), around=around, now=now, hearing=hearing)
 
 

@@ -29,14 +29,16 @@ def to_hear_of_lasting(
     project: Project,
     last_notifications: Iterable[LastNotification],
     *,
+    disabled: Collection[str],
     now: datetime,
     remind: bool,
 ) -> set[int]:
     """Return the lasting incidents of which a channel that is used may be told: reminders, and who takes care.
 
-    `last_notifications`: of incidents that last. Without `remind`: only those that were acknowledged just now.
+    `last_notifications`: of incidents that last. `disabled` are the channels that are not used. Without `remind`: only
+    those that were acknowledged just now.
     """
-    used = project.config.alerts.channels.keys() - tx.silences.disabled_channels().keys()
+    used = project.config.alerts.channels.keys() - disabled
     return _acknowledged_unheard(tx, project, used, from_us(0) if remind else now - _JUST_NOW) | {
         last_notification.incident_id
         for last_notification in last_notifications

@@ -70,7 +70,9 @@ class NotificationPass:
         remind = self.reminds
         lasting = self._tx.outbox.last_notifications_of_open() if remind else ()
         changed = {item: news for item, news in self._changed().items() if among is None or item in among}
-        due = to_hear_of_lasting(self._tx, self._project, lasting, now=self._now, remind=remind).difference(changed)
+        due = to_hear_of_lasting(
+            self._tx, self._project, lasting, disabled=self._disabled, now=self._now, remind=remind
+        ).difference(changed)
         due = due if among is None else due.intersection(among)
         incidents = incidents_and_warnings(self._tx, [*changed, *sorted(due)])
         self._recall(incidents)

@@ -61,8 +61,15 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
             lost = backfill(project.config, tx, last_notifications, now=now, limit=AT_ONCE) if remind else ()
             if not (
                 lost
-                or to_hear_of_lasting(tx, project, last_notifications, now=now, remind=remind)
                 or _is_ready(project, tx, now)
+                or to_hear_of_lasting(
+                    tx,
+                    project,
+                    last_notifications,
+                    disabled=tx.silences.disabled_channels(),
+                    now=now,
+                    remind=remind,
+                )
             ):
                 return total
         if lost:

@@ -185,10 +185,7 @@ class _Desk:
             rows = tx.deliveries.lease(now, holder=_HOLDER, lease_until=now + timedelta(minutes=1), limit=_MOST)
             for row in rows:
                 tx.deliveries.mark_sent(row.id, now, _HOLDER)
-            numbers = {int(number) for row in rows for number in row.payload.get("ids", ())}
-            incidents = tx.incidents.get_many(numbers)
         for row in rows:
             for entry in row.payload.get("incidents", ()):
-                incident = incidents.get(entry["id"])
-                if incident is not None and incident.check_id in self.checks:
-                    yield Alarm(now, row.channel, entry["reason"], incident.check_id, incident.table, row.id)
+                if entry["check_id"] in self.checks:
+                    yield Alarm(now, row.channel, entry["reason"], entry["check_id"], entry["table"], row.id)

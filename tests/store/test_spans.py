@@ -5,7 +5,7 @@ import pytest
 
 from checks import Kind, Severity
 from incidents import OPEN_END, Assigned, Corrected, Reopened, Resolution, Resolved, RootNamed, Spans, from_us, to_us
-from store import History, Store, _spans
+from store import History, Store, _repository
 from tests.store.made import AT, HOUR, episode, opened
 
 
@@ -57,7 +57,7 @@ def test_a_window_gets_whole_incidents(store: Store) -> None:
 
 def test_many_episodes_come_in_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """More episodes than are fetched at a time are all there, with one code for each name."""
-    monkeypatch.setattr(_spans, "_BATCH", 100)
+    monkeypatch.setattr(_repository, "_BATCH", 100)
     resolved = Resolved(AT + HOUR, Resolution.FIXED)
     with store.writing() as tx:
         tx.incidents.add_histories(
