@@ -21,7 +21,8 @@ from monitor.terminal.localizer import Localizer, Money
 from store import Delivery, MessageSubject
 
 if TYPE_CHECKING:
-    from monitor.reporting.model import Figures, PeriodReport
+    from monitor.reporting.figures import Figures
+    from monitor.reporting.model import PeriodReport
 
 _SAID_LATELY: Final = timedelta(hours=1)
 _SAID_OF_STATISTICS: Final = timedelta(days=366)

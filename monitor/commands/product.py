@@ -77,6 +77,6 @@ def _emit(invocation: Invocation, name: str | None, *, start: str | None, end: s
         "products": [state.as_json() for state in states],
     }
     if name is None:
-        invocation.emit(result, lambda console: draw_list(console, project, states))
+        invocation.emit(result, lambda console: draw_list(console, states))
     else:
-        invocation.emit(result, lambda console: draw_sheet(console, project, states[0]))
+        invocation.emit(result, lambda console: draw_sheet(console, states[0]))

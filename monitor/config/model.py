@@ -331,6 +331,11 @@ class Config(Section):
         domain = self.domains.get(table.domain or "")
         return domain.owner if domain else None
 
+    def owner_name(self, owner: str | None) -> str | None:
+        """Return the name of an owner as readers see it."""
+        entry = self.owners.get(owner or "")
+        return (entry.name if entry else None) or owner
+
     @cached_property
     def fed_by(self) -> Mapping[str, tuple[str, ...]]:
         """Return which tables each table feeds directly, in their order; those that feed none are left out."""

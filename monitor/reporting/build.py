@@ -23,16 +23,16 @@ from incidents import (
 )
 from monitor.config import Config, Rates
 from monitor.config.project import Project
+from monitor.config.promised import contract_of_product, promised_contracts
 from monitor.releases.record import states_now
 from monitor.reporting.breakdown import BarScale, by_owner, by_table, part_bar
 from monitor.reporting.coverage import coverage_of, why_unknown
-from monitor.reporting.domains import domain_grid
+from monitor.reporting.domains import domain_grid, domain_sections, downtime_by_domain
 from monitor.reporting.evidence import Evidence
-from monitor.reporting.figures import figures_of, median_of
+from monitor.reporting.figures import ComparedFigure, figures_of, median_of
 from monitor.reporting.headline import period_headline, unknown_period
 from monitor.reporting.incident_list import listed, standout
 from monitor.reporting.model import (
-    ComparedFigure,
     Coverage,
     Diagnosis,
     ExcludedIncidents,
@@ -46,10 +46,11 @@ from monitor.reporting.releases import releases_in
 from monitor.reporting.sentences import title_of
 from monitor.reporting.timeline import timeline
 from monitor.summaries.coverage import lasting_gaps
+from monitor.summaries.products import product_states
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.ranking import Ranking, advise, rank
 from monitor.summaries.scan_costs import ScanCosts
-from monitor.summaries.service_levels import judge_contracts
+from monitor.summaries.service_levels import judge_contract, survey_of
 from store import IncidentFilter, ReadTransaction, ReleaseEventKind
 
 _MEDIAN: Final = 4
@@ -85,6 +86,8 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         maintenance=evidence.maintenance,
         costs=evidence.price_incidents(window),
     )
+    domains = downtime_by_domain(evidence, periods, watched)
+    patterns = evidence.patterns.of(window)
     tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
     owners = by_owner(evidence, window, scale)
     return PeriodReport(
@@ -106,14 +109,16 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         tables=tables,
         tables_more=(ranking.tables if ranking else 0) - len(tables),
         incidents=listed(ranking, evidence, window),
-        domains=domain_grid(evidence, periods, watched),
+        domains=domain_grid(config, periods, domains),
+        by_domain=domain_sections(evidence, window, domains, patterns.tables),
         timeline=timeline(
             ranking, period.parts, as_of_us=evidence.as_of_us, config=config, gaps_of=lambda _: evidence.gaps
         ),
         method=_method(evidence, period, measured[0], prices[0] or DowntimeCost()),
         releases=releases_in(evidence, window),
         contracts=tuple(evidence.contracts),
-        patterns=evidence.patterns.of(window),
+        products=tuple(evidence.products),
+        patterns=patterns,
         scan_costs=ScanCosts.of(evidence.scan_costs, most=_COSTS_SHOWN),
     )
 
@@ -230,6 +235,9 @@ def gather(project: Project, tx: ReadTransaction, period: Period, now: datetime)
             return spans.touching(start_us, end_us)
         return tx.incidents.spans(start_us, end_us)  # a promise about a longer time than the trend's
 
+    promises, products = list(promised_contracts(config)), list(config.products)
+    surveyed = [*promises, *(contract_of_product(config, name) for name in products)]
+    survey = survey_of(project, tx, surveyed, window_of(period), as_of=now, read=read) if surveyed else None
     return Evidence(
         config=config,
         as_of=now,
@@ -248,7 +256,8 @@ def gather(project: Project, tx: ReadTransaction, period: Period, now: datetime)
         releases=states_now(project, tx),
         exports=tx.release_events.matching(kind=ReleaseEventKind.EXPORTED),
         promises=_promises(config, tx, watches, now),
-        contracts=judge_contracts(project, tx, window_of(period), as_of=now, read=read),
+        contracts=[] if survey is None else [judge_contract(promise, survey) for promise in promises],
+        products=product_states(project, tx, products, window_of(period), as_of=now, survey=survey),
         scan_costs=tx.costs.by_table(period.first, period.last),
     )
 

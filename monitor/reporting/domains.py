@@ -1,18 +1,22 @@
-"""The domains over the periods of the trend: downtime and incidents of each, as cells that are darker with more."""
+"""The domains of a project: each in the period of a report, and all of them over the periods of its trend."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from incidents import Downtime, Window
+from incidents import Downtime, DowntimeCost, LevelVerdict, Repeats, Window
 from incidents.downtime import HOUR_US
+from monitor.reporting.figures import Figures, figures_of
 from monitor.reporting.period import Period
 from monitor.summaries.coverage import Observed
 from monitor.summaries.grouping import by_domain
+from monitor.summaries.service_levels import JudgedContract
 
 if TYPE_CHECKING:
+    from monitor.config import Config
     from monitor.reporting.evidence import Evidence
 
 _SHOWN: Final = 12
@@ -70,10 +74,50 @@ class DomainGrid:
         return {"key": row.name, "title": row.title, "cells": cells}
 
 
-def domain_grid(evidence: Evidence, periods: Sequence[Period], watched: Sequence[bool]) -> DomainGrid:
-    """Return the domains over periods, the newest first; nothing where no table has a domain.
+@dataclass(frozen=True, slots=True)
+class DomainSection:
+    """A domain in the period of a report; `name` is None for tables without one, and those no longer configured.
 
-    An incident counts for the domain of its table, so the cells of a period add up to its downtime. A domain without
+    `figures` are None where nobody knows. `open`: its incidents that last, by number. `repeats`: its tables with
+    several incidents, or with one that came back. `contracts`: the service levels of its tables alone.
+    """
+
+    name: str | None
+    title: str | None
+    owner: str | None
+    tables: int
+    figures: Figures | None
+    open: tuple[int, ...] = ()
+    repeats: Mapping[str, Repeats] = field(default_factory=dict)
+    contracts: tuple[JudgedContract, ...] = ()
+    without_owner: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> LevelVerdict | None:
+        """Return the worst verdict of its service levels, None without any."""
+        verdicts = [contract.verdict for contract in self.contracts]
+        return max(verdicts, key=tuple(LevelVerdict).index, default=None)
+
+    @property
+    def worst_contracts(self) -> Sequence[str]:
+        """Return the names of those with that verdict."""
+        return [contract.name for contract in self.contracts if contract.verdict is self.verdict]
+
+    @property
+    def has_details(self) -> bool:
+        """Check whether there is more to be told of it than a row: several incidents, or what asks for somebody."""
+        several = self.figures is not None and self.figures.n > 1
+        return bool(several or self.open or self.repeats or self.without_owner or self.verdict is LevelVerdict.BROKEN)
+
+
+DowntimeByDomain: TypeAlias = Mapping[str | None, Sequence[Downtime | None]]
+"""The downtime of domains in the periods of a trend, the newest first; None where nobody knows."""
+
+
+def downtime_by_domain(evidence: Evidence, periods: Sequence[Period], watched: Sequence[bool]) -> DowntimeByDomain:
+    """Return the downtime of each domain over periods, the newest first; nothing where no table has a domain.
+
+    An incident counts for the domain of its table, so the domains of a period add up to its downtime. A domain without
     any incident in a period is known to have been good only if some check of its tables saw something then.
 
     Args:
@@ -84,33 +128,91 @@ def domain_grid(evidence: Evidence, periods: Sequence[Period], watched: Sequence
     config = evidence.config
     domain_of = {table.name: table.domain for table in config.tables}
     if not any(domain_of.values()):
-        return DomainGrid()
-    windows = [Window.of(period.start, period.end) for period in periods]
-    measured = [_with_downtime(evidence, window) for window in windows]
-    largest = max((part.downtime for parts in measured for part in parts.values()), default=0)
+        return {}
+    labels, group = by_domain(evidence.spans, config)
     observed = Observed.by_group(evidence.watches, evidence.gaps, config, evidence.as_of, group_of=domain_of.get)
+    results: dict[str | None, list[Downtime | None]] = {name: [] for name in (*config.domains, None)}
+    for period, known in zip(periods, watched, strict=True):
+        window = Window.of(period.start, period.end)
+        parts = {labels[code]: part for code, part in evidence.measure_by(window, group).items()}
+        for name, downtimes in results.items():
+            part = parts.get(name, Downtime(window, evidence.as_of_us))
+            seen = known and name in observed and observed[name].in_some_of(window)
+            downtimes.append(part if seen or part.high or part.open else None)
+    if None not in domain_of.values() and not any(part and part.high for part in results[None]):
+        del results[None]
+    return results
 
-    def cells(name: str | None) -> Iterator[DomainCell | None]:
-        saw = observed.get(name)
-        for window, parts, known in zip(windows, measured, watched, strict=True):
-            if name in parts:
-                yield _cell(parts[name], largest)
-            else:
-                yield DomainCell(0, 0, 0) if known and saw is not None and saw.in_some_of(window) else None
 
+def domain_grid(config: Config, periods: Sequence[Period], downtimes: DowntimeByDomain) -> DomainGrid:
+    """Return the domains over periods, the newest first."""
+    if not downtimes:
+        return DomainGrid()
+    known = [part for parts in downtimes.values() for part in parts if part is not None]
+    largest = max((part.downtime for part in known), default=0)
     rows = [
-        DomainRow(name, tuple(cells(name))[::-1], config.domains[name].title if name else None)
-        for name in dict.fromkeys([*domain_of.values(), *(name for parts in measured for name in parts)])
+        DomainRow(name, tuple(_cell(part, largest) for part in reversed(parts)), _title(config, name))
+        for name, parts in downtimes.items()
     ]
     rows.sort(key=lambda row: (-row.downtime_us, not any(row.cells), row.name is None, row.name or ""))
     return DomainGrid(tuple(reversed(periods)), tuple(rows[:_SHOWN]), max(0, len(rows) - _SHOWN))
 
 
-def _with_downtime(evidence: Evidence, window: Window) -> Mapping[str | None, Downtime]:
-    """Return the domains that have any downtime in a window; None are tables without one, or no longer configured."""
-    labels, group = by_domain(evidence.spans, evidence.config)
-    return {labels[code]: part for code, part in evidence.measure_by(window, group).items() if part.n}
+def domain_sections(
+    evidence: Evidence, window: Window, downtimes: DowntimeByDomain, repeats: Mapping[str, Repeats]
+) -> tuple[DomainSection, ...]:
+    """Return the domains in a window, those with the most downtime first, those of which nobody knows last.
+
+    Args:
+        evidence: what is known.
+        window: the newest of the periods of `downtimes`.
+        downtimes: of the domains.
+        repeats: of tables, in the window.
+    """
+    if not downtimes:
+        return ()
+    config = evidence.config
+    labels, group = by_domain(evidence.spans, config)
+    costs = evidence.price_by(window, group)
+    cost_of = None if costs is None else {labels[code]: cost for code, cost in costs.items()}
+    by_name: dict[str | None, list[str]] = {name: [] for name in downtimes}
+    for table in config.tables:
+        by_name[table.domain].append(table.name)
+    domain_of = {table.name: table.domain for table in config.tables}
+    sections = []
+    for name, (downtime, *_) in downtimes.items():
+        tables = frozenset(by_name[name])
+        section = DomainSection(
+            name=name,
+            title=_title(config, name),
+            owner=None if name is None else config.owner_name(config.domains[name].owner),
+            tables=len(tables),
+            figures=None
+            if downtime is None
+            else _figures(downtime, None if cost_of is None else cost_of.get(name, DowntimeCost())),
+            open=() if downtime is None else tuple(incident.id for incident in downtime.open),
+            repeats={table: item for table, item in repeats.items() if domain_of.get(table) == name},
+            contracts=tuple(contract for contract in evidence.contracts if tables.issuperset(contract.tables)),
+            without_owner=tuple(table for table in by_name[name] if evidence.owners[table] is None),
+        )
+        sections.append(section)
+    return tuple(sorted(sections, key=_least_known_last))
 
 
-def _cell(part: Downtime, largest: int) -> DomainCell:
-    return DomainCell(part.n, part.downtime, -(-_LEVELS * part.downtime // largest))
+def _title(config: Config, name: str | None) -> str | None:
+    return None if name is None else config.domains[name].title
+
+
+def _cell(downtime: Downtime | None, largest: int) -> DomainCell | None:
+    if downtime is None:
+        return None
+    return DomainCell(downtime.n, downtime.downtime, -(-_LEVELS * downtime.downtime // largest) if largest else 0)
+
+
+def _figures(downtime: Downtime, cost: DowntimeCost | None) -> Figures:
+    return replace(figures_of(downtime, cost), cost_by_table_hours=None)  # measured for the whole period only
+
+
+def _least_known_last(section: DomainSection) -> tuple[bool, Fraction, bool, str]:
+    downtime = None if section.figures is None else section.figures.downtime_us
+    return downtime is None, -(downtime or Fraction()), section.name is None, section.name or ""

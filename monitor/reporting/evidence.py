@@ -28,6 +28,7 @@ from monitor.config import Config
 from monitor.releases.overview import ReleaseState
 from monitor.summaries.coverage import Observed, Watching, kept_since
 from monitor.summaries.patterns import PatternSurvey
+from monitor.summaries.products import ProductState
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.service_levels import JudgedContract
 from store import ReleaseEvent, Spending
@@ -44,6 +45,7 @@ class Evidence:
     configured. `owners`: by table, the name to show. `watching`: since when tables are watched. `observed`: when
     anything was seen. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest first.
     `promises`: how learned limits kept theirs, until the moment. `contracts`: their service levels in the period.
+    `products`: the data products now, and in the period.
     `scan_costs`: what the runs of the period cost, by source and table.
     """
 
@@ -61,6 +63,7 @@ class Evidence:
     exports: Sequence[ReleaseEvent] = ()
     promises: Sequence[MeasuredPromise] = ()
     contracts: Sequence[JudgedContract] = ()
+    products: Sequence[ProductState] = ()
     scan_costs: Mapping[tuple[str, str], Spending] = field(default_factory=dict)
     owners: Mapping[str, str | None] = field(init=False)
     watching: Watching = field(init=False)
@@ -124,9 +127,4 @@ class Evidence:
 
 def owner_names(config: Config) -> dict[str, str | None]:
     """Return for each table the name of who owns it, None for nobody."""
-    names = {}
-    for table in config.tables:
-        owner = config.owner_of(table)
-        person = config.owners.get(owner or "")
-        names[table.name] = (person.name if person else None) or owner
-    return names
+    return {table.name: config.owner_name(config.owner_of(table)) for table in config.tables}

@@ -1,4 +1,4 @@
-"""Sentences about alarms that people answered, and about service levels and error budgets."""
+"""Sentences about alarms that people answered, service levels, error budgets and domains."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -6,7 +6,9 @@ from typing import Final
 
 from checks import Message
 from incidents import AnsweredAlarms, Exhaustion, LevelResult, LevelVerdict
-from monitor.reporting.sentences import length
+from monitor.reporting.domains import DomainRow, DomainSection
+from monitor.reporting.period import Period
+from monitor.reporting.sentences import length, some
 from monitor.reporting.words import LEVEL_VERDICTS
 from monitor.summaries.service_levels import JudgedContract
 
@@ -94,6 +96,42 @@ def observed_sentence(contract: JudgedContract) -> Message | None:
         "All checks saw {observed:duration} of {whole:duration}.",
         {"observed": length(contract.observed_us), "whole": length(contract.period_us)},
     )
+
+
+def domain_label(row: DomainRow, periods: Sequence[Period]) -> Message:
+    """Return the cells of a domain for those who cannot see them."""
+    cells = [
+        Message("{period}: {why}", {"period": str(period), "why": Message("unknown")})
+        if cell is None
+        else Message(
+            "{period}: {hours:hours} in {n:count} incidents",
+            {"period": str(period), "hours": length(cell.downtime_us), "n": cell.n},
+            one="{period}: {hours:hours} in {n:count} incident",
+            counted="n",
+        )
+        for period, cell in zip(periods, row.cells, strict=True)
+    ]
+    return Message("{what}. {bars}.", {"what": domain_name(row), "bars": cells})
+
+
+def domain_name(domain: DomainRow | DomainSection) -> Message:
+    """Return what readers know a domain by."""
+    name = domain.title or domain.name
+    return Message("no domain") if name is None else Message("{name}", {"name": name})
+
+
+def domain_sentences(domain: DomainSection) -> tuple[Message, ...]:
+    """Return which incidents of a domain last, what came back, which service levels are broken, what nobody owns."""
+    parts = []
+    if domain.open:
+        parts.append(Message("Still open: {names}.", {"names": some([f"#{number}" for number in domain.open])}))
+    if domain.repeats:
+        parts.append(Message("Came back, or several incidents: {names}.", {"names": some(list(domain.repeats))}))
+    if domain.verdict is LevelVerdict.BROKEN:
+        parts.append(Message("Service levels broken: {names}.", {"names": some(domain.worst_contracts)}))
+    if domain.without_owner:
+        parts.append(Message("Tables without an owner: {names}.", {"names": some(domain.without_owner)}))
+    return tuple(parts)
 
 
 def _used_up(forecast: Exhaustion) -> Iterator[Message]:

@@ -1,15 +1,70 @@
-"""From measured downtime and its price to the figures of a report, and the median of several periods."""
+"""The figures of a report: from measured downtime and its price, and the median of several periods."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
 from checks import Severity
 from incidents import Downtime, DowntimeCost, Statistics
-from monitor.reporting.model import Figures, Spread
 
 _SUMS = ("n", "n_occurred", "undetected_us", "repair_us", "downtime_us", "low_us", "high_us", "table_us")
 _PARTS = ("min", "mean", "median", "p90", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How a length of time is spread over incidents, microseconds; p90 by linear interpolation."""
+
+    min: Fraction
+    mean: Fraction
+    median: Fraction
+    p90: Fraction
+    max: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of one period, or their medians over several (then counts and sums may be fractions).
+
+    `ttd` is over incidents detected in the period, `tta` over those first acknowledged, `ttr` over those resolved in
+    it; None when there were none.
+    `by_severity` is the downtime of each severity that had any.
+    """
+
+    n: Fraction
+    n_occurred: Fraction
+    undetected_us: Fraction
+    repair_us: Fraction
+    downtime_us: Fraction
+    low_us: Fraction
+    high_us: Fraction
+    table_us: Fraction
+    by_severity: Mapping[Severity, Fraction]
+    ttd: Spread | None
+    tta: Spread | None
+    ttr: Spread | None
+    cost: Fraction | None
+    cost_by_table_hours: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFigure:
+    """The period beside the one before and the median of the four before.
+
+    None for an unknown time: before monitoring started, without anything that could be evaluated, or past
+    retention, and nothing was reported.
+    """
+
+    this: Figures | None
+    before: Figures | None
+    median: Figures | None
+
+    @property
+    def severities(self) -> tuple[Severity, ...]:
+        """Return the severities that any of the columns knows, the worst first."""
+        columns = [column for column in (self.this, self.before, self.median) if column is not None]
+        return tuple(item for item in reversed(Severity) if any(item in column.by_severity for column in columns))
 
 
 def figures_of(downtime: Downtime, cost: DowntimeCost | None) -> Figures:

@@ -4,18 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final
+from urllib.parse import quote
 
 from checks import Message, MessageFormatter, Severity
 from incidents import Level, LevelVerdict, Resolution, State
 from monitor.releases.overview import ReleaseWord
-from monitor.reporting import charts, sentences
-from monitor.reporting.figure_sentences import (
-    alarms_sentence,
-    budget_sentences,
-    in_time,
-    observed_sentence,
-    tables_sentence,
-)
+from monitor.reporting import charts, figure_sentences, sentences
 from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import PartBar, TrendBar
 from monitor.reporting.period import Period, Quarter, Week
@@ -79,11 +73,11 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "resolution": lambda key: say(Message("not resolved") if key is None else RESOLUTIONS[Resolution(key)]),
         "offenders": first_offenders,
         "alarms": first_alarms,
-        "alarms_sentence": alarms_sentence,
+        "alarms_sentence": figure_sentences.alarms_sentence,
         "first_contracts": first_contracts,
-        "tables_sentence": tables_sentence,
-        "in_time": in_time,
-        "observed_sentence": observed_sentence,
+        "tables_sentence": figure_sentences.tables_sentence,
+        "in_time": figure_sentences.in_time,
+        "observed_sentence": figure_sentences.observed_sentence,
         "level_value": lambda value, level: _level_value(value, level, voice),
         "signed_hours": signed_hours,
         "as_length": sentences.length,
@@ -93,14 +87,17 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "incident_title": lambda message: say_title(message, voice),
         "notes": lambda row, report: sentences.notes(row, type(report.period), complete=report.complete),
         "onset_range": sentences.onset_range,
-        "budget_sentences": budget_sentences,
+        "budget_sentences": figure_sentences.budget_sentences,
         "coverage_sentences": lambda report: sentences.coverage_sentences(report.coverage, type(report.period)),
         "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(report.diagnosis),
         "method_sentences": lambda report: sentences.method_sentences(report.method, currency, type(report.period)),
         "parts_label": lambda report: say(sentences.parts_label(report.parts, type(report.period))),
         "trend_label": lambda trend: say(sentences.trend_label(trend)),
         "title": lambda report: sentences.title(report.period),
-        "domain_label": lambda row, periods: say(sentences.domain_label(row, periods)),
+        "domain_name": lambda domain: say(figure_sentences.domain_name(domain)),
+        "domain_anchor": lambda name: "no-domain" if name is None else f"domain-{quote(name, safe='')}",
+        "domain_sentences": figure_sentences.domain_sentences,
+        "domain_label": lambda row, periods: say(figure_sentences.domain_label(row, periods)),
         "period_name": lambda period: _period_name(period, voice),
         "columns": _columns,
         "timeline_lanes": charts.timeline_lanes,

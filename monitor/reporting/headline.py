@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Final
 
 from checks import Message
-from monitor.reporting.model import ComparedFigure, Figures
+from monitor.reporting.figures import ComparedFigure, Figures
 from monitor.reporting.period import Period, Week
 from monitor.reporting.sentences import length
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, PERIOD_WORDS

@@ -5,7 +5,6 @@ the currency of the project, and rounded once, by whoever shows it; where no rat
 the same as nothing. The renderers turn one value into a page, a JSON document or Markdown, in any language.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
@@ -13,69 +12,16 @@ from fractions import Fraction
 from checks import Message, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
 from monitor.releases.overview import ReleaseWord
-from monitor.reporting.domains import DomainGrid
+from monitor.reporting.domains import DomainGrid, DomainSection
+from monitor.reporting.figures import ComparedFigure
 from monitor.reporting.period import Period
 from monitor.reporting.timeline import Timeline
 from monitor.summaries.patterns import IncidentPatterns
+from monitor.summaries.products import ProductState
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.ranking import Advice
 from monitor.summaries.scan_costs import ScanCosts
 from monitor.summaries.service_levels import JudgedContract
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How a length of time is spread over incidents, microseconds; p90 by linear interpolation."""
-
-    min: Fraction
-    mean: Fraction
-    median: Fraction
-    p90: Fraction
-    max: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The figures of one period, or their medians over several (then counts and sums may be fractions).
-
-    `ttd` is over incidents detected in the period, `tta` over those first acknowledged, `ttr` over those resolved in
-    it; None when there were none.
-    `by_severity` is the downtime of each severity that had any.
-    """
-
-    n: Fraction
-    n_occurred: Fraction
-    undetected_us: Fraction
-    repair_us: Fraction
-    downtime_us: Fraction
-    low_us: Fraction
-    high_us: Fraction
-    table_us: Fraction
-    by_severity: Mapping[Severity, Fraction]
-    ttd: Spread | None
-    tta: Spread | None
-    ttr: Spread | None
-    cost: Fraction | None
-    cost_by_table_hours: Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedFigure:
-    """The period beside the one before and the median of the four before.
-
-    None for an unknown time: before monitoring started, without anything that could be evaluated, or past
-    retention, and nothing was reported.
-    """
-
-    this: Figures | None
-    before: Figures | None
-    median: Figures | None
-
-    @property
-    def severities(self) -> tuple[Severity, ...]:
-        """Return the severities that any of the columns knows, the worst first."""
-        columns = [column for column in (self.this, self.before, self.median) if column is not None]
-        return tuple(item for item in reversed(Severity) if any(item in column.by_severity for column in columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +275,8 @@ class PeriodReport:
     patterns: IncidentPatterns = field(default_factory=IncidentPatterns)
     scan_costs: ScanCosts = field(default_factory=ScanCosts)
     domains: DomainGrid = field(default_factory=DomainGrid)
+    by_domain: tuple[DomainSection, ...] = ()
+    products: tuple[ProductState, ...] = ()
 
     @property
     def complete(self) -> bool:

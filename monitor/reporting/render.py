@@ -38,6 +38,8 @@ SECTIONS: Final = (
     "owners",
     "trend",
     "tables",
+    "by_domain",
+    "products",
     "patterns",
     "contracts",
     "releases",

@@ -12,20 +12,21 @@ from checks import MessageFormatter
 from incidents.downtime import HOUR_US
 from monitor.config.prices import Currency
 from monitor.reporting import sentences
+from monitor.reporting.domains import DomainSection
+from monitor.reporting.figures import Figures, Spread
 from monitor.reporting.filters import say_title
 from monitor.reporting.model import (
     Coverage,
     Diagnosis,
-    Figures,
     IncidentLine,
     MethodNotes,
     PartBar,
     PeriodReport,
     Releases,
     Share,
-    Spread,
     TrendBar,
 )
+from monitor.summaries.patterns import repeats_as_json
 from monitor.summaries.ranking import Advice
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import json_text
@@ -79,6 +80,8 @@ def as_json(report: PeriodReport, voice: Localizer) -> dict[str, Any]:
         "releases": _releases(report.releases, voice),
         "contracts": [contract.as_json() for contract in report.contracts],
         "domains": report.domains.as_json(),
+        "by_domain": [_domain(section, currency) for section in report.by_domain],
+        "products": [state.as_json() for state in report.products],
         "scan_costs": report.scan_costs.as_json(),
         **report.patterns.as_json(currency),
     }
@@ -195,6 +198,20 @@ def _share(share: Share, currency: Currency) -> dict[str, Any]:
         "table_hours": _hours(share.table_us),
         "cost": currency.number(share.cost),
         "share": float(share.part),
+    }
+
+
+def _domain(section: DomainSection, currency: Currency) -> dict[str, Any]:
+    return {
+        "key": section.name,
+        "title": section.title,
+        "owner": section.owner,
+        "tables": section.tables,
+        "figures": _figures(section.figures, currency),
+        "open_incidents": list(section.open),
+        "repeats": [repeats_as_json(name, item) for name, item in section.repeats.items()],
+        "contracts": {contract.name: contract.verdict.value for contract in section.contracts},
+        "without_owner": list(section.without_owner),
     }
 
 

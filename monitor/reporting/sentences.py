@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from checks import Message
 from incidents import FoundBy, Incident, Lever
-from monitor.reporting.domains import DomainRow
 from monitor.reporting.model import Coverage, Diagnosis, IncidentLine, MethodNotes, PartBar, TrendBar
 from monitor.reporting.period import Period, Quarter, Week
 from monitor.reporting.words import FOUND_BY, NOT_WATCHED, PERIOD_WORDS, PeriodWords
@@ -362,22 +361,6 @@ def trend_label(trend: Sequence[TrendBar]) -> Message:
         for bar in trend
     ]
     return Message("{what}. {bars}.", {"what": PERIOD_WORDS[type(trend[0].period)].per_period, "bars": bars})
-
-
-def domain_label(row: DomainRow, periods: Sequence[Period]) -> Message:
-    """Return the cells of a domain for those who cannot see them."""
-    cells = [
-        Message("{period}: {why}", {"period": str(period), "why": Message("unknown")})
-        if cell is None
-        else Message(
-            "{period}: {hours:hours} in {n:count} incidents",
-            {"period": str(period), "hours": length(cell.downtime_us), "n": cell.n},
-            one="{period}: {hours:hours} in {n:count} incident",
-            counted="n",
-        )
-        for period, cell in zip(periods, row.cells, strict=True)
-    ]
-    return Message("{what}. {bars}.", {"what": row.title or row.name or Message("no domain"), "bars": cells})
 
 
 def title(period: Period) -> Message:

@@ -104,8 +104,8 @@ class IncidentPatterns:
             "resolutions": [share.as_json(currency) for share in self.resolutions],
             "repeats": {
                 "within_days": RETURNS_WITHIN.days,
-                "tables": [_repeats(name, item) for name, item in self.tables.items()],
-                "checks": [_repeats(name, item) for name, item in self.checks.items()],
+                "tables": [repeats_as_json(name, item) for name, item in self.tables.items()],
+                "checks": [repeats_as_json(name, item) for name, item in self.checks.items()],
             },
             "precision": {
                 "all": precision_as_json(self.all_alarms),
@@ -215,6 +215,7 @@ def precision_as_json(alarms: AnsweredAlarms) -> dict[str, Any]:
     }
 
 
-def _repeats(name: str, repeats: Repeats) -> dict[str, Any]:
+def repeats_as_json(name: str, repeats: Repeats) -> dict[str, Any]:
+    """Return the published shape of what came back of a table or a check."""
     numbers = {"n": repeats.incidents, "returned": repeats.returned, "reopened": repeats.reopened, "anew": repeats.anew}
     return {"key": name, **numbers}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from incidents import DownTime, Incident, Window, from_us, hours
+from incidents import DownTime, Incident, LevelSurvey, Window, from_us, hours
 from monitor.clock import iso
 from monitor.config import Config
 from monitor.config.contracts_model import Product
@@ -28,14 +28,16 @@ class ProductPorts:
 class ProductState:
     """A data product now, and in a period.
 
-    `health` is the worst of its tables, `incidents` are those that last. `down`: how long any of its tables was down in
-    the period, each moment once, without the planned maintenance of the table (microseconds): as seen, at least and at
-    most, by what was known when the period ended. It is None where no check looked and no incident is recorded.
+    `owner` is the name to show, `health` the worst of its tables, `incidents` are those that last. `down`: how long any
+    of its tables was down in the period, each moment once, without the planned maintenance of the table (microseconds):
+    as seen, at least and at most, by what was known when the period ended. It is None where no check looked and no
+    incident is recorded.
     `contract` has no levels where nothing is promised.
     """
 
     name: str
     product: Product
+    owner: str | None
     tables: tuple[str, ...]
     health: TableHealth
     incidents: Sequence[Incident]
@@ -73,16 +75,22 @@ class ProductState:
 
 
 def product_states(
-    project: Project, tx: ReadTransaction, names: Sequence[str], window: Window, *, as_of: datetime
+    project: Project,
+    tx: ReadTransaction,
+    names: Sequence[str],
+    window: Window,
+    *,
+    as_of: datetime,
+    survey: LevelSurvey | None = None,
 ) -> Sequence[ProductState]:
-    """Return how some products are now, and were in a period."""
+    """Return how some products are now, and were in a period; `survey`: of their tables, if it was made already."""
     config = project.config
     promised = [contract_of_product(config, name) for name in names]
     if not promised:
         return []
     members = dict.fromkeys(table for item in promised for table in item.contract.tables)
     states = {state.table.name: state for state in states_of(project, tx, [_table(config, name) for name in members])}
-    survey = survey_of(project, tx, promised, window, as_of=as_of)
+    survey = survey or survey_of(project, tx, promised, window, as_of=as_of)
     observed = survey.history.observed
     results = []
     for name, item in zip(names, promised, strict=True):
@@ -95,6 +103,7 @@ def product_states(
             ProductState(
                 name=name,
                 product=config.products[name],
+                owner=config.owner_name(config.products[name].owner),
                 tables=tables,
                 health=min((state.health for state in mine), key=lambda health: health.rank),
                 incidents=[incident for state in mine for incident in state.incidents],

@@ -91,19 +91,14 @@ def judge_contracts(
     *,
     as_of: datetime,
     table: str | None = None,
-    read: ReadSpans | None = None,
 ) -> Sequence[JudgedContract]:
-    """Judge all that is promised in a period, or what is about a table: contracts, products, each table's `slo`.
-
-    `read` reads incidents, for a caller who has them already; by default they come from the store.
-    """
+    """Judge all that is promised in a period, or what is about a table: contracts, products, each table's `slo`."""
     from monitor.config.promised import promised_contracts
 
     promises = list(promised_contracts(project.config, table))
     if not promises:
         return []
-    if table is not None:  # few of the tables: their incidents are looked up by table, not by time
-        read = _read_by_table(tx)
+    read = None if table is None else _read_by_table(tx)  # few of the tables: looked up by table, not by time
     survey = survey_of(project, tx, promises, window, as_of=as_of, read=read)
     return [judge_contract(promise, survey) for promise in promises]
 
@@ -136,7 +131,10 @@ def survey_of(
     as_of: datetime,
     read: ReadSpans | None = None,
 ) -> LevelSurvey:
-    """Return the incidents and looks of all tables that something is promised of, read once for all promises."""
+    """Return the incidents and looks of all tables that something is promised of, read once for all promises.
+
+    `read` reads incidents, for a caller who has them already; by default they come from the store.
+    """
     contracts = [promise.contract for promise in promises]
     tables = tuple(dict.fromkeys(name for contract in contracts for name in contract.tables))
     end = from_us(min(window.end_us, to_us(as_of)))

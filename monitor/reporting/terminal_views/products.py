@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from incidents import DownTime, from_us
-from monitor.config.project import Project
 from monitor.reporting.terminal_views.contracts import draw as draw_contracts
 from monitor.reporting.terminal_views.incident import incident_headline
 from monitor.summaries.products import ProductState
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def draw_list(console: "Console", project: Project, states: Sequence[ProductState]) -> None:
+def draw_list(console: "Console", states: Sequence[ProductState]) -> None:
     """Print data products, those that need somebody first."""
     columns = ("~product", "~owner", ">tables", "health", ">open", ">down (28 d)", "promises")
     rows = [
         (
             state.name,
-            _owner(project, state),
+            state.owner or "",
             str(len(state.tables)),
             state.health.value,
             str(len(state.incidents)),
@@ -36,7 +35,7 @@ def draw_list(console: "Console", project: Project, states: Sequence[ProductStat
     draw_table(console, columns, rows)
 
 
-def draw_sheet(console: "Console", project: Project, state: ProductState) -> None:
+def draw_sheet(console: "Console", state: ProductState) -> None:
     """Print everything about one data product."""
     product = state.product
     start, end = (from_us(moment) for moment in (state.window.start_us, state.window.end_us))
@@ -44,7 +43,7 @@ def draw_sheet(console: "Console", project: Project, state: ProductState) -> Non
     if product.description:
         console.print(tidy(product.description))
     facts = {
-        "owner": _owner(project, state),
+        "owner": state.owner or "",
         "consumers": ", ".join(product.consumers),
         "tables": ", ".join(state.tables),
         "fed by": ", ".join(state.ports.inputs),
@@ -59,11 +58,6 @@ def draw_sheet(console: "Console", project: Project, state: ProductState) -> Non
         console.print(_line("open", "") + incident_headline(incident))
     if state.is_promised:
         draw_contracts(console, [state.contract])
-
-
-def _owner(project: Project, state: ProductState) -> str:
-    name = state.product.owner
-    return "" if name is None else project.config.owners[name].name or name
 
 
 def _promises(state: ProductState) -> str:

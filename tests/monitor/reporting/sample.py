@@ -6,16 +6,28 @@ from fractions import Fraction
 from typing import Any
 
 from checks import Message, ReadVolume, Severity
-from incidents import FoundBy, Lever, Resolution, Shares, State
-from monitor.reporting.domains import DomainCell, DomainGrid, DomainRow
+from incidents import (
+    DownTime,
+    FoundBy,
+    Level,
+    LevelResult,
+    LevelVerdict,
+    Lever,
+    Repeats,
+    Resolution,
+    Shares,
+    State,
+    Window,
+)
+from monitor.config.contracts_model import Product
+from monitor.reporting.domains import DomainCell, DomainGrid, DomainRow, DomainSection
+from monitor.reporting.figures import ComparedFigure, Figures, Spread
 from monitor.reporting.headline import period_headline
 from monitor.reporting.model import (
     BlindSpot,
-    ComparedFigure,
     Coverage,
     Diagnosis,
     ExcludedIncidents,
-    Figures,
     IncidentLine,
     IncidentList,
     Maintained,
@@ -23,15 +35,17 @@ from monitor.reporting.model import (
     PartBar,
     PeriodReport,
     Share,
-    Spread,
     Standout,
     TrendBar,
 )
 from monitor.reporting.period import Week
 from monitor.reporting.timeline import Timeline, TimelineBand, TimelineBar, TimelineLane, TimelinePart, TimelineStretch
 from monitor.reporting.words import NOT_WATCHED
+from monitor.summaries.health import TableHealth
+from monitor.summaries.products import ProductPorts, ProductState
 from monitor.summaries.ranking import Advice, AdviceStep
 from monitor.summaries.scan_costs import ScanCosts
+from monitor.summaries.service_levels import JudgedContract
 from store import Spending
 
 HOUR = 3_600_000_000
@@ -220,6 +234,52 @@ def domains() -> DomainGrid:
     return DomainGrid(tuple(WEEK.back(11 - at) for at in range(12)), rows, 1)
 
 
+def by_domain() -> tuple[DomainSection, ...]:
+    """Return three domains: one with all that may be told of one, one of which nobody knows, and tables without one."""
+    availability = LevelResult(Level.AVAILABILITY, Fraction(99, 100), LevelVerdict.BROKEN, Fraction(9, 10))
+    kept = replace(availability, verdict=LevelVerdict.KEPT)
+    week = Window.of(WEEK.start, WEEK.end)
+    sales = DomainSection(
+        name="sales",
+        title="Sales and orders",
+        owner="Commerce data team",
+        tables=9,
+        figures=figures(5, 380, 330, 848_500),
+        open=(44, 45),
+        repeats={"sales.orders": Repeats(3, 0, 1)},
+        contracts=(
+            JudgedContract("orders", ("sales.orders",), week, [availability]),
+            JudgedContract("items", ("sales.items",), week, [kept]),
+        ),
+        without_owner=("sales.returns",),
+    )
+    other = DomainSection(None, None, None, tables=4, figures=figures(1, 20, 80, 9_800, low_us=Fraction(100 * MINUTE)))
+    return (sales, other, DomainSection("web", None, "Web team", tables=1, figures=None))
+
+
+def products() -> tuple[ProductState, ...]:
+    """Return two data products: one that was down and broke a promise, one of which nobody knows."""
+    week = Window.of(WEEK.start, WEEK.end)
+    tables = ("sales.orders", "crm.customers")
+    consumers = ("finance dashboard", "pricing model")
+    product = Product(tables=tables, title="Orders 360", owner="shop", consumers=consumers)
+    broken = LevelResult(Level.TIME_TO_DETECT, Fraction(HOUR), LevelVerdict.BROKEN, Fraction(6 * HOUR))
+    whole = ProductState(
+        name="orders-360",
+        product=product,
+        owner="Commerce data team",
+        tables=tables,
+        health=TableHealth.DEGRADED,
+        incidents=(),
+        window=week,
+        down=DownTime(12 * HOUR, 10 * HOUR, 12 * HOUR),
+        contract=JudgedContract("product:orders-360", tables, week, [broken]),
+        ports=ProductPorts((), ()),
+    )
+    quiet = replace(whole, name="web", product=Product(tables=("web.events",)), owner=None, tables=("web.events",))
+    return (whole, replace(quiet, down=None, contract=JudgedContract("product:web", ("web.events",), week, [])))
+
+
 def report(**more: Any) -> PeriodReport:
     """Return a full report: six incidents, less than last week, one blind table."""
     comparison = ComparedFigure(
@@ -341,6 +401,8 @@ def report(**more: Any) -> PeriodReport:
         "incidents": IncidentList(some, 23),
         "timeline": timeline(),
         "domains": domains(),
+        "by_domain": by_domain(),
+        "products": products(),
         "scan_costs": ScanCosts.of(
             {
                 ("shop", "sales.orders"): Spending(84, 512.3, ReadVolume(2_204_112_000, 41_200_000_000)),

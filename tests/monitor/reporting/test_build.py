@@ -1,6 +1,7 @@
 """From what is known to the value of a report."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
@@ -36,6 +37,7 @@ from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import ExcludedIncidents, PeriodReport
 from monitor.reporting.period import Week
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
+from monitor.summaries.service_levels import JudgedContract
 from tests.tiers import examples
 
 ZONE = "Asia/Tokyo"
@@ -190,6 +192,32 @@ def test_a_domain_is_unknown_while_its_checks_see_nothing():
     all_blind = {"watches": watches, "blind_periods": frozenset({WEEK.back(2).first})}
     grid = build([incident(1, "sales.orders", episode(-250, -240, -230))], **all_blind).domains
     assert [row.cells[-3] is None for row in grid.rows] == [False, True]
+
+
+def test_a_domain_tells_what_asks_for_somebody():
+    """A domain has the figures of its tables, what lasts and came back, its service levels, and what nobody owns."""
+    everywhere = JudgedContract("both", ("web.events", "crm.customers"), window_of(WEEK), [])
+    own = replace(everywhere, name="own", tables=("crm.customers",))
+    other, customer = build(SIX, contracts=(everywhere, own)).by_domain
+    assert (other.name, other.tables, other.open, other.without_owner) == (None, 2, (4,), ("web.events",))
+    assert (customer.name, customer.owner, customer.tables, customer.without_owner) == ("customer", "crm", 1, ())
+    assert [contract.name for contract in customer.contracts] == ["own"]
+    assert (customer.figures.n, customer.figures.downtime_us, customer.figures.cost) == (1, 3 * HOUR, 90_000)
+    assert customer.figures.cost_by_table_hours is None
+    assert list(other.repeats) == ["sales.orders"]
+    assert (other.figures.ttd.median, other.figures.ttd.max) == (2 * HOUR, 6 * HOUR)
+
+
+def test_a_domain_of_which_nobody_knows_has_no_figures():
+    """A domain that no check looked at has no figures, and comes last; so does one without tables."""
+    domains = {"customer": {"owner": "crm"}, "empty": {"title": "Nothing yet"}}
+    sections = build(SIX[:2], config={"domains": domains}).by_domain
+    assert [(section.name, section.figures is None) for section in sections] == [
+        (None, False),
+        ("customer", True),
+        ("empty", True),
+    ]
+    assert (sections[-1].title, sections[-1].tables) == ("Nothing yet", 0)
 
 
 def test_domains_have_their_titles_and_unknown_ones_come_last():
@@ -634,6 +662,16 @@ def test_identities(incidents):
         assert sum(share.cost or 0 for share in shares) == week.cost
         assert sum(share.part for share in shares) in {0, 1}
     assert len(report.incidents.rows) + report.incidents.more == week.n
+    domains = [section.figures for section in report.by_domain if section.figures is not None]
+    for name in ("n", "n_occurred", "undetected_us", "repair_us", "low_us", "high_us", "table_us", "cost"):
+        assert sum(getattr(figures, name) for figures in domains) == getattr(week, name), name
+    for section in report.by_domain:
+        own = [item for item in incidents if (item.table == "crm.customers") == (section.name == "customer")]
+        alone = measure(Spans.of(own), window_of(WEEK), as_of_us=known.as_of_us)
+        assert section.open == tuple(incident.id for incident in alone.open)
+        assert section.figures is None or section.figures.n == alone.n
+        if section.figures is not None and alone.ttd is not None:
+            assert section.figures.ttd.p90 == alone.ttd.p90
     assert sum(row.undetected_us + row.repair_us for row in report.incidents.rows) == week.downtime_us
     assert sum(row.cost or 0 for row in report.incidents.rows) == week.cost
     last = measure(known.spans, window_of(WEEK.back(1)), as_of_us=known.as_of_us)

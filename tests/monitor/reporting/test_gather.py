@@ -15,6 +15,7 @@ from monitor.reporting.period import Week
 from monitor.reporting.render import as_html, as_markdown
 from monitor.reporting.report_json import as_json, as_text
 from monitor.scan.run import run_checks
+from monitor.summaries.products import product_states
 from monitor.summaries.service_levels import judge_contracts
 from monitor.terminal.localizer import Localizer
 from tests.monitor.shop import NOW, build_shop
@@ -203,10 +204,11 @@ def test_keys_are_documented(week_of_shop):
 
 @pytest.mark.parametrize(("per", "reads"), [("7d", 1), ("300d", 2)])
 def test_incidents_are_read_once(tmp_path, per, reads):
-    """Contracts are judged by the incidents of the trend, unless they promise something about a longer time."""
+    """Contracts and products are judged by incidents read once, those of the trend if they promise nothing longer."""
     shop = build_shop(tmp_path)
     with shop.config.open("a", encoding="utf-8") as file:
         file.write(f"slo: {{orders: {{downtime: 2h per {per}}}}}\n")
+        file.write(f"products: {{shop: {{tables: ['*'], promises: {{ttr: 1h, downtime: 3h per {per}}}}}}}\n")
     project, statements = shop.project(), []
     with project.open_store() as store:
         shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 12:00')")
@@ -216,7 +218,11 @@ def test_incidents_are_read_once(tmp_path, per, reads):
             alone = judge_contracts(project, tx, window_of(week), as_of=now)
             engine = tx.incidents._connection.engine
             event.listen(engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
-            assert gather(project, tx, week, now).contracts == alone
+            evidence = gather(project, tx, week, now)
+        assert sum("LEFT OUTER JOIN incident AS" in statement for statement in statements) == reads
+        with store.reading() as tx:
+            products = product_states(project, tx, ["shop"], window_of(week), as_of=now)
+    assert (evidence.contracts, evidence.products) == (alone, products)
+    assert products[0].down.seen > 0
     assert alone[0].budget is not None
     assert alone[0].budget.spent.seen > 0
-    assert sum("LEFT OUTER JOIN incident AS" in statement for statement in statements) == reads

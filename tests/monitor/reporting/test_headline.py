@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
+from monitor.reporting.figures import ComparedFigure, Figures
 from monitor.reporting.headline import period_headline, unknown_period
-from monitor.reporting.model import ComparedFigure, Figures
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
 from monitor.terminal.localizer import Localizer
 from tests.monitor.reporting.sample import figures

@@ -10,8 +10,9 @@ import pytest
 
 from checks import Message, PlainEnglish
 from incidents import Level, LevelResult, LevelVerdict, Lever, Window
+from monitor.reporting.figures import ComparedFigure
 from monitor.reporting.filters import filters
-from monitor.reporting.model import BlindSpot, ComparedFigure, Diagnosis, IncidentList, MethodNotes
+from monitor.reporting.model import BlindSpot, Diagnosis, IncidentList, MethodNotes
 from monitor.reporting.period import Month
 from monitor.reporting.render import SECTIONS, as_html, as_markdown, escape_markdown
 from monitor.reporting.sentences import diagnosis_sentences, onset_range
@@ -98,7 +99,8 @@ def test_page_needs_nothing_else(report, voice):
         name for _, name, _ in page.attributes
     }
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
-    assert [value for _, name, value in page.attributes if name == "href"] == ["data:,"]
+    links = [value for _, name, value in page.attributes if name == "href"]
+    assert [link for link in links if not link.startswith("#")] == ["data:,"]
     assert not re.findall(r"url\((?!#)", text)  # patterns of the page itself only
     assert "@import" not in text
     assert "default-src 'none'" in str(page.values("content"))
@@ -130,12 +132,15 @@ def test_time_to_acknowledge_is_shown_where_somebody_acknowledged(language, text
     """The page has a row for each of the three weeks; where nobody ever did, nothing of it is there."""
     report = sample.report()
     weeks = (report.figures.this, report.figures.before, report.figures.median)
-    nobody = replace(report, figures=ComparedFigure(*(replace(week, tta=None) for week in weeks)))
+    domains = tuple(
+        replace(item, figures=item.figures and replace(item.figures, tta=None)) for item in report.by_domain
+    )
+    nobody = replace(report, figures=ComparedFigure(*(replace(week, tta=None) for week in weeks)), by_domain=domains)
     (page, markdown), (silent_page, silent_markdown) = (
         (as_html(one, VOICES[language]), as_markdown(one, VOICES[language])) for one in (report, nobody)
     )
     assert text in page
-    assert page.count('<tr><th scope="row">') - silent_page.count('<tr><th scope="row">') == 3
+    assert page.count('<tr><th scope="row">') - silent_page.count('<tr><th scope="row">') == 4  # and one of a domain
     assert markdown.count("| TTA, ") == 3
     assert "TTA" not in silent_page + silent_markdown
 
@@ -178,12 +183,53 @@ def test_domains_say_their_numbers():
     assert "| sales | \N{EN DASH} |" in text
 
 
+def test_pictures_of_domains_lead_to_their_sections():
+    """Each row of the picture is a link to the details of its domain, or to its row in the table; names are escaped."""
+    hostile = 'd" onclick=x #é?&<b>'
+    grid = sample.domains()
+    names = ["sales", None, "web", hostile]
+    report = sample.report(
+        domains=replace(grid, rows=tuple(replace(grid.rows[0], name=name) for name in names)),
+        by_domain=(*sample.by_domain(), replace(sample.by_domain()[1], name=hostile)),
+    )
+    outline = Outline(as_html(report, VOICES["en"]))
+    ids = [value for _, name, value in outline.attributes if name == "id"]
+    links = [value for tag, name, value in outline.attributes if (tag, name) == ("a", "href")]
+    assert len(ids) == len(set(ids))
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+    assert [link for link in links if "domain" in link][:3] == ["#domain-sales", "#no-domain", "#domain-web"]
+    assert "&<b>" not in as_html(report, VOICES["en"])
+
+
+def test_a_domain_tells_what_asks_for_somebody():
+    """Beside its figures: what lasts, what came back, which service levels are broken, which tables nobody owns."""
+    texts = [as_html(sample.report(), VOICES["en"]), as_markdown(sample.report(), VOICES["en"])]
+    for text in texts:
+        for part in ("Still open: #44, #45.", "sales.orders.", "levels broken: orders.", "an owner: sales.returns."):
+            assert part in text
+    assert texts[0].count('<details class="domain"') == 1  # the others have nothing that their rows do not tell
+
+
+@pytest.mark.parametrize("render", [as_html, as_markdown])
+def test_products_tell_their_promises(render):
+    """A product has its consumers, downtime with both ends, and the broken promise; what nobody saw is not 0."""
+    text = render(sample.report(), VOICES["en"]).replace("\N{NO-BREAK SPACE}", " ")
+    for part in (
+        "Orders 360",
+        "finance dashboard, pricing model",
+        "(10 h \N{EN DASH} 12 h)",
+        "time to detect",
+        "not observed",
+    ):
+        assert part in text
+
+
 def test_domains_are_told_by_their_titles():
     """Pages and Markdown say the title of a domain, to all readers, instead of its name."""
     grid = sample.domains()
     report = sample.report(domains=replace(grid, rows=(replace(grid.rows[0], title="売上"),)))
     page = as_html(report, VOICES["ja"])
-    assert "<strong>売上</strong>" in page
+    assert ">売上</a></strong>" in page
     assert any(value and value.startswith("売上") for value in Outline(page).values("aria-label"))
     assert "| 売上 |" in as_markdown(report, VOICES["ja"])
 

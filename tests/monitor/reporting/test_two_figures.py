@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Message
+from monitor.reporting.figures import ComparedFigure
 from monitor.reporting.headline import period_headline
-from monitor.reporting.model import ComparedFigure
 from monitor.terminal.localizer import Localizer, Money
 from tests.monitor.reporting.sample import figures
 from tests.templates.message_ids import texts_of_code, texts_of_templates
@@ -43,6 +43,7 @@ def yen(amount: int) -> Money:
 UP_DOWN: dict[str, Any] = {
     "downtime": 90 * MINUTE,
     "n": 7,
+    "all": 12,
     "found": 3,
     "over": 2,
     "opened": 6,
@@ -100,6 +101,7 @@ RATIOS = {"low": Fraction(1, 5), "high": Fraction(9, 10)}
 """The values of places that hold a length in one text and a share in another."""
 
 SENTENCES: dict[str, Said] = {
+    "{n:count} of {all:count}": Said(("7 of 12",), ("12件中7件",)),
     "Digest: {opened:count} opened, {lasting:count} still open, {over:count} resolved": Said(
         ("6 opened", "11 still open", "2 resolved"), ("発生6件", "未解決11件", "解決2件")
     ),
