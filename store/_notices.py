@@ -53,23 +53,19 @@ class Scope(StrEnum):
 class Transition:
     """A change of an incident, written in the transaction that made it, that waits until it is settled who hears of it.
 
-    `incident_id` below zero: no incident, but the warning of that number without the sign, began or ended. It may be
-    decided on from `not_before` on (None: at once). `decision` is the last one, also while it waits.
+    It is of an incident, or of a warning that began or ended (`warning_id`). It may be decided on from `not_before` on
+    (None: at once). `decision` is the last one, also while it waits.
     """
 
     id: int
-    incident_id: int
+    incident_id: int | None
     change: Changed
     recorded_at: datetime
     table: str
     not_before: datetime | None = None
     decision: Mapping[str, Any] | None = None
     settled_at: datetime | None = None
-
-    @property
-    def warning_id(self) -> int | None:
-        """Return the warning that it is about; None for an incident."""
-        return -self.incident_id if self.incident_id < 0 else None
+    warning_id: int | None = None
 
 
 class Lasting(NamedTuple):

@@ -97,10 +97,15 @@ class OutboxReader(Repository):
         its = _TRANSITIONS.where(_TRANSITION.c.incident_id == incident_id)
         return self._ordered(its.order_by(_TRANSITION.c.id.desc()).limit(limit))
 
-    def of_incidents(self, incident_ids: Iterable[int]) -> list[Transition]:
-        """Return all transitions of these incidents, settled or not, in the order in which they were written."""
-        batch = any_of(self._connection, incident_ids, "incident_number")
-        return self._ordered(_TRANSITIONS.where(_TRANSITION.c.incident_id.in_(batch)).order_by(_TRANSITION.c.id))
+    def of_incidents(self, incident_ids: Iterable[int]) -> Mapping[int, list[Transition]]:
+        """Return all transitions of each of these incidents, settled or not, in the order of writing."""
+        results: dict[int, list[Transition]] = {number: [] for number in incident_ids}
+        batch = any_of(self._connection, results, "incident_number")
+        wanted = _TRANSITIONS.where(_TRANSITION.c.incident_id.in_(batch)).order_by(_TRANSITION.c.id)
+        for transition in self._ordered(wanted):
+            if transition.incident_id is not None:
+                results[transition.incident_id].append(transition)
+        return results
 
     def of_warnings(self, warning_ids: Iterable[int]) -> list[Transition]:
         """Return the transitions of these warnings, settled or not, in the order in which they were written."""
@@ -112,7 +117,7 @@ class OutboxReader(Repository):
         batch = any_of(self._connection, incident_ids, "incident_number")
         newest = select(func.max(_TRANSITION.c.id)).where(_TRANSITION.c.incident_id.in_(batch))
         wanted = _TRANSITIONS.where(_TRANSITION.c.id.in_(newest.group_by(_TRANSITION.c.incident_id)))
-        return {item.incident_id: item for item in self._ordered(wanted)}
+        return {item.incident_id: item for item in self._ordered(wanted) if item.incident_id is not None}
 
     def open_incidents(self) -> list[Lasting]:
         """Return what says who is to hear of each incident that lasts, by number; much less than all of it."""
@@ -135,7 +140,8 @@ class OutboxReader(Repository):
         return [
             Transition(
                 id=row.id,
-                incident_id=-row.warning_id if row.incident_id is None else row.incident_id,
+                incident_id=row.incident_id,
+                warning_id=row.warning_id,
                 change=row.change,
                 recorded_at=row.recorded_at,
                 table=row.of_table,

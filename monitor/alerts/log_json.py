@@ -9,7 +9,7 @@ def decision_as_json(transition: Transition) -> dict[str, Any]:
     """Return what was decided about a change of an incident, channel by channel."""
     decision = transition.decision or {"why": None, "channels": {}}
     return {
-        "incident": transition.incident_id if transition.warning_id is None else None,
+        "incident": transition.incident_id,
         "warning": transition.warning_id,
         "table": transition.table,
         "change": transition.change.value,

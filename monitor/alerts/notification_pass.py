@@ -18,7 +18,7 @@ from monitor.alerts.message import MessageComposer
 from monitor.alerts.operational import enqueue
 from monitor.alerts.policy import ChannelState, NotificationPolicy
 from monitor.alerts.route import any_way, channels_of
-from monitor.alerts.warning import incidents_and_warnings, last_notifications
+from monitor.alerts.warning import incidents_and_warnings, last_notifications, notified_id
 from monitor.config.project import Project
 from store import (
     Delivery,
@@ -130,7 +130,7 @@ class NotificationPass:
         results: dict[int, list[Transition]] = {}
         for group in groups.values():
             for transition in group:
-                results.setdefault(transition.incident_id, []).append(transition)
+                results.setdefault(notified_id(transition), []).append(transition)
         return results
 
     def _recall(self, incidents: Mapping[int, Incident]) -> None:

@@ -10,7 +10,7 @@ from checks import OccurrenceMethod
 from incidents import Episode, FoundBy, Incident, Onset, Resolution, State, WarningSpell
 from monitor.alerts.decide import NotificationReason
 from monitor.alerts.decision_record import DecisionAction, DecisionRecord
-from store import Changed, LastNotification, ReadTransaction
+from store import Changed, LastNotification, ReadTransaction, Transition
 
 
 def incidents_and_warnings(tx: ReadTransaction, ids: Iterable[int]) -> Mapping[int, Incident]:
@@ -21,6 +21,11 @@ def incidents_and_warnings(tx: ReadTransaction, ids: Iterable[int]) -> Mapping[i
     if warnings:
         results |= {-number: as_incident(spell) for number, spell in tx.warnings.get_many(warnings).items()}
     return results
+
+
+def notified_id(transition: Transition) -> int:
+    """Return the id of the incident, or of the warning in the place of one, that changed."""
+    return transition.incident_id if transition.incident_id is not None else -(transition.warning_id or 0)
 
 
 def as_incident(spell: WarningSpell) -> Incident:
@@ -61,11 +66,12 @@ def _told_of_warnings(
             record = DecisionRecord.read(transition.decision, channel)
             if record is None or record.action is not DecisionAction.TOLD or record.delivery is None:
                 continue
-            last[transition.incident_id, channel] = LastNotification(
-                incident_id=transition.incident_id,
+            number = notified_id(transition)
+            last[number, channel] = LastNotification(
+                incident_id=number,
                 channel=channel,
                 reason=NotificationReason.RESOLVED if is_end else NotificationReason.FIRST,
-                severity=incidents[transition.incident_id].severity,
+                severity=incidents[number].severity,
                 episodes=1,
                 told_at=transition.recorded_at,
                 delivery_id=record.delivery,

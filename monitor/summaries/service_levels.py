@@ -222,9 +222,7 @@ def _notified(
         for incident, code in zip(spans.incident.tolist(), spans.table.tolist(), strict=True)
         if spans.names[code] in tables
     )
-    by_incident: dict[int, list[Transition]] = {incident: [] for incident in episodes}
-    for transition in tx.outbox.of_incidents(by_incident):
-        by_incident[transition.incident_id].append(transition)
+    by_incident = tx.outbox.of_incidents(episodes)
     sent = tx.deliveries.sent_at(name for items in by_incident.values() for item in items for name in _messages(item))
     notified: dict[tuple[int, int], datetime | None] = {}
     for incident, transitions in by_incident.items():

@@ -1,15 +1,11 @@
 """What holds whatever happens: incidents, messages that arrive or do not, silences, nights, crashes, a full channel."""
 
-import shutil
-import tempfile
 from collections import defaultdict
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, precondition, rule
+from hypothesis.stateful import Bundle, invariant, multiple, precondition, rule
 
 from checks import Severity
 from incidents import (
@@ -23,12 +19,9 @@ from incidents import (
     State,
     verbs,
 )
-from monitor.alerts.notify import notify
 from store import DeliveryState, Scope, StoreConflict
-from store._outbox import OutboxWriter
-from tests.monitor.alerts.desk import Desk
-from tests.monitor.alerts.made import NOW, project
-from tests.tiers import examples
+from tests.monitor.alerts.machine import NotificationMachine, run
+from tests.monitor.alerts.made import NOW
 
 ALERTS = """
   hourly_cap: 3
@@ -42,54 +35,28 @@ NOT_ANY_MORE = ("no longer one of its channels", "no route leads to the channel 
 TELLING = ("first", "reopened")
 
 
-class Crash(BaseException):
-    """The process dies."""
-
-
-class Speaking(RuleBasedStateMachine):
+class Speaking(NotificationMachine):
     """Any history of incidents, told on the way."""
 
+    alerts = ALERTS
+    many = 0
     incidents = Bundle("incidents")
-
-    @initialize()
-    def begin(self):
-        """Make an empty store."""
-        self.folder = Path(tempfile.mkdtemp())
-        self.project = project(self.folder, ALERTS)
-        self.store = self.project.open_store()
-        self.desk = Desk(self.project, self.store)
-        self.now = NOW
-        self.dead = set()
-        self.checks = 0
-        self.many = 0
-
-    def teardown(self):
-        """Let everything calm down, look whether everybody knows the truth, and clean up."""
-        if not hasattr(self, "store"):
-            return
-        try:
-            self.calm_down()
-            self.everything_is_settled()
-            self.everybody_knows_the_truth()
-        finally:
-            self.store.close()
-            shutil.rmtree(self.folder)
 
     # --- what happens -------------------------------------------------------------------------------------------------
 
     @rule(target=incidents, table=st.sampled_from(TABLES), severity=st.sampled_from(list(Severity)))
     def open(self, table, severity):
         """Something goes wrong."""
-        self.checks += 1
-        return self.desk.open(table, self.now, severity, check=f"c{self.checks}").id
+        self.made += 1
+        return self.desk.open(table, self.now, severity, check=f"c{self.made}").id
 
     @precondition(lambda self: self.many < 5)
     @rule(target=incidents, number=st.integers(4, 8))
     def open_many(self, number):
         """Many tables go wrong at once."""
-        self.checks += 1
+        self.made += 1
         self.many += 1
-        opened = [self.desk.open(f"t{one}", self.now, check=f"c{self.checks}").id for one in range(number)]
+        opened = [self.desk.open(f"t{one}", self.now, check=f"c{self.made}").id for one in range(number)]
         return multiple(*opened)
 
     def change(self, number, *changes):
@@ -179,66 +146,26 @@ class Speaking(RuleBasedStateMachine):
         self.desk.route(ALERTS)
         self.project = self.desk.project
 
-    @rule(minutes=st.sampled_from([1, 3, 10, 45, 200, 800]))
-    def wait(self, minutes):
-        """Time passes."""
-        self.now += timedelta(minutes=minutes)
-
-    @rule()
-    def tell(self):
-        """What is due is decided."""
-        notify(self.project, self.store, self.now)
-
-    @rule(after=st.integers(0, 6))
-    def tell_and_die(self, after):
-        """The process dies while it decides."""
-        real, calls = OutboxWriter._set_waiting, []
-
-        def dies(outbox, *given):
-            calls.append(1)
-            if len(calls) > after:
-                raise Crash
-            return real(outbox, *given)
-
-        OutboxWriter._set_waiting = dies
-        try:
-            notify(self.project, self.store, self.now)
-        except Crash:
-            pass
-        finally:
-            OutboxWriter._set_waiting = real
-
-    @rule()
-    def arrive(self):
-        """What waits is delivered."""
-        self.desk.arrive(self.now)
-
-    @rule()
-    def give_up(self):
-        """What waits is given up."""
-        with self.store.writing() as tx:
-            for lease_delivery in tx.deliveries.lease(self.now, holder="me", lease_until=self.now, limit=1000):
-                tx.deliveries.mark_dead(lease_delivery.id, self.now, "nobody answers", "me")
-                self.dead |= {(lease_delivery.channel, number) for number in lease_delivery.payload["ids"]}
-
     # --- what must hold -----------------------------------------------------------------------------------------------
+
+    def keys_in(self, payload):
+        """Return which incidents a message is about."""
+        return payload["ids"]
 
     def heard(self):
         """Return what each channel heard of each incident, in order: reason, episode, whether it was over."""
-        with self.store.reading() as tx:
-            messages = tx.deliveries.since(NOW - timedelta(days=1), 10_000)[::-1]
         found = defaultdict(list)
-        for message in messages:
+        for message in self.messages():
             if message.state is DeliveryState.SENT:
                 for each in message.payload["incidents"]:
                     found[message.channel, each["id"]].append((each["reason"], each["episode"], each["over"]))
-        return messages, found
+        return found
 
     @precondition(lambda self: hasattr(self, "store"))
     @invariant()
     def no_end_without_a_problem(self):
         """No channel hears the end of what it was not told, and no beginning twice."""
-        _, found = self.heard()
+        found = self.heard()
         for (channel, number), story in found.items():
             knows = False
             for reason, _, is_over in story:
@@ -252,25 +179,21 @@ class Speaking(RuleBasedStateMachine):
     @invariant()
     def the_cap_holds(self):
         """No hour has more messages than the cap."""
-        messages, _ = self.heard()
+        messages = self.messages()
         for channel in ("desk", "audit"):
             times = [message.created_at for message in messages if message.channel == channel]
             hour = timedelta(hours=1)
             assert all(sum(time - hour < other <= time for other in times) <= 3 for time in times)
 
     def calm_down(self):
-        """Let everybody who is silent speak again: three days pass, and everything arrives."""
-        end = self.now + timedelta(days=3)
+        """Let everybody speak who was gone or flaps, for three days."""
         self.route_as_before()
         self.enable("desk"), self.enable("audit")
         with self.store.reading() as tx:
             flapping = [incident.id for incident in tx.incidents.matching() if incident.flapping]
         for number in flapping:
             self.change(number, Flapped(flapping=False))
-        while self.now < end:
-            notify(self.project, self.store, self.now)
-            self.desk.arrive(self.now)
-            self.now += timedelta(minutes=30)
+        super().calm_down()
 
     def everything_is_settled(self):
         """Every change ends with a recorded decision, and no message is left; what was kept back was told."""
@@ -280,13 +203,13 @@ class Speaking(RuleBasedStateMachine):
             )
             decided = tx.outbox.decided_since(NOW - timedelta(days=1), 10_000)
         assert all(one.decision["channels"] or one.decision["why"] for one in decided)
-        _, found = self.heard()
+        found = self.heard()
         for one in decided:
             for channel, record in one.decision["channels"].items():
                 owed = one.settled_at and record["owed"] and record["reason"] in {"first", "reopened", "escalated"}
                 rerouted = record["why"] in NOT_ANY_MORE  # its severity fell meanwhile, or routes changed
                 if owed and not rerouted and self.state(one.incident_id).merged_into is None:
-                    assert found[channel, one.incident_id] or (channel, one.incident_id) in self.dead
+                    assert found[channel, one.incident_id] or (channel, one.incident_id) in self.lost
 
     def is_muted(self, transition):
         """Return whether a change waits for a root to be repaired, which is all that may wait for ever."""
@@ -295,7 +218,8 @@ class Speaking(RuleBasedStateMachine):
 
     def everybody_knows_the_truth(self):
         """Each channel ends up knowing what lasts, and believes in nothing that is over."""
-        _, found = self.heard()
+        self.everything_is_settled()
+        found = self.heard()
         with self.store.reading() as tx:
             incidents = tx.incidents.matching()
             told = tx.outbox.last_notifications([incident.id for incident in incidents])
@@ -304,7 +228,7 @@ class Speaking(RuleBasedStateMachine):
         for incident in incidents:
             routed = ["audit", "desk"] if incident.severity.rank >= Severity.ERROR.rank else ["audit"]
             for channel in routed:
-                if (channel, incident.id) in self.dead or incident.id in waiting:
+                if (channel, incident.id) in self.lost or incident.id in waiting:
                     continue
                 belief = known.get((channel, incident.id))
                 if incident.state is State.RESOLVED:
@@ -320,11 +244,4 @@ class Speaking(RuleBasedStateMachine):
                     assert belief.severity.rank >= incident.severity.rank
 
 
-Speaking.TestCase.settings = settings(
-    max_examples=examples(25),
-    stateful_step_count=30,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.generate],
-)
-TestSpeaking = Speaking.TestCase
+TestSpeaking = run(Speaking, 25)

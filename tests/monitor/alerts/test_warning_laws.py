@@ -1,24 +1,17 @@
 """Warnings are told once when they begin and once when they end, whatever dies when and whatever holds them back."""
 
-import shutil
-import tempfile
 from collections import defaultdict
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition, rule
 
 from checks import Kind, Severity
 from incidents import WarningSpell
-from monitor.alerts.notify import notify
 from store import DeliveryState
-from store._outbox import OutboxWriter
-from tests.monitor.alerts.desk import Desk
-from tests.monitor.alerts.made import NOW, project
-from tests.tiers import examples
+from tests.monitor.alerts.machine import NotificationMachine, run
+from tests.monitor.alerts.made import NOW
 
 ALERTS = """
   hourly_cap: 3
@@ -33,37 +26,10 @@ CHANNELS = ("desk", "audit", "crew")
 TABLES = ("orders", "stray", "t1", "t2", "t3", "t4")
 
 
-class Crash(BaseException):
-    """The process dies."""
-
-
-class Warned(RuleBasedStateMachine):
+class Warned(NotificationMachine):
     """Any history of warnings, with incidents beside them, told on the way."""
 
-    @initialize()
-    def begin(self):
-        """Make an empty store."""
-        self.folder = Path(tempfile.mkdtemp())
-        self.project = project(self.folder, ALERTS)
-        self.store = self.project.open_store()
-        self.desk = Desk(self.project, self.store)
-        self.now = NOW
-        self.lost = set()
-        self.spells = []
-
-    def teardown(self):
-        """Let everything calm down, and look whether everybody knows the truth."""
-        if not hasattr(self, "store"):
-            return
-        try:
-            for _ in range(48):
-                notify(self.project, self.store, self.now)
-                self.desk.arrive(self.now)
-                self.now += timedelta(hours=1.5)
-            self.everybody_knows_the_truth()
-        finally:
-            self.store.close()
-            shutil.rmtree(self.folder)
+    alerts = ALERTS
 
     @rule(table=st.sampled_from(TABLES))
     def turn(self, table):
@@ -77,12 +43,12 @@ class Warned(RuleBasedStateMachine):
                 return
             title = ("{n:count} rows", {"n": 1})
             spell = WarningSpell(series, table, series, Kind.QUALITY, Severity.WARNING, *title, began_at=self.now)
-            self.spells.append(tx.warnings.save(spell, self.now))
+            self.made = tx.warnings.save(spell, self.now).id
 
     @rule(table=st.sampled_from(TABLES))
     def fail(self, table):
         """An incident begins and ends."""
-        check = f"c{self.now.timestamp()}-{len(self.spells)}-{self.now}"
+        check = f"c{self.now}-{self.made}"
         self.desk.end(self.desk.open(table, self.now, check=check), self.now)
         self.now += timedelta(seconds=1)
 
@@ -91,63 +57,16 @@ class Warned(RuleBasedStateMachine):
         """Somebody wants silence."""
         self.desk.silence("orders", until=max(self.now, NOW) + timedelta(hours=hours))
 
-    @rule(minutes=st.sampled_from([1, 3, 10, 45, 200, 800, 3000]))
-    def wait(self, minutes):
-        """Time passes."""
-        self.now += timedelta(minutes=minutes)
-
-    @rule(remind=st.booleans())
-    def tell(self, remind):
-        """What is due is decided."""
-        notify(self.project, self.store, self.now, remind=remind)
-
-    @rule(after=st.integers(0, 6))
-    def tell_and_die(self, after):
-        """The process dies while it decides."""
-        real, calls = OutboxWriter._set_waiting, []
-
-        def dies(outbox, *given):
-            calls.append(1)
-            if len(calls) > after:
-                raise Crash
-            return real(outbox, *given)
-
-        OutboxWriter._set_waiting = dies
-        try:
-            notify(self.project, self.store, self.now)
-        except Crash:
-            pass
-        finally:
-            OutboxWriter._set_waiting = real
-
-    @rule()
-    def restart(self):
-        """Another process opens the store."""
-        self.store.close()
-        self.store = self.project.open_store()
-        self.desk = Desk(self.project, self.store)
-
-    @rule()
-    def arrive(self):
-        """What waits is delivered."""
-        self.desk.arrive(self.now)
-
-    @rule()
-    def give_up(self):
-        """What waits is given up."""
-        with self.store.writing() as tx:
-            for delivery in tx.deliveries.lease(self.now, holder="me", lease_until=self.now, limit=1000):
-                tx.deliveries.mark_dead(delivery.id, self.now, "nobody answers", "me")
-                self.lost |= {(delivery.channel, *_key(each)) for each in delivery.payload["warnings"]}
+    def keys_in(self, payload):
+        """Return which warnings a message is about."""
+        return map(_key, payload["warnings"])
 
     def heard(self):
         """Return what each channel heard of each warning, in order: why, and whether it was over."""
-        with self.store.reading() as tx:
-            messages = tx.deliveries.since(NOW - timedelta(days=1), 10_000)[::-1]
         results = defaultdict(list)
-        for message in messages:
+        for message in self.messages():
             for each in message.payload["warnings"] if message.state is DeliveryState.SENT else ():
-                results[message.channel, *_key(each)].append((each["reason"], each["over"]))
+                results[message.channel, _key(each)].append((each["reason"], each["over"]))
         return results
 
     @precondition(lambda self: hasattr(self, "store"))
@@ -163,7 +82,7 @@ class Warned(RuleBasedStateMachine):
     def everybody_knows_the_truth(self):
         """Whoever heard of the beginning hears of the end; nobody who should know of what lasts does not."""
         with self.store.reading() as tx:
-            spells = tx.warnings.get_many([spell.id for spell in self.spells])
+            spells = tx.warnings.get_many(range(1, self.made + 1))
             assert tx.outbox.waiting(99) == []
             changes = tx.outbox.of_warnings(spells)
         owed = {
@@ -175,7 +94,7 @@ class Warned(RuleBasedStateMachine):
         heard = self.heard()
         for spell in spells.values():
             for channel in CHANNELS if spell.table == "orders" else ("desk", "crew"):
-                key = (channel, spell.series, spell.began_at.isoformat())
+                key = (channel, (spell.series, spell.began_at.isoformat()))
                 if key in self.lost:
                     continue
                 if spell.ended_at is None:
@@ -189,11 +108,4 @@ def _key(warning):
     return warning["series"], warning["began_at"]
 
 
-Warned.TestCase.settings = settings(
-    max_examples=examples(12),
-    stateful_step_count=30,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.generate],
-)
-TestWarned = Warned.TestCase
+TestWarned = run(Warned, 12)

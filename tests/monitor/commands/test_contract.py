@@ -125,7 +125,7 @@ def test_the_first_delivered_alert_of_each_episode_counts(promised: Terminal) ->
     )
     promised.json("incident", "open", "--table", "orders", "--title", "late")
     with open_store(f"sqlite:///{promised.folder / 'store.db'}") as store, store.writing() as tx:
-        (opening,) = tx.outbox.of_incidents([1])
+        (opening,) = tx.outbox.of_incidents([1])[1]
         decision = {"why": None, "channels": {"ops": {"delivery": "msg_a"}, "desk": {"delivery": None}}}
         tx.outbox.settle([opening.id], NOW, decision)
         tx.deliveries.add([Delivery("msg_a", "ops", MessageSubject.INCIDENTS, {}, NOW, NOW)])
