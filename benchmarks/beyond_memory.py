@@ -72,7 +72,7 @@ def memory(rows: int) -> None:
 def _stages(given: Any, k: int, count: int) -> list[float]:
     """Return the loss after each stage."""
     from remedies.microaggregation import information_loss
-    from remedies.microaggregation._labels import canonical
+    from remedies.microaggregation._input import canonical
     from remedies.microaggregation._stages import SAMPLE, Scheme, again, depth_of, first, travel
 
     chosen = np.random.default_rng(1).permutation(len(given))[: max(2_048, SAMPLE * count)]

@@ -19,8 +19,7 @@ from remedies._errors import Misfit, Refused
 if TYPE_CHECKING:
     import pandas as pd
 
-    from remedies.microaggregation.attributes import Attribute
-    from remedies.microaggregation.cost import TableLoss
+    from remedies.microaggregation.attributes import Attribute, TableLoss
     from remedies.microaggregation.mixed import Grouped, Partition
     from remedies.microaggregation.numbers import Floats
     from remedies.microaggregation.result import Microaggregation
@@ -161,7 +160,7 @@ class Microaggregate(RemedyParameters):
         return partition
 
     def _bill(self, attributes: Sequence[Attribute], grouped: Grouped, guarantee: Guarantee) -> UtilityReport:
-        from remedies.microaggregation.cost import cost
+        from remedies.microaggregation.attributes import cost
 
         current_cost = cost(attributes, grouped.codes, grouped.missing)
         return UtilityReport(

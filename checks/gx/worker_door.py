@@ -21,8 +21,7 @@ from checks._contract import Check, Frame, Misconfigured, UnknownReason
 from checks._outcome import Message
 from checks.expectation import Expectation
 from checks.gx.arguments import runnable, snake_case
-from checks.gx.caller import OURS, Caller, Raised
-from checks.gx.errors import no_answer, raised_classes, reason_of
+from checks.gx.caller import OURS, Caller, Raised, no_answer, raised_classes, reason_of
 from checks.gx.registry import make, no_provider, problem
 from sources import Source
 from sources.expressions import ops

@@ -19,7 +19,7 @@ from operator import add
 from typing import ClassVar, Final
 
 from checks import Check, Message, Outcome, UnknownReason, unknown
-from checks.gx.errors import no_answer
+from checks.gx.caller import no_answer
 from monitor.scan.results import CheckMeasurement, ScanCost, Subject, TableResult, Target, timed_out, unscanned
 from monitor.workers.job import (
     Began,

@@ -8,15 +8,9 @@ if TYPE_CHECKING:
     from remedies.differential_privacy._exponential import exponential_mechanism as exponential_mechanism
     from remedies.differential_privacy._exponential import permute_and_flip as permute_and_flip
     from remedies.differential_privacy._exponential import quantile_utilities as quantile_utilities
-    from remedies.differential_privacy._gaussian import discrete_gaussian as discrete_gaussian
-    from remedies.differential_privacy._gaussian import gaussian_square as gaussian_square
-    from remedies.differential_privacy._laplace import discrete_laplace as discrete_laplace
-    from remedies.differential_privacy._laplace import many_discrete_laplace as many_discrete_laplace
     from remedies.differential_privacy._local import choose_oracle as choose_oracle
     from remedies.differential_privacy._local import perturb as perturb
     from remedies.differential_privacy._matrix import Replacement as Replacement
-    from remedies.differential_privacy._mean import halves as halves
-    from remedies.differential_privacy._mean import mean_of as mean_of
     from remedies.differential_privacy._mechanism import Mechanism as Mechanism
     from remedies.differential_privacy._reconstruct import Reconstruction as Reconstruction
     from remedies.differential_privacy._reconstruct import reconstruct as reconstruct
@@ -24,13 +18,17 @@ if TYPE_CHECKING:
     from remedies.differential_privacy._retention import epsilon_of as epsilon_of
     from remedies.differential_privacy._retention import pk_of as pk_of
     from remedies.differential_privacy._retention import retention as retention
+    from remedies.differential_privacy._samplers import discrete_gaussian as discrete_gaussian
+    from remedies.differential_privacy._samplers import discrete_laplace as discrete_laplace
+    from remedies.differential_privacy._samplers import gaussian_square as gaussian_square
+    from remedies.differential_privacy._samplers import many_discrete_laplace as many_discrete_laplace
     from remedies.differential_privacy._sparse_vector import SparseVector as SparseVector
     from remedies.differential_privacy._spread import gaussian_variance as gaussian_variance
     from remedies.differential_privacy._spread import laplace_variance as laplace_variance
     from remedies.differential_privacy._spread import laplace_within as laplace_within
-    from remedies.differential_privacy._window import WindowBudget as WindowBudget
     from remedies.differential_privacy.accounting import Accounting as Accounting
     from remedies.differential_privacy.accounting import Plan as Plan
+    from remedies.differential_privacy.accounting import WindowBudget as WindowBudget
     from remedies.differential_privacy.accounting import delta_of as delta_of
     from remedies.differential_privacy.accounting import epsilon_of_rho as epsilon_of_rho
     from remedies.differential_privacy.accounting import parallel as parallel
@@ -51,7 +49,9 @@ if TYPE_CHECKING:
     from remedies.differential_privacy.sensitivity import centred_sum_sensitivity as centred_sum_sensitivity
     from remedies.differential_privacy.sensitivity import count_sensitivity as count_sensitivity
     from remedies.differential_privacy.sensitivity import group_sum_sensitivity as group_sum_sensitivity
+    from remedies.differential_privacy.sensitivity import halves as halves
     from remedies.differential_privacy.sensitivity import histogram_sensitivity as histogram_sensitivity
+    from remedies.differential_privacy.sensitivity import mean_of as mean_of
     from remedies.differential_privacy.sensitivity import quantile_sensitivity as quantile_sensitivity
     from remedies.differential_privacy.sensitivity import sum_sensitivity as sum_sensitivity
     from remedies.differential_privacy.sentences import sentence as sentence
@@ -60,25 +60,22 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "_binary": "BinaryMechanism",
     "_exponential": "exponential_mechanism permute_and_flip quantile_utilities",
-    "_gaussian": "discrete_gaussian gaussian_square",
-    "_laplace": "discrete_laplace many_discrete_laplace",
     "_local": "choose_oracle perturb",
     "_matrix": "Replacement",
-    "_mean": "halves mean_of",
     "_mechanism": "Mechanism",
     "_reconstruct": "Reconstruction reconstruct",
     "_retention": "epsilon_for_pk epsilon_of pk_of retention",
+    "_samplers": "discrete_gaussian discrete_laplace gaussian_square many_discrete_laplace",
     "_sparse_vector": "SparseVector",
     "_spread": "gaussian_variance laplace_variance laplace_within",
-    "_window": "WindowBudget",
-    "accounting": "Accounting Plan delta_of epsilon_of_rho parallel plan rho_of_pure rho_within",
+    "accounting": "Accounting Plan WindowBudget delta_of epsilon_of_rho parallel plan rho_of_pure rho_within",
     "comparison": "Comparison compare",
     "epsilon": "laplace_scale nano",
     "frequency_oracles": "Estimates Oracle oracles",
     "mechanism": "Randomised randomise",
     "sensitivity": (
-        "Adjacency Sensitivity centred_sum_sensitivity count_sensitivity group_sum_sensitivity histogram_sensitivity "
-        "quantile_sensitivity sum_sensitivity"
+        "Adjacency Sensitivity centred_sum_sensitivity count_sensitivity group_sum_sensitivity halves "
+        "histogram_sensitivity mean_of quantile_sensitivity sum_sensitivity"
     ),
     "sentences": "sentence",
 }

@@ -17,10 +17,9 @@ from fractions import Fraction
 from typing import Final
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._integers import integer
-from remedies.differential_privacy._laplace import discrete_laplace
+from remedies.differential_privacy._samplers import discrete_laplace
 from remedies.differential_privacy._spread import laplace_variance
-from remedies.differential_privacy._state import read_state, whole
+from remedies.differential_privacy._state import integer, read_state, whole
 from remedies.differential_privacy.epsilon import Loss, decimal_of, laplace_scale, nano
 from remedies.differential_privacy.sensitivity import Adjacency
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._coins import exponential_coin
+from remedies.differential_privacy._samplers import exponential_coin
 from remedies.differential_privacy.epsilon import NANO
 from remedies.differential_privacy.random_bytes import below
 from remedies.differential_privacy.sensitivity import check_share

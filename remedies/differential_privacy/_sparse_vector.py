@@ -15,9 +15,8 @@ from fractions import Fraction
 from typing import Final
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._integers import integer
-from remedies.differential_privacy._laplace import discrete_laplace
-from remedies.differential_privacy._state import read_state, whole
+from remedies.differential_privacy._samplers import discrete_laplace
+from remedies.differential_privacy._state import integer, read_state, whole
 from remedies.differential_privacy.epsilon import NANO, Loss, decimal_of, nano
 
 _FORM: Final = "sparse-vector/1"

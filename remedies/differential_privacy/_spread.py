@@ -8,7 +8,7 @@ from statistics import NormalDist
 from typing import Final
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._laplace import exact_scale
+from remedies.differential_privacy._samplers import exact_scale
 
 _FAR: Final = 40
 _SMOOTH: Final = 10.0

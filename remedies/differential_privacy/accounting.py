@@ -8,7 +8,7 @@ lemma 2.3.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -139,3 +139,31 @@ def _epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
 
 def _nano(loss: Fraction) -> int:
     return math.ceil(loss * NANO)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowBudget:
+    """What any `window` consecutive steps of a stream may cost: `bound`, in nano units of one accounting.
+
+    For releases of their own noise at each step, such as a histogram a day: a person whose events lie within so many
+    steps loses at most the bound, though the stream never ends (w-event privacy; Kellaris et al. 2014).
+    """
+
+    bound: int
+    window: int
+
+    def __post_init__(self) -> None:
+        if self.bound < 1 or self.window < 1:
+            raise Misfit(f"a bound of {self.bound} over {self.window} steps, expected both to be at least 1")
+
+    def remaining(self, charges: Mapping[int, int], *, step: int) -> int:
+        """Return the most that may still be charged at a step, given what each step was charged: 0 or more.
+
+        Every window that holds the step counts, also those that reach beyond it to steps already charged.
+        """
+        spent = sum(charges.get(at, 0) for at in range(step - self.window + 1, step + 1))
+        most = spent
+        for last in range(step + 1, step + self.window):
+            spent += charges.get(last, 0) - charges.get(last - self.window, 0)
+            most = max(most, spent)
+        return max(0, self.bound - most)

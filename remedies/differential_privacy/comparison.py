@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._laplace import many_discrete_laplace
 from remedies.differential_privacy._matrix import Floats, Replacement, inverse
 from remedies.differential_privacy._reconstruct import bayes, project
 from remedies.differential_privacy._retention import largest_retention, pk_of
+from remedies.differential_privacy._samplers import many_discrete_laplace
 from remedies.differential_privacy.accounting import delta_of
 from remedies.differential_privacy.epsilon import NANO, Loss, decimal_of, nano
 from remedies.differential_privacy.expected_error import (

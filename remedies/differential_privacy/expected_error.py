@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._gaussian import gaussian_square
 from remedies.differential_privacy._matrix import Factor, Floats, forward, inverse_squared, squared
+from remedies.differential_privacy._samplers import gaussian_square
 from remedies.differential_privacy._spread import gaussian_variance, laplace_variance
 from remedies.differential_privacy.accounting import rho_within
 from remedies.differential_privacy.epsilon import laplace_scale

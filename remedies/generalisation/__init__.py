@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from remedies.generalisation._comparison import compare_results as compare_results
     from remedies.generalisation._dates import DateLevel as DateLevel
     from remedies.generalisation._dates import dates as dates
-    from remedies.generalisation._fault import FaultKind as FaultKind
-    from remedies.generalisation._fault import HierarchyFault as HierarchyFault
+    from remedies.generalisation._faults import FaultKind as FaultKind
+    from remedies.generalisation._faults import HierarchyFault as HierarchyFault
     from remedies.generalisation._faults import hierarchy_faults as hierarchy_faults
     from remedies.generalisation._faults import row_faults as row_faults
     from remedies.generalisation._files import read_hierarchy as read_hierarchy
@@ -52,8 +52,7 @@ _HOMES: Final = {
     "_bins": "bins",
     "_comparison": "FigureChange ResultChange compare_results",
     "_dates": "DateLevel dates",
-    "_fault": "FaultKind HierarchyFault",
-    "_faults": "hierarchy_faults row_faults",
+    "_faults": "FaultKind HierarchyFault hierarchy_faults row_faults",
     "_files": "read_hierarchy write_hierarchy",
     "_intervals": "breaks coding intervals",
     "_tree": "tree",

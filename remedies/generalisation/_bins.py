@@ -10,7 +10,7 @@ from typing import TypeAlias
 from checks.classes.arrays import np
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
-from remedies.generalisation._fault import FaultKind, HierarchyFault, refuse
+from remedies.generalisation._faults import FaultKind, HierarchyFault, refuse
 from remedies.generalisation._intervals import Pair
 from remedies.generalisation.levels import ROOT, with_root
 from remedies.generalisation.units import Ends, Number, Numbers, Scale, as_decimal, gaps_and_overlaps

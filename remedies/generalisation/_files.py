@@ -14,7 +14,7 @@ from typing import Final
 
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
-from remedies.generalisation._fault import Rows, refuse
+from remedies.generalisation._faults import Rows, refuse
 
 DELIMITER: Final = ";"
 _DELIMITERS: Final = (DELIMITER, ",", "\t", "|")

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
-from remedies.generalisation._fault import FaultKind, HierarchyFault, refuse
+from remedies.generalisation._faults import FaultKind, HierarchyFault, refuse
 from remedies.generalisation.levels import ROOT, with_root
 from remedies.generalisation.spelling import distinct_texts, text_of
 

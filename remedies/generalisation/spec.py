@@ -16,8 +16,7 @@ from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation._bins import bin_faults, bins
 from remedies.generalisation._dates import DateLevel, check_date_levels, dates
-from remedies.generalisation._fault import FaultKind, HierarchyFault, refuse
-from remedies.generalisation._faults import hierarchy_faults, row_faults
+from remedies.generalisation._faults import FaultKind, HierarchyFault, hierarchy_faults, refuse, row_faults
 from remedies.generalisation._files import read_rows
 from remedies.generalisation._intervals import (
     NO_PAIR,

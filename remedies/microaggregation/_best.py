@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies.microaggregation._axes import on_axes
+from remedies.microaggregation._input import canonical
 from remedies.microaggregation._kernels import npn_order
-from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._loss import loss_of
 from remedies.microaggregation._mdav import exact_mdav
 from remedies.microaggregation._mhm import mhm_labels

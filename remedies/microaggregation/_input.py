@@ -7,6 +7,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import compiled
 from remedies._errors import Misfit
 
 
@@ -155,3 +156,34 @@ def _indices(array_like: npt.ArrayLike, *, name: str, records: int) -> npt.NDArr
     if int(indices.min()) < 0 or int(indices.max()) >= records:
         raise Misfit(f"the {name} has indices outside 0..{records - 1}")
     return np.ascontiguousarray(indices, np.int64)
+
+
+@compiled
+def _by_first_appearance(codes: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.int64]:
+    names = np.full(groups, -1, np.int64)
+    labels = np.empty(codes.size, np.int64)
+    following = 0
+    for i in range(codes.size):
+        if names[codes[i]] < 0:
+            names[codes[i]] = following
+            following += 1
+        labels[i] = names[codes[i]]
+    return labels
+
+
+def canonical(labels: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Number groups 0..g-1 by their first record.
+
+    Args:
+        labels: (n,) integers of any kind; equal integers are one group.
+
+    Returns:
+        (n,) int64; two partitions into the same groups give the same array. O(n) when the labels lie in 0..2n,
+        O(n log n) otherwise.
+    """
+    codes = np.asarray(labels, np.int64)
+    if codes.size == 0:
+        return codes.copy()
+    if codes.min() < 0 or codes.max() > 2 * codes.size:
+        codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    return _by_first_appearance(np.ascontiguousarray(codes), int(codes.max()) + 1)

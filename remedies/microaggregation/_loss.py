@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import compiled
-from remedies.microaggregation._input import groups_of
-from remedies.microaggregation._labels import canonical
+from remedies.microaggregation._input import canonical, groups_of
 from remedies.microaggregation.standardisation import z_scores
 
 

@@ -7,9 +7,8 @@ import numpy.typing as npt
 
 from remedies._compiled import compiled, inner
 from remedies.microaggregation._extremes import FAR, farthest, nearest
-from remedies.microaggregation._input import group_size
+from remedies.microaggregation._input import canonical, group_size
 from remedies.microaggregation._kernels import distances, in_columns, keep
-from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._margin import margins
 from remedies.microaggregation.standardisation import z_scores
 

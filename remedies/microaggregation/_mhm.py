@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from remedies._compiled import compiled, inner
 from remedies._errors import Misfit
-from remedies.microaggregation._input import group_size, order, table
-from remedies.microaggregation._labels import canonical
+from remedies.microaggregation._input import canonical, group_size, order, table
 from remedies.microaggregation.standardisation import z_scores
 
 

@@ -12,8 +12,7 @@ from remedies._errors import Misfit
 from remedies.microaggregation._best import SearchLimits, SearchResult, best
 from remedies.microaggregation._bound import lower_bound
 from remedies.microaggregation._fdh import fdh_path
-from remedies.microaggregation._input import group_size, whole
-from remedies.microaggregation._labels import canonical
+from remedies.microaggregation._input import canonical, group_size, whole
 from remedies.microaggregation._loss import loss_of
 from remedies.microaggregation._mdav import mdav
 from remedies.microaggregation._mhm import mhm

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from remedies.microaggregation._axes import padded
 from remedies.microaggregation._cells import Cell, CellTree, along
+from remedies.microaggregation._input import canonical
 from remedies.microaggregation._kernels import npn_order
-from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._mhm import mhm_labels
 from remedies.microaggregation._search import GroupSearch
 from remedies.microaggregation._starts import start_large

@@ -9,9 +9,8 @@ import numpy.typing as npt
 from remedies._compiled import compiled, inner
 from remedies._errors import Misfit
 from remedies.microaggregation._extremes import FAR, GONE, nearest
-from remedies.microaggregation._input import finite, group_size
+from remedies.microaggregation._input import canonical, finite, group_size
 from remedies.microaggregation._kernels import distances, in_columns, keep
-from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._margin import apart64, at_most, margins, tie
 from remedies.microaggregation._mdav import exact_mdav
 from remedies.microaggregation.standardisation import z_scores

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN = """
 import numpy as np
 from remedies._compiled import is_kept
-from remedies.microaggregation._walk import outermost
+from remedies.microaggregation._npn import outermost
 before = is_kept(outermost)
 outermost(np.eye(2))
 assert (before, is_kept(outermost)) == (outermost.stats.cache_hits != {}, True)

@@ -115,7 +115,7 @@ class _Writer:
     def __init__(
         self, place: TableRef, chosen: "ChosenLevels", every: Sequence[str], *, leaving: OutputColumns
     ) -> None:
-        from remedies.generalisation.rows import Rows
+        from remedies.generalisation.frequencies import Rows
 
         self._place, self._recoding, self._every, self._leaving = place, chosen.recoding, every, leaving
         self.written = WrittenFile()

@@ -38,7 +38,7 @@ class Noise:
         """Return the exact scale of the Laplace noise, or sigma^2 of the Gaussian noise."""
         if self.accounting is Accounting.PURE:
             return laplace_scale(self.sensitivity.l1, self.nano)
-        from remedies.differential_privacy._gaussian import gaussian_square
+        from remedies.differential_privacy._samplers import gaussian_square
 
         return gaussian_square(self.sensitivity.l2_squared, self.nano)
 
@@ -59,8 +59,7 @@ class Noise:
 
     def added(self, exact: Sequence[int]) -> Sequence[int]:
         """Return whole numbers with noise, each with its own."""
-        from remedies.differential_privacy._gaussian import discrete_gaussian
-        from remedies.differential_privacy._laplace import discrete_laplace, many_discrete_laplace
+        from remedies.differential_privacy._samplers import discrete_gaussian, discrete_laplace, many_discrete_laplace
 
         if self.accounting is not Accounting.PURE:
             drawn = [discrete_gaussian(self.parameter) for _ in exact]

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from checks import Json
 from checks.parameters.columns import ColumnName, ColumnNames
-from remedies.differential_privacy._mean import halves, mean_of
 from remedies.differential_privacy.answers._contract import Statistic, Terms
 from remedies.differential_privacy.answers._noise import Noise, plain
 from remedies.differential_privacy.answers.grid import CELL, Grid
@@ -20,7 +19,9 @@ from remedies.differential_privacy.sensitivity import (
     centred_sum_sensitivity,
     count_sensitivity,
     group_sum_sensitivity,
+    halves,
     histogram_sensitivity,
+    mean_of,
     sum_sensitivity,
 )
 

@@ -1,6 +1,7 @@
 """Local differential privacy: each person randomises their own value, the server counts without bias.
 
-One file per oracle; the names, probabilities and variances are those of Wang, Blocki, Li, Jha 2017 (USENIX Security).
+One file per way to encode a value; names, probabilities and variances are those of Wang, Blocki, Li, Jha 2017 (USENIX
+Security).
 """
 
 from __future__ import annotations
@@ -10,14 +11,11 @@ from types import MappingProxyType
 from typing import Final
 
 from remedies.differential_privacy.frequency_oracles._contract import Estimates, Oracle, SupportOracle
-from remedies.differential_privacy.frequency_oracles.blh import BLH
 from remedies.differential_privacy.frequency_oracles.grr import GRR
 from remedies.differential_privacy.frequency_oracles.hadamard import HadamardResponse
-from remedies.differential_privacy.frequency_oracles.olh import OLH
-from remedies.differential_privacy.frequency_oracles.oue import OUE
-from remedies.differential_privacy.frequency_oracles.she import SHE
-from remedies.differential_privacy.frequency_oracles.sue import SUE
-from remedies.differential_privacy.frequency_oracles.the import THE
+from remedies.differential_privacy.frequency_oracles.hashing import BLH, OLH
+from remedies.differential_privacy.frequency_oracles.histogram import SHE, THE
+from remedies.differential_privacy.frequency_oracles.unary import OUE, SUE
 
 __all__ = [
     "BLH",

@@ -11,7 +11,7 @@ import pytest
 
 from checks import Misconfigured, Status, UnknownReason
 from checks.expectation import Expectation
-from checks.gx.errors import lineage, reason_of
+from checks.gx.caller import lineage, reason_of
 from checks.gx.measure import dialect_of
 from checks.gx.worker_door import DeclaredExpectation, validate
 from tests.checks.gx.tables import CALLER, Tables, sqlite_tables

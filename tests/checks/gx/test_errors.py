@@ -3,7 +3,7 @@
 import pytest
 
 from checks import UnknownReason
-from checks.gx.errors import lineage, raised_classes, reason_of
+from checks.gx.caller import lineage, raised_classes, reason_of
 
 _TRACEBACK = """Traceback (most recent call last):
   File "x.py", line 1, in f

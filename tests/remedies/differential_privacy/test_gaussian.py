@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._gaussian import discrete_gaussian, gaussian_square
+from remedies.differential_privacy._samplers import discrete_gaussian, gaussian_square
 from remedies.differential_privacy._spread import gaussian_variance
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM, farthest
 

@@ -5,8 +5,12 @@ import numpy as np
 import pytest
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._coins import exponential_coin, unit_coins
-from remedies.differential_privacy._laplace import discrete_laplace, many_discrete_laplace
+from remedies.differential_privacy._samplers import (
+    discrete_laplace,
+    exponential_coin,
+    many_discrete_laplace,
+    unit_coins,
+)
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM, farthest, laplace_probability
 
 SCALES = [Fraction(20), Fraction(2), Fraction(1, 2), Fraction(1, 3), Fraction(2 * 10**9, 123_456_789)]

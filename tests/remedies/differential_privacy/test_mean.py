@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._mean import halves, mean_of
+from remedies.differential_privacy.sensitivity import halves, mean_of
 
 
 @given(st.lists(st.integers(-3, 9), min_size=1))

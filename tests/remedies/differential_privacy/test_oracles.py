@@ -24,7 +24,7 @@ from remedies.differential_privacy.frequency_oracles import (
     SupportOracle,
     oracles,
 )
-from remedies.differential_privacy.frequency_oracles import _hashing as hashing
+from remedies.differential_privacy.frequency_oracles import hashing
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM
 
 ALL = pytest.mark.parametrize("kind", oracles.values(), ids=list(oracles))

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._window import WindowBudget
+from remedies.differential_privacy.accounting import WindowBudget
 
 
 @given(st.dictionaries(st.integers(0, 20), st.integers(0, 9), max_size=12), st.integers(1, 6), st.integers(0, 20))

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies.generalisation import Recoding
-from remedies.generalisation.frequencies import read_counts, read_table
+from remedies.generalisation.frequencies import UNKNOWN, Rows, read_counts, read_table
 from remedies.generalisation.levels import with_plain
-from remedies.generalisation.rows import UNKNOWN, Rows
 
 ROWS = st.lists(
     st.tuples(st.integers(-3, 3), st.sampled_from(["", "1", "01", None]), st.sampled_from([0.5, 2.0, None])),

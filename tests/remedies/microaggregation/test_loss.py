@@ -21,7 +21,7 @@ from remedies.microaggregation import (
     standardise,
     vmdav,
 )
-from remedies.microaggregation._labels import canonical
+from remedies.microaggregation._input import canonical
 from tests.remedies.microaggregation import textbook
 from tests.remedies.microaggregation.tables import COMPANIES, cloud, grid, grids
 from tests.tiers import examples

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies.microaggregation import information_loss, mdav
-from remedies.microaggregation.attributes import ColumnKind, nominal, numeric, ordinal
-from remedies.microaggregation.cost import cost
+from remedies.microaggregation.attributes import ColumnKind, cost, nominal, numeric, ordinal
 from remedies.microaggregation.mixed import group_records
 from remedies.microaggregation.standardisation import Coordinates
 

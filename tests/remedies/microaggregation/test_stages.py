@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from benchmarks._donors import donors
 from remedies.microaggregation import information_loss, microaggregate
-from remedies.microaggregation._labels import canonical
+from remedies.microaggregation._input import canonical
 from remedies.microaggregation._stages import Scheme, again, depth_of, first, means, replaced, travel
 from remedies.microaggregation.numbers import decimals
 from tests.tiers import examples

@@ -3,6 +3,8 @@
 h(x) = ((a x + b) mod P) mod g with P = 2^31 - 1 and a, b uniform below P: for two different x both values mod P are
 uniform and independent. So the probability that two values share a bucket is known exactly: the sum over the buckets of
 (how many of the P residues fall into it / P)^2, 1/g but for some 10^-18. It enters q, and leaves no bias.
+
+BLH has two buckets (Bassily, Smith 2015; Wang et al. 2017, section 4.4), OLH as many as vary least (there, too).
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -102,3 +104,31 @@ class HashingOracle(SupportOracle):
         a, b, bucket = np.ascontiguousarray(reports.T)
         supported = [np.count_nonzero((a * code + b) % PRIME % self.buckets == bucket) for code in codes]
         return np.array(supported, dtype=np.int64)
+
+
+class BLH(HashingOracle):
+    """Report a hash function and one bit: p = e/(e+1), q = 1/2."""
+
+    name: ClassVar[str] = "BLH"
+
+    @cached_property
+    def buckets(self) -> int:
+        """How many buckets there are: two."""
+        return 2
+
+
+_MOST: Final = 2**30
+
+
+class OLH(HashingOracle):
+    """Report a hash function and one of g = round(e) + 1 buckets (at most 2^30): p = e/(e+g-1), q = 1/g.
+
+    As good as OUE, with a report of three numbers instead of d bits: for large domains.
+    """
+
+    name: ClassVar[str] = "OLH"
+
+    @cached_property
+    def buckets(self) -> int:
+        """How many buckets there are."""
+        return min(round(self.odds) + 1, _MOST)

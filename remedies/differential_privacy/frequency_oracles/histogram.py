@@ -1,20 +1,64 @@
-"""THE, thresholding with histogram encoding (Wang et al. 2017, section 4.2): which noisy bits are above theta."""
+"""Histogram encodings (Wang et al. 2017, section 4.2): noisy bits, summed up (SHE), or which are above theta (THE)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Final
 
+import numpy as np
+
 from remedies._errors import Misfit
 from remedies.differential_privacy._powers import exp_above
-from remedies.differential_privacy.epsilon import NANO, Loss
-from remedies.differential_privacy.frequency_oracles._unary import UnaryOracle
-from remedies.differential_privacy.frequency_oracles.choices import Declared
+from remedies.differential_privacy._samplers import many_discrete_laplace
+from remedies.differential_privacy._spread import laplace_variance
+from remedies.differential_privacy.epsilon import NANO, Loss, laplace_scale
+from remedies.differential_privacy.frequency_oracles._contract import Estimates, Oracle, Reports, integers
+from remedies.differential_privacy.frequency_oracles.choices import Codes, Declared
+from remedies.differential_privacy.frequency_oracles.unary import UnaryOracle
 from remedies.differential_privacy.random_bytes import ONE
+
+
+class SHE(Oracle):
+    """Report d integers: 1 for the own value, 0 for the others, each with discrete Laplace noise of scale 2/epsilon.
+
+    Privacy: two values are 2 apart in L1, so the noise costs exactly epsilon. The estimate is the sum of the reports;
+    its variance per user is that of the noise, 8/eps^2 but for what the discrete noise has less. Many reports are
+    int64 (n, d).
+    """
+
+    name: ClassVar[str] = "SHE"
+
+    @property
+    def scale(self) -> Fraction:
+        """The exact scale of the noise."""
+        return laplace_scale(2, self.nano_epsilon)
+
+    def estimate(self, reports: Reports, *, values: Iterable[Hashable] | None = None) -> Estimates:
+        """Estimate from all reports how many people have each value, or each of `values`.
+
+        Raises:
+            Misfit: what was given cannot be reports of this oracle, or one of `values` is not in the domain.
+        """
+        array = integers(reports, columns=self.choices.size, what="a noisy bit for each value of the domain")
+        codes = self._wanted(values)
+        sums = (array if codes is None else array[:, codes]).sum(axis=0)
+        return Estimates(sums.astype(np.float64), np.full(sums.size, self.variance(len(array))), len(array))
+
+    def variance(self, users: int = 1, *, share: float = 0.0) -> float:
+        """Return the variance of one estimated count among `users` people; it is the same for every share."""
+        del share
+        return users * laplace_variance(self.scale)
+
+    def _perturb(self, codes: Codes) -> np.ndarray:
+        noisy = many_discrete_laplace(self.scale, codes.size * self.choices.size)
+        noisy = noisy.reshape(codes.size, self.choices.size)
+        noisy[np.arange(codes.size), codes] += 1
+        return noisy
+
 
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2
 _STEPS: Final = 60

@@ -1,13 +1,21 @@
-"""Unary encodings: one bit for each value of the domain, each randomised by itself."""
+"""Unary encodings: one bit for each value of the domain, each randomised by itself.
+
+SUE is symmetric (basic RAPPOR; Erlingsson, Pihur, Korolova 2014): both kinds of bits lie as often. In OUE, which is
+optimised (Wang et al. 2017, section 4.3), the many zeros lie less often than the one one.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from remedies._errors import Misfit
+from remedies.differential_privacy._powers import exp_below
 from remedies.differential_privacy.frequency_oracles._contract import Reports, SupportOracle, integers
 from remedies.differential_privacy.frequency_oracles.choices import Codes
 from remedies.differential_privacy.random_bytes import ONE, flags
@@ -58,3 +66,33 @@ class UnaryOracle(SupportOracle):
     def _support(self, reports: np.ndarray, codes: Codes | None) -> Codes:
         bits = reports if codes is None else reports[:, codes]
         return np.asarray(np.count_nonzero(bits, axis=0), dtype=np.int64)
+
+
+class SUE(UnaryOracle):
+    """Report d bits with p = sqrt(e)/(sqrt(e)+1), q = 1 - p.
+
+    With s at most exp(epsilon/2) and p rounded down, p/(1-p) <= s; the ratio is its square, at most exp(epsilon).
+    """
+
+    name: ClassVar[str] = "SUE"
+
+    @cached_property
+    def thresholds(self) -> tuple[int, int]:
+        """P and q in units of 2^-64."""
+        root = exp_below(self.exponent / 2)
+        own = math.floor(ONE * root / (root + 1))
+        return own, ONE - own
+
+
+class OUE(UnaryOracle):
+    """Report d bits with p = 1/2, q = 1/(e+1).
+
+    The ratio is (1-q)/q; with q rounded up from 1/(odds+1) it is at most odds, at most exp(epsilon).
+    """
+
+    name: ClassVar[str] = "OUE"
+
+    @cached_property
+    def thresholds(self) -> tuple[int, int]:
+        """P and q in units of 2^-64."""
+        return ONE // 2, math.ceil(ONE / (self.odds + 1))
