@@ -1,18 +1,22 @@
-"""Limits that a check learns from its own past: `limits: {learned: ...}`, and `deviation: {sigma: ...}` by hand."""
+"""Limits that a check learns from its own past: `limits: {learned: ...}`, and `deviation: {sigma: ...}` by hand.
+
+The plain baseline, `weeks`, is here too: what a number was on the same weekday in the weeks before.
+"""
 
 import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from fractions import Fraction
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
 from zoneinfo import ZoneInfo
 
-from annotated_types import Gt
+from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 from pydantic import WithJsonSchema as JsonSchema
 
-from checks._baseline import Weeks
 from checks._contract import Earlier, Json, Measurement, Outcome, Past, UnknownReason, unknown
 from checks._outcome import Message
 from checks._segments import TakesSegments
@@ -21,6 +25,30 @@ from checks.parameters.scalars import Duration, parse_duration, say
 
 if TYPE_CHECKING:
     from checks.limits import LearnedLimit, LimitRule, MissingHistory
+
+Weeks: TypeAlias = Annotated[
+    int, Ge(1), Le(52), Field(description="Number of past weeks whose same weekday forms the baseline.")
+]
+
+NOTHING_YET: Final = Message(
+    "no baseline yet: no measurement on this weekday in the last {weeks:count} weeks, outside incidents "
+    "and planned maintenance",
+    one="no baseline yet: no measurement on this weekday in the last week, outside incidents and planned maintenance",
+    counted="weeks",
+)
+
+
+def same_weekday(weeks: int) -> Earlier:
+    """Ask for the measurements of 7, 14, 21 ... days ago, each at most 12 hours off and on a good day."""
+    return Earlier(ages=tuple(timedelta(weeks=week) for week in range(1, weeks + 1)))
+
+
+def median_of(history: Sequence[Past], name: str) -> Fraction | None:
+    """Return the median of an observed number over the measurements that were asked for by age; None without any."""
+    seen = (exact(past.observed.get(name)) for past in history if past.age is not None)
+    entries = [number for number in seen if number is not None]
+    return median(entries) if entries else None
+
 
 _ALARMS: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) per ([0-9a-z]+)")
 _SHORTEST: Final = timedelta(weeks=12)

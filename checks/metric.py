@@ -11,7 +11,6 @@ from annotated_types import Ge, Gt
 from pydantic import Field, model_validator
 
 from checks._aggregates import Aggregate, Total, aggregate, needs_column, say_aggregate, total
-from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
 from checks._contract import (
     Check,
     Context,
@@ -26,7 +25,16 @@ from checks._contract import (
 )
 from checks._instants import reading_of, zoned_column
 from checks._judge import TakesSample, without_rows
-from checks._learned import LearnedVerdict, LearnsLimits, number_in, rounded
+from checks._learned import (
+    NOTHING_YET,
+    LearnedVerdict,
+    LearnsLimits,
+    Weeks,
+    median_of,
+    number_in,
+    rounded,
+    same_weekday,
+)
 from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName

@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from annotated_types import Ge
 from pydantic import Field, model_validator
 
-from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
 from checks._contract import (
     Check,
     Context,
@@ -23,7 +22,16 @@ from checks._contract import (
 )
 from checks._instants import reading_of, zoned_column
 from checks._judge import without_rows
-from checks._learned import LearnedVerdict, LearnsLimits, number_in, rounded
+from checks._learned import (
+    NOTHING_YET,
+    LearnedVerdict,
+    LearnsLimits,
+    Weeks,
+    median_of,
+    number_in,
+    rounded,
+    same_weekday,
+)
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName
 from checks.parameters.numbers import Count, decimal, in_order, plain

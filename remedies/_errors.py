@@ -2,8 +2,7 @@
 
 RemedyError
 ├── Misfit              the input does not fit the remedy: a column, a kind of value, too few rows
-├── Refused             what came out does not hold what the remedy promises; nothing is given out
-└── CatalogError        a file of this package does not end in `REMEDY: Final[type[Remedy]] = ...`
+└── Refused             what came out does not hold what the remedy promises; nothing is given out
 """
 
 
@@ -17,7 +16,3 @@ class Misfit(RemedyError, ValueError):
 
 class Refused(RemedyError):
     """The result was looked at and does not hold what the remedy promises."""
-
-
-class RemedyCatalogError(RemedyError):
-    """A file of this package is not a remedy."""

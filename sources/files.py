@@ -39,8 +39,16 @@ from sources._csv_text import (
 from sources._csv_types import types_that_keep_values
 from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
-from sources._file_tables import PARQUET, endings_of, files_by_table, find_files, stem_of
-from sources._file_times import FILE_OF_ROW, FILE_TIME, with_file_times
+from sources._file_tables import (
+    FILE_OF_ROW,
+    FILE_TIME,
+    PARQUET,
+    endings_of,
+    files_by_table,
+    find_files,
+    stem_of,
+    with_file_times,
+)
 from sources._names import did_you_mean
 from sources._parquet_types import ParquetReader
 from sources._spec import SourceSpec

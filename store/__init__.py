@@ -14,11 +14,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from store._account_rows import WebRole as WebRole
     from store._accounts import ApiToken as ApiToken
     from store._accounts import Grant as Grant
     from store._accounts import LoginLink as LoginLink
     from store._accounts import SignInMethod as SignInMethod
+    from store._accounts import WebRole as WebRole
     from store._accounts import WebSession as WebSession
     from store._accounts import WebUser as WebUser
     from store._backup import Backup as Backup
@@ -101,8 +101,7 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "_account_rows": "WebRole",
-    "_accounts": "ApiToken Grant LoginLink SignInMethod WebSession WebUser",
+    "_accounts": "ApiToken Grant LoginLink SignInMethod WebRole WebSession WebUser",
     "_backup": "Backup backup",
     "_class_repository": "Staged",
     "_counting": "StoredCounts",

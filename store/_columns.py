@@ -253,9 +253,9 @@ def columns_of(row: type[Row]) -> Sequence[Label[Any]]:
 
 
 _HOMES_OF_ROWS: Final = (
-    "_account_rows",
+    "_accounts",
     "_class_rows",
-    "_ledger_rows",
+    "_ledger_repository",
     "_logged_events",
     "_notice_rows",
     "_release_events",

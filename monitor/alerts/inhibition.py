@@ -5,10 +5,9 @@ from datetime import datetime
 from typing import Final
 
 from incidents import Incident, State
-from monitor.alerts.audience import NOBODY, Audience
 from monitor.alerts.decide import believed
 from monitor.alerts.decision_record import was_dropped
-from monitor.alerts.hold import LONGEST_SETTLING, Circumstances, Lineage
+from monitor.alerts.hold import LONGEST_SETTLING, NOBODY, Audience, Circumstances, Lineage
 from monitor.config import Config
 from store import DeliveryState, Disabled, IncidentFilter, LastNotification, ReadTransaction
 

@@ -6,8 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from checks import Status, UnknownReason
-from checks._types import FAMILIES, is_of_type
-from checks.schema import Schema
+from checks.schema import FAMILIES, Schema, is_of_type
 from tests.checks.ask import NOW, Rows, ask, past, place
 from tests.checks.stated import COLUMNS
 

@@ -1,11 +1,21 @@
 """A table of people with every trouble a remedy must bear: missing values, outliers, ties, types of all kinds."""
 
 from datetime import date, timedelta
-from typing import Any
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+import remedies
+from remedies import Remedy
+
+CATALOG: Final[dict[str, type[Remedy]]] = {
+    path.stem: import_module(f"remedies.{path.stem}").REMEDY
+    for path in sorted(Path(remedies.__file__).parent.glob("[!_]*.py"))
+}
+"""Every remedy by its type word, which is the name of its file."""
 QUASI_IDENTIFIERS = ("age", "income", "joined", "grade", "city")
 EXAMPLES: dict[str, dict[str, Any]] = {
     "microaggregate": {

@@ -12,8 +12,8 @@ import pytest
 
 from checks.risk import class_sizes
 from remedies import Misfit, Refused, Treatment
-from remedies._catalog import load_catalog
 from remedies.generalisation import texts_of
+from tests.remedies.people import CATALOG
 
 QUASI: Final = ["age", "sex", "town"]
 K: Final = 4
@@ -60,14 +60,14 @@ def _people() -> pd.DataFrame:
 
 
 def _treated(word: str, words: dict[str, Any], frame: pd.DataFrame) -> Treatment:
-    model: Any = load_catalog()[word]
+    model: Any = CATALOG[word]
     found: Treatment = model.model_validate(words).apply(frame)
     return found
 
 
 def test_every_remedy_of_the_catalogue_is_here() -> None:
     """A new one is not forgotten."""
-    assert set(WORDS) == set(load_catalog())
+    assert set(WORDS) == set(CATALOG)
 
 
 @pytest.mark.parametrize(("word", "words"), CASES)

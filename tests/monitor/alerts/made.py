@@ -8,7 +8,7 @@ from typing import Any
 
 from checks import Kind, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Incident, Onset, Resolution, State
-from monitor.alerts.audience import Audience
+from monitor.alerts.hold import Audience
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from checks import Kind, Severity
 from incidents import Resolution, State
-from monitor.alerts.audience import Audience
 from monitor.alerts.decide import NotificationReason
-from monitor.alerts.hold import LONGEST_SETTLING, Circumstances, HoldReason, Lineage
+from monitor.alerts.hold import LONGEST_SETTLING, Audience, Circumstances, HoldReason, Lineage
 from monitor.config import Config
 from store import LastNotification, Scope, Silence
 from tests.monitor.alerts.made import NOW, at, episode, incident, over, project, waiting

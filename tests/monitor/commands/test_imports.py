@@ -53,9 +53,9 @@ _NOT_THERE = frozenset(
         "monitor.config.budgets_model",
         "monitor.config.release_model",
         "remedies.differential_privacy.ledger",
-        "store._account_rows",
+        "store._accounts",
         "store._class_rows",
-        "store._ledger_rows",
+        "store._ledger_repository",
         "store._releases",
         "store._retention",
     }

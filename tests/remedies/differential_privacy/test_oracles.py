@@ -22,9 +22,9 @@ from remedies.differential_privacy.frequency_oracles import (
     HadamardResponse,
     Oracle,
     SupportOracle,
+    hashing,
     oracles,
 )
-from remedies.differential_privacy.frequency_oracles import hashing
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM
 
 ALL = pytest.mark.parametrize("kind", oracles.values(), ids=list(oracles))
