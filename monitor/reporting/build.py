@@ -27,7 +27,14 @@ from monitor.config.promised import contract_of_product, promised_contracts
 from monitor.releases.record import states_now
 from monitor.reporting.breakdown import BarScale, by_owner, by_table, part_bar
 from monitor.reporting.coverage import coverage_of, why_unknown
-from monitor.reporting.domains import domain_grid, domain_sections, downtime_by_domain
+from monitor.reporting.domains import (
+    DowntimeByDomain,
+    domain_grid,
+    domain_sections,
+    domains_seen,
+    downtime_by_domain,
+    measure_domains,
+)
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.figures import ComparedFigure, figures_of, median_of
 from monitor.reporting.headline import period_headline, unknown_period
@@ -45,7 +52,7 @@ from monitor.reporting.period import Period
 from monitor.reporting.releases import releases_in
 from monitor.reporting.sentences import title_of
 from monitor.reporting.timeline import timeline
-from monitor.summaries.coverage import lasting_gaps
+from monitor.summaries.coverage import Observed, lasting_gaps
 from monitor.summaries.products import product_states
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.ranking import Ranking, advise, rank
@@ -72,9 +79,6 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
     if coverage.evaluated == 0:  # None: it is no longer known
         evidence = replace(evidence, blind_periods=evidence.blind_periods | {period.first})
     unknown = [why_unknown(evidence, period, result) for period, result in zip(periods, measured, strict=True)]
-    watched = [
-        why_unknown(evidence, period, Downtime(window_of(period), evidence.as_of_us)) is None for period in periods
-    ]
     complete = evidence.as_of >= period.end
     scale = BarScale.of(measured[0], prices[0])
     comparison = _comparison(measured, prices, [message is None for message in unknown])
@@ -86,7 +90,7 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         maintenance=evidence.maintenance,
         costs=evidence.price_incidents(window),
     )
-    domains = downtime_by_domain(evidence, periods, watched)
+    domains = _by_domain(evidence, periods)
     patterns = evidence.patterns.of(window)
     tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
     owners = by_owner(evidence, window, scale)
@@ -161,6 +165,16 @@ def _trend(
 ) -> Iterator[TrendBar]:
     for period, downtime, why in zip(periods, measured, unknown, strict=True):
         yield TrendBar(period, None, None, why) if why else TrendBar(period, downtime.undetected, downtime.repair)
+
+
+def _by_domain(evidence: Evidence, periods: Sequence[Period]) -> DowntimeByDomain:
+    config, as_of = evidence.config, evidence.as_of_us
+    domain_of = {table.name: table.domain for table in config.tables}
+    observed = Observed.by_group(evidence.watches, evidence.gaps, config, evidence.as_of, group_of=domain_of.get)
+    known = (period for period in periods if not why_unknown(evidence, period, Downtime(window_of(period), as_of)))
+    measured = measure_domains(evidence.spans, periods, as_of_us=as_of, config=config, maintenance=evidence.maintenance)
+    seen = domains_seen(observed, known)
+    return downtime_by_domain(measured, periods, config=config, as_of_us=as_of, seen=seen)
 
 
 def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> Diagnosis | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from incidents import Downtime, DowntimeCost, LevelVerdict, Repeats, Window
+from incidents import Downtime, DowntimeCost, LevelVerdict, MaintenanceSpans, Repeats, Spans, Window, measure_by
 from incidents.downtime import HOUR_US
 from monitor.reporting.figures import Figures, figures_of
 from monitor.reporting.period import Period
@@ -110,38 +110,71 @@ class DomainSection:
         return bool(several or self.open or self.repeats or self.without_owner or self.verdict is LevelVerdict.BROKEN)
 
 
+DomainAndPeriod: TypeAlias = tuple[str | None, Period]
 DowntimeByDomain: TypeAlias = Mapping[str | None, Sequence[Downtime | None]]
 """The downtime of domains in the periods of a trend, the newest first; None where nobody knows."""
 
 
-def downtime_by_domain(evidence: Evidence, periods: Sequence[Period], watched: Sequence[bool]) -> DowntimeByDomain:
+def measure_domains(
+    spans: Spans, periods: Iterable[Period], *, as_of_us: int, config: Config, maintenance: MaintenanceSpans | None
+) -> list[Mapping[str | None, Downtime]]:
+    """Return of each period the downtime of the domains with any incident; that of a table counts for its domain.
+
+    None are tables without a domain, or no longer configured. The domains of a period add up to its downtime.
+    """
+    labels, group = by_domain(spans, config)
+    measured = (
+        measure_by(spans, Window.of(period.start, period.end), as_of_us=as_of_us, group=group, maintenance=maintenance)
+        for period in periods
+    )
+    return [{labels[code]: part for code, part in parts.items()} for parts in measured]
+
+
+def domains_seen(observed: Mapping[str | None, Observed], periods: Iterable[Period]) -> set[DomainAndPeriod]:
+    """Return which domains were seen in which of some periods. `observed`: when anything was seen of each domain."""
+    return {
+        (name, period)
+        for period in periods
+        for name, times in observed.items()
+        if times.in_some_of(Window.of(period.start, period.end))
+    }
+
+
+def downtime_by_domain(
+    measured: Sequence[Mapping[str | None, Downtime]],
+    periods: Sequence[Period],
+    *,
+    config: Config,
+    as_of_us: int,
+    seen: Container[DomainAndPeriod],
+) -> DowntimeByDomain:
     """Return the downtime of each domain over periods, the newest first; nothing where no table has a domain.
 
-    An incident counts for the domain of its table, so the domains of a period add up to its downtime. A domain without
-    any incident in a period is known to have been good only if some check of its tables saw something then.
-
     Args:
-        evidence: what is known.
-        periods: those of the trend.
-        watched: of which periods without any incident it is known that there was none.
+        measured: `measure_domains` of the periods.
+        periods: the newest first.
+        config: knows the domains.
+        as_of_us: the moment of knowing.
+        seen: a domain without any incident in a period is known to have been good only if some check of its tables saw
+            something then; see `domains_seen`.
     """
-    config = evidence.config
-    domain_of = {table.name: table.domain for table in config.tables}
-    if not any(domain_of.values()):
+    domains = {table.domain for table in config.tables}
+    if not any(domains):
         return {}
-    labels, group = by_domain(evidence.spans, config)
-    observed = Observed.by_group(evidence.watches, evidence.gaps, config, evidence.as_of, group_of=domain_of.get)
     results: dict[str | None, list[Downtime | None]] = {name: [] for name in (*config.domains, None)}
-    for period, known in zip(periods, watched, strict=True):
-        window = Window.of(period.start, period.end)
-        parts = {labels[code]: part for code, part in evidence.measure_by(window, group).items()}
+    for period, parts in zip(periods, measured, strict=True):
+        nothing = Downtime(Window.of(period.start, period.end), as_of_us)
         for name, downtimes in results.items():
-            part = parts.get(name, Downtime(window, evidence.as_of_us))
-            seen = known and name in observed and observed[name].in_some_of(window)
-            downtimes.append(part if seen or part.high or part.open else None)
-    if None not in domain_of.values() and not any(part and part.high for part in results[None]):
+            part = parts.get(name, nothing)
+            downtimes.append(part if has_incident(part) or (name, period) in seen else None)
+    if None not in domains and not any(part and part.high for part in results[None]):
         del results[None]
     return results
+
+
+def has_incident(downtime: Downtime | None) -> bool:
+    """Check whether there was, or may have been, an incident in a period."""
+    return downtime is not None and bool(downtime.high or downtime.open)
 
 
 def domain_grid(config: Config, periods: Sequence[Period], downtimes: DowntimeByDomain) -> DomainGrid:

@@ -1,35 +1,32 @@
-"""The first page: open incidents, the last seven days as a picture, how the tables are, this week against the last."""
+"""The first page: open incidents, pictures of days and weeks, how the tables are, this week against the last."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
-from itertools import pairwise
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, PlainSerializer
 
 from checks import Severity
 from checks.classes.arrays import np
-from incidents import Gap, Spans, Window, from_us, measure, price_by, to_us
+from incidents import Spans, Window, from_us, measure, price_by, to_us
 from monitor.config.project import Project
-from monitor.reporting.period import PeriodPart, Week
-from monitor.reporting.timeline import Timeline, timeline
+from monitor.reporting.domains import DomainGrid
+from monitor.reporting.period import Week
+from monitor.reporting.timeline import Timeline
 from monitor.summaries.coverage import kept_since
 from monitor.summaries.daemons import Watchfulness
 from monitor.summaries.health import TableHealth
 from monitor.summaries.health_list import HealthList, health_list
-from monitor.summaries.ranking import rank
 from monitor.web.views.incidents import IncidentSummary, summaries_of
+from monitor.web.views.overview_pictures import domain_weeks, first_week, last_days
 from monitor.web.views.shapes import DowntimeTotals, Shape, totals_of
-from monitor.web.views.table import day_edges, gaps_of
 from store import Lasting, ReadTransaction
 
 SHOWN: Final = 20
 """Open incidents, tables and checks that the first page names; the pages behind it list all."""
 SLOTS: Final = 10
-DAYS: Final = 7
-"""Days of the timeline, today is the last."""
 
 
 class NoQuery(BaseModel):
@@ -145,6 +142,7 @@ class OverviewPage(Shape):
     last_change: int
     open: OpenIncidents
     last_days: Annotated[InstanceOf[Timeline], PlainSerializer(Timeline.as_json, return_type=dict[str, Any])]
+    domains: Annotated[InstanceOf[DomainGrid], PlainSerializer(DomainGrid.as_json, return_type=dict[str, Any])]
     health: HealthCounts
     unobserved: UnobservedNow
     weeks: WeekComparison
@@ -155,12 +153,13 @@ class OverviewPage(Shape):
 def show_overview(project: Project, tx: ReadTransaction, _query: BaseModel, now: datetime) -> OverviewPage:
     """Return the first page."""
     health = health_list(project, tx, now)
-    spans = tx.incidents.shared_spans(to_us(Week.containing(now, project.config.timezone).back(1).start))
+    spans = tx.incidents.shared_spans(to_us(first_week(project, now).start))
     return OverviewPage(
         as_of=now,
         last_change=tx.incidents.last_change(),
         open=_open(project, tx, now),
-        last_days=_last_days(project, tx, spans, now),
+        last_days=last_days(project, tx, spans, now),
+        domains=domain_weeks(project, tx, spans, now),
         health=_health(project, health),
         unobserved=_unobserved(health),
         weeks=compare_weeks(project, tx, spans, now),
@@ -228,28 +227,6 @@ def _unobserved(current: HealthList) -> UnobservedNow:
             )
             for check in longest[:SHOWN]
         ),
-    )
-
-
-def _last_days(project: Project, tx: ReadTransaction, spans: Spans, now: datetime) -> Timeline:
-    """Return the timeline of today and the six days before, the tables with the most downtime first."""
-    dates, edges = day_edges(project, now, DAYS)
-    as_of_us = to_us(now)
-
-    def gaps(names: Sequence[str]) -> Sequence[Gap]:
-        tables = [table for name in names if (table := project.config.table(name)) is not None]
-        return gaps_of(tx, tables, since=from_us(edges[0]), now=now)
-
-    maintenance = project.maintenance(spans.names)
-    return timeline(
-        rank(spans, Window(edges[0], edges[-1]), as_of_us=as_of_us, maintenance=maintenance, costs=None),
-        [
-            PeriodPart(day, from_us(start), from_us(end))
-            for day, (start, end) in zip(dates, pairwise(edges), strict=True)
-        ],
-        as_of_us=as_of_us,
-        config=project.config,
-        gaps_of=gaps,
     )
 
 

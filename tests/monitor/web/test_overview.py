@@ -10,9 +10,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from incidents import ReportedIncident, Resolution
+from incidents import Corrected, ReportedIncident, Resolution
+from monitor.config.selector import select
+from monitor.reporting.build import build_report, gather
+from monitor.reporting.period import Week
+from monitor.scan.run import run_checks
 from monitor.triage.desk import IncidentDesk
-from monitor.web.views.overview import DAYS
+from monitor.web.views.overview_pictures import DAYS
 from tests.monitor.web.site import Site
 
 _BAR: Final = re.compile(
@@ -36,24 +40,33 @@ def _log(site: Site, times: Iterable[tuple[str, Hours]], **more: Resolution) -> 
     return numbers
 
 
-def _drawn_by_hand(site: Site) -> dict[tuple[int, str], tuple[float, float]]:
-    """Return where each incident in repair begins and how long that takes, in percent of seven days, from the rows."""
-    zone = ZoneInfo(site.project.config.timezone)
-    today = site.clock.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    start, now = today - timedelta(days=DAYS - 1), site.clock.now()
+def _rows(site: Site) -> list[tuple[int, str, datetime, datetime, datetime]]:
+    """Return number, table, and when each incident that counts occurred, was detected and ended, or now, from rows."""
+    now = site.clock.now()
     with closing(sqlite3.connect(site.project.config.storage.url.removeprefix("sqlite:///"))) as connection:
         rows = connection.execute(
             "SELECT i.id, i.table_name, e.occurred_us, e.detected_us, e.resolved_us FROM incident i "
             "JOIN episode e ON e.incident_id = i.id WHERE coalesce(i.resolution, 'fixed') IN ('fixed', 'no-action')"
         ).fetchall()
+    return [
+        (number, table, *(now if us is None else datetime.fromtimestamp(us / 1_000_000, UTC) for us in times))
+        for number, table, *times in rows
+    ]
+
+
+def _midnight(site: Site) -> datetime:
+    """Return when today began in the project's zone."""
+    zone = ZoneInfo(site.project.config.timezone)
+    return site.clock.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _drawn_by_hand(site: Site) -> dict[tuple[int, str], tuple[float, float]]:
+    """Return where each incident in repair begins and how long that takes, in percent of seven days, from the rows."""
+    start, share = _midnight(site) - timedelta(days=DAYS - 1), timedelta(days=DAYS) / 100
     drawn = {}
-    for number, table, *micros in rows:
-        occurred, detected, resolved = (
-            now if us is None else datetime.fromtimestamp(us / 1_000_000, UTC) for us in micros
-        )
-        if resolved > start and occurred < now:
+    for number, table, _, detected, resolved in _rows(site):
+        if resolved > start:
             begin, end = (max(moment, start) for moment in (detected, resolved))
-            share = timedelta(days=DAYS) / 100
             drawn[number, table] = ((begin - start) / share, max((end - begin) / share, _NARROWEST))
     return drawn
 
@@ -97,3 +110,70 @@ def test_a_quiet_week_has_no_timeline(site: Site) -> None:
     text = site.signed_in().get("/").text
     assert "Last seven days" not in text
     assert "No open incidents." in text
+
+
+def _shown_domains(site: Site) -> dict[tuple[str | None, str], tuple[int, float] | None]:
+    """Return incidents and hours by domain and week, as the JSON of the page has them."""
+    page = site.signed_in().get("/overview.json").json()["domains"]
+    return {
+        (row["key"], cell["week"]): None if cell["n"] is None else (cell["n"], cell["downtime_h"])
+        for row in page["shown"]
+        for cell in row["cells"]
+    }
+
+
+def test_domains_have_the_hours_of_the_rows(site: Site) -> None:
+    """The hours of each domain and week are those of the rows between its Mondays; nobody knows of weeks without."""
+    week = 7 * 24
+    _log(
+        site,
+        [
+            ("refunds", (3, 2, None)),
+            ("orders", (week + 9, week + 5, week - 30)),
+            ("refunds", (5 * week, 5 * week - 4, 3 * week)),
+            ("refunds", (5 * week - 1, 5 * week - 2, 5 * week - 3)),
+            ("refunds", (20 * week, 20 * week - 1, 11 * week - 2)),
+        ],
+    )
+    monday = _midnight(site) - timedelta(days=_midnight(site).weekday())
+    shown, expected = _shown_domains(site), {}
+    for back in range(12):
+        start = monday - timedelta(weeks=back)
+        for domain, table in (("sales", "refunds"), (None, "orders")):
+            hours = [
+                (min(resolved, start + timedelta(weeks=1)) - max(occurred, start)) / timedelta(hours=1)
+                for _, name, occurred, _, resolved in _rows(site)
+                if name == table and occurred < start + timedelta(weeks=1) and resolved > start
+            ]
+            year, number, _ = start.isocalendar()
+            expected[domain, f"{year}-W{number:02}"] = (len(hours), pytest.approx(sum(hours))) if hours else None
+    assert shown == expected
+    assert sum(cell is not None for cell in shown.values()) == 6
+    text = site.signed_in().get("/").text
+    assert text.count('class="heat ') == 24
+    assert '<a href="/tables?domain=sales">sales</a>' in text
+
+
+def test_domains_are_those_of_the_report_whatever_changes(site: Site) -> None:
+    """Checks run for weeks, an incident is corrected, another one merged: the page always draws what a report does."""
+
+    def assert_same() -> None:
+        week = Week.containing(site.clock.now(), site.project.config.timezone)
+        with site.store.reading() as tx:
+            report = build_report(gather(site.project, tx, week, site.clock.now()), week)
+        assert site.signed_in().get("/overview.json").json()["domains"] == report.domains.as_json()
+
+    numbers = _log(site, [("refunds", (400, 380, 300)), ("orders", (60, 50, None)), ("refunds", (70, 60, 50))])
+    assert_same()
+    for days in (0, 3, 5, 9, 16):
+        site.clock.advance(timedelta(days=days))
+        run_checks(site.project, select(["orders"] if days else [], site.project.config), store=site.store)
+        assert_same()
+    desk = IncidentDesk(site.project, site.store, actor="test")
+    desk.correct(numbers[0], Corrected(0, occurred_at=site.clock.now() - timedelta(weeks=7)))
+    assert_same()
+    desk.merge(numbers[2], numbers[0], force=True)
+    desk.resolve(numbers[1], Resolution.FALSE_POSITIVE)
+    assert_same()
+    assert None in _shown_domains(site).values()
+    assert (0, 0.0) in _shown_domains(site).values()

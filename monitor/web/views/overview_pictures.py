@@ -1,0 +1,118 @@
+"""The pictures of the first page, made as those of the report: the last seven days, the domains over twelve weeks."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from incidents import Downtime, Gap, Spans, Window, from_us, to_us
+from monitor.config.project import Project
+from monitor.reporting.domains import (
+    DomainAndPeriod,
+    DomainGrid,
+    domain_grid,
+    domains_seen,
+    downtime_by_domain,
+    has_incident,
+    measure_domains,
+)
+from monitor.reporting.period import PeriodPart, Week
+from monitor.reporting.timeline import Timeline, timeline
+from monitor.summaries.coverage import Observed, kept_since
+from monitor.summaries.ranking import rank
+from monitor.web.views.table import day_edges, gaps_of
+from store import ReadTransaction
+
+DAYS: Final = 7
+"""Days of the timeline, today is the last."""
+
+
+def last_days(project: Project, tx: ReadTransaction, spans: Spans, now: datetime) -> Timeline:
+    """Return the timeline of today and the six days before, the tables with the most downtime first."""
+    dates, edges = day_edges(project, now, DAYS)
+    as_of_us, maintenance = to_us(now), project.maintenance(spans.names)
+
+    def gaps(names: Sequence[str]) -> Sequence[Gap]:
+        tables = [table for name in names if (table := project.config.table(name)) is not None]
+        return gaps_of(tx, tables, since=from_us(edges[0]), now=now)
+
+    return timeline(
+        rank(spans, Window(edges[0], edges[-1]), as_of_us=as_of_us, maintenance=maintenance, costs=None),
+        [
+            PeriodPart(day, from_us(start), from_us(end))
+            for day, (start, end) in zip(dates, pairwise(edges), strict=True)
+        ],
+        as_of_us=as_of_us,
+        config=project.config,
+        gaps_of=gaps,
+    )
+
+
+def domain_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: datetime) -> DomainGrid:
+    """Return the domains over this week and those before. `spans` reach back to `first_week`."""
+    if not any(table.domain for table in project.config.tables):
+        return DomainGrid()
+    weeks, as_of_us = _weeks(project, now), to_us(now)
+    measured = [
+        *_measured(project, spans, weeks[:1], as_of_us),
+        *_measured_before(project, spans, weeks[1:], to_us(weeks[0].end)),
+    ]
+    quiet = {
+        (name, week)
+        for week, parts in zip(weeks, measured, strict=True)
+        if (without := [name for name in (*project.config.domains, None) if not has_incident(parts.get(name))])
+        and _is_known(project, tx, week, now)
+        for name in without
+    }
+    seen = _seen(project)
+    if unsure := quiet - seen:
+        observed = _observed(project, tx, {name for name, _ in unsure}, weeks[-1].start, now)
+        seen |= domains_seen(observed, weeks) & unsure
+    downtimes = downtime_by_domain(measured, weeks, config=project.config, as_of_us=as_of_us, seen=seen & quiet)
+    return domain_grid(project.config, weeks, downtimes)
+
+
+def first_week(project: Project, now: datetime) -> Week:
+    """Return the oldest week that is shown."""
+    return _weeks(project, now)[-1]
+
+
+def _weeks(project: Project, now: datetime) -> tuple[Week, ...]:
+    this = Week.containing(now, project.config.timezone)
+    return tuple(this.back(count) for count in range(Week.trend))
+
+
+def _measured(
+    project: Project, spans: Spans, weeks: Sequence[Week], as_of_us: int
+) -> Sequence[Mapping[str | None, Downtime]]:
+    maintenance = project.maintenance(spans.names)
+    return measure_domains(spans, weeks, as_of_us=as_of_us, config=project.config, maintenance=maintenance)
+
+
+_measured_before = lru_cache(maxsize=2)(_measured)
+"""Weeks that are over stay as they are while no incident changes, which makes other spans."""
+
+
+@lru_cache(maxsize=4)
+def _seen(_: Project) -> set[DomainAndPeriod]:
+    """Return the domains and weeks that were seen, a set to add to: what was seen once, whatever comes later, was."""
+    return set()
+
+
+def _is_known(project: Project, tx: ReadTransaction, week: Week, now: datetime) -> bool:
+    """Check whether a week without incidents may have been good: they are kept, and some check could be evaluated."""
+    if week.end <= kept_since(project.config, now):
+        return False
+    kept = week.start >= now - project.config.storage.keep_measurements
+    return not kept or tx.results.any_evaluated(week.start, week.end)
+
+
+def _observed(
+    project: Project, tx: ReadTransaction, domains: Collection[str | None], since: datetime, now: datetime
+) -> Mapping[str | None, Observed]:
+    """Return when anything was seen of some domains."""
+    tables = {table.name: table for table in project.config.tables if table.domain in domains}
+    gaps = gaps_of(tx, list(tables.values()), since=since, now=now)
+    watches = tx.results.watches(table.check_id(check) for table in tables.values() for check in table.checks)
+    return Observed.by_group(watches, gaps, project.config, now, group_of=lambda name: tables[name].domain)
