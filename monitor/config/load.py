@@ -292,8 +292,8 @@ def _spot(problem: Problem) -> tuple[str | None, int | None, int | None]:
 
 
 def _published(tree: Node) -> set[str]:
-    """Return the names that identify results: of the project, of tables and of checks."""
-    names = {text(tree, "project")}
+    """Return the names that identify results: of the project, of tables, of checks and of channels."""
+    names = {text(tree, "project"), *entries(child(child(tree, "alerts"), "channels"))}
     for table in items(child(tree, "tables")):
         names |= {text(table, "name"), *(text(check, "id") for check in items(child(table, "checks")))}
     return {name for name in names if name is not None}

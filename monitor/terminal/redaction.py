@@ -78,7 +78,7 @@ class Redactor:
         keys: Iterable[str] = (),
         urls: bool = True,
     ) -> None:
-        """Remember secrets; `published` names (tables, checks, the project) identify results and are never masked.
+        """Remember secrets; `published` names (tables, channels, the project) identify results and are never masked.
 
         `keys` hold secrets in lines of a file that cannot be read (`line`), beside `secret`, `password` and `token`.
         `urls=False` lets the passwords of URLs through, for a person who asked to see them.

@@ -86,3 +86,11 @@ def test_an_error_at_their_place_does_not_show_them(load_text: Load, small: str,
     for problem in caught.value.problems:
         for text in (problem.message, problem.hint or "", caught.value.redactor.line(problem.excerpt or "")):
             assert "abcdefgh" not in caught.value.redactor(text)
+
+
+def test_the_name_of_a_channel_is_no_secret_though_its_address_has_it(load_text: Load, small: str) -> None:
+    """Logs and the simulation say which channel they are about; what no channel is called stays masked."""
+    channels = "{data-team: {webhook: {url: 'https://h.example.org/data-team'}}, b: {apprise: 'slack://TokenB1234'}}"
+    redactor = load_text(f"{small}alerts: {{channels: {channels}}}\n", {}).redactor
+    assert redactor("messages to data-team") == "messages to data-team"
+    assert "TokenB1234" not in redactor("slack://TokenB1234")
