@@ -99,7 +99,8 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
 def show_causes(causes: IncidentCauses, zone: str) -> Iterator[Text]:
     """Return what may have caused an incident as `tablewatch incident causes` does."""
     voice, began = Localizer("en", zone), causes.beginning
-    yield _line("began", f"between {format_time(began.earliest, zone)} and {format_time(began.latest, zone)}")
+    earliest, latest = format_time(began.earliest, zone), format_time(began.latest, zone)
+    yield _line("began", earliest if earliest == latest else f"between {earliest} and {latest}")
     searched = f"{causes.tables} table{'' if causes.tables == 1 else 's'}, this one and those upstream"
     yield _line("searched", searched + (f"; {causes.left_out} more are further away" if causes.left_out else ""))
     for number, cause in enumerate(causes.causes, start=1):
@@ -129,8 +130,9 @@ def _finders(sheet: IncidentDetail) -> Iterator[str]:
 def _times(episode: Episode, length: Durations, *, text: str, zone: str) -> Iterator[Text]:
     onset = episode.onset
     known = _METHODS[onset.method]
-    if onset.earliest < onset.latest:
-        known += f"; between {format_time(onset.earliest, zone)} and {format_time(onset.latest, zone)}"
+    earliest, latest = format_time(onset.earliest, zone), format_time(onset.latest, zone)
+    if earliest != latest:
+        known += f"; between {earliest} and {latest}"
     yield _line("occurred", f"{format_time(onset.at, zone)}  {known}")
     if episode.first_failed_at is not None and episode.first_failed_at < episode.detected_at:
         text += f"; it failed first at {format_time(episode.first_failed_at, zone)}"
