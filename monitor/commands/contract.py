@@ -69,6 +69,6 @@ def show(
         "as_of": now.isoformat(),
         "contracts": [item.as_json() for item in judged],
     }
-    invocation.emit(result, lambda console: draw(console, judged))
+    invocation.emit(result, lambda console: draw(console, judged, zone=project.config.timezone))
     if broken_levels(judged):
         raise Stop(ExitCode.FAILED)

@@ -79,4 +79,4 @@ def _emit(invocation: Invocation, name: str | None, *, start: str | None, end: s
     if name is None:
         invocation.emit(result, lambda console: draw_list(console, states))
     else:
-        invocation.emit(result, lambda console: draw_sheet(console, states[0]))
+        invocation.emit(result, lambda console: draw_sheet(console, states[0], zone=project.config.timezone))

@@ -101,7 +101,7 @@ def show(
         draw_sheet(console, project, state, loss=loss, results=results, promises=promises)
         draw_scan_cost(console, scan_cost)
         draw_incremental(console, project, part)
-        draw_contracts(console, contracts)
+        draw_contracts(console, contracts, zone=project.config.timezone)
 
     invocation.emit(
         {

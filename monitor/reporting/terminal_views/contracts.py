@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
@@ -11,17 +11,21 @@ from monitor.reporting.figure_sentences import budget_sentences, in_time, observ
 from monitor.reporting.sentences import floor_percent, percentage_points
 from monitor.summaries.service_levels import JudgedContract
 from monitor.terminal.tables import draw_table
-from monitor.triage.time_parsing import format_hours
+from monitor.triage.time_parsing import format_hours, format_time
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+_MOST_NAMED: Final = 8
+"""Incidents that are named beside a level; the JSON has all."""
 
-def draw(console: "Console", contracts: Sequence[JudgedContract]) -> None:
-    """Print contracts with the levels of their period."""
+
+def draw(console: "Console", contracts: Sequence[JudgedContract], *, zone: str) -> None:
+    """Print contracts with the levels of their period, by the clock of a zone."""
     for contract in contracts:
-        start, end = (from_us(moment) for moment in (contract.window.start_us, contract.window.end_us))
-        title = f"{contract.name}  {', '.join(contract.tables)}  {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
+        window = contract.window
+        start, end = (format_time(from_us(moment), zone) for moment in (window.start_us, window.end_us))
+        title = f"{contract.name}  {', '.join(contract.tables)}  {start} to {end} ({zone})"
         console.print(Text(title, "bold"))
         if contract.levels:
             draw_table(console, ("level", ">promised", ">seen", "verdict", "~why"), map(_row, contract.levels))
@@ -56,7 +60,9 @@ def _row(result: LevelResult) -> tuple[str, str, str, str, str]:
 def _why(result: LevelResult) -> str:
     missed = "" if result.missed_by is None else f"missed by {_difference(result.level, result.missed_by)}"
     numbers = result.incidents or result.undecided
-    about = f"incidents {', '.join(f'#{number}' for number in numbers)}" if numbers else ""
+    more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
+    names = ", ".join(f"#{number}" for number in numbers[:_MOST_NAMED])
+    about = f"incidents {names}{more}" if numbers else ""
     share = in_time(result)
     return "; ".join(part for part in (": ".join(filter(None, (missed, about))), str(share or "")) if part)
 

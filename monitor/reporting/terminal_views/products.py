@@ -11,7 +11,7 @@ from monitor.reporting.terminal_views.incident import incident_headline
 from monitor.summaries.products import ProductState
 from monitor.terminal.tables import draw_table
 from monitor.triage.create import tidy
-from monitor.triage.time_parsing import format_hours
+from monitor.triage.time_parsing import format_hours, format_time
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,10 +35,10 @@ def draw_list(console: "Console", states: Sequence[ProductState]) -> None:
     draw_table(console, columns, rows)
 
 
-def draw_sheet(console: "Console", state: ProductState) -> None:
-    """Print everything about one data product."""
+def draw_sheet(console: "Console", state: ProductState, *, zone: str) -> None:
+    """Print everything about one data product, by the clock of a zone."""
     product = state.product
-    start, end = (from_us(moment) for moment in (state.window.start_us, state.window.end_us))
+    start, end = (format_time(from_us(moment), zone) for moment in (state.window.start_us, state.window.end_us))
     console.print(Text(f"{product.title or state.name}  {state.health.value}", "bold"))
     if product.description:
         console.print(tidy(product.description))
@@ -47,8 +47,8 @@ def draw_sheet(console: "Console", state: ProductState) -> None:
         "consumers": ", ".join(product.consumers),
         "tables": ", ".join(state.tables),
         "fed by": ", ".join(state.ports.inputs),
-        "feeds from": ", ".join(state.ports.outputs),
-        "period": f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC",
+        "feeds others": ", ".join(state.ports.outputs),
+        "period": f"{start} to {end} ({zone})",
         "down": _down(state.down) + (f", while any of {len(state.tables)} tables was" if len(state.tables) > 1 else ""),
     }
     for label, value in facts.items():
@@ -57,7 +57,7 @@ def draw_sheet(console: "Console", state: ProductState) -> None:
     for incident in state.incidents:
         console.print(_line("open", "") + incident_headline(incident))
     if state.is_promised:
-        draw_contracts(console, [state.contract])
+        draw_contracts(console, [state.contract], zone=zone)
 
 
 def _promises(state: ProductState) -> str:
