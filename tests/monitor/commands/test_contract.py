@@ -2,12 +2,16 @@
 
 from datetime import timedelta
 from fractions import Fraction
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from incidents import Level
+from incidents import Level, LevelResult, LevelVerdict, Window
 from monitor.reporting.filters import filters
+from monitor.reporting.terminal_views.contracts import draw
+from monitor.summaries.service_levels import JudgedContract
 from monitor.terminal.localizer import Localizer
 from store import Delivery, MessageSubject, open_store
 from tests.monitor.commands.terminal import CONFIG, NOW, Terminal
@@ -254,3 +258,12 @@ def test_an_error_budget_is_less_time_than_its_period(terminal: Terminal, words:
     promise = f"contracts: {{board: {{tables: [orders], downtime: {words}}}}}\n"
     (terminal.folder / "tablewatch.yaml").write_text(CONFIG + promise, encoding="utf-8")
     assert "such as 2h per 30d" in terminal("config", "check").err
+
+
+def test_a_level_that_many_incidents_broke_names_eight() -> None:
+    """The JSON has all; a column of hundreds of numbers is read by nobody."""
+    broken = LevelResult(Level.TIME_TO_DETECT, Fraction(1), LevelVerdict.BROKEN, incidents=tuple(range(1, 12)))
+    console = Console(file=StringIO(), width=200)
+    draw(console, [JudgedContract("board", ("orders",), Window(0, 1), [broken], 1, 1, None, {})], zone="Asia/Tokyo")
+    assert isinstance(console.file, StringIO)
+    assert "incidents #1, #2, #3, #4, #5, #6, #7, #8 and 3 more" in console.file.getvalue()
