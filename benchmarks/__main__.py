@@ -24,7 +24,7 @@ NAMES = (
     "root_causes",
     "simulation",
     "private_answers",
-    "weekly_report",
+    "incident_figures",
     "web_models",
     "command_line",
 )

@@ -14,12 +14,13 @@ from store import open_store
 
 END: Final = datetime(2026, 11, 18, 9, 0, tzinfo=UTC)
 """The present: a Wednesday."""
-_YEARS: Final = timedelta(days=3 * 365)
+YEARS: Final = timedelta(days=3 * 365)
 _RESOLVED: Final = timedelta(days=28)
 """How long ago incidents ended of which that is an event: as of a day before, these are still open."""
 _HOUR_US: Final = 3_600_000_000
 CHECKS: Final = ("rows", "nulls")
 OWNERS: Final = 20
+CAUSES: Final = ("late upstream", "code change", "schema change", "manual edit")
 _HEAD: Final = """version: 1
 project: large
 timezone: Asia/Tokyo
@@ -31,14 +32,21 @@ cost:
 alerts:
   channels: {desk: {apprise: "json://localhost:9/"}}
 """
+_PROMISES: Final = """slo:
+  "tier:gold": {downtime: 2h per 30d, ttd: 1h, ttr: 4h}
+  "tier:silver": {downtime: 8h per 30d, ttd: 2h, ttr: 8h}
+  "tier:bronze": {downtime: 1d per 30d, ttd: 4h, ttr: 1d}
+products:
+"""
+_PRODUCT: Final = "  p{0}: {{tables: ['domain:d{0}'], owner: o{0}, promises: {{downtime: 2d per 30d, ttd: 4h}}}}"
 _INCIDENT: Final = (
     "INSERT INTO incident (id, fingerprint, table_name, check_id, kind, severity, title, title_values, found_by, state,"
-    " resolution, detected_us, ended_us, regressed, flapping)"
-    " VALUES (?, ?, ?, ?, 'quality', ?, '{rows:count} rows', '{\"rows\":41203}', ?, ?, ?, ?, ?, 0, 0)"
+    " resolution, detected_us, ended_us, regressed, flapping, cause, answered)"
+    " VALUES (?, ?, ?, ?, 'quality', ?, '{rows:count} rows', '{\"rows\":41203}', ?, ?, ?, ?, ?, 0, 0, ?, ?)"
 )
 _EPISODE: Final = (
-    "INSERT INTO episode (incident_id, number, occurred_us, earliest_us, latest_us, method, detected_us, resolved_us)"
-    " VALUES (?, 0, ?, ?, ?, 'last-good-run', ?, ?)"
+    "INSERT INTO episode (incident_id, number, occurred_us, earliest_us, latest_us, method, detected_us, resolved_us,"
+    " acknowledged_us) VALUES (?, 0, ?, ?, ?, 'last-good-run', ?, ?, ?)"
 )
 _WATCH: Final = (
     "INSERT INTO check_state (check_id, monitored_since_us, last_run_us, last_status, last_pass_ended_us, fail_streak,"
@@ -73,8 +81,8 @@ class Size:
         return self.measurements // len(CHECKS)
 
 
-def configure(folder: Path, size: Size) -> Path:
-    """Write the configuration of a large project, and return its file."""
+def configure(folder: Path, size: Size, *, promises: bool = False) -> Path:
+    """Write the configuration of a large project, perhaps with `slo` and data products, and return its file."""
     lines = ["owners:", *(f"  o{number}: {{name: Team {number}}}" for number in range(OWNERS))]
     lines += ["domains:", *(f"  d{number}: {{owner: o{number}}}" for number in range(OWNERS)), "tables:"]
     for number in range(size.tables):
@@ -85,6 +93,8 @@ def configure(folder: Path, size: Size) -> Path:
             "checks: [{type: volume, id: rows, min: 1000}, {type: not_null, id: nulls, columns: [a]}]}"
         )
     storage = f'storage: {{url: "sqlite:///{folder}/store.db"}}\n'
+    if promises:
+        lines += [_PROMISES, *(_PRODUCT.format(number) for number in range(OWNERS))]
     file = folder / "tablewatch.yaml"
     file.write_text(_HEAD + storage + "\n".join(lines) + "\n", encoding="utf-8")
     return file
@@ -123,7 +133,7 @@ def _fill_incidents(connection: sqlite3.Connection, size: Size) -> None:
     last = to_us(END) - _HOUR_US
     for number in range(size.tables):
         status = ("fail", "warn", "unknown(timeout)")[number % 3] if number % 50 == 0 else "pass"
-        states = [(f"t{number}.{name}", to_us(END - _YEARS), last, status, last) for name in CHECKS]
+        states = [(f"t{number}.{name}", to_us(END - YEARS), last, status, last) for name in CHECKS]
         connection.executemany(_WATCH, states)
 
 
@@ -153,7 +163,7 @@ def _opened() -> Opened:
 def _incidents(size: Size) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """Yield incidents spread evenly over three years; those at the end still last."""
     chance = random.Random(7)  # noqa: S311 - a benchmark, the same each time
-    start, end = to_us(END - _YEARS), to_us(END)
+    start, end = to_us(END - YEARS), to_us(END)
     for number in range(1, size.incidents + 1):
         occurred = start + (end - start) * number // size.incidents - _HOUR_US
         detected = min(occurred + int(chance.expovariate(1 / (2 * _HOUR_US))), end)
@@ -164,10 +174,13 @@ def _incidents(size: Size) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
         ended = ("fixed" if good else "false-positive", resolved) if over else (None, None)
         check = None if person else f"{name}.{CHECKS[number % len(CHECKS)]}"
         severity = ("info", "warning", "error", "critical")[number % 4]
+        cause = CAUSES[number % len(CAUSES)] if over and number % 3 == 0 else None
+        seen = detected + int(chance.expovariate(1 / _HOUR_US))
+        seen_at = seen if number % 3 and seen < min(resolved, end) else None
         words = ("person" if person else "check", "resolved" if over else "open", ended[0], detected, ended[1])
         yield (
-            (number, f"f{number}", name, check, severity, *words),
-            (number, occurred, occurred - _HOUR_US, detected, detected, ended[1]),
+            (number, f"f{number}", name, check, severity, *words, cause, cause is not None or (over and not good)),
+            (number, occurred, occurred - _HOUR_US, detected, detected, ended[1], seen_at),
         )
 
 
