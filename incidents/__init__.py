@@ -114,6 +114,7 @@ if TYPE_CHECKING:
     from incidents.service_levels import LevelResult as LevelResult
     from incidents.service_levels import LevelSurvey as LevelSurvey
     from incidents.service_levels import LevelVerdict as LevelVerdict
+    from incidents.service_levels import share_kept as share_kept
     from incidents.simulation import RecordedHistory as RecordedHistory
     from incidents.simulation import ResultReplay as ResultReplay
     from incidents.simulation import replay_results as replay_results
@@ -152,7 +153,7 @@ _HOMES: Final = {
     "lifecycle": "Identity LifecycleStep Reason advance status_text",
     "reported": "ReportedIncident",
     "result_tracks": "ResultTrack SlotResults results_at retry_slots",
-    "service_levels": "DownTime IncidentHistory Level LevelResult LevelSurvey LevelVerdict",
+    "service_levels": "DownTime IncidentHistory Level LevelResult LevelSurvey LevelVerdict share_kept",
     "simulation": "RecordedHistory ResultReplay replay_results",
     "spans": "OPEN_END Spans Window",
     "warning_spell": "WarningSpell follow_warning",

@@ -79,11 +79,21 @@ class LevelResult:
         return abs(self.seen - self.promised)
 
     @property
+    def is_time(self) -> bool:
+        """Check whether it is a time that each episode keeps or breaks."""
+        return self.level is not Level.AVAILABILITY
+
+    @property
     def share_kept(self) -> tuple[Fraction, Fraction] | None:
         """Return which share of the episodes kept a time, at least and at most; None without one, or another level."""
-        if self.level is Level.AVAILABILITY or not self.judged:
+        if not self.is_time:
             return None
-        return Fraction(self.kept, self.judged), 1 - Fraction(self.broken, self.judged)
+        return share_kept(judged=self.judged, kept=self.kept, broken=self.broken)
+
+
+def share_kept(*, judged: int, kept: int, broken: int) -> tuple[Fraction, Fraction] | None:
+    """Return which share of so many episodes kept a time, at least and at most; None without any."""
+    return (Fraction(kept, judged), 1 - Fraction(broken, judged)) if judged else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ _CODES = (
     "Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 could not evaluate and nothing failed, "
     "5 nothing selected, 70 bug, 130 interrupted. Options can also be given as TABLEWATCH_<COMMAND>_<OPTION>."
 )
+_PREFIX: Final = "TABLEWATCH"
 _PANELS = ("Watch", "Incidents and cost", "Set up", "Disclosure")
 _ONCE = frozenset({"install_completion", "show_completion"})
 """Options that Typer gives to every application, but that make sense at the root only."""
@@ -134,14 +135,23 @@ def build_command(name: str) -> Any:
     command: Any = typer.main.get_command(load_command(name))
     command.no_args_is_help = False  # that help would go to stdout; see _show_usage
     command.params = [parameter for parameter in command.params if parameter.name not in _ONCE]
-    return _with_all_shared_options(command)
+    return _with_all_shared_options(command, f"{_PREFIX}_{name}")
 
 
-def _with_all_shared_options(command: Any) -> Any:
-    """Return a command, or a group with all that is in it, with the shared options."""
-    for inner in getattr(command, "commands", {}).values():
-        _with_all_shared_options(inner)
+def _with_all_shared_options(command: Any, prefix: str) -> Any:
+    """Return a command, or a group with all that is in it, with the shared options and environment twins."""
+    for name, inner in getattr(command, "commands", {}).items():
+        _with_all_shared_options(inner, f"{prefix}_{name}")
+    _name_twins(command, prefix)
     return _with_shared_options(command)
+
+
+def _name_twins(command: Any, prefix: str) -> None:
+    """Let the environment twin of an option be called as people write it, where the code calls it otherwise."""
+    for parameter in command.params:
+        word = max(parameter.opts, key=len).lstrip("-").replace("-", "_")
+        if parameter.param_type_name == "option" and word != parameter.name:
+            parameter.envvar = f"{prefix}_{word}".replace("-", "_").upper()
 
 
 def _listed(name: str) -> typer.core.TyperCommand:
@@ -190,7 +200,7 @@ app = typer.Typer(
     cls=CommandFolder,
     help="Data quality monitoring: checks, incidents, data downtime and its cost.",
     epilog=_CODES,
-    context_settings={"auto_envvar_prefix": "TABLEWATCH", "help_option_names": ["-h", "--help"]},
+    context_settings={"auto_envvar_prefix": _PREFIX, "help_option_names": ["-h", "--help"]},
 )
 
 

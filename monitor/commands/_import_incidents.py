@@ -31,7 +31,6 @@ Map = Annotated[
         metavar="COLUMN=FIELD",
         help="Column mapping to fields: table, title, detected, occurred, resolved, resolution, severity, "
         "found_by, cause, id. Repeatable.",
-        envvar="TABLEWATCH_IMPORT_INCIDENTS_MAP",
     ),
 ]
 Set = Annotated[
@@ -40,7 +39,6 @@ Set = Annotated[
         "--set",
         metavar="FIELD=VALUE",
         help="Constant value for every row, such as severity=error. Repeatable.",
-        envvar="TABLEWATCH_IMPORT_INCIDENTS_SET",
     ),
 ]
 Value = Annotated[
@@ -50,7 +48,6 @@ Value = Annotated[
         help="Value mapping from the ticket system, such as severity:Highest=critical, for table, severity, "
         "resolution and found_by; an empty value after = means none, for any field, such as 'resolved:?='. "
         "Repeatable.",
-        envvar="TABLEWATCH_IMPORT_INCIDENTS_VALUE",
     ),
 ]
 Zone = Annotated[
@@ -61,7 +58,6 @@ TimeFormat = Annotated[
     typer.Option(
         metavar="PATTERN",
         help="Time format, such as '%d/%m/%Y %H:%M'. Repeatable; ISO 8601 with an offset is always accepted.",
-        envvar="TABLEWATCH_IMPORT_INCIDENTS_TIME_FORMAT",
     ),
 ]
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="Text encoding of the file, such as shift_jis or cp1252.")]

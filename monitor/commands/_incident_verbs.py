@@ -73,9 +73,7 @@ def snooze(
     incident_id: Number,
     for_: Annotated[
         str | None,
-        typer.Option(
-            "--for", metavar="LENGTH", help="Duration, such as 2h or 1d.", envvar="TABLEWATCH_INCIDENT_SNOOZE_FOR"
-        ),
+        typer.Option("--for", metavar="LENGTH", help="Duration, such as 2h or 1d."),
     ] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="End time.")] = None,
     by: By = None,
@@ -99,7 +97,7 @@ def resolve(
     incident_id: Number,
     as_: Annotated[
         ResolutionWord,
-        typer.Option("--as", help="Resolution.", envvar="TABLEWATCH_INCIDENT_RESOLVE_AS"),
+        typer.Option("--as", help="Resolution."),
     ],
     resolved: Annotated[
         str | None, typer.Option(metavar="TIME", help="When the data was correct again; by default now.")

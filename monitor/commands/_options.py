@@ -24,6 +24,16 @@ By: TypeAlias = Annotated[
     str | None, typer.Option("--by", metavar="WHO", help="Name recorded as the actor; by default the current user.")
 ]
 
+From: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="TIME",
+        help="Start of the window: 2026-11-01, a time, or 7d. By default 28 days before its end.",
+    ),
+]
+To: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="End of the window; by default now.")]
+
 
 class SeverityWord(StrEnum):
     """Severity of a failure."""

@@ -171,7 +171,6 @@ def lattice(
         typer.Option(
             "--all",
             help="List all levels that meet the limits, not only minimal ones.",
-            envvar="TABLEWATCH_REMEDY_LATTICE_ALL",
         ),
     ] = False,
     top: Annotated[int, typer.Option(min=1, help="Number of combinations listed; JSON has all.")] = 20,

@@ -225,7 +225,6 @@ def code(
         typer.Option(
             "--as",
             help="number: the bound, so that the column stays numeric; label: the text >=80.",
-            envvar="TABLEWATCH_REMEDY_CODE_AS",
         ),
     ] = "number",
     drop: Drop = None,

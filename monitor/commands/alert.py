@@ -253,9 +253,7 @@ def add_delivery_commands(app: typer.Typer) -> None:
 def try_out(
     ctx: typer.Context,
     channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
-    like: Annotated[
-        LikeWord, typer.Option("--as", help="Message template.", envvar="TABLEWATCH_ALERT_TEST_AS")
-    ] = LikeWord.INCIDENT,
+    like: Annotated[LikeWord, typer.Option("--as", help="Message template.")] = LikeWord.INCIDENT,
 ) -> None:
     """Send a test message to a channel now, once, and report whether it was delivered.
 

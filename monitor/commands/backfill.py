@@ -18,14 +18,12 @@ def backfill(
     ctx: typer.Context,
     begin: Annotated[
         str,
-        typer.Option(
-            "--from", help="First past time: a date, a time, or an age such as 90d.", envvar="TABLEWATCH_BACKFILL_FROM"
-        ),
+        typer.Option("--from", help="First past time: a date, a time, or an age such as 90d."),
     ],
     selector: Annotated[list[str] | None, typer.Argument(help="sales.orders, domain:sales, type:volume, !...")] = None,
     end: Annotated[
         str | None,
-        typer.Option("--to", help="End of the past times, excluded; by default now.", envvar="TABLEWATCH_BACKFILL_TO"),
+        typer.Option("--to", help="End of the past times, excluded; by default now."),
     ] = None,
     every: Annotated[str, typer.Option(help="Time between two past times.")] = "1d",
     incidents: Annotated[bool, typer.Option("--incidents", help="Open and resolve incidents of the past.")] = False,

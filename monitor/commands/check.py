@@ -49,14 +49,11 @@ def check(
             help="Output format.",
             callback=remember_format,
             show_default="human",
-            envvar="TABLEWATCH_CHECK_FORMAT",
         ),
     ] = None,
     out_file: Annotated[
         Path | None,
-        typer.Option(
-            "--out", help="Also write the results to this file: .xml (JUnit) or .json.", envvar="TABLEWATCH_CHECK_OUT"
-        ),
+        typer.Option("--out", help="Also write the results to this file: .xml (JUnit) or .json."),
     ] = None,
     force: Force = False,
 ) -> None:

@@ -39,7 +39,6 @@ def check(
             help="Output format.",
             callback=remember_format,
             show_default="human",
-            envvar="TABLEWATCH_CONFIG_CHECK_FORMAT",
         ),
     ] = None,
 ) -> None:
@@ -174,7 +173,6 @@ def check_rules(
             help="Output format.",
             callback=remember_format,
             show_default="human",
-            envvar="TABLEWATCH_CONFIG_TEST_FORMAT",
         ),
     ] = None,
 ) -> None:

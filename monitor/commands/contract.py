@@ -1,12 +1,26 @@
 """`tablewatch contract`: show whether promised service levels were kept."""
 
-from typing import Annotated
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._options import window_between
+from monitor.commands._options import From, To, window_between
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.config.project import Project
+
+
+class LevelsBy(StrEnum):
+    """By what the service levels of tables are grouped."""
+
+    TABLE = "table"
+    OWNER = "owner"
+    DOMAIN = "domain"
+    TIER = "tier"
+
 
 app = typer.Typer(
     help="Show whether promised service levels were kept.", no_args_is_help=True, rich_help_panel="Incidents and cost"
@@ -25,50 +39,65 @@ def show(
         str | None,
         typer.Argument(metavar="CONTRACT", help="Name under `contracts`, slo:TABLE, product:NAME; by default all."),
     ] = None,
-    from_: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="TIME",
-            help="Start of the period: 2026-11-01, a time, or 7d. By default 28 days before its end.",
-            envvar="TABLEWATCH_CONTRACT_SHOW_FROM",
-        ),
+    from_: From = None,
+    to: To = None,
+    by: Annotated[
+        LevelsBy | None, typer.Option(help="Count what `slo` promises of tables by this; by default each is shown.")
     ] = None,
-    to: Annotated[str | None, typer.Option(metavar="TIME", help="End of the period; by default now.")] = None,
 ) -> None:
-    """Show promised and seen service levels of a period: kept, broken (by how much, by which incidents) or unknown.
+    """Show promised and seen service levels of a window: kept, broken (by how much, by which incidents) or unknown.
 
     Exit code 1 when one is broken.
 
-    Example: tablewatch contract show --from 2026-11-01 --to 2026-12-01
+    Example: tablewatch contract show --from 2026-11-01 --to 2026-12-01 --by owner
     """
-    from checks import did_you_mean
     from monitor.config.project import Project
-    from monitor.config.promised import promised_contracts
-    from monitor.reporting.terminal_views.contracts import draw
+    from monitor.reporting.terminal_views.contracts import draw, draw_groups
+    from monitor.summaries.level_groups import level_groups
     from monitor.summaries.service_levels import broken_levels, judge_contracts
     from monitor.triage.errors import explained
     from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    contracts = [promise.name for promise in promised_contracts(project.config)]
-    if not contracts or (name is not None and name not in contracts):
-        text = f"contract '{name}' is not configured{did_you_mean(name, contracts)}" if name else "no contracts"
-        hint = "see 'contracts' and 'slo' in docs/configuration.md, or 'tablewatch import contract'"
-        raise Stop(ExitCode.NOTHING_SELECTED, Problem("contract.none", text, hint=None if contracts else hint))
+    names = _promised(project, name, only_of_tables=by is not None)
     now = project.clock.now()
-    window = window_between(
-        TypedTimes(TimeReader(project.config.timezone, now), invocation.note), now, start=from_, end=to
-    )
+    times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+    window = window_between(times, now, start=from_, end=to)
     with project.open_store() as store, explained(), store.reading() as tx:
-        judged = [item for item in judge_contracts(project, tx, window, as_of=now) if name is None or item.name == name]
+        judged = [item for item in judge_contracts(project, tx, window, as_of=now) if item.name in names]
+    groups = [] if by is None else level_groups(judged, by)
     result = {
         "schema": "tablewatch.contracts/1",
         "ok": not broken_levels(judged),
         "as_of": now.isoformat(),
         "contracts": [item.as_json() for item in judged],
+        "by": by,
+        "groups": [group.as_json() for group in groups],
     }
-    invocation.emit(result, lambda console: draw(console, judged, zone=project.config.timezone))
+    zone = project.config.timezone
+    invocation.emit(result, lambda console: draw_groups(console, groups) if by else draw(console, judged, zone=zone))
     if broken_levels(judged):
         raise Stop(ExitCode.FAILED)
+
+
+def _promised(project: "Project", name: str | None, *, only_of_tables: bool) -> set[str]:
+    """Return the names of the contracts to be shown: one, or all.
+
+    Raises:
+        Stop: there is none.
+    """
+    from checks import did_you_mean
+    from monitor.config.promised import promised_contracts
+
+    names = [item.name for item in promised_contracts(project.config) if item.labels or not only_of_tables]
+    if name in names:
+        return {name}
+    if name is not None and names:
+        text = f"contract '{name}' is not configured{did_you_mean(name, names)}"
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("contract.none", text))
+    if not names:
+        hint = "see 'contracts' and 'slo' in docs/configuration.md, or 'tablewatch import contract'"
+        text = "no service levels of tables: 'slo' promises nothing" if only_of_tables else "no contracts"
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("contract.none", text, hint=hint))
+    return set(names)

@@ -19,9 +19,7 @@ app = typer.Typer(rich_help_panel="Set up")
 @app.command()
 def demo(
     ctx: typer.Context,
-    folder: Annotated[Path, typer.Option("--dir", help="Folder of the demo.", envvar="TABLEWATCH_DEMO_DIR")] = Path(
-        "tablewatch-demo"
-    ),
+    folder: Annotated[Path, typer.Option("--dir", help="Folder of the demo.")] = Path("tablewatch-demo"),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing demo in that folder.")] = False,
 ) -> None:
     """Build a demo shop with planted faults, replay six weeks of checks, write the weekly report.

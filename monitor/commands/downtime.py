@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.commands._options import window_between
+from monitor.commands._options import From, To, window_between
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -31,16 +31,8 @@ app = typer.Typer(invoke_without_command=True, rich_help_panel="Incidents and co
 @app.callback()
 def downtime(
     ctx: typer.Context,
-    from_: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="TIME",
-            help="Start of the window: 2026-11-01, a time, or 7d. By default 28 days before its end.",
-            envvar="TABLEWATCH_DOWNTIME_FROM",
-        ),
-    ] = None,
-    to: Annotated[str | None, typer.Option(metavar="TIME", help="End of the window; by default now.")] = None,
+    from_: From = None,
+    to: To = None,
     as_of: Annotated[
         str | None,
         typer.Option(

@@ -226,7 +226,7 @@ def open_(
     ] = None,
     as_: Annotated[
         ResolutionWord | None,
-        typer.Option("--as", help="Resolution, with --resolved.", envvar="TABLEWATCH_INCIDENT_OPEN_AS"),
+        typer.Option("--as", help="Resolution, with --resolved."),
     ] = None,
     cause: Annotated[str | None, typer.Option(help="Root cause, with --resolved.")] = None,
     severity: Annotated[SeverityWord, typer.Option(help="Severity.")] = SeverityWord.ERROR,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.commands._options import window_between
+from monitor.commands._options import From, To, window_between
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -31,16 +31,8 @@ def list_(ctx: typer.Context) -> None:
 def show(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="PRODUCT", help="Name under `products`.")],
-    from_: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="TIME",
-            help="Start of the period: 2026-11-01, a time, or 7d. By default 28 days before its end.",
-            envvar="TABLEWATCH_PRODUCT_SHOW_FROM",
-        ),
-    ] = None,
-    to: Annotated[str | None, typer.Option(metavar="TIME", help="End of the period; by default now.")] = None,
+    from_: From = None,
+    to: To = None,
 ) -> None:
     """Show a data product: owner, consumers, tables, ports, health, incidents, downtime and promises of a period.
 

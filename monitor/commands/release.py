@@ -67,7 +67,6 @@ def record(
         RecordFormat | None,
         typer.Option(
             "--format",
-            envvar="TABLEWATCH_RELEASE_RECORD_FORMAT",
             help="Output format.",
             callback=remember_format,
             show_default="by the extension of --out, else html",

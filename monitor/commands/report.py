@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -51,15 +51,15 @@ _Out = Annotated[
 ]
 
 
-def _format(variable: str) -> Any:
-    """Return the option of the format, whose variable the root's `--format` does not share."""
-    return typer.Option(
+_Format = Annotated[
+    ReportFormat | None,
+    typer.Option(
         "--format",
-        envvar=variable,
         help="Output format; pdf needs Chromium, Chrome or Edge, and --out.",
         callback=remember_format,
         show_default="by the extension of --out, else html",
-    )
+    ),
+]
 
 
 @app.command()
@@ -71,7 +71,7 @@ def weekly(
     ] = None,
     out: _Out = None,
     locale: Locale = None,
-    output_format: Annotated[ReportFormat | None, _format("TABLEWATCH_REPORT_WEEKLY_FORMAT")] = None,
+    output_format: _Format = None,
     force: Force = False,
 ) -> None:
     """Generate the weekly report: data downtime, its cost, changes and recommended improvements.
@@ -90,7 +90,7 @@ def monthly(
     ] = None,
     out: _Out = None,
     locale: Locale = None,
-    output_format: Annotated[ReportFormat | None, _format("TABLEWATCH_REPORT_MONTHLY_FORMAT")] = None,
+    output_format: _Format = None,
     force: Force = False,
 ) -> None:
     """Generate the monthly report: the same sections over a calendar month, and the month before.
@@ -109,7 +109,7 @@ def quarterly(
     ] = None,
     out: _Out = None,
     locale: Locale = None,
-    output_format: Annotated[ReportFormat | None, _format("TABLEWATCH_REPORT_QUARTERLY_FORMAT")] = None,
+    output_format: _Format = None,
     force: Force = False,
 ) -> None:
     """Generate the quarterly report: the same sections over a quarter, and the quarter before.

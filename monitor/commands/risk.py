@@ -230,7 +230,7 @@ def remember(
     name: Annotated[str, typer.Argument(metavar="TABLE", help="A configured table with a check of type re_release.")],
     as_: Annotated[
         str,
-        typer.Option("--as", metavar="NAME", help="Name of the release.", envvar="TABLEWATCH_RISK_REMEMBER_AS"),
+        typer.Option("--as", metavar="NAME", help="Name of the release."),
     ],
 ) -> None:
     """Record a table as published, as keyed hashes only, to compare later states with it.

@@ -23,9 +23,7 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Listen on this port; 0 is any.")] = None,
     sign_in: Annotated[
         str | None,
-        typer.Option(
-            "--as", metavar="NAME", help="Print a link that signs NAME in once, as admin.", envvar="TABLEWATCH_SERVE_AS"
-        ),
+        typer.Option("--as", metavar="NAME", help="Print a link that signs NAME in once, as admin."),
     ] = None,
     beside: Annotated[int | None, typer.Option(hidden=True, help="End with the process of this number.")] = None,
 ) -> None:

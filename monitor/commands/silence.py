@@ -31,12 +31,10 @@ def add(
     reason: Annotated[str, typer.Option(help="Reason; shown in 'alert log'.")],
     table: Annotated[str | None, typer.Option(help="Table.")] = None,
     domain: Annotated[str | None, typer.Option(help="Domain.")] = None,
-    all_: Annotated[bool, typer.Option("--all", help="All tables.", envvar="TABLEWATCH_SILENCE_ADD_ALL")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="All tables.")] = False,
     for_: Annotated[
         str | None,
-        typer.Option(
-            "--for", metavar="LENGTH", help="Duration, such as 2h or 1d.", envvar="TABLEWATCH_SILENCE_ADD_FOR"
-        ),
+        typer.Option("--for", metavar="LENGTH", help="Duration, such as 2h or 1d."),
     ] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="End time.")] = None,
     by: By = None,

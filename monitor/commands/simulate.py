@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._options import window_between
+from monitor.commands._options import From, To, window_between
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -37,19 +37,10 @@ def simulate(
             "--with",
             metavar="FILE",
             help="Another configuration: only what differs is replayed.",
-            envvar="TABLEWATCH_SIMULATE_WITH",
         ),
     ] = None,
-    from_: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="TIME",
-            help="Start of the window: 2026-11-01, a time, or 7d. By default 28 days before its end.",
-            envvar="TABLEWATCH_SIMULATE_FROM",
-        ),
-    ] = None,
-    to: Annotated[str | None, typer.Option(metavar="TIME", help="End of the window; by default now.")] = None,
+    from_: From = None,
+    to: To = None,
 ) -> None:
     """Show what another configuration would have noticed when, which alerts it would have sent, and what that costs.
 

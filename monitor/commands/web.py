@@ -71,9 +71,7 @@ def _tokens() -> None:
 @app.command("login-link")
 def login_link(
     ctx: typer.Context,
-    as_: Annotated[
-        str, typer.Option("--as", metavar="NAME", help="Who signs in.", envvar="TABLEWATCH_WEB_LOGIN_LINK_AS")
-    ],
+    as_: Annotated[str, typer.Option("--as", metavar="NAME", help="Who signs in.")],
     role: Annotated[RoleWord, typer.Option(help="What they may do.")] = RoleWord.VIEWER,
     owner: Owners = None,
     domain: Domains = None,

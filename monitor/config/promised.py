@@ -4,7 +4,7 @@ Of several keys of `slo` that are about a table the most specific counts, for ea
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -22,11 +22,15 @@ _FIELDS: Final = ("tier", "domain", "owner", "")
 
 @dataclass(frozen=True, slots=True)
 class PromisedContract:
-    """A contract, or what `slo` promises for a table; `origins` names the key of the configuration for each level."""
+    """A contract, or what `slo` promises for a table; `origins` names the key of the configuration for each level.
+
+    `labels`: the table, owner, domain and tier of what is promised of a table for itself; empty for all others.
+    """
 
     name: str
     contract: Contract
     origins: Mapping[str, str]
+    labels: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def promised_contracts(config: Config, table: str | None = None) -> Iterator[PromisedContract]:
@@ -44,9 +48,8 @@ def promised_contracts(config: Config, table: str | None = None) -> Iterator[Pro
                 levels |= {level: (value, origin) for level, value in slo.promised.items()}
             if levels:
                 contract = Contract(tables=(entry.name,), **{level: value for level, (value, _) in levels.items()})
-                yield PromisedContract(
-                    f"{SLO}{entry.name}", contract, {level: origin for level, (_, origin) in levels.items()}
-                )
+                origins = {level: origin for level, (_, origin) in levels.items()}
+                yield PromisedContract(f"{SLO}{entry.name}", contract, origins, labels_of(config, entry))
 
 
 def contract_of_product(config: Config, name: str) -> PromisedContract:
@@ -57,9 +60,15 @@ def contract_of_product(config: Config, name: str) -> PromisedContract:
     return PromisedContract(f"{PRODUCT}{name}", contract, dict.fromkeys(promised, f"products.{name}.promises"))
 
 
+def labels_of(config: Config, table: Table) -> Mapping[str, str | None]:
+    """Return by what service levels of a table are grouped; None where it has no owner, domain or tier."""
+    return {"table": table.name, "owner": config.owner_of(table), "domain": table.domain, "tier": table.tier}
+
+
 def _slos(config: Config, table: Table) -> Iterator[tuple[str, Slo]]:
     """Yield the service levels that are about a table with the key of each, the most specific last."""
-    values = {"tier": table.tier, "domain": table.domain, "owner": config.owner_of(table), "": table.name}
+    labels = labels_of(config, table)
+    values = {**labels, "": labels["table"]}
     matches = []
     for word, slo in config.slo.items():
         name, _, pattern = word.rpartition(":")

@@ -10,6 +10,7 @@ from monitor.reporting.domains import DomainRow, DomainSection
 from monitor.reporting.period import Period
 from monitor.reporting.sentences import length, some
 from monitor.reporting.words import LEVEL_VERDICTS
+from monitor.summaries.level_groups import GroupedLevel, LevelGroup
 from monitor.summaries.service_levels import JudgedContract
 
 _LONGEST_US: Final = Fraction(100 * 365 * 86_400_000_000)
@@ -47,7 +48,14 @@ def tables_sentence(tables: Mapping[LevelVerdict, int]) -> Message:
     )
 
 
-def in_time(result: LevelResult) -> Message | None:
+def group_name(group: LevelGroup) -> Message:
+    """Return what an owner or tier whose tables are grouped is called."""
+    if group.name is None:
+        return Message("no owner") if group.by == "owner" else Message("no tier")
+    return Message("owner {name}" if group.by == "owner" else "tier {name}", {"name": group.name})
+
+
+def in_time(result: LevelResult | GroupedLevel) -> Message | None:
     """Return how many episodes of bad data kept a promised time, at least and at most; None where none is judged."""
     if result.share_kept is None:
         return None

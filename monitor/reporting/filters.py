@@ -76,6 +76,7 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "alarms_sentence": figure_sentences.alarms_sentence,
         "first_contracts": first_contracts,
         "tables_sentence": figure_sentences.tables_sentence,
+        "group_name": figure_sentences.group_name,
         "in_time": figure_sentences.in_time,
         "observed_sentence": figure_sentences.observed_sentence,
         "level_value": lambda value, level: _level_value(value, level, voice),

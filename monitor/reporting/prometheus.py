@@ -30,6 +30,7 @@ from store import DeliveryState, ReadTransaction
 
 RECENT: Final = timedelta(days=28)
 _SOURCE: Final = ("source",)
+_OF_TABLES: Final = ("owner", "domain", "tier")
 BUCKETS_S: Final = (60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86_400, 3 * 86_400, 7 * 86_400)
 """Upper bounds (seconds) of the classes into which times to detection and to resolution fall."""
 
@@ -141,12 +142,13 @@ def _promises(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[
     contracts = judge_contracts(project, tx, Window.of(now - RECENT, now), as_of=now)
     budgets = [(contract.name, contract.budget) for contract in contracts if contract.budget is not None]
     verdicts = [
-        *((contract.name, line.level.value, line.verdict.value) for contract in contracts for line in contract.levels),
-        *((name, "downtime", budget.verdict.value) for name, budget in budgets),
+        (contract.name, level, verdict.value, *(contract.labels.get(label) or "" for label in _OF_TABLES))
+        for contract in contracts
+        for level, verdict in contract.verdicts
     ]
     if verdicts:
         about = "Service levels of the last 28 days: 1 for the verdict of each."
-        labels = ("contract", "level", "verdict")
+        labels = ("contract", "level", "verdict", *_OF_TABLES)
         yield gauge("tablewatch_service_level", about, [(key, 1) for key in verdicts], labels)
     if not budgets:
         return

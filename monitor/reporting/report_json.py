@@ -26,6 +26,7 @@ from monitor.reporting.model import (
     Share,
     TrendBar,
 )
+from monitor.summaries.level_groups import groups_in_report
 from monitor.summaries.patterns import repeats_as_json
 from monitor.summaries.ranking import Advice
 from monitor.terminal.localizer import Localizer
@@ -79,6 +80,7 @@ def as_json(report: PeriodReport, voice: Localizer) -> dict[str, Any]:
         "method": _method(report.method),
         "releases": _releases(report.releases, voice),
         "contracts": [contract.as_json() for contract in report.contracts],
+        "level_groups": [group.as_json() for group in groups_in_report(report.contracts)],
         "domains": report.domains.as_json(),
         "by_domain": [_domain(section, currency) for section in report.by_domain],
         "products": [state.as_json() for state in report.products],

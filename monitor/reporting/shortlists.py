@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from incidents import AnsweredAlarms, LevelVerdict, Repeats
+from monitor.summaries.level_groups import LevelGroup, groups_in_report
 from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns
 from monitor.summaries.service_levels import JudgedContract
 
@@ -30,12 +31,15 @@ class ShownAlarms(NamedTuple):
 class ShownContracts(NamedTuple):
     """All contracts, and the service levels of the tables that are worst off.
 
-    `more` counts the tables left out, `tables` those of each verdict.
+    `more` counts the tables left out, `tables` those of each verdict; `groups` has the owners and tiers that are worst
+    off, `more_groups` counts those left out.
     """
 
     rows: list[JudgedContract]
     more: int
     tables: Mapping[LevelVerdict, int]
+    groups: list[LevelGroup]
+    more_groups: int
 
 
 def first_contracts(contracts: Sequence[JudgedContract]) -> ShownContracts:
@@ -46,7 +50,14 @@ def first_contracts(contracts: Sequence[JudgedContract]) -> ShownContracts:
     worst = sorted(tables, key=lambda contract: -order.index(contract.verdict))
     verdicts = [contract.verdict for contract in tables]
     counts = {verdict: verdicts.count(verdict) for verdict in reversed(order)}
-    return ShownContracts([*rows, *worst[:_SHOWN]], max(0, len(tables) - _SHOWN), counts)
+    groups = sorted(groups_in_report(tables), key=lambda group: -group.whole.tables[LevelVerdict.BROKEN])
+    return ShownContracts(
+        rows=[*rows, *worst[:_SHOWN]],
+        more=max(0, len(tables) - _SHOWN),
+        tables=counts,
+        groups=groups[:_SHOWN],
+        more_groups=max(0, len(groups) - _SHOWN),
+    )
 
 
 def first_offenders(patterns: IncidentPatterns) -> Offenders:

@@ -47,7 +47,8 @@ class JudgedContract:
     """A contract, or the `slo` of a table, in a period, as it is known at a moment.
 
     `observed_us`: how much of the `period_us` that are known of the period all checks of its tables saw; `origins`: the
-    key of the configuration that promises each level.
+    key of the configuration that promises each level; `labels`: the table, owner, domain and tier of the `slo` of a
+    table, empty for all others.
     """
 
     name: str
@@ -58,17 +59,23 @@ class JudgedContract:
     observed_us: int = 0
     budget: ErrorBudget | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def is_of_table(self) -> bool:
         """Check whether it is what `slo` promises for a table, not an entry of `contracts`, nor of a product."""
-        return self.name.startswith("slo:")
+        return bool(self.labels)
+
+    @property
+    def verdicts(self) -> Sequence[tuple[str, LevelVerdict]]:
+        """Return the verdict of each level; that of the error budget is `downtime`."""
+        levels = [(level.level.value, level.verdict) for level in self.levels]
+        return levels if self.budget is None else [*levels, ("downtime", self.budget.verdict)]
 
     @property
     def verdict(self) -> LevelVerdict:
         """Return the worst verdict of its levels and its error budget."""
-        verdicts = {level.verdict for level in self.levels} | ({self.budget.verdict} if self.budget else set())
-        return max(verdicts, key=tuple(LevelVerdict).index)
+        return max((verdict for _, verdict in self.verdicts), key=tuple(LevelVerdict).index)
 
     def as_json(self) -> dict[str, Any]:
         """Return the published shape: times in hours, availability as a share."""
@@ -81,6 +88,7 @@ class JudgedContract:
             "levels": [_level_as_json(level) for level in self.levels],
             "error_budget": None if self.budget is None else _budget_as_json(self.budget),
             "origins": dict(self.origins),
+            "labels": dict(self.labels),
         }
 
 
@@ -119,6 +127,7 @@ def judge_contract(promise: "PromisedContract", survey: LevelSurvey) -> JudgedCo
         survey.observed_us(contract.tables),
         _budget(contract, survey) if survey.end_us > window.start_us else None,
         {level.replace("_", "-"): origin for level, origin in promise.origins.items()},
+        promise.labels,
     )
 
 
@@ -299,6 +308,4 @@ def _budget_as_json(budget: ErrorBudget) -> dict[str, Any]:
 
 def broken_levels(contracts: Sequence[JudgedContract]) -> int:
     """Count the broken levels and error budgets."""
-    verdicts = [level.verdict for contract in contracts for level in contract.levels]
-    verdicts += [contract.budget.verdict for contract in contracts if contract.budget is not None]
-    return verdicts.count(LevelVerdict.BROKEN)
+    return [verdict for contract in contracts for _, verdict in contract.verdicts].count(LevelVerdict.BROKEN)

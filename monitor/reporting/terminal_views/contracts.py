@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from incidents import Level, LevelResult, from_us
+from incidents import Level, LevelResult, LevelVerdict, from_us
 from monitor.reporting.figure_sentences import budget_sentences, in_time, observed_sentence
 from monitor.reporting.sentences import floor_percent, percentage_points
+from monitor.summaries.level_groups import GroupedLevel, LevelGroup
 from monitor.summaries.service_levels import JudgedContract
 from monitor.terminal.tables import draw_table
 from monitor.triage.time_parsing import format_hours, format_time
@@ -35,6 +36,22 @@ def draw(console: "Console", contracts: Sequence[JudgedContract], *, zone: str) 
             console.print(Text(f"promised by {_origins(contract.origins)}"))
 
 
+def draw_groups(console: "Console", groups: Sequence[LevelGroup]) -> None:
+    """Print of how many tables of each group each level was kept."""
+    columns = (groups[0].by, "level", *(f">{verdict}" for verdict in LevelVerdict), "~why")
+    rows = [
+        (
+            group.name or f"(no {group.by})",
+            level.level,
+            *(str(number) for number in level.tables.values()),
+            "; ".join(part for part in (_incidents(level), str(in_time(level) or "")) if part),
+        )
+        for group in groups
+        for level in group.levels
+    ]
+    draw_table(console, columns, rows)
+
+
 def _origins(origins: Mapping[str, str]) -> str:
     """Return which keys of the configuration promise what: the most specific of them counts."""
     levels: dict[str, list[str]] = {}
@@ -59,12 +76,16 @@ def _row(result: LevelResult) -> tuple[str, str, str, str, str]:
 
 def _why(result: LevelResult) -> str:
     missed = "" if result.missed_by is None else f"missed by {_difference(result.level, result.missed_by)}"
+    about = _incidents(result)
+    share = in_time(result)
+    return "; ".join(part for part in (": ".join(filter(None, (missed, about))), str(share or "")) if part)
+
+
+def _incidents(result: LevelResult | GroupedLevel) -> str:
     numbers = result.incidents or result.undecided
     more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
     names = ", ".join(f"#{number}" for number in numbers[:_MOST_NAMED])
-    about = f"incidents {names}{more}" if numbers else ""
-    share = in_time(result)
-    return "; ".join(part for part in (": ".join(filter(None, (missed, about))), str(share or "")) if part)
+    return f"incidents {names}{more}" if numbers else ""
 
 
 def _difference(level: Level, value: Fraction) -> str:

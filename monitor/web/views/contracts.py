@@ -65,7 +65,8 @@ class ErrorBudgetLine(Shape):
 class ContractLine(Shape):
     """The service levels of a contract in a period, or of a table (`slo:TABLE`); `origins`: by which key, by level.
 
-    `observed_h`: hours of the period that all checks of its tables saw.
+    `labels`: the table, owner, domain and tier of `slo:TABLE`, else empty. `observed_h`: hours of the period that all
+    checks of its tables saw.
     """
 
     contract: str
@@ -76,3 +77,4 @@ class ContractLine(Shape):
     levels: tuple[LevelLine, ...]
     error_budget: ErrorBudgetLine | None
     origins: dict[str, str]
+    labels: dict[str, str | None]

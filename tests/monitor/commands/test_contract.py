@@ -249,7 +249,53 @@ def test_what_is_promised_by_tier_and_domain_is_judged_like_a_contract(terminal:
     assert "0 to 1 of 2 in time" in text
     assert "promised by slo.domain:sales: time-to-detect; slo.tier:gold: time-to-repair, downtime" in text
     assert "Service levels of 3 tables: " in report
+    assert "| tier gold | 1 | 0 | 0 | 0 |" in report
+    assert "| owner desk | " in report
     assert "0 to 1 of 2 in time" in report
+
+
+@pytest.mark.parametrize("by", ["table", "owner", "domain", "tier"])
+def test_groups_of_tables_add_up_the_verdicts_of_their_tables(terminal: Terminal, by: str) -> None:
+    """Counted again from the contracts beside them: tables by verdict, episodes, shares, incidents."""
+    board = "contracts: {board: {tables: [orders, refunds], time_to_detect: 1h}}\n"
+    (terminal.folder / "tablewatch.yaml").write_text(CONFIG + SLO + board, encoding="utf-8")
+    terminal("check")
+    with terminal.at(NOW + timedelta(hours=10)):
+        for table, lasted in (("orders", "3h"), ("refunds", "110m"), ("totals", "1h"), ("totals", "90m")):
+            begun = ("--occurred", f"{lasted} ago", "--detected", "30m ago", "--resolved", "20m ago", "--as", "fixed")
+            terminal.json("incident", "open", "--table", table, "--title", "late", *begun)
+        value = _shown(terminal, "--by", by, "--from", NOW.isoformat(), code=1)
+        text = terminal("contract", "show", "--by", by, "--from", NOW.isoformat()).out
+    words = {
+        "table": {"orders": "orders", "refunds": "refunds", "totals": "totals"},
+        "owner": {"orders": "crew", "refunds": "desk", "totals": None},
+        "domain": {"orders": "sales", "refunds": None, "totals": None},
+        "tier": {"orders": "gold", "refunds": "silver", "totals": None},
+    }[by]
+    assert (value["by"], [item["contract"] for item in value["contracts"]]) == (by, [f"slo:{name}" for name in words])
+    named = sorted({word for word in words.values() if word is not None})
+    assert [group["name"] for group in value["groups"]] == [*named, *([None] if None in words.values() else [])]
+    assert by == "table" or f"(no {by})" in text
+    for group in value["groups"]:
+        contracts = [item for item in value["contracts"] if words[item["tables"][0]] == group["name"]]
+        assert sum(group["tables"].values()) == len(contracts)
+        for level in group["levels"]:
+            parts = [line for item in contracts for line in item["levels"] if line["level"] == level["level"]]
+            judged = parts or [item["error_budget"] for item in contracts if item["error_budget"]]
+            for verdict, number in level["tables"].items():
+                assert number == sum(part["verdict"] == verdict for part in judged)
+            for name in ("judged", "kept", "broken"):
+                assert level[name] == sum(part[name] for part in parts if part["unit"] == "h")
+            if level["judged"]:
+                assert level["share_kept_low"] == level["kept"] / level["judged"]
+                assert level["share_kept_high"] == 1 - level["broken"] / level["judged"]
+            assert level["incidents"] == sorted({number for part in parts for number in part["incidents"]})
+
+
+def test_only_promises_of_tables_are_grouped(promised: Terminal) -> None:
+    """A contract of several tables belongs to no owner: where there is nothing else, nothing is selected."""
+    (error,) = promised.refused("contract", "show", "--by", "owner", code=5)
+    assert error["message"] == "no service levels of tables: 'slo' promises nothing"
 
 
 @pytest.mark.parametrize("words", ["2h", "2h per 1h", "0s per 30d", "two hours per month", "2h  per 30d"])

@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from incidents import AGENT, Acknowledged, ReportedIncident, Resolution
 from monitor.config import Config, Contract
+from monitor.config.alerts_model import Slo
 from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.daemon.metrics import Metrics
@@ -205,9 +206,13 @@ def test_error_budgets_are_metrics(watched: tuple[Shop, Project, Store]) -> None
     shop, project, store = watched
     assert "tablewatch_error_budget" not in _text(project, store)
     contract = Contract.model_validate({"tables": ["orders"], "downtime": "10h per 30d"})
-    promised = project.config.model_copy(update={"contracts": {"board": contract}})
+    slo = {"*": Slo.model_validate({"ttd": "1h"})}
+    tables = tuple(table.model_copy(update={"tier": "gold"}) for table in project.config.tables)
+    promised = project.config.model_copy(update={"contracts": {"board": contract}, "slo": slo, "tables": tables})
     text = _text(Project(replace(project.loaded, config=promised), clock=shop.clock), store)
-    assert 'tablewatch_service_level{contract="board",level="downtime",verdict="' in text
+    line = 'tablewatch_service_level{{contract="{}",domain="",level="{}",owner="{}",tier="{}",verdict="'
+    assert line.format("board", "downtime", "", "") in text
+    assert line.format("slo:orders", "time-to-detect", "desk", "gold") in text
     assert 'tablewatch_error_budget_left_seconds{contract="board"} 21600.0' in text
     assert 'tablewatch_error_budget_burn_rate{contract="board",window_seconds="259200"} 4.0' in text
     assert 'tablewatch_error_budget_burn_rate{contract="board",window_seconds="21600"} 0.0' in text
