@@ -10,6 +10,7 @@ from incidents.spans import Ints
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.model import PartBar, Share
 from monitor.reporting.period import Period, PeriodPart
+from monitor.summaries.grouping import group_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,7 @@ def by_table(evidence: Evidence, window: Window, scale: BarScale, *, most: int) 
 
 def by_owner(evidence: Evidence, window: Window, scale: BarScale) -> tuple[Share, ...]:
     """Return what falls to the owner of each root cause: who must repair. Tables without an owner come under None."""
-    spans = evidence.spans
-    codes: dict[str | None, int] = {}
-    code_of = np.zeros(len(spans.names), dtype=np.int64)
-    for table in np.unique(spans.root_table).tolist():
-        code_of[table] = codes.setdefault(evidence.owners.get(spans.names[table]), len(codes))
-    group, names = code_of[spans.root_table], {code: owner for owner, code in codes.items()}
+    names, group = group_tables(evidence.spans, evidence.spans.root_table, evidence.owners.get)
     return _shares(evidence, window, scale, group=group, costs=evidence.price_by(window, group), names=names)
 
 

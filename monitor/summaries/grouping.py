@@ -40,17 +40,17 @@ def by_cause(spans: Spans, config: Config) -> tuple[Labels, Ints]:
 def by_domain(spans: Spans, config: Config) -> tuple[Labels, Ints]:
     """Group by the domain of the table that was down."""
     domains = {table.name: table.domain for table in config.tables}
-    return _labelled(spans, spans.table, domains.get)
+    return group_tables(spans, spans.table, domains.get)
 
 
 def by_owner(spans: Spans, config: Config) -> tuple[Labels, Ints]:
     """Group by who owns the table that was down."""
-    return _labelled(spans, spans.table, _owners(config).get)
+    return group_tables(spans, spans.table, _owners(config).get)
 
 
 def by_root_owner(spans: Spans, config: Config) -> tuple[Labels, Ints]:
     """Group by who owns the table of the root cause: who must repair."""
-    return _labelled(spans, spans.root_table, _owners(config).get)
+    return group_tables(spans, spans.root_table, _owners(config).get)
 
 
 GROUPINGS: Final[Mapping[str, Callable[[Spans, Config], tuple[Labels, Ints]]]] = {
@@ -80,7 +80,8 @@ def _owners(config: Config) -> Mapping[str, str | None]:
     return {table.name: config.owner_of(table) for table in config.tables}
 
 
-def _labelled(spans: Spans, codes: Ints, label_of: Callable[[str], str | None]) -> tuple[Labels, Ints]:
+def group_tables(spans: Spans, codes: Ints, label_of: Callable[[str], str | None]) -> tuple[Labels, Ints]:
+    """Group by a label of tables; `codes` are those of the tables of each row."""
     labels = [label_of(name) for name in spans.names]
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     group = np.array([numbers[label] for label in labels], dtype=np.int64)
