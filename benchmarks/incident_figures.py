@@ -103,20 +103,20 @@ def _reading(store: Store, work: Callable[[ReadTransaction], object]) -> None:
 
 def _report(project: Project, kind: type[Period]) -> Callable[[ReadTransaction], object]:
     """Return the report of the last whole period: read, build, render."""
-    period, voice = kind.last_complete(END, project.config.timezone), Localizer("ja", project.config.timezone)
-    return lambda tx: as_html(build_report(gather(project, tx, period, END), period), voice)
+    period, localizer = kind.last_complete(END, project.config.timezone), Localizer("ja", project.config.timezone)
+    return lambda tx: as_html(build_report(gather(project, tx, period, END), period), localizer)
 
 
 def _present(project: Project) -> Iterator[tuple[str, Callable[[ReadTransaction], object]]]:
     """Yield what people and the daemon ask for again and again."""
     middle, promises = SIZE.incidents - 1_000, list(promised_contracts(project.config))
-    products, voice = list(project.config.products), Localizer("en", "UTC")
+    products, localizer = list(project.config.products), Localizer("en", "UTC")
     yield "list of incidents, 50", lambda tx: list_incidents(project, tx, IncidentQuery(), END)
     yield "what may have caused an incident", lambda tx: causes_of(project, tx, tx.incidents.get(middle))
-    yield "hand-over of an incident, causes included", lambda tx: incident_brief(project, tx, middle, voice)
+    yield "hand-over of an incident, causes included", lambda tx: incident_brief(project, tx, middle, localizer)
     yield (
         "post-mortem draft of an incident",
-        lambda tx: incident_brief(project, tx, middle, voice, post_mortem=True),
+        lambda tx: incident_brief(project, tx, middle, localizer, post_mortem=True),
     )
     yield "overview page", lambda tx: show_overview(project, tx, NoQuery(), END)
     yield (

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import optimize, stats
 
 from benchmarks._measure import measure, table
-from checks.limits import LearnedLimit, LimitRule, Look, learn_limit
+from checks.limits import LearnedLimit, LimitRule, TimedValue, learn_limit
 
 SERIES: Final = 200
 WARM_UP: Final = 56
@@ -39,7 +39,7 @@ STEP: Final = 10
 YEARS: Final = 20
 OF_YEARS: Final = ("normal", "Student, 3 degrees of freedom")
 WINDOW: Final = timedelta(weeks=26)
-ANSWERS: Final[Mapping[str, Callable[[Look], Look | None]]] = {
+ANSWERS: Final[Mapping[str, Callable[[TimedValue], TimedValue | None]]] = {
     "`false-positive`": lambda look: look,
     "never": lambda look: look._replace(unanswered=True),
     "as real each time": lambda _: None,
@@ -91,7 +91,7 @@ def _row(name: str, promise: str) -> tuple[object, ...]:
 class Series(NamedTuple):
     """Looks of which the usual value and the noise are known: the noise is multiplied by `spread`."""
 
-    looks: Sequence[Look]
+    looks: Sequence[TimedValue]
     usual: Values
     spread: float
 
@@ -105,12 +105,12 @@ class Series(NamedTuple):
         spread = rng.uniform(0.02, 0.1)
         values = usual * np.exp(spread * NOISES[name].rvs(days, random_state=rng))
         holidays = frozenset(rng.choice(days, size=days // 40, replace=False).tolist())
-        looks = [Look(START + int(n) * DAY, float(values[n])) for n in day if n not in holidays]
+        looks = [TimedValue(START + int(n) * DAY, float(values[n])) for n in day if n not in holidays]
         return cls(looks, usual, spread)
 
-    def limits(self, number: int, past: Sequence[Look], rule: LimitRule) -> tuple[float, float] | None:
+    def limits(self, number: int, past: Sequence[TimedValue], rule: LimitRule) -> tuple[float, float] | None:
         """Return the limits of a day as multiples of the noise."""
-        limit = learn_limit(past, Look(START + number * DAY, 1.0), rule=rule, zone=ZONE)
+        limit = learn_limit(past, TimedValue(START + number * DAY, 1.0), rule=rule, zone=ZONE)
         if not isinstance(limit, LearnedLimit):
             return None
         low, high = (np.log(bound / self.usual[number]) / self.spread for bound in (limit.low, limit.high))
@@ -127,16 +127,16 @@ def _limits(seed: int, name: str, rule: LimitRule) -> Iterator[tuple[float, floa
             yield *limits, number - WARM_UP
 
 
-def _quarters(name: str, answer: Callable[[Look], Look | None]) -> Iterator[str]:
+def _quarters(name: str, answer: Callable[[TimedValue], TimedValue | None]) -> Iterator[str]:
     """Yield the false alarms of each quarter of a year as a share of those promised; `answer` is what stays of one."""
     chances = np.full((YEARS, 360), np.nan)
     for seed in range(YEARS):
-        series, past = Series.of(seed, name, WARM_UP + 360), list[Look]()
+        series, past = Series.of(seed, name, WARM_UP + 360), list[TimedValue]()
         for look in series.looks:
             number = (look.at - START) // DAY
             recent = [earlier for earlier in past if earlier.at >= look.at - WINDOW]
             limits = series.limits(number, recent, RULE) if number >= WARM_UP else None
-            left: Look | None = look
+            left: TimedValue | None = look
             if limits is not None:
                 chances[seed, number - WARM_UP] = NOISES[name].cdf(limits[0]) + NOISES[name].sf(limits[1])
                 noise = np.log(look.value / series.usual[number]) / series.spread
@@ -145,7 +145,7 @@ def _quarters(name: str, answer: Callable[[Look], Look | None]) -> Iterator[str]
     return (f"{np.nanmean(chances[:, first : first + 90]) * 90:.2f}" for first in range(0, 360, 90))
 
 
-def _side(looks: Sequence[Look], now: Look) -> int:
+def _side(looks: Sequence[TimedValue], now: TimedValue) -> int:
     limit = learn_limit(looks, now, rule=RULE, zone=ZONE)
     return limit.side if isinstance(limit, LearnedLimit) else 0
 
@@ -187,13 +187,13 @@ class Taxi(NamedTuple):
         return len(windows), len(wrong), f"{len(wrong) / self.unlabelled:.1%}", _episodes(wrong)
 
 
-def _learned(taxi: Taxi, answer: Callable[[Look, int], Look | None]) -> list[int]:
+def _learned(taxi: Taxi, answer: Callable[[TimedValue, int], TimedValue | None]) -> list[int]:
     """Walk through the days; `answer` returns what stays of a flagged look."""
-    looks: list[Look] = []
+    looks: list[TimedValue] = []
     flagged = []
     for number, value in enumerate(taxi.values):
-        now = Look(datetime.combine(taxi.days[number], datetime.min.time(), UTC), float(value))
-        left: Look | None = now
+        now = TimedValue(datetime.combine(taxi.days[number], datetime.min.time(), UTC), float(value))
+        left: TimedValue | None = now
         if _side(looks, now):
             flagged.append(number)
             left = answer(now, number)

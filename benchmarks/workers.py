@@ -15,7 +15,7 @@ from monitor.config.project import Project
 from monitor.scan.recorder import judge_only
 from monitor.scan.results import Target, targets_of
 from monitor.scan.run import Engine
-from monitor.workers import Ended, Job, Pool, TableScanned, Wear
+from monitor.workers import Ended, Job, Pool, TableScanned, WorkerLimits
 
 CYCLES, IN_A_JOB, WORKERS = 9, 20, 4
 
@@ -59,7 +59,7 @@ def _pool(
     targets: Sequence[Target], concurrency: int
 ) -> tuple[list[Cost], list[tuple[str, str]], list[tuple[str, str]]]:
     begun = perf_counter()
-    with Pool(size=WORKERS, clock=SystemClock(), proven=["s"], wear=Wear(runs=10**9)) as pool:
+    with Pool(size=WORKERS, clock=SystemClock(), proven=["s"], wear=WorkerLimits(runs=10**9)) as pool:
         _cycle(pool, targets[:1])
         starts = [("the pool starts, with its forkserver", f"{perf_counter() - begun:.2f}")]
         pool.limit({"s": WORKERS})

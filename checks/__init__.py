@@ -17,7 +17,7 @@ from checks._contract import (
     Occurrence,
     OccurrenceMethod,
     Outcome,
-    Past,
+    PastMeasurement,
     Severity,
     Status,
     UnknownReason,
@@ -27,7 +27,7 @@ from checks._contract import (
 )
 from checks._instants import first_change, latest_local_time, moment_of_local_time, within_calendar
 from checks._judge import judge, without_rows
-from checks._outcome import Message, MessageFormatter, PlainEnglish, nearest_ratio, say_duration
+from checks._outcome import Message, MessageFormatter, PlainEnglish, format_duration, nearest_ratio
 from checks._segments import (
     MOST_SEGMENTS,
     Segment,
@@ -61,7 +61,7 @@ __all__ = [
     "Occurrence",
     "OccurrenceMethod",
     "Outcome",
-    "Past",
+    "PastMeasurement",
     "PlainEnglish",
     "ReadVolume",
     "Segment",
@@ -75,13 +75,13 @@ __all__ = [
     "Zones",
     "did_you_mean",
     "first_change",
+    "format_duration",
     "is_listed",
     "judge",
     "latest_local_time",
     "load_catalog",
     "moment_of_local_time",
     "nearest_ratio",
-    "say_duration",
     "segment_kind",
     "unknown",
     "within_calendar",

@@ -200,6 +200,6 @@ def needs_column(how: Aggregate, column: str | None) -> None:
         raise ValueError(f"'{how}' needs a 'column'")
 
 
-def say_aggregate(how: str, column: str | None, table: str | None = None) -> str:
+def aggregate_name(how: str, column: str | None, table: str | None = None) -> str:
     """Return the name of an aggregate for messages: `sum(amount)`, `count(sales.orders)`."""
     return f"{how}({'.'.join(name for name in (table, column) if name) or '*'})"

@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from checks._errors import CheckError, Misconfigured
-from checks._measurement import ClassQuestion, ColumnClass, Earlier, Frame, Measurement, Past, Wants, Zones
+from checks._measurement import ClassQuestion, ColumnClass, Earlier, Frame, Measurement, PastMeasurement, Wants, Zones
 from checks._outcome import Json, Kind, Occurrence, OccurrenceMethod, Outcome, Severity, Status, UnknownReason, unknown
 from checks.parameters.sampling import Sampling
 from checks.parameters.scalars import Confirmation, ConfirmRule
@@ -52,7 +52,7 @@ __all__ = [
     "Occurrence",
     "OccurrenceMethod",
     "Outcome",
-    "Past",
+    "PastMeasurement",
     "Severity",
     "Status",
     "UnknownReason",
@@ -146,7 +146,7 @@ class CheckParameters(BaseModel):
     judges_empty: ClassVar[bool] = False
     """Whether `judge` has an answer of its own for a table without rows; else `on_empty` decides."""
     looks_again: ClassVar[bool] = False
-    """Whether `look_again` has something to say."""
+    """Whether `follow_up` has something to say."""
     summary: ClassVar[str]
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=80)] | None = Field(
@@ -250,7 +250,7 @@ class CheckParameters(BaseModel):
         """Return the keys that break the check; None where it is not about keys. They are shown on a terminal only."""
         return None
 
-    def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+    def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
         """Return what is to be measured besides, now that these numbers are known, or what `judge` gets to see."""
         del context
         return measurement
@@ -367,12 +367,12 @@ class Check(Protocol):
             Misconfigured: the parameters do not fit the table.
         """
 
-    def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+    def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
         """Return what is to be measured besides, now that these numbers are known, or what `judge` gets to see. Pure.
 
         Called only where `looks_again` is true, by the process that measures, until it gives a measurement. What was
         measured is under its name in the next one. Text that came back ends here: the measurement it gives holds none.
         """
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Return what the numbers mean. Pure."""

@@ -23,7 +23,7 @@ from checks._contract import (
     Occurrence,
     OccurrenceMethod,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     unknown,
@@ -91,7 +91,7 @@ def as_utc(value: object, zone: str | None) -> datetime | None:
         return None
 
 
-def judge(check: Check, measurement: Measurement, history: Sequence[Past] = ()) -> Outcome:
+def judge(check: Check, measurement: Measurement, history: Sequence[PastMeasurement] = ()) -> Outcome:
     """Return the outcome of a check: fail when its limits are broken, warn when only those of its `warn:` block are."""
     if check.sampling is not None:
         from checks.sampling import sampled_measurement  # only where rows are sampled

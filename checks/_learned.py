@@ -17,7 +17,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 from pydantic import WithJsonSchema as JsonSchema
 
-from checks._contract import Earlier, Json, Measurement, Outcome, Past, UnknownReason, unknown
+from checks._contract import Earlier, Json, Measurement, Outcome, PastMeasurement, UnknownReason, unknown
 from checks._outcome import Message
 from checks._segments import TakesSegments
 from checks.parameters.numbers import exact
@@ -43,7 +43,7 @@ def same_weekday(weeks: int) -> Earlier:
     return Earlier(ages=tuple(timedelta(weeks=week) for week in range(1, weeks + 1)))
 
 
-def median_of(history: Sequence[Past], name: str) -> Fraction | None:
+def median_of(history: Sequence[PastMeasurement], name: str) -> Fraction | None:
     """Return the median of an observed number over the measurements that were asked for by age; None without any."""
     seen = (exact(past.observed.get(name)) for past in history if past.age is not None)
     entries = [number for number in seen if number is not None]
@@ -201,10 +201,10 @@ class LearnsLimits(TakesSegments):
     def learn(
         self,
         measurement: Measurement,
-        history: Sequence[Past],
+        history: Sequence[PastMeasurement],
         *,
         value: float,
-        read: Callable[[Past], float | None],
+        read: Callable[[PastMeasurement], float | None],
         above_only: bool = False,
         floor: float = 0.0,
     ) -> LearnedVerdict:
@@ -212,15 +212,15 @@ class LearnsLimits(TakesSegments):
 
         `floor` is the smallest standard deviation that is believed, in units of the number.
         """
-        from checks.limits import Look, MissingHistory, learn_limit  # imports numpy
+        from checks.limits import MissingHistory, TimedValue, learn_limit  # imports numpy
 
         zone = ZoneInfo(measurement.zones.calendar)
         holidays = frozenset(self.source_of_limits.holidays)
         if measurement.measured_at.astimezone(zone).date() in holidays:
             return LearnedVerdict({}, missing=unknown(UnknownReason.NO_DATA, _HOLIDAY))
-        now = Look(measurement.measured_at, value)
+        now = TimedValue(measurement.measured_at, value)
         looks = [
-            Look(past.measured_at, number, past.expected, past.unanswered, past.looks)
+            TimedValue(past.measured_at, number, past.expected, past.unanswered, past.looks)
             for past in history
             if past.in_span and past.measured_at >= now.at - self.source_of_limits.window
             if past.measured_at.astimezone(zone).date() not in holidays
@@ -229,7 +229,7 @@ class LearnsLimits(TakesSegments):
         rule = self._rule(measurement.family, above_only=above_only, floor=floor)
         learned = learn_limit(looks, now, rule=rule, zone=zone)
         if isinstance(learned, MissingHistory):
-            return LearnedVerdict({}, missing=unknown(UnknownReason.NO_DATA, _say_missing(learned)))
+            return LearnedVerdict({}, missing=unknown(UnknownReason.NO_DATA, _missing_message(learned)))
         bound = learned.low if learned.side < 0 else learned.high
         return LearnedVerdict(_observe(learned), learned.side, bound, learned.usual)
 
@@ -241,7 +241,7 @@ class LearnsLimits(TakesSegments):
         return LimitRule(per_day, sigma, self.source_of_limits.weeks, above_only=above_only, floor=floor)
 
 
-def number_in(past: Past, name: str) -> float | None:
+def number_in(past: PastMeasurement, name: str) -> float | None:
     """Return an observed number of an earlier measurement; None where it has none."""
     number = exact(past.observed.get(name))
     return None if number is None else float(number)
@@ -253,7 +253,7 @@ def rounded(number: float) -> float | int:
     return int(short) if short.is_integer() else short
 
 
-def _say_missing(missing: "MissingHistory") -> Message:
+def _missing_message(missing: "MissingHistory") -> Message:
     if missing.length is None:
         return _NO_PAST.given(looks=missing.looks)
     return _MISSING.given(looks=missing.looks, length=missing.length.total_seconds())

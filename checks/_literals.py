@@ -25,7 +25,7 @@ from pydantic import BeforeValidator, PlainSerializer
 from pydantic import WithJsonSchema as JsonSchema
 
 from checks._errors import Misconfigured
-from checks.parameters.columns import say_type
+from checks.parameters.columns import type_name
 from checks.parameters.numbers import digits_of, looks_like_number, parse_number, plain
 from sources.expressions import dt, ibis, ir
 
@@ -150,7 +150,7 @@ def literal_for(value: Scalar, column: ir.Column, name: str, dialect: str) -> ir
     kind = column.type()
     fitting = _fitting(value, kind)
     if fitting is None:
-        raise Misconfigured(f"column '{name}' is of type {say_type(kind)}, which holds no {_say_kind(value)}")
+        raise Misconfigured(f"column '{name}' is of type {type_name(kind)}, which holds no {_kind_name(value)}")
     if isinstance(fitting, bool) or not isinstance(fitting, int | Decimal):
         return ibis.literal(fitting)
     if kind.is_floating() or kind.is_unknown() or dialect == "sqlite":
@@ -256,7 +256,7 @@ def _as_date(value: Scalar) -> date | None:
     return value if isinstance(value, date) else None
 
 
-def _say_kind(value: Scalar) -> str:
+def _kind_name(value: Scalar) -> str:
     """Name the kind of a value, never the value: it may be one of the table's."""
     kinds = {bool: "truth values", int: "whole numbers", float: "fractions", Decimal: "fractions", str: "such text"}
     return kinds.get(type(value), "dates")

@@ -154,7 +154,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastMeasurement:
     """An earlier measurement of the same check, as remembered; `age` is the asked age it answers, if any.
 
     `in_span`: it is one of the asked span. `expected`: it lies in an incident of the check that a person resolved as

@@ -52,9 +52,9 @@ class Message:
         """Format it in English."""
         return self.render(PlainEnglish())
 
-    def render(self, voice: MessageFormatter) -> str:
-        """Format it in the voice's language; one about a segment of the table begins with that."""
-        return self._sentence(voice) if self.segment is None else f"{self.segment}: {self._sentence(voice)}"
+    def render(self, localizer: MessageFormatter) -> str:
+        """Format it in the localizer's language; one about a segment of the table begins with that."""
+        return self._sentence(localizer) if self.segment is None else f"{self.segment}: {self._sentence(localizer)}"
 
     @property
     def segment(self) -> str | None:
@@ -66,32 +66,32 @@ class Message:
         """Return the same sentence about a segment of the table."""
         return replace(self, values={**self.values, SEGMENT: segment})
 
-    def _sentence(self, voice: MessageFormatter) -> str:
+    def _sentence(self, localizer: MessageFormatter) -> str:
         if self.one is not None and self.counted is not None:
-            text = voice.plural(self.one, self.text, int(self.values[self.counted]))
+            text = localizer.plural(self.one, self.text, int(self.values[self.counted]))
         else:
-            text = voice.text(self.text)
-        return _fill(text, self.values, voice)
+            text = localizer.text(self.text)
+        return _fill(text, self.values, localizer)
 
 
-def _fill(text: str, values: Mapping[str, Any], voice: MessageFormatter) -> str:
+def _fill(text: str, values: Mapping[str, Any], localizer: MessageFormatter) -> str:
     parts = []
     for literal, name, kind, _ in Formatter().parse(text):
         parts.append(literal)
         if name is not None:
-            parts.append(_say(values[name], kind or "", voice))
+            parts.append(_format(values[name], kind or "", localizer))
     return "".join(parts)
 
 
-def _say(value: Any, kind: str, voice: MessageFormatter) -> str:
+def _format(value: Any, kind: str, localizer: MessageFormatter) -> str:
     if isinstance(value, str) and kind == "number":  # with more digits than JSON's numbers have
         number = grouped(value)
-        return value if number is None else voice.format(number, kind)
+        return value if number is None else localizer.format(number, kind)
     if isinstance(value, str) and kind != "time":
         return value
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_say(item, kind, voice) for item in value)
-    return voice.format(value, kind)
+        return ", ".join(_format(item, kind, localizer) for item in value)
+    return localizer.format(value, kind)
 
 
 class PlainEnglish:
@@ -111,7 +111,7 @@ class PlainEnglish:
             case "count":
                 return f"{int(value):,}"
             case "duration":
-                return say_duration(value)
+                return format_duration(value)
             case "ratio":
                 sign, shown = nearest_ratio(value)
                 return f"{sign}{float(shown):.1%}" if abs(shown) < _SMALL else f"{sign}{float(shown):.0%}"
@@ -150,7 +150,7 @@ _LEAST, _STEP = Fraction(1, 1000), Fraction(1, 100)
 """What the last digit of a small and of a large share is worth."""
 
 
-def say_duration(value: timedelta | float) -> str:
+def format_duration(value: timedelta | float) -> str:
     """Return a length of time (seconds or a timedelta) in its two largest units: `2 h 12 min`, `5 d 3 h`, `41 s`."""
     seconds = round(value.total_seconds() if isinstance(value, timedelta) else value)
     sign, seconds = ("-" if seconds < 0 else ""), abs(seconds)

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from checks._contract import CheckParameters, ColumnClass, Context, Measurement, Misconfigured
 from checks._literals import literals_for
-from checks.parameters.columns import say_type
+from checks.parameters.columns import type_name
 from checks.parameters.segments import SegmentBy, SegmentValue
 from sources.expressions import ibis, ir
 
@@ -124,7 +124,7 @@ def segment_kind(context: Context, name: str, by: SegmentBy) -> str:
     word = next((word for word, fits in {**kinds, "date": kind.is_date()}.items() if fits), None)
     if word is None:
         text = "segments are made by text, whole numbers, truth values or dates"
-        raise Misconfigured(f"column '{name}' is of type {say_type(kind)}; {text}")
+        raise Misconfigured(f"column '{name}' is of type {type_name(kind)}; {text}")
     if by.show and context.classified.get(name) in {ColumnClass.DIRECT_IDENTIFIER, ColumnClass.SENSITIVE}:
         classified = context.classified[name].value
         raise Misconfigured(f"column '{name}' is classified as {classified}; remove 'show' from 'by'")

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from annotated_types import MinLen
 from pydantic import Field
 
-from checks._contract import Check, Context, Measurement, Outcome, Past, Wants
+from checks._contract import Check, Context, Measurement, Outcome, PastMeasurement, Wants
 from checks._judge import Share, TakesSample, judge_violations
 from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._outcome import Message
@@ -42,7 +42,7 @@ class AcceptedValues(TakesSample):
             }
         )
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more rows than allowed hold another value."""
         text = "{column}: {bad:count} of {rows:count} rows have a value that is not accepted ({ratio:ratio})"
         return judge_violations(

@@ -16,7 +16,7 @@ from checks._contract import (
     Measurement,
     Misconfigured,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     Wants,
 )
@@ -48,11 +48,11 @@ class Classification(CheckParameters):
             raise Misconfigured("no columns are classified; classify them with 'columns'")
         return Wants(schema=True)
 
-    def look_again(self, context: Context, measurement: Measurement) -> Measurement:
+    def follow_up(self, context: Context, measurement: Measurement) -> Measurement:
         """Take along which columns are classified."""
         return replace(measurement, values={"classified": sorted(self.columns or context.classified)})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a column is not classified; a classified one that is not there is a warning."""
         classified = set(measurement.values["classified"])
         unclassified = [name for name in measurement.columns if name not in classified]

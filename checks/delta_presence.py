@@ -15,7 +15,7 @@ from checks._contract import (
     Kind,
     Measurement,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -77,7 +77,7 @@ class DeltaPresence(CheckParameters):
         population = Population.of(context, self.population, names, self.population_columns)
         return Wants({"rows": context.rows}, classes={"presence": ClassQuestion(names, population.presence)})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when somebody is in, or absent, with more certainty than allowed."""
         result = measurement.tables["presence"][0]
         observed: dict[str, Json] = {"rows": measurement.number("rows")}

@@ -14,7 +14,7 @@ from checks._contract import (
     Measurement,
     Misconfigured,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     Wants,
     unknown,
@@ -79,7 +79,7 @@ class Expectation(CheckParameters):
             raise Misconfigured(f"the arguments of {self.expectation} name no column; name the columns in 'columns'")
         return Frame(columns, context.frame_rows)
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when Great Expectations says so; what it could not evaluate is unknown."""
         results = measurement.frame_result
         rows = measurement.number("rows")

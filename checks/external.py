@@ -16,7 +16,7 @@ from checks._contract import (
     Measurement,
     Occurrence,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -70,7 +70,7 @@ class External(CheckParameters):
         del context
         return Wants()
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Return that there is no result: what the other tool evaluated, it judged itself."""
         del measurement, history
         return self.missing()

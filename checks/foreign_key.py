@@ -7,10 +7,19 @@ from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Measurement,
+    Misconfigured,
+    Outcome,
+    PastMeasurement,
+    Wants,
+)
 from checks._judge import Share, judge_violations
 from checks._outcome import Message
-from checks.parameters.columns import ColumnName, ColumnNames, say_type, without_null
+from checks.parameters.columns import ColumnName, ColumnNames, type_name, without_null
 from sources import did_you_mean
 from sources.expressions import dt, ir
 
@@ -82,12 +91,12 @@ class ForeignKey(CheckParameters):
         own, known = context.column(source).type(), other[name].type()
         if _family(own) != _family(known):
             raise Misconfigured(
-                f"column '{source}' is of type {say_type(own)} and {target} of type {say_type(known)}; "
+                f"column '{source}' is of type {type_name(own)} and {target} of type {type_name(known)}; "
                 "a foreign key and its referenced column must have the same type"
             )
         return source, name
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more rows than allowed point to nothing."""
         result = measurement.tables["orphans"][0]
         values = {"table": self.refers_to[0]}

@@ -17,7 +17,7 @@ from checks._contract import (
     Occurrence,
     OccurrenceMethod,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -113,7 +113,7 @@ class Freshness(LearnsLimits):
             aggregates[f"future_{clock.reading}"] = context.count(future)
         return Wants(aggregates, earlier=self.learned_from())
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the newest row is older than allowed, or when all there are lie in the future."""
         if self.column is None:
             return self._judge_write(measurement)
@@ -159,7 +159,9 @@ class Freshness(LearnsLimits):
         message = replace(_OF_WRITES[outcome.message.text], values=outcome.message.values)
         return replace(outcome, message=message, observed={"written": written.isoformat(), **ages})
 
-    def _judge_age(self, newest: datetime, measurement: Measurement, history: Sequence[Past], future: int) -> Outcome:
+    def _judge_age(
+        self, newest: datetime, measurement: Measurement, history: Sequence[PastMeasurement], future: int
+    ) -> Outcome:
         now = measurement.measured_at
         calendar = self._calendar(measurement)
         by = None if self.expected is None else self.expected.by
@@ -204,7 +206,7 @@ class Freshness(LearnsLimits):
         return Calendar(zone, when.days, frozenset(when.holidays), when.start or midnight, when.end or midnight)
 
 
-def _age_in(past: Past) -> float | None:
+def _age_in(past: PastMeasurement) -> float | None:
     return number_in(past, "expected_age_s")
 
 

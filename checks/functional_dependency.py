@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from checks._contract import Check, CheckParameters, Context, Measurement, Outcome, Past, Wants
+from checks._contract import Check, CheckParameters, Context, Measurement, Outcome, PastMeasurement, Wants
 from checks._judge import Share, judge_violations
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName, ColumnNames, without_null
@@ -71,7 +71,7 @@ class FunctionalDependency(CheckParameters):
         shown = shown.order_by([*keys, shown[_COPIES].desc(), "value"])
         return shown.select(**{name: shown[key] for name, key in names.items()}, **{copies: shown[_COPIES]})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more rows than allowed hold another value than most rows of their group."""
         result = measurement.tables["contradicted"][0]
         outcome = judge_violations(

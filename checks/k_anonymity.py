@@ -18,7 +18,7 @@ from checks._contract import (
     Kind,
     Measurement,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -120,7 +120,7 @@ class KAnonymityCheck(SizesParameters):
             request[_POPULATION] = Population.of(context, self.population, names, self.population_columns).sizes
         return replace(wants, classes={**wants.classes, **_questions(names, request)})
 
-    def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+    def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
         """Ask which column does the damage, and for the other readings where they can differ; then drop the values."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
         floats = [name for name in names if context.column(name).type().is_floating()]
@@ -148,7 +148,7 @@ class KAnonymityCheck(SizesParameters):
         k = max(self.k, softer.k if softer is not None else 0)
         return bool(sizes.rows_below(k))
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a group is smaller than k, or the average risk too large; a floating point column is a warning.
 
         A population that is none of this table is unknown, unless a limit is broken anyway.

@@ -16,7 +16,7 @@ from checks._contract import (
     Kind,
     Measurement,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     Wants,
 )
@@ -92,13 +92,13 @@ class LDiversityCheck(CheckParameters):
             }
         )
 
-    def look_again(self, context: Context, measurement: Measurement) -> Measurement:
+    def follow_up(self, context: Context, measurement: Measurement) -> Measurement:
         """Return how many rows there are, and which columns were meant."""
         rows = next(iter(measurement.tables.values()))[0]["rows"]
         names = quasi_identifiers_of(context, self.quasi_identifiers)
         return replace(measurement, values={"rows": rows or 0, "quasi_identifiers": names})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a group has less than the wanted diversity in one of the columns."""
         results = {name: self._figures(rows[0]) for name, rows in measurement.tables.items()}
         worst = worst_of(results, "records_below_l")

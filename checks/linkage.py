@@ -18,7 +18,7 @@ from checks._contract import (
     Measurement,
     Misconfigured,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -129,7 +129,7 @@ class LinkageCheck(CheckParameters):
             **counted, **persons, **_evidence("other", [column.other.evidence for column in columns])
         )
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more than the share allowed has one and only one match."""
         there = measurement.tables["auxiliary"][0]
         for at, names in enumerate(self._pairs.items()):
@@ -149,9 +149,9 @@ class LinkageCheck(CheckParameters):
         share = result.uniquely_matched / asked
         values = {"unique": result.uniquely_matched, "asked": asked, "table": self.auxiliary, "share": share}
         status = Status.PASS if share <= self.max_unique_fraction else Status.FAIL
-        return Outcome(status, self._say(values), observed, expected)
+        return Outcome(status, self._message_of(values), observed, expected)
 
-    def _say(self, values: Mapping[str, Any]) -> Message:
+    def _message_of(self, values: Mapping[str, Any]) -> Message:
         return replace(_ROWS if self.entity is None else _PERSONS, values=values)
 
 

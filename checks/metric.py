@@ -10,14 +10,14 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from annotated_types import Ge, Gt
 from pydantic import Field, model_validator
 
-from checks._aggregates import Aggregate, Total, aggregate, needs_column, say_aggregate, total
+from checks._aggregates import Aggregate, Total, aggregate, aggregate_name, needs_column, total
 from checks._contract import (
     Check,
     Context,
     Json,
     Measurement,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -38,7 +38,7 @@ from checks._learned import (
 from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName
-from checks.parameters.numbers import Number, decimal, in_order, plain, spoken
+from checks.parameters.numbers import Number, decimal, display_number, in_order, plain
 from checks.parameters.scalars import PositiveDuration, Zone
 from sources.expressions import ibis
 
@@ -144,11 +144,11 @@ class Metric(TakesSample, LearnsLimits):
         unsure = uncertain(column, [self.value], context.dialect)
         return {"matching": context.count(matching)} | ({} if unsure is None else {"imprecise": context.count(unsure)})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the aggregate is beyond a limit, or too far from its usual value."""
         return self._judge(measurement, history) if measurement.sample is None else self._estimate(measurement)
 
-    def _judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def _judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         baseline = median_of(history, "value")
         observed: dict[str, Json] = {"value": None, "baseline": plain(baseline)}
         windowed = self._in_window(measurement)
@@ -184,7 +184,7 @@ class Metric(TakesSample, LearnsLimits):
 
     @property
     def _what(self) -> str:
-        return say_aggregate(self.aggregate, self.column)
+        return aggregate_name(self.aggregate, self.column)
 
     @property
     def _expects(self) -> dict[str, Json]:
@@ -211,8 +211,10 @@ class Metric(TakesSample, LearnsLimits):
         else:
             return None
         if self._is_value:
-            return without_value.given(what=self._what, limit=spoken(limit))
-        return text.given(what=self._what, value=spoken(number, limit, rounded=value.rounded), limit=spoken(limit))
+            return without_value.given(what=self._what, limit=display_number(limit))
+        return text.given(
+            what=self._what, value=display_number(number, limit, rounded=value.rounded), limit=display_number(limit)
+        )
 
     def _away(self, value: Total, baseline: Fraction | None) -> Message | None:
         if self.max_deviation is None or baseline is None:
@@ -222,15 +224,15 @@ class Metric(TakesSample, LearnsLimits):
             return None
         if not baseline:
             return _USUALLY_ZERO.given(what=self._what)
-        text = spoken(value.number, baseline, rounded=value.rounded)
-        usual = spoken(baseline, value.number, rounded=value.rounded)
+        text = display_number(value.number, baseline, rounded=value.rounded)
+        usual = display_number(baseline, value.number, rounded=value.rounded)
         return _AWAY.given(what=self._what, value=text, away=float(distance / abs(baseline)), baseline=usual)
 
     def _beyond_learned(self, value: Total, verdict: LearnedVerdict) -> Message | None:
         if not verdict.side:
             return None
         limit, usual = rounded(verdict.bound), rounded(verdict.usual)
-        text = spoken(value.number, decimal(limit), rounded=value.rounded)
+        text = display_number(value.number, decimal(limit), rounded=value.rounded)
         return (_BELOW if verdict.side < 0 else _ABOVE).given(what=self._what, value=text, limit=limit, usual=usual)
 
     @property

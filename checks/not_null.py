@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from annotated_types import Ge, Le
 from pydantic import Field
 
-from checks._contract import Check, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._contract import Check, Context, Json, Measurement, Outcome, PastMeasurement, Status, Wants
 from checks._judge import TakesSample, estimate, from_bad_rows
 from checks._learned import LearnsLimits, rounded
 from checks._outcome import Message
@@ -59,7 +59,7 @@ class NotNull(TakesSample, LearnsLimits):
         conditions = {name: is_nan(context.column(name), context.dialect) for name in self.columns}
         return {f"nan_{name}": context.count(which) for name, which in conditions.items() if which is not None}
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a column has more NULLs than its share of the rows."""
         if measurement.sample is not None:
             counted = [(name, f"nulls_{name}") for name in self.columns]
@@ -80,13 +80,13 @@ class NotNull(TakesSample, LearnsLimits):
         if not broken:
             return Outcome(Status.PASS, _fine(sum(nan.values())), observed, expected)
         worst, *others = sorted(broken, key=lambda name: -nulls[name])
-        message = _say(worst, [f"{name} ({nulls[name]:,})" for name in others], nulls=nulls[worst], rows=rows)
+        message = _message_of(worst, [f"{name} ({nulls[name]:,})" for name in others], nulls=nulls[worst], rows=rows)
         return Outcome(Status.FAIL, message, observed, expected, occurrence=from_bad_rows(measurement))
 
     def _judge_learned(
         self,
         measurement: Measurement,
-        history: Sequence[Past],
+        history: Sequence[PastMeasurement],
         *,
         nulls: Mapping[str, int],
         rows: int,
@@ -115,7 +115,7 @@ class NotNull(TakesSample, LearnsLimits):
         return None if missing is None else replace(missing, observed=observed)
 
 
-def _share_in(past: Past, *, name: str) -> float | None:
+def _share_in(past: PastMeasurement, *, name: str) -> float | None:
     nulls, rows = past.observed.get("nulls"), past.observed.get("rows")
     return None if not rows or not isinstance(nulls, Mapping) or name not in nulls else nulls[name] / rows
 
@@ -131,7 +131,7 @@ def _fine(nan: int) -> Message:
     )
 
 
-def _say(worst: str, others: Sequence[str], *, nulls: int, rows: int) -> Message:
+def _message_of(worst: str, others: Sequence[str], *, nulls: int, rows: int) -> Message:
     values: dict[str, Any] = {"column": worst, "nulls": nulls, "rows": rows, "ratio": nulls / rows}
     if not others:
         return Message("{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})", values)

@@ -5,10 +5,10 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from checks._contract import Check, Context, Measurement, Misconfigured, Outcome, Past, Wants
+from checks._contract import Check, Context, Measurement, Misconfigured, Outcome, PastMeasurement, Wants
 from checks._judge import Share, TakesSample, judge_violations
 from checks._outcome import Message
-from checks.parameters.columns import ColumnName, say_type
+from checks.parameters.columns import ColumnName, type_name
 from checks.parameters.regex import MOST_LETTERS, Regex, portable
 from sources.expressions import ibis
 
@@ -29,14 +29,14 @@ class Pattern(TakesSample):
         column = context.column(self.column)
         kind = column.type()
         if not kind.is_string() and not (context.dialect == "sqlite" and kind.is_unknown()):
-            raise Misconfigured(f"column '{self.column}' is of type {say_type(kind)}; a pattern needs a text column")
+            raise Misconfigured(f"column '{self.column}' is of type {type_name(kind)}; a pattern needs a text column")
         text = column.cast("string")
         matches = text.re_search(portable(self.pattern)) & ~text.contains("\n")  # `$` matches before a last line break
         too_long = text.length() > MOST_LETTERS
         strange = too_long.ifelse(ibis.literal(value=True), ~matches)  # the engine does not look into what is too long
         return Wants({"rows": context.rows, "violations": context.count(strange), **context.first_bad_load(strange)})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more rows than allowed are written otherwise."""
         text = "{column}: {bad:count} of {rows:count} rows do not match the pattern ({ratio:ratio})"
         return judge_violations(

@@ -13,7 +13,7 @@ from checks._contract import (
     Kind,
     Measurement,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -76,7 +76,7 @@ class PopulationUniquenessCheck(SizesParameters):
         """Ask how many classes there are of each size."""
         return self.wanted_sizes(context, self.quasi_identifiers)
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the estimate is above the limit; below it, it must be one to rely on."""
         sizes = ClassSizes.of((int(row["size"]), int(row["classes"])) for row in measurement.tables[SIZES])
         if not sizes.count:

@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, PastMeasurement, Status, Wants
 from checks._judge import any_null, counted, from_bad_rows, offending_keys, repeated_keys
 from checks._outcome import Message
 from checks.parameters.columns import ColumnNames
@@ -37,7 +37,7 @@ class PrimaryKey(CheckParameters):
         """Return the keys that occur more than once or are incomplete, for the terminal only."""
         return offending_keys(context, self.columns, nulls_offend=True, nulls_equal=False)
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a key is missing or occurs more than once."""
         result = counted(measurement)
         keys, copies, missing = result["duplicate_keys"], result["duplicate_rows"], measurement.number("null_keys")
@@ -50,12 +50,12 @@ class PrimaryKey(CheckParameters):
         expected: dict[str, Json] = {"duplicate_keys": 0, "null_keys": 0}
         if not keys and not missing:
             return Outcome(Status.PASS, Message("every row has a unique key"), observed, expected)
-        message = _say(keys=keys, copies=copies, missing=missing)
+        message = _message_of(keys=keys, copies=copies, missing=missing)
         bad_since = from_bad_rows(measurement, result["first_bad_load"])
         return Outcome(Status.FAIL, message, observed, expected, occurrence=bad_since)
 
 
-def _say(*, keys: int, copies: int, missing: int) -> Message:
+def _message_of(*, keys: int, copies: int, missing: int) -> Message:
     values = {"keys": keys, "rows": copies, "missing": missing}
     if not keys:
         name = "{missing:count} row has NULL in its key"

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from checks._aggregates import holds_no_number
-from checks._contract import Check, Context, Measurement, Misconfigured, Outcome, Past, Wants
+from checks._contract import Check, Context, Measurement, Misconfigured, Outcome, PastMeasurement, Wants
 from checks._instants import placed, reading_of, time_column
 from checks._judge import Share, TakesSample, estimate, judge_violations
 from checks._literals import Comparison, compared, uncertain
@@ -94,7 +94,7 @@ class Range(TakesSample, TakesSegments):
             parts.append(compare(ge if self.exclusive_max else gt, high))
         return reduce(or_, parts)
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more values than allowed lie outside."""
         name, since = "violations", None
         times = "filled" in measurement.values

@@ -15,7 +15,7 @@ from checks._contract import (
     Kind,
     Measurement,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -66,7 +66,7 @@ class ReReleaseCheck(CheckParameters):
         person = tuple(context.column(name).get_name() for name in self.person)
         return Wants(kept=PersonRequest(quasi_identifiers_of(context, self.quasi_identifiers), person))
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when somebody is exposed by any earlier release; what cannot be compared is unknown."""
         results = _by_release(measurement.tables.get("releases", ()))
         rows, unnamed = measurement.number("rows"), measurement.number("unnamed")

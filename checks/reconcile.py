@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from annotated_types import Ge, MinLen
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from checks._aggregates import Aggregate, Total, aggregate, needs_column, say_aggregate, total
+from checks._aggregates import Aggregate, Total, aggregate, aggregate_name, needs_column, total
 from checks._contract import (
     Check,
     CheckParameters,
@@ -15,13 +15,13 @@ from checks._contract import (
     Measurement,
     Misconfigured,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     Wants,
 )
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName
-from checks.parameters.numbers import Number, decimal, plain, spoken
+from checks.parameters.numbers import Number, decimal, display_number, plain
 
 _FINE: Final = Message("{own} matches {other}")
 _DIFFERS: Final = Message("{own} is {value:number}, {other} is {baseline:number}")
@@ -88,10 +88,10 @@ class Reconcile(CheckParameters):
         ours = aggregate(context, self.aggregate, self.column)
         return Wants({"rows": context.rows, **ours}, {"other": other.aggregate(**theirs)})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the two numbers are further apart than allowed."""
-        own = say_aggregate(self.aggregate, self.column)
-        other = say_aggregate(self._other_aggregate, self._other_column, self.against.table)
+        own = aggregate_name(self.aggregate, self.column)
+        other = aggregate_name(self._other_aggregate, self._other_column, self.against.table)
         observed: dict[str, Json] = {"value": None, "baseline": None}
         expected: dict[str, Json] = {
             "tolerance": plain(self.tolerance),
@@ -110,9 +110,9 @@ class Reconcile(CheckParameters):
             return Outcome(Status.PASS, _FINE.given(own=own, other=other), observed, expected)
         if self._compares_values:
             return Outcome(Status.FAIL, _DIFFERS_VALUE.given(own=own, other=other), observed, expected)
-        text = spoken(ours, theirs, rounded=value.rounded)
+        text = display_number(ours, theirs, rounded=value.rounded)
         message = _DIFFERS.given(
-            own=own, other=other, value=text, baseline=spoken(theirs, ours, rounded=baseline.rounded)
+            own=own, other=other, value=text, baseline=display_number(theirs, ours, rounded=baseline.rounded)
         )
         return Outcome(Status.FAIL, message, observed, expected)
 

@@ -20,7 +20,7 @@ from checks._contract import (
     Measurement,
     Misconfigured,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     Wants,
 )
@@ -70,7 +70,7 @@ class ReidentificationBySubset(CheckParameters):
             raise Misconfigured(str(error)) from None
         return self._level(names, min(self.known, len(names)), {})
 
-    def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+    def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
         """Ask about the next smaller sets, as far as they are part of one that singles somebody out."""
         names = sorted(quasi_identifiers_of(context, self.quasi_identifiers))
         separations = _separations(measurement, names)
@@ -89,7 +89,7 @@ class ReidentificationBySubset(CheckParameters):
         }
         return Wants(classes={label: ClassQuestion(tuple(names), answer) for label, answer in asked.items()})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a set singles out more than the share allowed; the smallest such set is named."""
         rows, names = measurement.number("rows"), measurement.values["names"]
         separations = _separations(measurement, names)

@@ -19,7 +19,7 @@ from checks._contract import (
     Json,
     Measurement,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -130,7 +130,7 @@ class Schema(CheckParameters):
         """Read the columns from the catalogue; without agreed ones, also those last accepted."""
         return Wants(schema=True, earlier=Earlier(accepted=True) if self.columns is None else None)
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a column is missing, of another type, in the wrong place, or not expected."""
         seen = {name: kind.removeprefix("!") for name, kind in measurement.columns.items()}
         observed: dict[str, Json] = {"columns": seen, "order": list(seen)}
@@ -142,22 +142,22 @@ class Schema(CheckParameters):
         drift = _compare(seen, agreed.types, agreed.order if self.order else None)
         strange = drift.extra if self.extra == "forbid" else ()
         observed |= {"missing": drift.missing, "extra": drift.extra, "changed": drift.changed}
-        expected: dict[str, Json] = {"columns": agreed.spoken, "extra": self.extra, "order": self.order}
+        expected: dict[str, Json] = {"columns": agreed.display_number, "extra": self.extra, "order": self.order}
         if not (drift.missing or drift.changed or strange or drift.reordered):
             return Outcome(Status.PASS, Message("the columns are as expected"), observed, expected)
-        return Outcome(Status.FAIL, _say(drift, strange), observed, expected)
+        return Outcome(Status.FAIL, _message_of(drift, strange), observed, expected)
 
-    def _agreed(self, history: Sequence[Past]) -> _Agreed | None:
+    def _agreed(self, history: Sequence[PastMeasurement]) -> _ExpectedColumns | None:
         if isinstance(self.columns, dict):
-            return _Agreed(self.columns, tuple(self.columns), dict(self.columns))
+            return _ExpectedColumns(self.columns, tuple(self.columns), dict(self.columns))
         if self.columns is not None:
-            return _Agreed(dict.fromkeys(self.columns), self.columns, list(self.columns))
+            return _ExpectedColumns(dict.fromkeys(self.columns), self.columns, list(self.columns))
         pasts = [past for past in history if past.accepted and past.observed.get("columns")]
         if not pasts:
             return None
         last = max(pasts, key=lambda past: past.measured_at).observed
         types = dict(last["columns"])
-        return _Agreed(types, tuple(last.get("order") or types), types)
+        return _ExpectedColumns(types, tuple(last.get("order") or types), types)
 
 
 def family_of(kind: str, families: Iterable[str]) -> str | None:
@@ -166,12 +166,12 @@ def family_of(kind: str, families: Iterable[str]) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Agreed:
-    """The columns to compare with: types by name (None: any type), their order, and how they are spoken of."""
+class _ExpectedColumns:
+    """The columns to compare with: types by name (None: any type), their order, and how they are display_number of."""
 
     types: Mapping[str, str | None]
     order: tuple[str, ...]
-    spoken: Json
+    display_number: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ _SAID: Final = {
 """What is said, by whether columns are missing, unexpected, of another type."""
 
 
-def _say(drift: _Drift, strange: Sequence[str]) -> Message:
+def _message_of(drift: _Drift, strange: Sequence[str]) -> Message:
     changed = [f"{item['column']} ({item['expected']} → {item['observed']})" for item in drift.changed]
     text = _SAID[bool(drift.missing), bool(strange), bool(changed)]
     return text.given(missing=_some(drift.missing), extra=_some(strange), changed=_some(changed))

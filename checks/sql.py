@@ -13,7 +13,7 @@ from checks._contract import (
     Measurement,
     Misconfigured,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     Wants,
 )
@@ -44,7 +44,7 @@ class Sql(CheckParameters):
         """Count the rows of the table and of the query."""
         return Wants({"rows": context.rows}, statements={"violations": _select_sql(self.query, context.dialect)})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the query returns more rows than allowed."""
         result = measurement.number("violations")
         observed: dict[str, Json] = {"rows": measurement.number("rows"), "violations": result}

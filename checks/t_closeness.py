@@ -21,7 +21,7 @@ from checks._contract import (
     Measurement,
     Misconfigured,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -204,12 +204,12 @@ class TClosenessCheck(CheckParameters):
         kind = common_kind(context, name, column, of=reference, must=must)
         return values_of(context.references[reference], column, kind)
 
-    def look_again(self, context: Context, measurement: Measurement) -> Measurement:
+    def follow_up(self, context: Context, measurement: Measurement) -> Measurement:
         """Return how many rows there are, and which columns were meant."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
         return replace(measurement, values={"rows": _one(measurement)["rows"] or 0, "quasi_identifiers": names})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a group is farther than t in a column, from the table or from the reference.
 
         Unknown if values have no place in the distance, or the reference has no row.

@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, PastMeasurement, Status, Wants
 from checks._judge import any_null, counted, from_bad_rows, offending_keys, repeated_keys
 from checks._outcome import Message
 from checks.parameters.columns import ColumnNames
@@ -35,7 +35,7 @@ class Unique(CheckParameters):
         """Return the combinations that occur more than once, for the terminal only."""
         return offending_keys(context, self.columns, nulls_offend=False, nulls_equal=self.nulls == "equal")
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a combination occurs more than once."""
         result = counted(measurement)
         keys, copies = result["duplicate_keys"], result["duplicate_rows"]

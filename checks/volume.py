@@ -14,7 +14,7 @@ from checks._contract import (
     Json,
     Measurement,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     UnknownReason,
     Wants,
@@ -134,7 +134,7 @@ class Volume(LearnsLimits):
         """Check whether the usual number matters."""
         return self.min_ratio is not None or self.max_ratio is not None
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when there are too few or too many rows.
 
         No rows at all break a limit that asks for some; otherwise they are no answer.

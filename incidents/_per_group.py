@@ -12,7 +12,7 @@ from incidents._columns import order_by, totals
 from incidents._measure import Bools
 from incidents._model import Resolution
 from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
-from incidents.known_episodes import PerIncident, Ruler, by_table
+from incidents.known_episodes import CountedWindow, PerIncident, by_table
 from incidents.spans import Ints, Spans
 
 MAINTENANCE: Final = "maintenance"
@@ -22,7 +22,9 @@ _SEVERITIES: Final = tuple(Severity)
 _RESOLUTIONS: Final = tuple(Resolution)
 
 
-def per_group(per_incident: PerIncident, part: Spans, ruler: Ruler, *, group: Ints, size: int) -> list[Downtime]:
+def per_group(
+    per_incident: PerIncident, part: Spans, counted_window: CountedWindow, *, group: Ints, size: int
+) -> list[Downtime]:
     """Return the downtime of each of the groups 0 to `size` - 1, all but its table time; `group` is by incident."""
 
     def total(values: Ints) -> list[int]:
@@ -44,18 +46,18 @@ def per_group(per_incident: PerIncident, part: Spans, ruler: Ruler, *, group: In
         "by_severity": _by_severity(per_incident, part, touches, group=group, size=size),
         "excluded": _excluded(per_incident, part, group=group, size=size),
         "exposure": _tallies(per_incident.raw, per_incident.exposed, group, size),
-        "open": _open(per_incident, part, ruler, group=group, size=size),
+        "open": _open(per_incident, part, counted_window, group=group, size=size),
     }
     return [
-        Downtime(ruler.window, ruler.as_of_us, **dict(zip(columns, values, strict=True)))
+        Downtime(counted_window.window, counted_window.as_of_us, **dict(zip(columns, values, strict=True)))
         for values in zip(*columns.values(), strict=True)
     ]
 
 
-def table_time(spans: Spans, ruler: Ruler, *, group: Ints, rows: Ints, size: int) -> list[int]:
+def table_time(spans: Spans, counted_window: CountedWindow, *, group: Ints, rows: Ints, size: int) -> list[int]:
     """Return, for each group, how long its tables were down in the episodes of some rows, summed over tables."""
-    of_group, table, start, end = by_table(spans, ruler, group, rows)
-    return totals(ruler.counted(table, start, end), of_group, size)
+    of_group, table, start, end = by_table(spans, counted_window, group, rows)
+    return totals(counted_window.counted(table, start, end), of_group, size)
 
 
 def _statistics(values: Ints, group: Ints, size: int) -> list[Statistics | None]:
@@ -129,11 +131,11 @@ def _tallies(times: Ints, which: Bools, group: Ints, size: int) -> list[Excluded
 
 
 def _open(
-    per_incident: PerIncident, part: Spans, ruler: Ruler, *, group: Ints, size: int
+    per_incident: PerIncident, part: Spans, counted_window: CountedWindow, *, group: Ints, size: int
 ) -> list[tuple[OpenIncident, ...]]:
     result: list[list[OpenIncident]] = [[] for _ in range(size)]
     rows = per_incident.last[per_incident.lasts]
     columns = (group[per_incident.lasts], part.incident[rows], part.occurred[rows], part.detected[rows])
     for of_group, number, occurred, detected in zip(*(column.tolist() for column in columns), strict=True):
-        result[of_group].append(OpenIncident(number, occurred, detected, age=ruler.as_of_us - occurred))
+        result[of_group].append(OpenIncident(number, occurred, detected, age=counted_window.as_of_us - occurred))
     return [tuple(some) for some in result]

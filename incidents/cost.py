@@ -25,7 +25,7 @@ from incidents._columns import dense, totals
 from incidents._measure import MaintenanceSpans, TimeMeasure
 from incidents._model import from_us
 from incidents._rates import StaffRole, money, role_rate
-from incidents.known_episodes import Ruler, by_table, is_downtime, known_episodes
+from incidents.known_episodes import CountedWindow, by_table, is_downtime, known_episodes
 from incidents.spans import HOUR_US, Ints, Spans, Window
 
 _DAY_US: Final = 86_400_000_000
@@ -259,7 +259,7 @@ def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the
     Returns:
         By number of the group, in order; groups without downtime known in the window are left out.
     """
-    bill = _Bill.of(spans, Ruler(window, as_of_us, maintenance), pricing, group=group, disclosure=disclosure)
+    bill = _CostSum.of(spans, CountedWindow(window, as_of_us, maintenance), pricing, group=group, disclosure=disclosure)
     amounts, unpriced = bill.of_incidents()
     table_amounts = bill.of_tables() if table_hours else [0] * len(amounts)
     unit = bill.unit
@@ -273,30 +273,32 @@ def price_incidents(
     spans: Spans, window: Window, *, pricing: Pricing, as_of_us: int, maintenance: MaintenanceSpans | None = None
 ) -> IncidentCosts:
     """Return what the downtime of each incident cost in a window; the arguments are those of `price`."""
-    ruler = Ruler(window, as_of_us, maintenance)
-    bill = _Bill.of(spans, ruler, pricing, group=spans.incident, disclosure=False)
+    counted_window = CountedWindow(window, as_of_us, maintenance)
+    bill = _CostSum.of(spans, counted_window, pricing, group=spans.incident, disclosure=False)
     return IncidentCosts(dict(zip(bill.codes, bill.of_incidents()[0], strict=True)), bill.unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Bill:
+class _CostSum:
     """Adds up what the downtime of a window cost, by group: whole numbers of 1/unit, not slow fractions.
 
     `part`: the episodes that are downtime. `codes`: the groups, in order. `group`: the number of each row's among them.
     """
 
     part: Spans
-    ruler: Ruler
+    counted_window: CountedWindow
     pricing: Pricing
     codes: list[int]
     group: Ints
 
     @classmethod
-    def of(cls, spans: Spans, ruler: Ruler, pricing: Pricing, *, group: Ints, disclosure: bool) -> "_Bill":
-        rows = known_episodes(spans, ruler.window, ruler.as_of_us)
+    def of(
+        cls, spans: Spans, counted_window: CountedWindow, pricing: Pricing, *, group: Ints, disclosure: bool
+    ) -> "_CostSum":
+        rows = known_episodes(spans, counted_window.window, counted_window.as_of_us)
         rows = rows[is_downtime(spans, disclosure=disclosure)[rows]]
         codes, which = dense(group[rows])
-        return cls(spans.take(rows), ruler, pricing, codes.tolist(), which)
+        return cls(spans.take(rows), counted_window, pricing, codes.tolist(), which)
 
     @property
     def unit(self) -> int:
@@ -305,12 +307,14 @@ class _Bill:
 
     def of_incidents(self) -> tuple[list[int], list[int]]:
         """Return the amount, and the unpriced time, of each group, every incident for itself."""
-        end = np.minimum(self.part.resolved, self.ruler.as_of_us)
-        return self._charge(self.group, self.part.table, self.ruler.clip(self.part.occurred), self.ruler.clip(end))
+        end = np.minimum(self.part.resolved, self.counted_window.as_of_us)
+        return self._charge(
+            self.group, self.part.table, self.counted_window.clip(self.part.occurred), self.counted_window.clip(end)
+        )
 
     def of_tables(self) -> list[int]:
         """Return the amount of each group for the time in which its tables were down."""
-        return self._charge(*by_table(self.part, self.ruler, self.group, np.arange(self.group.size)))[0]
+        return self._charge(*by_table(self.part, self.counted_window, self.group, np.arange(self.group.size)))[0]
 
     def _charge(self, group: Ints, table: Ints, start: Ints, end: Ints) -> tuple[list[int], list[int]]:
         """Return the amount and the unpriced time of each group, from when its tables were down."""
@@ -320,10 +324,10 @@ class _Bill:
             return amounts, []
         cells, cell = dense(group * len(names) + table)
         groups, tables = (column.tolist() for column in np.divmod(cells, len(names)))
-        unpriced = self.ruler.counted(table, start, end)
+        unpriced = self.counted_window.counted(table, start, end)
         for card, first, last in self.pricing.validity():
             begin, stop = np.clip(start, first, last), np.clip(end, first, last)
-            whole = self.ruler.counted(table, begin, stop)
+            whole = self.counted_window.counted(table, begin, stop)
             if not whole.any():
                 continue
             unpriced = unpriced - whole
@@ -342,8 +346,8 @@ class _Bill:
             return whole
         hours = card.business_hours.between(int(start.min()), int(end.max()))
         inside = hours(end) - hours(start)
-        if self.ruler.maintenance is not None:
-            for rows, planned in self.ruler.maintenance.by_measure(table):
+        if self.counted_window.maintenance is not None:
+            for rows, planned in self.counted_window.maintenance.by_measure(table):
                 worked = hours.minus(planned)
                 inside[rows] = worked(end[rows]) - worked(start[rows])
         return inside

@@ -10,7 +10,7 @@ from itertools import pairwise
 from checks.classes.arrays import np
 from incidents._columns import dense, totals
 from incidents._measure import MaintenanceSpans
-from incidents.known_episodes import Ruler, is_downtime
+from incidents.known_episodes import CountedWindow, is_downtime
 from incidents.spans import Ints, Spans, Window
 
 
@@ -55,12 +55,12 @@ def parts_between(
         return {}
     codes, group_of_row = dense(group[rows])
     end = np.minimum(spans.resolved[rows], as_of_us)
-    ruler = Ruler(window, as_of_us, maintenance)
+    counted_window = CountedWindow(window, as_of_us, maintenance)
     columns = []
     for start, stop in ((spans.occurred[rows], spans.detected[rows]), (spans.detected[rows], end)):
         after = np.maximum(start, stop)  # an episode may be detected after a clock that was set back
         lengths = [
-            ruler.counted(spans.table[rows], np.clip(start, first, last), np.clip(after, first, last))
+            counted_window.counted(spans.table[rows], np.clip(start, first, last), np.clip(after, first, last))
             for first, last in pairwise(edges_us)
         ]
         columns.append([totals(length, group_of_row, codes.size) for length in lengths])

@@ -21,7 +21,7 @@ from incidents._model import Incident
 from incidents._per_group import MAINTENANCE, per_group, table_time
 from incidents._rates import Lever, lever_of
 from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
-from incidents.known_episodes import Ruler, first_rows, is_downtime, known_episodes, per_incident
+from incidents.known_episodes import CountedWindow, first_rows, is_downtime, known_episodes, per_incident
 from incidents.spans import HOUR_US, OPEN_END, Ints, Spans, Window
 
 __all__ = [
@@ -98,12 +98,12 @@ def measure_by(
     rows = known_episodes(spans, window, as_of_us)
     if rows.size == 0:
         return {}
-    part, ruler = spans.take(rows), Ruler(window, as_of_us, maintenance)
+    part, counted_window = spans.take(rows), CountedWindow(window, as_of_us, maintenance)
     codes, group_of_row = dense(group[rows])
-    incident = per_incident(part, ruler, disclosure=disclosure)
-    figures = per_group(incident, part, ruler, group=group_of_row[incident.first], size=codes.size)
+    incident = per_incident(part, counted_window, disclosure=disclosure)
+    figures = per_group(incident, part, counted_window, group=group_of_row[incident.first], size=codes.size)
     down = np.flatnonzero(is_downtime(part, disclosure=disclosure))
-    tables = table_time(part, ruler, group=group_of_row, rows=down, size=codes.size)
+    tables = table_time(part, counted_window, group=group_of_row, rows=down, size=codes.size)
     return {
         code: replace(figure, table_time=time)
         for code, figure, time in zip(codes.tolist(), figures, tables, strict=True)
@@ -120,7 +120,7 @@ def response_times(
     rows = known_episodes(spans, window, as_of_us)
     if rows.size == 0:
         return [], [], []
-    incident = per_incident(spans.take(rows), Ruler(window, as_of_us, maintenance), disclosure=False)
+    incident = per_incident(spans.take(rows), CountedWindow(window, as_of_us, maintenance), disclosure=False)
     return (
         incident.ttd[incident.detected].tolist(),
         incident.tta[incident.acknowledged].tolist(),
@@ -179,7 +179,7 @@ def _durations(spans: Spans, *, as_of_us: int, maintenance: MaintenanceSpans | N
         acknowledged=np.where(spans.acknowledged <= as_of_us, spans.acknowledged, OPEN_END),
     )
     window = Window(int(spans.occurred.min()), int(ended.resolved.max()) + 1)
-    sums = per_incident(ended, Ruler(window, OPEN_END, maintenance), disclosure=True)
+    sums = per_incident(ended, CountedWindow(window, OPEN_END, maintenance), disclosure=True)
     lasts = spans.resolved[sums.last] > as_of_us
     tta = [None if waited < 0 else waited for waited in sums.tta.tolist()]
     maintenance_time = (sums.raw - sums.ttd - sums.ttr).tolist()

@@ -43,7 +43,7 @@ def first_rows(spans: Spans) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler:
+class CountedWindow:
     """Measures stretches of time in a window, known at a moment, without planned maintenance."""
 
     window: Window
@@ -65,14 +65,14 @@ class Ruler:
         return end - start - (self.maintenance(tables, end) - self.maintenance(tables, start))
 
 
-def by_table(spans: Spans, ruler: Ruler, group: Ints, rows: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+def by_table(spans: Spans, counted_window: CountedWindow, group: Ints, rows: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Return when tables were down in the window.
 
     Group, table, start and end of the union of the episodes in `rows`.
     """
     keys, which = dense(group[rows] * len(spans.names) + spans.table[rows])
-    end = np.minimum(spans.resolved[rows], ruler.as_of_us)
-    key, start, stop = union(which, ruler.clip(spans.occurred[rows]), ruler.clip(end))
+    end = np.minimum(spans.resolved[rows], counted_window.as_of_us)
+    key, start, stop = union(which, counted_window.clip(spans.occurred[rows]), counted_window.clip(end))
     of_group, table = np.divmod(keys[key], len(spans.names))
     return of_group, table, start, stop
 
@@ -110,32 +110,32 @@ class PerIncident:
     lasts: Bools
 
 
-def per_incident(spans: Spans, ruler: Ruler, *, disclosure: bool) -> PerIncident:
+def per_incident(spans: Spans, counted_window: CountedWindow, *, disclosure: bool) -> PerIncident:
     """Return the sums of each incident of which the spans hold all known episodes."""
     first = first_rows(spans)
     last = np.concatenate((first[1:], [spans.incident.size])) - 1
-    end = np.minimum(spans.resolved, ruler.as_of_us)
+    end = np.minimum(spans.resolved, counted_window.as_of_us)
 
     def summed(values: Ints) -> Ints:
         return values if first.size == values.size else np.add.reduceat(values, first)
 
     def inside(start: Ints, stop: Ints) -> Ints:
-        return summed(ruler.counted(spans.table, ruler.clip(start), ruler.clip(stop)))
+        return summed(counted_window.counted(spans.table, counted_window.clip(start), counted_window.clip(stop)))
 
-    ttd = summed(ruler.counted(spans.table, spans.occurred, spans.detected))
-    ttr = summed(ruler.counted(spans.table, spans.detected, end))
+    ttd = summed(counted_window.counted(spans.table, spans.occurred, spans.detected))
+    ttr = summed(counted_window.counted(spans.table, spans.detected, end))
     lasted = summed(end - spans.occurred)
     # what lies in planned maintenance from beginning to end is no incident at all
     real = (lasted == 0) | (ttd + ttr > 0)
     is_down, does_count = is_downtime(spans, disclosure=disclosure)[first], counts(spans)[first]
-    resolved = is_down & real & ruler.has(spans.resolved[last])
-    first_acknowledged, anybody = _first_acknowledged(spans, first, ruler.as_of_us)
+    resolved = is_down & real & counted_window.has(spans.resolved[last])
+    first_acknowledged, anybody = _first_acknowledged(spans, first, counted_window.as_of_us)
     detected_at = spans.detected[first_acknowledged]
     # the data may have been right again before anybody looked
     acknowledged_at = np.minimum(spans.acknowledged, spans.resolved)[first_acknowledged]
     # a correction may have moved the detection behind it
     answered_at = np.where(anybody, np.maximum(acknowledged_at, detected_at), detected_at)
-    waited = ruler.counted(spans.table[first_acknowledged], detected_at, answered_at)
+    waited = counted_window.counted(spans.table[first_acknowledged], detected_at, answered_at)
     return PerIncident(
         first=first,
         last=last,
@@ -143,19 +143,21 @@ def per_incident(spans: Spans, ruler: Ruler, *, disclosure: bool) -> PerIncident
         undetected_low=inside(spans.latest, spans.detected),
         undetected_high=inside(spans.earliest, spans.detected),
         repair=inside(spans.detected, end),
-        raw=summed(ruler.clip(end) - ruler.clip(spans.occurred)),
+        raw=summed(counted_window.clip(end) - counted_window.clip(spans.occurred)),
         ttd=ttd,
         ttr=ttr,
         tta=np.where(anybody, waited, -1),
         down=is_down,
         excluded=~does_count & (disclosure | ~spans.disclosure[first]),
         exposed=does_count & spans.disclosure[first],
-        occurred=is_down & real & ruler.has(spans.occurred[first]),
-        detected=is_down & real & ruler.has(spans.detected[first]),
+        occurred=is_down & real & counted_window.has(spans.occurred[first]),
+        detected=is_down & real & counted_window.has(spans.detected[first]),
         resolved=resolved,
-        acknowledged=is_down & real & anybody & ruler.has(acknowledged_at),
+        acknowledged=is_down & real & anybody & counted_window.has(acknowledged_at),
         unacknowledged=resolved & ~anybody,
-        lasts=is_down & (spans.resolved[last] > ruler.as_of_us) & (spans.occurred[last] < ruler.window.end_us),
+        lasts=is_down
+        & (spans.resolved[last] > counted_window.as_of_us)
+        & (spans.occurred[last] < counted_window.window.end_us),
     )
 
 

@@ -26,7 +26,7 @@ from checks.classes.arrays import np
 from incidents._columns import dense
 from incidents._measure import Bools, MaintenanceSpans, TimeMeasure
 from incidents._model import to_us
-from incidents.known_episodes import Ruler, is_downtime
+from incidents.known_episodes import CountedWindow, is_downtime
 from incidents.spans import OPEN_END, Ints, Spans, Window
 
 
@@ -229,9 +229,9 @@ class LevelSurvey:
         return np.where(self.spans.proven, self.spans.occurred, self.spans.latest)
 
     @cached_property
-    def _ruler(self) -> Ruler:
+    def _counted_window(self) -> CountedWindow:
         maintenance = MaintenanceSpans.of(self.spans.names, self.history.planned) if self.history.planned else None
-        return Ruler(self.window, self.end_us, maintenance)
+        return CountedWindow(self.window, self.end_us, maintenance)
 
     @cached_property
     def _real(self) -> Bools:
@@ -242,7 +242,7 @@ class LevelSurvey:
         return (over <= spans.occurred) | (lasted + repair > 0)
 
     def _counted(self, start: Ints, end: Ints) -> Ints:
-        return self._ruler.counted(self.spans.table, start, end)
+        return self._counted_window.counted(self.spans.table, start, end)
 
     def _times(self, level: Level) -> _Times:
         if level is Level.TIME_TO_DETECT:

@@ -115,11 +115,11 @@ def replay_results(
     """
     if track.at.size == 0:
         return ResultReplay((), (), 0)
-    return _Replayer(track, _Knowledge.of(recorded, history, policy), history, identity, policy, numbers).run()
+    return _Replayer(track, _KnownState.of(recorded, history, policy), history, identity, policy, numbers).run()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Knowledge:
+class _KnownState:
     """For each recorded result: the last good one by then (-1: none), and of failing streaks when data went bad."""
 
     good: Ints
@@ -128,7 +128,7 @@ class _Knowledge:
     onsets: Mapping[int, Sequence[tuple[int, Onset]]]
 
     @classmethod
-    def of(cls, recorded: ResultTrack, history: RecordedHistory, policy: Policy) -> "_Knowledge":
+    def of(cls, recorded: ResultTrack, history: RecordedHistory, policy: Policy) -> "_KnownState":
         is_good = recorded.status == PASSED if policy.warn_opens else recorded.status <= WARNED
         places = np.arange(recorded.at.size, dtype=np.int64)
         good = np.maximum.accumulate(np.where(is_good, places, -1))
@@ -163,7 +163,7 @@ class _Knowledge:
 @dataclass(slots=True)
 class _Replayer:
     track: ResultTrack
-    knowledge: _Knowledge
+    knowledge: _KnownState
     history: RecordedHistory
     identity: Identity
     policy: Policy

@@ -139,7 +139,7 @@ def snooze(incident: Incident, until: datetime, *, now: datetime) -> Snoozed:
     """Hear nothing of it until a time to come; downtime is still counted."""
     _allowed(incident, "snooze")
     if until <= now:
-        raise ImpossibleOrder(f"snoozed until {_say(until)}, which is not after now, {_say(now)}")
+        raise ImpossibleOrder(f"snoozed until {_format(until)}, which is not after now, {_format(now)}")
     return Snoozed(until)
 
 
@@ -361,9 +361,9 @@ def _allowed(incident: Incident, verb: str) -> None:
 def _not_after(earlier: tuple[str, datetime], later: tuple[str, datetime]) -> None:
     if earlier[1] > later[1]:
         raise ImpossibleOrder(
-            f"{earlier[0]} {_say(earlier[1])} is after {later[0]} {_say(later[1])}; expected {earlier[0]} first"
+            f"{earlier[0]} {_format(earlier[1])} is after {later[0]} {_format(later[1])}; expected {earlier[0]} first"
         )
 
 
-def _say(moment: datetime) -> str:
+def _format(moment: datetime) -> str:
     return moment.isoformat(sep=" ", timespec="seconds" if moment.microsecond == 0 else "microseconds")

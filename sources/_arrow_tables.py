@@ -44,7 +44,7 @@ class ArrowTables(DuckdbSource):
             return self._connect(closing)
         except duckdb.Error as error:
             text = "DuckDB cannot be started with these settings; see memory_limit"
-            raise Unreachable(self._says(text, error)) from None
+            raise Unreachable(self._error_text(text, error)) from None
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:
@@ -55,10 +55,12 @@ class ArrowTables(DuckdbSource):
                     self._describe(entry)
             return super()._execute(sql)
 
-    def _say(self, error: duckdb.Error) -> SourceError:
+    def _source_error_of(self, error: duckdb.Error) -> SourceError:
         if _ARROW_FAILED in str(error):
-            return QueryFailed(self._says("the table cannot be read to its end: a file is missing or broken", error))
-        return super()._say(error)
+            return QueryFailed(
+                self._error_text("the table cannot be read to its end: a file is missing or broken", error)
+            )
+        return super()._source_error_of(error)
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
         if entry not in self._made:

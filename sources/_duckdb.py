@@ -179,19 +179,19 @@ class DuckdbSource(EngineSource):
                 if not deadline.passed:
                     raise KeyboardInterrupt from None
                 limit = f"{self.query_timeout.total_seconds():g} s"
-                raise TimedOut(self._says(f"no answer within {limit}; see query_timeout", error)) from None
+                raise TimedOut(self._error_text(f"no answer within {limit}; see query_timeout", error)) from None
             except duckdb.Error as error:
-                raise self._say(error) from None
+                raise self._source_error_of(error) from None
             except RuntimeError as error:
                 if "interrupted" in str(error):  # DuckDB's way to say that Ctrl-C was pressed
                     raise KeyboardInterrupt from None
                 raise
 
-    def _say(self, error: duckdb.Error) -> SourceError:
+    def _source_error_of(self, error: duckdb.Error) -> SourceError:
         kind, text = next((kind, text) for wrong, kind, text in _TOLD if isinstance(error, wrong))
         if "Permission denied" in str(error):
             kind, text = PermissionDenied, "permission denied for a file"
-        return kind(self._says(text, error))
+        return kind(self._error_text(text, error))
 
 
 def _volume_of(profile: Mapping[str, Any]) -> ReadVolume:

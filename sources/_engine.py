@@ -95,7 +95,9 @@ class EngineSource(ABC):
                 try:
                     self._described[name] = self._describe(entry)
                 except (IbisError, NoSuchTable) as error:  # a view of a table that was dropped is listed too
-                    raise QueryFailed(self._says(f"the columns of table '{name}' cannot be read", error)) from None
+                    raise QueryFailed(
+                        self._error_text(f"the columns of table '{name}' cannot be read", error)
+                    ) from None
             return self._described[name]
 
     def row_estimate(self, name: str) -> RowEstimate | None:
@@ -120,7 +122,7 @@ class EngineSource(ABC):
         try:
             return str(self._backend.compile(expression))
         except IbisError as error:
-            raise QueryFailed(self._says(f"{self.dialect} does not support this expression", error)) from None
+            raise QueryFailed(self._error_text(f"{self.dialect} does not support this expression", error)) from None
 
     def fetch(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """Run one SELECT and give its rows by column name."""
@@ -228,7 +230,7 @@ class EngineSource(ABC):
             raise TableNotFound(f"table '{name}' not found in source '{self.name}'{hint}")
         return known[name]
 
-    def _says(self, text: str, error: BaseException) -> str:
+    def _error_text(self, text: str, error: BaseException) -> str:
         return f"source '{self.name}': {text} ({type(error).__name__})"
 
 

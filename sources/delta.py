@@ -89,12 +89,14 @@ class Delta(ArrowTables):
             yield
         except TableNotFoundError as error:
             text = f"'{entry.table}' is no Delta table any more, or not at this address"
-            raise TableNotFound(self._says(text, error)) from None
+            raise TableNotFound(self._error_text(text, error)) from None
         except PermissionError as error:
-            raise PermissionDenied(self._says(f"'{entry.table}' cannot be read: permission denied", error)) from None
+            raise PermissionDenied(
+                self._error_text(f"'{entry.table}' cannot be read: permission denied", error)
+            ) from None
         except (DeltaError, OSError, ValueError, pa.ArrowException) as error:
             text = f"the log of '{entry.table}' is incomplete, or the table has a feature that cannot be read"
-            raise QueryFailed(self._says(text, error)) from None
+            raise QueryFailed(self._error_text(text, error)) from None
 
 
 def _addresses(spec: SourceSpec) -> Mapping[str, str]:

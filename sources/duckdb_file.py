@@ -52,23 +52,25 @@ class DuckdbFile(DuckdbSource):
             holder = re.search(r"PID (\d+)", str(error))
             who = f"process {holder[1]}" if holder else "another process"
             text = f"'{path.name}' is open for writing in {who}; that process must close it between writes"
-            return Unreachable(self._says(text, error))
+            return Unreachable(self._error_text(text, error))
         if isinstance(error, (duckdb.BinderException, duckdb.ConnectionException)) or "Resource In Use" in str(error):
             text = f"'{path.name}' is open for writing in this process; close that connection first"
-            return Unreachable(self._says(text, error))
+            return Unreachable(self._error_text(text, error))
         if "Permission denied" in str(error):
-            return PermissionDenied(self._says(f"'{path.name}' cannot be read: permission denied", error))
+            return PermissionDenied(self._error_text(f"'{path.name}' cannot be read: permission denied", error))
         if not isinstance(error, duckdb.IOException):
-            return Unreachable(self._says("DuckDB cannot be started with these settings; see memory_limit", error))
+            return Unreachable(
+                self._error_text("DuckDB cannot be started with these settings; see memory_limit", error)
+            )
         with path.open("rb") as file:
             header = file.read(_WRITER.stop)
         if header[_MAGIC] != b"DUCK":
-            return Unreachable(self._says(f"'{path.name}' is not a DuckDB file", error))
+            return Unreachable(self._error_text(f"'{path.name}' is not a DuckDB file", error))
         writer = header[_WRITER].rstrip(b"\0").decode("ascii", "replace").removeprefix("v") or "before 0.10"
         text = f"'{path.name}' was written by DuckDB {writer} and cannot be read by DuckDB {duckdb.__version__} here"
         if writer.startswith("2."):
             text += "; install 'duckdb>=2,<3' into its environment"
-        return Unreachable(self._says(text, error))
+        return Unreachable(self._error_text(text, error))
 
 
 def _is_locked(error: duckdb.Error) -> bool:

@@ -97,7 +97,7 @@ class Files(DuckdbSource):
             backend = self._connect(closing, paths=sorted(allowed), folder=str(self._copies))
         except duckdb.Error as error:
             text = "DuckDB cannot be started with these settings; see memory_limit and threads"
-            raise Unreachable(self._says(text, error)) from None
+            raise Unreachable(self._error_text(text, error)) from None
         self._parquet = ParquetReader(backend, self._connection)
         return backend
 
@@ -112,17 +112,17 @@ class Files(DuckdbSource):
                     self._describe(entry)
             return super()._execute(sql)
 
-    def _say(self, error: duckdb.Error) -> SourceError:
+    def _source_error_of(self, error: duckdb.Error) -> SourceError:
         # Never Unreachable: one file that fails says nothing about the tables of the others.
         gone = [path for files in self._files.values() for path in files if not path.is_file()]
         if gone and isinstance(error, (duckdb.PermissionException, duckdb.IOException)):
-            return TableNotFound(self._says(f"'{gone[0].name}' was removed while checks were running", error))
+            return TableNotFound(self._error_text(f"'{gone[0].name}' was removed while checks were running", error))
         if (text_of_column := self._parquet.fault_of(error)) is not None:
             return QueryFailed(f"source '{self.name}': {text_of_column}")
         unreadable = isinstance(error, (duckdb.InvalidInputException, duckdb.ConversionException))
         if unreadable and (fault := self._fault_of(str(error))) is not None:
             return fault
-        text = super()._say(error)
+        text = super()._source_error_of(error)
         return QueryFailed(str(text)) if isinstance(text, Unreachable) else text
 
     def _fault_of(self, error: str) -> QueryFailed | None:
@@ -168,14 +168,14 @@ class Files(DuckdbSource):
         except ValueError as error:
             raise QueryFailed(f"source '{self.name}': {error}; use 'time: scan'") from None
         except OSError as error:
-            raise QueryFailed(self._says(self._unreadable(name), error)) from None
+            raise QueryFailed(self._error_text(self._unreadable(name), error)) from None
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
         if entry.table not in self._views:
             try:
                 self._views[entry.table] = self._view(entry.table)
             except (duckdb.DataError, duckdb.ProgrammingError, SqlglotError) as error:
-                raise QueryFailed(self._says(self._unreadable(entry.table), error)) from None
+                raise QueryFailed(self._error_text(self._unreadable(entry.table), error)) from None
         return self._views[entry.table]
 
     def _unreadable(self, name: str) -> str:
@@ -244,15 +244,17 @@ class Files(DuckdbSource):
         except CsvFault as fault:
             raise self._csv_fault(path, fault) from None
         except PACKED_FAULTS as error:
-            raise QueryFailed(self._says(f"'{path.name}' is truncated or not gzip-compressed", error)) from None
+            raise QueryFailed(self._error_text(f"'{path.name}' is truncated or not gzip-compressed", error)) from None
         except FileNotFoundError as error:
             gone = f"'{path.name}' was removed while checks were running"
-            raise TableNotFound(self._says(gone, error)) from None
+            raise TableNotFound(self._error_text(gone, error)) from None
         except PermissionError as error:
-            raise PermissionDenied(self._says(f"'{path.name}' cannot be read: permission denied", error)) from None
+            raise PermissionDenied(
+                self._error_text(f"'{path.name}' cannot be read: permission denied", error)
+            ) from None
         except OSError as error:
             failed = f"'{path.name}' cannot be read, or no disk space is left in '{self._copies.parent}' to rewrite it"
-            raise QueryFailed(self._says(failed, error)) from None
+            raise QueryFailed(self._error_text(failed, error)) from None
         return self._csv_files.setdefault(file.read, file)
 
     def _in_utf_8(self, path: Path) -> Path:

@@ -32,7 +32,7 @@ class IbisUrl(UnlistedSource):
     dialect = "ansi"  # until it is open: then the engine's own
 
     def _open(self, closing: ExitStack) -> SQLBackend:
-        with _Reworded(self._why_closed):
+        with _ErrorTranslation(self._why_closed):
             backend = ibis.connect(self._spec.url or "")
         if not isinstance(backend, SQLBackend):
             raise Unreachable(f"source '{self.name}': '{backend.name}' is not an SQL engine")
@@ -58,7 +58,7 @@ class IbisUrl(UnlistedSource):
         raise QueryFailed(f"source '{self.name}': {self.dialect} returns results in an unsupported form")
 
     def _asking(self) -> AbstractContextManager[None]:
-        return _Reworded(self._why_failed)
+        return _ErrorTranslation(self._why_failed)
 
     def _why_closed(self, error: BaseException) -> SourceError | None:
         scheme = scheme_of(self._spec.url or "")
@@ -70,26 +70,28 @@ class IbisUrl(UnlistedSource):
             return Unreachable(f"source '{self.name}': Ibis has no backend '{scheme}'{hint}")
         if isinstance(error, ImportError):
             text = f"the driver of {scheme} is not installed; install 'ibis-framework[{scheme}]'"
-            return Unreachable(self._says(text, error))
+            return Unreachable(self._error_text(text, error))
         if _is_told(error) or isinstance(error, _ODD_URL):
-            return Unreachable(self._says(f"{scheme} cannot be reached with this URL; check its parts", error))
+            return Unreachable(self._error_text(f"{scheme} cannot be reached with this URL; check its parts", error))
         return None
 
     def _why_failed(self, error: BaseException) -> SourceError | None:
         if not _is_told(error):
             return None
         if _names_of(error) & _FORBIDDEN:
-            return PermissionDenied(self._says("the account may not read this; expected the right to SELECT", error))
+            return PermissionDenied(
+                self._error_text("the account may not read this; expected the right to SELECT", error)
+            )
         if isinstance(error, OSError) or "InterfaceError" in _names_of(error):
-            return Unreachable(self._says("the connection was lost", error))
-        return QueryFailed(self._says(f"{self.dialect} refused the statement", error))
+            return Unreachable(self._error_text("the connection was lost", error))
+        return QueryFailed(self._error_text(f"{self.dialect} refused the statement", error))
 
 
-class _Reworded:
+class _ErrorTranslation:
     """Replace an error that `say` has words for; others pass. For drivers that are unknown before they are loaded."""
 
     def __init__(self, say: Callable[[BaseException], SourceError | None]) -> None:
-        self._say = say
+        self._source_error_of = say
 
     def __enter__(self) -> None:
         """Begin to listen."""
@@ -97,7 +99,11 @@ class _Reworded:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None and not isinstance(error, SourceError) and (text := self._say(error)) is not None:
+        if (
+            error is not None
+            and not isinstance(error, SourceError)
+            and (text := self._source_error_of(error)) is not None
+        ):
             raise text from None
 
 

@@ -130,23 +130,25 @@ class Iceberg(ArrowTables):
         try:
             yield
         except NoSuchNamespaceError as error:
-            raise Unreachable(self._says("the catalogue has no such namespace", error)) from None
+            raise Unreachable(self._error_text("the catalogue has no such namespace", error)) from None
         except NoSuchTableError as error:
-            raise TableNotFound(self._says("the table was dropped while checks were running", error)) from None
+            raise TableNotFound(self._error_text("the table was dropped while checks were running", error)) from None
         except _DENIED as error:
-            raise PermissionDenied(self._says("the catalogue or a file of it refuses to be read", error)) from None
+            raise PermissionDenied(
+                self._error_text("the catalogue or a file of it refuses to be read", error)
+            ) from None
         except (ImportError, NotInstalledError) as error:
             text = "this kind of catalogue needs a package that is not installed; see the extras of pyiceberg"
-            raise Unreachable(self._says(text, error)) from None
+            raise Unreachable(self._error_text(text, error)) from None
         except FileNotFoundError as error:
             text = "a file of the snapshot is missing; it may have been removed while checks were running"
-            raise TableNotFound(self._says(text, error)) from None
+            raise TableNotFound(self._error_text(text, error)) from None
         except (ValidationError, NotImplementedError, pa.ArrowException) as error:
             text = "the table has a feature that cannot be read, or its metadata is incomplete"
-            raise QueryFailed(self._says(text, error)) from None
+            raise QueryFailed(self._error_text(text, error)) from None
         except (SQLAlchemyError, RESTError, OSError, ValueError) as error:
             text = "the catalogue does not answer, or is none; see its uri, or pyiceberg's own configuration"
-            raise Unreachable(self._says(text, error)) from None
+            raise Unreachable(self._error_text(text, error)) from None
 
 
 def _parts(table: Table) -> Iterator[ds.Dataset | pa.RecordBatchReader]:

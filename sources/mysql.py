@@ -86,7 +86,7 @@ class MySql(EngineSource):
         except ValueError as error:
             raise Unreachable(f"source '{self.name}': {error}") from None
         except MySQLdb.Error as error:
-            raise Unreachable(self._says(self._why_closed(error), error)) from None
+            raise Unreachable(self._error_text(self._why_closed(error), error)) from None
         closing.callback(self._connection.close)
         with self._asking():
             mariadb = "MariaDB" in self._connection.get_server_info()
@@ -146,13 +146,13 @@ class MySql(EngineSource):
         try:
             yield
         except MySQLdb.Error as error:
-            raise self._say(error) from None
+            raise self._source_error_of(error) from None
 
-    def _say(self, error: MySQLdb.Error) -> SourceError:
+    def _source_error_of(self, error: MySQLdb.Error) -> SourceError:
         code = error.args[0] if error.args else 0
         query, lock = (f"{limit.total_seconds():g} s" for limit in (self.query_timeout, self._spec.lock_timeout))
         kind, text = _SAID.get(code, (QueryFailed, "the server refused the statement: error {code}"))
-        return kind(self._says(text.format(query=query, lock=lock, code=code), error))
+        return kind(self._error_text(text.format(query=query, lock=lock, code=code), error))
 
     def _why_closed(self, error: MySQLdb.Error) -> str:
         """Return why there is no connection; the server's text may name accounts, and is not passed on."""

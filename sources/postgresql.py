@@ -110,7 +110,7 @@ class Postgresql(EngineSource):
         try:
             self._connection = psycopg.connect(make_conninfo(self._url, **self._settings), autocommit=True)
         except (psycopg.Error, ValueError) as error:
-            raise Unreachable(self._says(self._why(str(error)), error)) from None
+            raise Unreachable(self._error_text(self._why(str(error)), error)) from None
         closing.callback(self._connection.close)
         self._connection.read_only = True  # every transaction begins READ ONLY, whatever a function set meanwhile
         with self._asking():
@@ -176,16 +176,18 @@ class Postgresql(EngineSource):
         try:
             yield
         except psycopg.Error as error:
-            raise self._say(error) from None
+            raise self._source_error_of(error) from None
 
-    def _say(self, error: psycopg.Error) -> SourceError:
+    def _source_error_of(self, error: psycopg.Error) -> SourceError:
         if self._connection.closed or self._connection.broken:
-            return Unreachable(self._says("the server ended the connection", error))
+            return Unreachable(self._error_text("the server ended the connection", error))
         query, lock = (f"{limit.total_seconds():g} s" for limit in (self.query_timeout, self._spec.lock_timeout))
         if isinstance(error, psycopg.DataError) and error.sqlstate is None:  # the driver says so, not the server
-            return QueryFailed(self._says("a value in the result cannot be read, such as the time -infinity", error))
+            return QueryFailed(
+                self._error_text("a value in the result cannot be read, such as the time -infinity", error)
+            )
         kind, text = next((kind, text) for wrong, kind, text in _TOLD if isinstance(error, wrong))
-        return kind(self._says(text.format(query=query, lock=lock, state=error.sqlstate), error))
+        return kind(self._error_text(text.format(query=query, lock=lock, state=error.sqlstate), error))
 
     def _why(self, text: str) -> str:
         """Describe why there is no connection; the driver's text is only recognised, never passed on."""

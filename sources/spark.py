@@ -66,7 +66,7 @@ class Spark(UnlistedSource):
             return ibis.pyspark.connect(self._session)
         except (PySparkException, Py4JError, ValueError, RuntimeError, OSError) as error:
             raise Unreachable(
-                self._says("the Spark session could not be created; check the address, and Java", error)
+                self._error_text("the Spark session could not be created; check the address, and Java", error)
             ) from None
 
     def _interrupt(self) -> None:
@@ -117,15 +117,17 @@ class Spark(UnlistedSource):
             except (PySparkException, Py4JError) as error:
                 if deadline.passed:
                     limit = f"{self.query_timeout.total_seconds():g} s"
-                    raise TimedOut(self._says(f"no answer within {limit}; see query_timeout", error)) from None
-                raise self._say(error) from None
+                    raise TimedOut(self._error_text(f"no answer within {limit}; see query_timeout", error)) from None
+                raise self._source_error_of(error) from None
 
-    def _say(self, error: PySparkException | Py4JError) -> SourceError:
+    def _source_error_of(self, error: PySparkException | Py4JError) -> SourceError:
         condition = error.getCondition() if isinstance(error, PySparkException) else None
         state = error.getSqlState() if isinstance(error, PySparkException) else None
         if state in _DENIED:
-            return PermissionDenied(self._says("the account may not read this; expected the right to SELECT", error))
-        return QueryFailed(self._says(f"Spark refused the statement: {condition or 'no error condition'}", error))
+            return PermissionDenied(
+                self._error_text("the account may not read this; expected the right to SELECT", error)
+            )
+        return QueryFailed(self._error_text(f"Spark refused the statement: {condition or 'no error condition'}", error))
 
 
 def _answers(host: str, port: str, limit: float) -> bool:

@@ -100,26 +100,26 @@ class Sqlite(EngineSource):
                 code = getattr(error, "sqlite_errorname", "")
                 if code == "SQLITE_INTERRUPT" and not deadline.passed:
                     raise KeyboardInterrupt from None  # pressed while SQLite asked whether to go on
-                raise self._say(error, code) from None
+                raise self._source_error_of(error, code) from None
 
     def _is_late(self) -> bool:
         return self._deadline is not None and self._deadline.passed
 
-    def _say(self, error: sqlite3.Error, code: str) -> SourceError:
+    def _source_error_of(self, error: sqlite3.Error, code: str) -> SourceError:
         family = "_".join(code.split("_")[:2])
         if family == "SQLITE_INTERRUPT":
             limit = f"{self.query_timeout.total_seconds():g} s"
-            return TimedOut(self._says(f"no answer within {limit}; see query_timeout", error))
+            return TimedOut(self._error_text(f"no answer within {limit}; see query_timeout", error))
         if family in {"SQLITE_BUSY", "SQLITE_LOCKED"}:
             limit = f"{self._spec.lock_timeout.total_seconds():g} s"
-            return TimedOut(self._says(f"the file was locked for more than {limit}; see lock_timeout", error))
+            return TimedOut(self._error_text(f"the file was locked for more than {limit}; see lock_timeout", error))
         if family in {"SQLITE_PERM", "SQLITE_AUTH"}:
-            return PermissionDenied(self._says("the file cannot be read: permission denied", error))
+            return PermissionDenied(self._error_text("the file cannot be read: permission denied", error))
         if family in _BROKEN:
-            return Unreachable(self._says(f"the file cannot be read as SQLite: {code}", error))
+            return Unreachable(self._error_text(f"the file cannot be read as SQLite: {code}", error))
         if family == "SQLITE_READONLY":
-            return QueryFailed(self._says("the connection is read-only, but the statement writes", error))
-        return QueryFailed(self._says(f"SQLite refused the statement: {code or 'no code'}", error))
+            return QueryFailed(self._error_text("the connection is read-only, but the statement writes", error))
+        return QueryFailed(self._error_text(f"SQLite refused the statement: {code or 'no code'}", error))
 
 
 def _decode(text: bytes) -> str:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from store._ledger import StoredLedger as StoredLedger
     from store._ledger_chain import anchor_file as anchor_file
     from store._ledger_repository import DatedCharge as DatedCharge
-    from store._ledger_repository import Tries as Tries
+    from store._ledger_repository import RequestHistory as RequestHistory
     from store._lock import DaemonLock as DaemonLock
     from store._lock import daemon_lock as daemon_lock
     from store._lock import lock_holder as lock_holder
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from store._notices import DeliveryState as DeliveryState
     from store._notices import Disabled as Disabled
     from store._notices import ExternalItem as ExternalItem
-    from store._notices import Lasting as Lasting
+    from store._notices import LastingIncident as LastingIncident
     from store._notices import LastNotification as LastNotification
     from store._notices import MessageSubject as MessageSubject
     from store._notices import Scope as Scope
@@ -74,12 +74,12 @@ if TYPE_CHECKING:
     from store._transaction import ReadTransaction as ReadTransaction
     from store._transaction import WriteTransaction as WriteTransaction
     from store._values import BACKFILL as BACKFILL
+    from store._values import CheckRunTime as CheckRunTime
     from store._values import Counts as Counts
     from store._values import IncidentChange as IncidentChange
     from store._values import IncidentFilter as IncidentFilter
     from store._values import LoggedEvent as LoggedEvent
     from store._values import LoggedEventKind as LoggedEventKind
-    from store._values import Pace as Pace
     from store._values import ReleaseEvent as ReleaseEvent
     from store._values import ReleaseEventKind as ReleaseEventKind
     from store._values import Result as Result

@@ -19,7 +19,7 @@ from store._failpoint import FailPoint, reached
 from store._files import logs_of, make_draft, put_on_disk, remove_draft
 from store._open import OUR_TABLES, REVISION_TABLE, refuse_foreign, refuse_newer
 
-PATIENCE: Final = timedelta(seconds=20)
+LOCK_TIMEOUT: Final = timedelta(seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def backup(url: str, file: Path, *, force: bool = False) -> Backup:
         with in_our_words(str(store)), full_disk_of(file):
             copied = copy_state(store, draft)
         made = verify(draft, name=str(store), copied=copied)
-        _give_name(draft, file, force=force)
+        _name_draft(draft, file, force=force)
     return Backup(file, made.project, made.revision, made.size_bytes, made.rows)
 
 
@@ -100,10 +100,10 @@ def full_disk_of(file: Path) -> Iterator[None]:
         raise
 
 
-def connect(file: Path, mode: str, *, patience: timedelta = PATIENCE) -> sqlite3.Connection:
+def connect(file: Path, mode: str, *, lock_timeout: timedelta = LOCK_TIMEOUT) -> sqlite3.Connection:
     """Connect to a file that is there, without making one; `mode` as SQLite's URIs have it."""
     address = f"file:{quote(str(file.absolute()))}?mode={mode}"
-    connection = sqlite3.connect(address, uri=True, timeout=patience.total_seconds(), isolation_level=None)
+    connection = sqlite3.connect(address, uri=True, timeout=lock_timeout.total_seconds(), isolation_level=None)
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
 
@@ -175,13 +175,13 @@ def _refuse_foreign_file(file: Path) -> None:
     Raises:
         StoreForeign: it is one.
     """
-    with suppress(sqlite3.Error), closing(connect(file, "ro", patience=timedelta())) as connection:
+    with suppress(sqlite3.Error), closing(connect(file, "ro", lock_timeout=timedelta())) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if REVISION_TABLE not in tables:
             refuse_foreign(tables, str(file))
 
 
-def _give_name(draft: Path, file: Path, *, force: bool) -> None:
+def _name_draft(draft: Path, file: Path, *, force: bool) -> None:
     put_on_disk(draft)
     reached(FailPoint.IN_BACKUP)
     if force:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Select, delete, insert, literal_column, select, update
 
-from checks.classes.counts import ClassChange, ClosedPart, KnownCounts, Recount, Unfit
+from checks.classes.counts import ClassChange, ClosedPart, KnownCounts, Recount, RejectedChange
 from checks.classes.pairs import SignaturePairs
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow, ClosedPartRow
 from store._columns import columns_of
@@ -103,7 +103,7 @@ class ClassCountReader(Repository):
 class ClassCountWriter(ClassCountReader):
     """What can be written of class counts."""
 
-    def begin(self, subject: str, change: ClassChange, *, now: datetime) -> Draft | Unfit:
+    def begin(self, subject: str, change: ClassChange, *, now: datetime) -> Draft | RejectedChange:
         """Begin a draft: of the state that the change is based on, or of a new one."""
         base = change.base
         if base is None:
@@ -116,7 +116,7 @@ class ClassCountWriter(ClassCountReader):
             update(_STATE).where(*this_one).values(draft=_STATE.c.draft + 1).returning(_STATE.c.draft, _STATE.c.aborted)
         ).first()
         if begun is None:
-            return Unfit.OVERTAKEN
+            return RejectedChange.OVERTAKEN
         return Draft(base.state, base.version, begun.draft, tuple(map(int, begun.aborted.split())))
 
     def is_overtaken(self, draft: Draft) -> bool:

@@ -24,7 +24,7 @@ from checks.classes.counts import (
     KnownCounts,
     KnownRelease,
     PartCounts,
-    Unfit,
+    RejectedChange,
 )
 from checks.classes.pairs import SignaturePairs
 from store._class_repository import WHOLE_TABLE, Draft, Shard, Staged, part_rows
@@ -60,7 +60,9 @@ class StoredCounts:
         with self._store.reading() as tx:
             return tx.classes.known_counts(subjects)
 
-    def stage_counts(self, changes: Mapping[str, ClassChange], *, now: datetime) -> Mapping[str, Staged | Unfit]:
+    def stage_counts(
+        self, changes: Mapping[str, ClassChange], *, now: datetime
+    ) -> Mapping[str, Staged | RejectedChange]:
         """Write changes, by subject; settle them in the transaction that remembers the result.
 
         Raises:
@@ -122,17 +124,17 @@ class _Staging:
     def __init__(self, subject: str, change: ClassChange, now: datetime) -> None:
         self._subject, self._change, self._now = subject, change, now
         self._draft: Draft | None = None
-        self._unfit: Unfit | None = None
+        self._unfit: RejectedChange | None = None
         self._sizes: dict[int, int] = {}
         self._whole = SignaturePairs()
         self._differences: list[SignaturePairs] = []
         self._runs: list[SignaturePairs] = []
         self._is_folded = False
 
-    def result(self) -> Staged | Unfit:
+    def result(self) -> Staged | RejectedChange:
         """Return what came of it."""
         if self._unfit is not None or self._draft is None:
-            return self._unfit or Unfit.OVERTAKEN
+            return self._unfit or RejectedChange.OVERTAKEN
         sizes = tuple(sorted((size, classes) for size, classes in self._sizes.items() if classes))
         return Staged(self._subject, self._draft, self._change, sizes, self._is_folded)
 
@@ -150,7 +152,7 @@ class _Staging:
 
     def _begin(self, tx: WriteTransaction) -> None:
         draft = tx.classes.begin(self._subject, self._change, now=self._now)
-        if isinstance(draft, Unfit):
+        if isinstance(draft, RejectedChange):
             self._unfit = draft
             return
         self._draft = draft
@@ -182,7 +184,7 @@ class _Staging:
             yield partial(
                 self._add, told=told, added={number: added.get(number, SignaturePairs()) for number in numbers}
             )
-            if self._unfit is Unfit.BELOW_ZERO:
+            if self._unfit is RejectedChange.BELOW_ZERO:
                 yield self._abandon
                 return
         if not self._is_folded and len(difference):
@@ -219,7 +221,7 @@ class _Staging:
         before = sum((run.of_each(every) for run in self._runs), _stored_of_each(told, stored))
         after = before + every.numbers()
         if (after < 0).any():
-            self._unfit = Unfit.BELOW_ZERO
+            self._unfit = RejectedChange.BELOW_ZERO
             return
         for sizes, sign in ((before, -1), (after, 1)):
             for size, classes in zip(*np.unique(sizes, return_counts=True), strict=True):
@@ -235,7 +237,7 @@ class _Staging:
 
     def _write(self, tx: WriteTransaction, shards: Sequence[Shard]) -> None:
         if self._unfit is None and tx.classes.is_overtaken(self._of()):
-            self._unfit = Unfit.OVERTAKEN
+            self._unfit = RejectedChange.OVERTAKEN
         if self._unfit is None:
             tx.classes.write_shards(self._of(), shards)
 

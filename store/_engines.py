@@ -82,23 +82,23 @@ def address_of(url: str) -> Address:
     return Address(parsed.set(drivername="postgresql+psycopg"), place, None)
 
 
-def writer_engine(address: Address, *, patience: timedelta, checkpoints: bool) -> Engine:
-    """Connect for writing: one writer at a time. A BEGIN waits for a part of the patience only: try again."""
+def writer_engine(address: Address, *, lock_timeout: timedelta, checkpoints: bool) -> Engine:
+    """Connect for writing: one writer at a time. A BEGIN waits for a part of the lock_timeout only: try again."""
     if address.file is None:
-        engine = _postgres_engine(address, patience=patience, writes=True)
+        engine = _postgres_engine(address, lock_timeout=lock_timeout, writes=True)
     else:
-        pragmas = _Pragmas(patience / BEGIN_TRIES, checkpoints=checkpoints)
-        engine = _sqlite_engine(address, pragmas, begin="BEGIN IMMEDIATE", connections=1, patience=patience)
+        pragmas = _Pragmas(lock_timeout / BEGIN_TRIES, checkpoints=checkpoints)
+        engine = _sqlite_engine(address, pragmas, begin="BEGIN IMMEDIATE", connections=1, lock_timeout=lock_timeout)
     event.listen(engine, "handle_error", _remember_failure)
     return engine
 
 
-def reader_engine(address: Address, *, patience: timedelta) -> Engine:
+def reader_engine(address: Address, *, lock_timeout: timedelta) -> Engine:
     """Connect for reading: each transaction sees one state, and cannot write."""
     if address.file is None:
-        return _postgres_engine(address, patience=patience, writes=False)
-    pragmas = _Pragmas(patience, query_only=True)
-    return _sqlite_engine(address, pragmas, begin="BEGIN", connections=_READERS, patience=patience)
+        return _postgres_engine(address, lock_timeout=lock_timeout, writes=False)
+    pragmas = _Pragmas(lock_timeout, query_only=True)
+    return _sqlite_engine(address, pragmas, begin="BEGIN", connections=_READERS, lock_timeout=lock_timeout)
 
 
 def leader_engine(address: Address) -> Engine | None:
@@ -118,12 +118,12 @@ def leader_engine(address: Address) -> Engine | None:
     )
 
 
-def migration_engine(address: Address, *, patience: timedelta) -> Engine:
+def migration_engine(address: Address, *, lock_timeout: timedelta) -> Engine:
     """Connect for changing tables: like a writer, but without foreign keys, which a rebuilt table would trip over."""
     if address.file is None:
-        return _postgres_engine(address, patience=patience, writes=True)
-    pragmas = _Pragmas(patience, foreign_keys=False)
-    return _sqlite_engine(address, pragmas, begin="BEGIN IMMEDIATE", connections=1, patience=patience)
+        return _postgres_engine(address, lock_timeout=lock_timeout, writes=True)
+    pragmas = _Pragmas(lock_timeout, foreign_keys=False)
+    return _sqlite_engine(address, pragmas, begin="BEGIN IMMEDIATE", connections=1, lock_timeout=lock_timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,29 +163,31 @@ class _Pragmas:
             cursor.close()
 
 
-def _sqlite_engine(address: Address, pragmas: _Pragmas, *, begin: str, connections: int, patience: timedelta) -> Engine:
+def _sqlite_engine(
+    address: Address, pragmas: _Pragmas, *, begin: str, connections: int, lock_timeout: timedelta
+) -> Engine:
     place = f"file:{quote(str(address.file))}?mode=rw"  # a file that was taken away is not made anew, empty
     engine = create_engine(
         address.url,
         creator=partial(sqlite3.connect, place, uri=True, check_same_thread=False),
         pool_size=connections,
         max_overflow=0,
-        pool_timeout=patience.total_seconds(),
+        pool_timeout=lock_timeout.total_seconds(),
         hide_parameters=True,
     )
     event.listen(engine, "connect", pragmas.apply)
-    event.listen(engine, "begin", _saying(begin))
+    event.listen(engine, "begin", _executing(begin))
     return engine
 
 
-def _postgres_engine(address: Address, *, patience: timedelta, writes: bool) -> Engine:
-    wait = patience / BEGIN_TRIES // timedelta(milliseconds=1)
+def _postgres_engine(address: Address, *, lock_timeout: timedelta, writes: bool) -> Engine:
+    wait = lock_timeout / BEGIN_TRIES // timedelta(milliseconds=1)
     try:
         engine = create_engine(
             address.url,
             pool_size=1 if writes else _READERS,
             max_overflow=0,
-            pool_timeout=patience.total_seconds(),
+            pool_timeout=lock_timeout.total_seconds(),
             pool_pre_ping=True,
             hide_parameters=True,
             connect_args={"connect_timeout": 10, "application_name": "tablewatch store", **CLIENT_ALIVE},
@@ -194,7 +196,7 @@ def _postgres_engine(address: Address, *, patience: timedelta, writes: bool) -> 
     except (ImportError, NoSuchModuleError):
         raise StoreUnavailable("a store on PostgreSQL needs psycopg: pip install 'tablewatch[postgres]'") from None
     event.listen(engine, "connect", _be_noticed)
-    event.listen(engine, "begin", _saying(*(_writing(wait) if writes else ("SET TRANSACTION READ ONLY",))))
+    event.listen(engine, "begin", _executing(*(_writing(wait) if writes else ("SET TRANSACTION READ ONLY",))))
     return engine
 
 
@@ -218,7 +220,7 @@ def _remember_failure(context: ExceptionContext) -> None:
         context.connection.info[FAILED] = True
 
 
-def _saying(*statements: str) -> Callable[[Any], None]:
+def _executing(*statements: str) -> Callable[[Any], None]:
     def begin(connection: Any) -> None:
         for statement in statements:
             connection.exec_driver_sql(statement)

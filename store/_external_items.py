@@ -9,7 +9,7 @@ from sqlalchemy import delete, exists, literal_column, select, update
 
 from incidents import State
 from store._columns import columns_of
-from store._notice_rows import ExternalItemRow, ToldRow
+from store._notice_rows import ExternalItemRow, LastNotificationRow
 from store._notices import ExternalItem
 from store._repository import Repository
 from store._rows import EpisodeRow, IncidentRow
@@ -17,7 +17,7 @@ from store._rows import EpisodeRow, IncidentRow
 _ITEM: Final = ExternalItemRow.__table__
 _INCIDENT: Final = IncidentRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
-_TOLD: Final = ToldRow.__table__
+_TOLD: Final = LastNotificationRow.__table__
 
 
 class ExternalItemReader(Repository):

@@ -272,9 +272,9 @@ class IncidentWriter(IncidentReader):
             _INCIDENT.c.fingerprint.in_(any_of(self._connection, fingerprints, "fingerprint")),
             _INCIDENT.c.state != State.RESOLVED,
         )
-        rival = self._connection.scalar(select(func.min(_INCIDENT.c.id)).where(*is_open)) if fingerprints else None
-        if rival is not None:
-            raise StoreConflict(f"incident #{rival} is open already for the same check; a second one cannot be")
+        other = self._connection.scalar(select(func.min(_INCIDENT.c.id)).where(*is_open)) if fingerprints else None
+        if other is not None:
+            raise StoreConflict(f"incident #{other} is open already for the same check; a second one cannot be")
         if len(set(fingerprints)) < len(fingerprints):
             raise StoreConflict("two of these incidents are open for the same check; only one can be")
 

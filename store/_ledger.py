@@ -21,7 +21,6 @@ from typing import Final, TypeVar
 from checks import Json
 from remedies import Misfit
 from remedies.differential_privacy.ledger import (
-    Answered,
     Audit,
     BudgetBalance,
     Charge,
@@ -31,6 +30,7 @@ from remedies.differential_privacy.ledger import (
     LedgerBudget,
     Refusal,
     RefusalReason,
+    StoredAnswer,
     check_amount,
 )
 from store._errors import LedgerBroken, NotRecorded, StoreConflict
@@ -38,7 +38,7 @@ from store._failpoint import FailPoint, reached
 from store._json import from_text, to_text
 from store._ledger_audit import audit, carry_over, described, disagreement, resumed_already
 from store._ledger_chain import Anchor, AnchorFile, ChainedEntry, EntryKind, LedgerFact
-from store._ledger_repository import LedgerReader, StoredBudget, Tries
+from store._ledger_repository import LedgerReader, RequestHistory, StoredBudget
 from store._request_claims import RequestClaim
 from store._store import Store
 from store._transaction import WriteTransaction
@@ -122,23 +122,23 @@ class StoredLedger:
             stored_budgets = (budget for budget in tx.ledger.budgets() if data_set in {None, budget.budget.data_set})
             return [tx.ledger.balance(stored_budget) for stored_budget in stored_budgets]
 
-    def claim(self, request_id: str, *, patience: timedelta = timedelta(0)) -> RequestClaim | None:
+    def claim(self, request_id: str, *, lock_timeout: timedelta = timedelta(0)) -> RequestClaim | None:
         """Claim a request, so that nobody else charges it meanwhile: from before `reserve` until its answer is stored.
 
-        None if another process or thread holds the claim for longer than the patience. The claim of a process that
+        None if another process or thread holds the claim for longer than the lock_timeout. The claim of a process that
         ends, however it ends, is released: a request whose reservation has no answer then is one that was given up.
 
         Raises:
             StoreUnavailable: the lock cannot be made, or the server cannot be reached.
         """
-        return self._store.claim_request(request_id, patience=patience)
+        return self._store.claim_request(request_id, lock_timeout=lock_timeout)
 
     def is_answered(self, request_id: str) -> bool:
         """Return whether the answer of a request is stored: to reserve it again costs nothing."""
         with self._store.reading() as tx:
             return tx.ledger.stored_answer(request_id) is not None
 
-    def reserve(self, charge: Charge, *, actor: str, now: datetime) -> Granted | Answered | Refusal:
+    def reserve(self, charge: Charge, *, actor: str, now: datetime) -> Granted | StoredAnswer | Refusal:
         """Charge a budget, before the data is looked at.
 
         Gives the stored answer of a request that has one, whoever asks. A request that was granted, and whose answer
@@ -173,7 +173,7 @@ class StoredLedger:
         with self._store.reading() as tx:
             return [_given(*pair) for pair in tx.ledger.answers(_budget(tx.ledger, data_set, unit).id, limit)]
 
-    def tries(self, prefix: str, request_id: str) -> Tries:
+    def tries(self, prefix: str, request_id: str) -> RequestHistory:
         """Return what became of a request, and of the series of requests whose ids begin with a prefix."""
         with self._store.reading() as tx:
             return tx.ledger.tries(prefix, request_id)
@@ -269,7 +269,7 @@ class StoredLedger:
 
     def _reserve(
         self, tx: WriteTransaction, charge: Charge, *, actor: str, now: datetime
-    ) -> Granted | Answered | Refusal:
+    ) -> Granted | StoredAnswer | Refusal:
         stored = _budget(tx.ledger, charge.data_set, charge.unit)
         if (charge.accounting, charge.adjacency) != (stored.budget.accounting, stored.budget.adjacency):
             raise Misfit(
@@ -289,7 +289,7 @@ class StoredLedger:
                 return Refusal(RefusalReason.OTHER_CONTENT, charge, left)
             answer = tx.ledger.stored_answer(charge.request_id)
             if answer is not None:
-                return Answered(from_text(answer)["answer"])
+                return StoredAnswer(from_text(answer)["answer"])
         if not tx.ledger.spend(stored.id, charge.nano):
             return Refusal(RefusalReason.SPENT, charge, left)
         entry = tx.ledger.append(fact)

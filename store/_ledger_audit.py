@@ -12,7 +12,7 @@ from remedies import Misfit
 from remedies.differential_privacy.ledger import Audit, Flaw, LedgerBudget
 from store._errors import LedgerBroken, StoreCorrupt
 from store._json import from_text, to_text
-from store._ledger_chain import START, Anchor, ChainedEntry, EntryKind, Head, LedgerFact
+from store._ledger_chain import START, Anchor, ChainedEntry, EntryKind, LedgerFact, LedgerHead
 from store._ledger_repository import LedgerReader, LedgerWriter, StoredBudget
 
 
@@ -115,7 +115,7 @@ class _Sum:
 class _Walk:
     """What is known after the entries so far."""
 
-    head: Head = START
+    head: LedgerHead = START
     count: int = 0
     budgets: dict[int | None, _Sum] = field(default_factory=dict)
     charged: dict[str | None, tuple[Any, ...]] = field(default_factory=dict)

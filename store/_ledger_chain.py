@@ -74,7 +74,7 @@ class LedgerFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class LedgerHead:
     """The last entry: its number, 0 if there is none, and its hash."""
 
     number: int
@@ -91,9 +91,9 @@ class ChainedEntry:
     hash: bytes
 
     @property
-    def head(self) -> Head:
+    def head(self) -> LedgerHead:
         """Return it as the last entry."""
-        return Head(self.number, self.hash)
+        return LedgerHead(self.number, self.hash)
 
     @property
     def is_whole(self) -> bool:
@@ -101,11 +101,11 @@ class ChainedEntry:
         return self.hash == hash_of(self.number, self.fact, self.previous)
 
 
-START: Final = Head(0, ORIGIN)
+START: Final = LedgerHead(0, ORIGIN)
 """The head of a ledger without entries."""
 
 
-def follow(head: Head, fact: LedgerFact) -> ChainedEntry:
+def follow(head: LedgerHead, fact: LedgerFact) -> ChainedEntry:
     """Return a fact its place after the last entry."""
     number = head.number + 1
     return ChainedEntry(number, fact, head.hash, hash_of(number, fact, head.hash))
@@ -127,7 +127,7 @@ def hash_of(number: int, fact: LedgerFact, previous: bytes) -> bytes:
 class Anchor:
     """An entry, and what was spent of each budget when it was the last one."""
 
-    head: Head
+    head: LedgerHead
     spent: Sequence[tuple[LedgerBudget, int]] = ()
 
 
@@ -279,7 +279,7 @@ def _read(text: str) -> Anchor:
     wording = json.loads(text)
     if wording.pop("sum") != _sum(wording) or wording["form"] != _FORM:
         raise ValueError
-    head = Head(int(wording["number"]), bytes.fromhex(wording["hash"]))
+    head = LedgerHead(int(wording["number"]), bytes.fromhex(wording["hash"]))
     return Anchor(head, [(_budget(item), int(item["spent"])) for item in wording["budgets"]])
 
 

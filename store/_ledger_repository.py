@@ -29,7 +29,7 @@ from remedies.differential_privacy.ledger import BudgetBalance, LedgerBudget
 from remedies.differential_privacy.sensitivity import Adjacency
 from store._columns import STRICT, WHOLE, Row, blob, columns_of, line, one_of, only_where, time, whole, word
 from store._json import from_text
-from store._ledger_chain import START, ChainedEntry, EntryKind, Head, LedgerFact, follow
+from store._ledger_chain import START, ChainedEntry, EntryKind, LedgerFact, LedgerHead, follow
 from store._repository import Repository
 
 
@@ -110,7 +110,7 @@ class DatedCharge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Tries:
+class RequestHistory:
     """What became of a request of a series: how often it was charged, and whether its answer is stored.
 
     `lost`: how many charges of the series brought no answer since one did; `lost_at`: when the last of them was made.
@@ -125,11 +125,11 @@ class Tries:
 class LedgerReader(Repository):
     """What can be asked about the ledger."""
 
-    def head(self) -> Head:
+    def head(self) -> LedgerHead:
         """Return the last entry."""
         last = select(_ENTRY.c.number, _ENTRY.c.hash).order_by(_ENTRY.c.number.desc()).limit(1)
         row = self._connection.execute(last).first()
-        return START if row is None else Head(row.number, row.hash)
+        return START if row is None else LedgerHead(row.number, row.hash)
 
     def hash_of(self, number: int) -> bytes | None:
         """Return the hash of an entry, that of the beginning for 0, None if there is no such entry."""
@@ -185,7 +185,7 @@ class LedgerReader(Repository):
         text: str | None = self._connection.scalar(select(_ENTRY.c.body).where(*this_one))
         return text
 
-    def tries(self, prefix: str, request: str) -> Tries:
+    def tries(self, prefix: str, request: str) -> RequestHistory:
         """Return what became of a request, and of the series of requests whose ids begin with a prefix."""
         reserved, answered = (_ENTRY.c.kind == literal_column(f"'{kind}'") for kind in ("reserved", "answered"))
         these = (_ENTRY.c.request.is_not(None), func.substr(_ENTRY.c.request, 1, len(prefix)) == prefix)  # by the index
@@ -194,7 +194,7 @@ class LedgerReader(Repository):
         number, lost_at = self._connection.execute(lost).one()
         this_one = select(func.count()).where(_ENTRY.c.request == request, reserved)
         charged = self._connection.scalar(this_one) or 0
-        return Tries(charged, self.stored_answer(request) is not None, number, lost_at)
+        return RequestHistory(charged, self.stored_answer(request) is not None, number, lost_at)
 
     def answers(self, budget: int, limit: int) -> Sequence[tuple[ChainedEntry, ChainedEntry]]:
         """Return the last answers of a budget, newest first, each with the charge that it was stored for."""

@@ -23,7 +23,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from checks import Earlier, Kind, Message, Past, Status, UnknownReason
+from checks import Earlier, Kind, Message, PastMeasurement, Status, UnknownReason
 from incidents import Resolution, to_us
 from store._columns import WHOLE, columns_of
 from store._repository import any_of, given
@@ -132,14 +132,14 @@ def accepted(subquery: Subquery) -> Select[Any]:
     )
 
 
-def earlier_many(connection: Connection, wanted: Wanted) -> dict[str, Sequence[Past]]:
+def earlier_many(connection: Connection, wanted: Wanted) -> dict[str, Sequence[PastMeasurement]]:
     """Return what each check, measured at a time, wants to see: one measurement for each age, then the accepted one.
 
     A baseline does not learn from bad days: for the ages, measurements inside incidents and planned maintenance are
     passed over. Where nothing is left, those inside incidents of other checks of the table are taken after all: what
     they are about has not troubled this check.
     """
-    results: dict[str, list[Past]] = {check_id: [] for check_id in wanted}
+    results: dict[str, list[PastMeasurement]] = {check_id: [] for check_id in wanted}
     aged = {check_id: asked for check_id, asked in wanted.items() if asked[1].ages}
     spanned = {check_id: asked for check_id, asked in wanted.items() if asked[1].span is not None}
     bad = _bad_times(connection, aged | spanned)
@@ -249,7 +249,9 @@ def _reach(earlier: Earlier) -> timedelta:
     return max(ages, earlier.span or timedelta())
 
 
-def _add_spans(connection: Connection, wanted: Wanted, bad: _BadTimes, results: dict[str, list[Past]]) -> None:
+def _add_spans(
+    connection: Connection, wanted: Wanted, bad: _BadTimes, results: dict[str, list[PastMeasurement]]
+) -> None:
     """Add all measurements of a span, one an hour at most, without those inside holes."""
     if not wanted:
         return
@@ -294,7 +296,7 @@ def _is_inside(at_us: int, holes: Iterable[tuple[int, int]]) -> bool:
     return any(start <= at_us < end for start, end in holes)
 
 
-def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, results: dict[str, list[Past]]) -> None:
+def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, results: dict[str, list[PastMeasurement]]) -> None:
     asked = [(check_id, at, age, earlier.within) for check_id, (at, earlier) in wanted.items() for age in earlier.ages]
     if not asked:
         return
@@ -323,8 +325,8 @@ def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, results: dic
         select(sides.c.spot_number, *_PAST).join(sides, sides.c.id == _M.id).order_by(*_OLDEST_FIRST)
     ):
         _, at, age, _ = asked[row.spot_number]
-        rival = near.get(row.spot_number)
-        if rival is None or abs(row.measured_at - (at - age)) < abs(rival.measured_at - (at - age)):
+        other = near.get(row.spot_number)
+        if other is None or abs(row.measured_at - (at - age)) < abs(other.measured_at - (at - age)):
             near[row.spot_number] = row
     for number, row in sorted(near.items()):
         results[row.check_id].append(_past(row, age=asked[number][2]))
@@ -352,7 +354,9 @@ def _around(at: datetime, age: timedelta, within: timedelta) -> tuple[int, int, 
     return to_us(at - age - within), to_us(min(at - age, last)), to_us(min(at - age + within, last))
 
 
-def _add_accepted(connection: Connection, at: Mapping[str, datetime], results: dict[str, list[Past]]) -> None:
+def _add_accepted(
+    connection: Connection, at: Mapping[str, datetime], results: dict[str, list[PastMeasurement]]
+) -> None:
     if not at:
         return
     wanted = given(connection, ((check_id, to_us(moment)) for check_id, moment in at.items()), ["check_id", "at_us"])
@@ -367,8 +371,8 @@ def _add_accepted(connection: Connection, at: Mapping[str, datetime], results: d
 _PAST: Final = (_M.check_id, _M.measured_at.label("measured_at"), _M.status, _M.observed)
 
 
-def _past(row: Row[*tuple[Any, ...]], *, age: timedelta | None = None, is_accepted: bool = False) -> Past:
-    return Past(row.measured_at, row.status, row.observed, age=age, accepted=is_accepted)
+def _past(row: Row[*tuple[Any, ...]], *, age: timedelta | None = None, is_accepted: bool = False) -> PastMeasurement:
+    return PastMeasurement(row.measured_at, row.status, row.observed, age=age, accepted=is_accepted)
 
 
 def result_of(row: Row[*tuple[Any, ...]]) -> Result:

@@ -73,7 +73,7 @@ class TransitionRow(Row, table=True):
     decision: Mapping[str, Any] | None = json(optional=True)
 
 
-class ToldRow(Row, table=True):
+class LastNotificationRow(Row, table=True):
     """What a channel was last told about an incident."""
 
     __tablename__ = "told"

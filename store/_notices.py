@@ -68,7 +68,7 @@ class Transition:
     warning_id: int | None = None
 
 
-class Lasting(NamedTuple):
+class LastingIncident(NamedTuple):
     """Of an incident that lasts, what says who is to hear of it; the times are those of its present episode."""
 
     incident_id: int

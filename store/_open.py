@@ -86,10 +86,12 @@ CHECKED_WHOLE: Final = 64 * 2**20
 OLDEST_SQLITE: Final = (3, 38, 0)
 """The first that has STRICT tables and JSON for certain."""
 
-PATIENCE: Final = timedelta(seconds=20)
+LOCK_TIMEOUT: Final = timedelta(seconds=20)
 
 
-def open_store(url: str, *, checkpoints: bool = False, thorough: bool = False, patience: timedelta = PATIENCE) -> Store:
+def open_store(
+    url: str, *, checkpoints: bool = False, thorough: bool = False, lock_timeout: timedelta = LOCK_TIMEOUT
+) -> Store:
     """Open the store at a URL, making it when there is none.
 
     Args:
@@ -99,7 +101,7 @@ def open_store(url: str, *, checkpoints: bool = False, thorough: bool = False, p
         may, the
             daemon (or a long job that has the store for itself); without any, the last process to close the store does.
         thorough: check every page of the file however large it is (1.2 s for 400 MB); for the daemon and `doctor`.
-        patience: how long to wait for other writers.
+        lock_timeout: how long to wait for other writers.
 
     Raises:
         StoreUnavailable: no permission, no connection, a folder that cannot be made.
@@ -114,23 +116,23 @@ def open_store(url: str, *, checkpoints: bool = False, thorough: bool = False, p
         raise StoreUnavailable(f"this Python has SQLite {sqlite3.sqlite_version}; the store needs {oldest} or newer")
     with in_our_words(address.name):
         if address.file is not None:
-            _make_file(address, address.file, patience)
+            _make_file(address, address.file, lock_timeout)
             _check_file(address.file, whole=thorough or address.file.stat().st_size <= CHECKED_WHOLE)
         with ExitStack() as unless_opened:
-            store = unless_opened.enter_context(Store(address, patience=patience, checkpoints=checkpoints))
+            store = unless_opened.enter_context(Store(address, lock_timeout=lock_timeout, checkpoints=checkpoints))
             if stored_revision(store) != HEAD:
-                migrate(address, to=HEAD, patience=patience)
+                migrate(address, to=HEAD, lock_timeout=lock_timeout)
             unless_opened.pop_all()
     return store
 
 
-def migrate(address: Address, *, to: str, patience: timedelta) -> None:
+def migrate(address: Address, *, to: str, lock_timeout: timedelta) -> None:
     """Bring the tables to a revision in one transaction: all of it or nothing.
 
     Raises:
         StoreError: as `open_store`, or rows that refer to nothing after the change, which is then taken back.
     """
-    engine = migration_engine(address, patience=patience)
+    engine = migration_engine(address, lock_timeout=lock_timeout)
     try:
         with in_our_words(address.name), engine.begin() as connection:
             if revision_of(connection, address.name) == to:  # another process was faster
@@ -145,7 +147,7 @@ def migrate(address: Address, *, to: str, patience: timedelta) -> None:
         engine.dispose()
 
 
-def _make_file(address: Address, file: Path, patience: timedelta) -> None:
+def _make_file(address: Address, file: Path, lock_timeout: timedelta) -> None:
     """Make a missing store beside its place and then give it its name, so that nobody ever meets half a store."""
     if file.exists():
         return
@@ -157,7 +159,7 @@ def _make_file(address: Address, file: Path, patience: timedelta) -> None:
             f"{file} cannot be created ({error.strerror}); check the folder and its permissions"
         ) from None
     try:
-        migrate(Address(address.url.set(database=str(draft)), address.name, draft), to=HEAD, patience=patience)
+        migrate(Address(address.url.set(database=str(draft)), address.name, draft), to=HEAD, lock_timeout=lock_timeout)
         file.hardlink_to(draft)  # unlike a rename, this never replaces a store that another process made meanwhile
     except FileExistsError:
         pass
@@ -200,7 +202,7 @@ def _check_pages(file: Path) -> None:
 
 def _look_into(file: Path, mode: str) -> sqlite3.Connection:
     address = f"file:{quote(str(file))}?mode={mode}"
-    connection = sqlite3.connect(address, uri=True, timeout=PATIENCE.total_seconds())
+    connection = sqlite3.connect(address, uri=True, timeout=LOCK_TIMEOUT.total_seconds())
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection

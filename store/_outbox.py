@@ -9,15 +9,15 @@ from sqlalchemy import Select, func, literal, literal_column, select, tuple_, up
 
 from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reopened, Resolved, State, from_us
 from store._columns import WHOLE, UtcTime, columns_of
-from store._notice_rows import ToldRow, TransitionRow, WarningRow
-from store._notices import Changed, Lasting, LastNotification, Transition
+from store._notice_rows import LastNotificationRow, TransitionRow, WarningRow
+from store._notices import Changed, LastingIncident, LastNotification, Transition
 from store._repository import Repository, any_of
 from store._rows import EpisodeRow, IncidentRow
 
 AT_ONCE: Final = from_us(0)
 """The moment of what may be decided on at once."""
 _TRANSITION: Final = TransitionRow.__table__
-_TOLD: Final = ToldRow.__table__
+_TOLD: Final = LastNotificationRow.__table__
 _INCIDENT: Final = IncidentRow.__table__
 _WARNING: Final = WarningRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
@@ -31,7 +31,7 @@ _TRANSITIONS: Final = (
 _WAITING: Final = _TRANSITIONS.where(_TRANSITION.c.settled_at.is_(None)).order_by(
     _TRANSITION.c.not_before_at, _TRANSITION.c.id
 )
-_NOTIFICATIONS: Final = select(*columns_of(ToldRow)).order_by(_TOLD.c.incident_id, _TOLD.c.channel)
+_NOTIFICATIONS: Final = select(*columns_of(LastNotificationRow)).order_by(_TOLD.c.incident_id, _TOLD.c.channel)
 _LASTS: Final = _INCIDENT.c.state != literal_column("'resolved'")  # has an index
 _NOTIFICATIONS_OF_OPEN: Final = _NOTIFICATIONS.where(_TOLD.c.incident_id.in_(select(_INCIDENT.c.id).where(_LASTS)))
 _OPEN_INCIDENTS: Final = (
@@ -119,10 +119,10 @@ class OutboxReader(Repository):
         wanted = _TRANSITIONS.where(_TRANSITION.c.id.in_(newest.group_by(_TRANSITION.c.incident_id)))
         return {item.incident_id: item for item in self._ordered(wanted) if item.incident_id is not None}
 
-    def open_incidents(self) -> list[Lasting]:
+    def open_incidents(self) -> list[LastingIncident]:
         """Return what says who is to hear of each incident that lasts, by number; much less than all of it."""
         rows = self._connection.execute(_OPEN_INCIDENTS)
-        return sorted((Lasting(*row) for row in rows), key=attrgetter("incident_id"))
+        return sorted((LastingIncident(*row) for row in rows), key=attrgetter("incident_id"))
 
     def last_notifications(self, incident_ids: Iterable[int]) -> list[LastNotification]:
         """Return what each channel was last told about these incidents, by incident and channel."""

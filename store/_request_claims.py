@@ -55,8 +55,8 @@ class RequestClaim:
             release()
 
 
-def claim_request(address: Address, request_id: str, *, patience: timedelta) -> RequestClaim | None:
-    """Claim a request; None if another process, or thread, holds its claim for longer than the patience.
+def claim_request(address: Address, request_id: str, *, lock_timeout: timedelta) -> RequestClaim | None:
+    """Claim a request; None if another process, or thread, holds its claim for longer than the lock_timeout.
 
     Raises:
         StoreUnavailable: the lock cannot be made.
@@ -64,15 +64,15 @@ def claim_request(address: Address, request_id: str, *, patience: timedelta) -> 
     engine = leader_engine(address)
     if engine is not None:
         with in_our_words(address.name):
-            return _lock_session(engine, request_id, patience)
+            return _lock_session(engine, request_id, lock_timeout)
     store = Path(str(address.file)).resolve()  # two names of one store have one lock
     file = store.with_name(f"{store.name}.request-{blake2b(request_id.encode(), digest_size=16).hexdigest()}")
-    return _within(patience, lambda: _lock_file(file))
+    return _within(lock_timeout, lambda: _lock_file(file))
 
 
-def _within(patience: timedelta, attempt: Callable[[], RequestClaim | None]) -> RequestClaim | None:
-    """Try until the patience is over, at least once."""
-    end = time.monotonic() + patience.total_seconds()
+def _within(lock_timeout: timedelta, attempt: Callable[[], RequestClaim | None]) -> RequestClaim | None:
+    """Try until the lock_timeout is over, at least once."""
+    end = time.monotonic() + lock_timeout.total_seconds()
     while True:
         claim = attempt()
         if claim is not None or time.monotonic() >= end:
@@ -111,7 +111,7 @@ def _unlock_file(file: Path, number: int) -> None:
     os.close(number)
 
 
-def _lock_session(engine: Engine, request_id: str, patience: timedelta) -> RequestClaim | None:
+def _lock_session(engine: Engine, request_id: str, lock_timeout: timedelta) -> RequestClaim | None:
     """Take an advisory lock by a connection whose end releases it."""
     with contextlib.ExitStack() as stack:
         connection = engine.connect()
@@ -121,7 +121,7 @@ def _lock_session(engine: Engine, request_id: str, patience: timedelta) -> Reque
             connection.exec_driver_sql(statement)
         number = connection.scalar(_NUMBER)  # of a table that each store in a database has of its own
         key = int.from_bytes(blake2b(f"{number} {request_id}".encode(), digest_size=8).digest(), "big", signed=True)
-        taken = _within(patience, lambda: _TAKEN if connection.scalar(_TAKE, {"key": key}) else None)
+        taken = _within(lock_timeout, lambda: _TAKEN if connection.scalar(_TAKE, {"key": key}) else None)
         if taken is None:
             return None
         stack.push(_unless_gone)

@@ -15,7 +15,7 @@ from sqlalchemy import URL
 
 from store import _open
 from store._backup import (
-    PATIENCE,
+    LOCK_TIMEOUT,
     Backup,
     connect,
     copy_state,
@@ -41,7 +41,7 @@ class Restored:
 
 
 def restore(
-    url: str, file: Path, *, now: datetime, project: str | None = None, patience: timedelta = PATIENCE
+    url: str, file: Path, *, now: datetime, project: str | None = None, lock_timeout: timedelta = LOCK_TIMEOUT
 ) -> Restored:
     """Bring a copy back in the place of the store. An older copy is brought up to date first.
 
@@ -50,7 +50,7 @@ def restore(
         file: the copy; it is not changed.
         now: names the file in which the present store is kept.
         project: whose store it has to be; None for anyone's.
-        patience: how long to wait for others to let go of the store.
+        lock_timeout: how long to wait for others to let go of the store.
 
     Raises:
         StoreHeld: a daemon runs. StoreBusy: somebody else has the store open.
@@ -64,12 +64,12 @@ def restore(
     if file.resolve() == store or (store.exists() and file.samefile(store)):
         raise StoreError(f"{file} is the store itself; give a file written by 'tablewatch backup'")
     with daemon_lock(url), draft_beside(store) as draft:  # the lock makes the folder, too
-        result = _prepare(file, draft, project=project, patience=patience)
-        path = _put_in_place(store, draft, now=now, patience=patience)
+        result = _prepare(file, draft, project=project, lock_timeout=lock_timeout)
+        path = _put_in_place(store, draft, now=now, lock_timeout=lock_timeout)
     return Restored(result, path)
 
 
-def _prepare(file: Path, draft: Path, *, project: str | None, patience: timedelta) -> Backup:
+def _prepare(file: Path, draft: Path, *, project: str | None, lock_timeout: timedelta) -> Backup:
     """Make the draft a copy of the copy that can be used at once."""
     with in_our_words(str(file)):
         in_use = any(log.exists() for log in logs_of(file))
@@ -80,7 +80,11 @@ def _prepare(file: Path, draft: Path, *, project: str | None, patience: timedelt
             f"{file} is a copy of the store of project '{result.project}'; this configuration is project '{project}'"
         )
     if result.revision != _open.HEAD:
-        migrate(Address(URL.create("sqlite", database=str(draft)), str(file), draft), to=_open.HEAD, patience=patience)
+        migrate(
+            Address(URL.create("sqlite", database=str(draft)), str(file), draft),
+            to=_open.HEAD,
+            lock_timeout=lock_timeout,
+        )
         with in_our_words(str(file)), closing(connect(draft, "rw")) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
         verify(draft, name=str(file))
@@ -88,11 +92,11 @@ def _prepare(file: Path, draft: Path, *, project: str | None, patience: timedelt
     return replace(result, file=file)
 
 
-def _put_in_place(store: Path, draft: Path, *, now: datetime, patience: timedelta) -> Path | None:
+def _put_in_place(store: Path, draft: Path, *, now: datetime, lock_timeout: timedelta) -> Path | None:
     """Let the draft be the store; gives where the one before is kept."""
     if store.exists() and store.stat().st_size > 0:  # SQLite would remove the log beside an empty file
         try:
-            return _overwrite(store, draft, path=_free_name(store, now), patience=patience)
+            return _overwrite(store, draft, path=_free_name(store, now), lock_timeout=lock_timeout)
         except StoreCorrupt:
             pass  # then it is moved aside as it is
     was_there = store.exists()
@@ -106,13 +110,13 @@ def _put_in_place(store: Path, draft: Path, *, now: datetime, patience: timedelt
     return path if was_there else None
 
 
-def _overwrite(store: Path, draft: Path, *, path: Path, patience: timedelta) -> Path:
+def _overwrite(store: Path, draft: Path, *, path: Path, lock_timeout: timedelta) -> Path:
     """Copy the store to where it is kept, and the draft over it, while nobody else can even look.
 
     Raises:
         StoreBusy: somebody has it open. StoreCorrupt: it cannot be read. StoreForeign: it is no store.
     """
-    with in_our_words(str(store)), closing(connect(store, "rw", patience=patience)) as present:
+    with in_our_words(str(store)), closing(connect(store, "rw", lock_timeout=lock_timeout)) as present:
         _take_for_itself(present)
         tables = {name for (name,) in present.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if REVISION_TABLE not in tables:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import bindparam, func, select, type_coerce
 
-from checks import Earlier, Past, Status
+from checks import Earlier, PastMeasurement, Status
 from incidents import Gap, Watch
 from store import _measurements, _samples
 from store._columns import WHOLE, columns_of
 from store._errors import StoreError
 from store._repository import Repository, any_of, given
 from store._rows import CheckStateRow, DailyCostRow, GapRow, MeasurementRow, RunRow
-from store._values import BACKFILL, Pace, Result, Run, RunCost, Sample
+from store._values import BACKFILL, CheckRunTime, Result, Run, RunCost, Sample
 
 if TYPE_CHECKING:
     from incidents import ResultTrack
@@ -55,11 +55,11 @@ class ResultReader(Repository):
         """
         return _samples.segments_of(self._connection, check_id, at)
 
-    def earlier(self, check_id: str, at: datetime, current_earlier: Earlier) -> Sequence[Past]:
+    def earlier(self, check_id: str, at: datetime, current_earlier: Earlier) -> Sequence[PastMeasurement]:
         """Return the earlier measurements that a check, measured at a time, wants to see; see `earlier_many`."""
         return self.earlier_many({check_id: (at, current_earlier)})[check_id]
 
-    def earlier_many(self, wanted: Mapping[str, tuple[datetime, Earlier]]) -> dict[str, Sequence[Past]]:
+    def earlier_many(self, wanted: Mapping[str, tuple[datetime, Earlier]]) -> dict[str, Sequence[PastMeasurement]]:
         """Return for each check, measured at a time, the earlier measurements it wants to see.
 
         For each age the evaluated measurement (pass, warn or fail) nearest to that age, if one is near enough, with
@@ -84,7 +84,7 @@ class ResultReader(Repository):
         """Return the last results of a check before a moment and the first from it on, at most so many, in order."""
         return _samples.around(self._connection, check_id, at, before=before, after=after)
 
-    def paces(self, check_ids: Iterable[str], *, last: int) -> dict[str, Pace]:
+    def paces(self, check_ids: Iterable[str], *, last: int) -> dict[str, CheckRunTime]:
         """Return how long the last runs of checks took, by check id; those that never ran are left out."""
         return _samples.paces(self._connection, check_ids, last=last)
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._logged_events import LoggedEventRow
 from store._measurements import accepted, measured_checks, newest, of_checks
-from store._notice_rows import DeliveryRow, ExternalItemRow, SilenceRow, ToldRow, TransitionRow, WarningRow
+from store._notice_rows import DeliveryRow, ExternalItemRow, LastNotificationRow, SilenceRow, TransitionRow, WarningRow
 from store._notices import DeliveryState
 from store._releases import ReleasedRowRow, ReleaseRow
 from store._repository import any_of
@@ -112,7 +112,7 @@ _SLOT: Final = SlotRow.__table__
 _SKIP: Final = SkipRow.__table__
 _TRANSITION: Final = TransitionRow.__table__
 _WARNING: Final = WarningRow.__table__
-_TOLD: Final = ToldRow.__table__
+_TOLD: Final = LastNotificationRow.__table__
 _EXTERNAL_ITEM: Final = ExternalItemRow.__table__
 _DELIVERY: Final = DeliveryRow.__table__
 _SILENCE: Final = SilenceRow.__table__

@@ -12,7 +12,7 @@ from store._columns import WHOLE, columns_of
 from store._measurements import result_of
 from store._repository import given
 from store._rows import MeasurementRow, RunRow
-from store._values import Pace, Result, Sample
+from store._values import CheckRunTime, Result, Sample
 
 _M: Final = MeasurementRow.__table__.c
 _RUN: Final = RunRow.__table__
@@ -59,7 +59,7 @@ def around(connection: Connection, check_id: str, at: datetime, *, before: int, 
     return [*earlier[::-1], *(result_of(row) for row in connection.execute(first))]
 
 
-def paces(connection: Connection, check_ids: Iterable[str], *, last: int) -> dict[str, Pace]:
+def paces(connection: Connection, check_ids: Iterable[str], *, last: int) -> dict[str, CheckRunTime]:
     """Return how long the last runs of checks took, by check id; those that never ran are left out."""
     wanted = given(connection, ((check_id,) for check_id in check_ids), ["check_id"])
     newest = (
@@ -82,7 +82,7 @@ def paces(connection: Connection, check_ids: Iterable[str], *, last: int) -> dic
         .group_by(wanted.c.check_id)
     )
     return {
-        check_id: Pace(n, float(duration) / 1_000_000, from_us(first), from_us(end))
+        check_id: CheckRunTime(n, float(duration) / 1_000_000, from_us(first), from_us(end))
         for check_id, n, duration, first, end in connection.execute(figures)
     }
 

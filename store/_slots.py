@@ -109,7 +109,7 @@ class SlotWriter(SlotReader):
         """Prolong leases; gives the ids of those that were still held."""
         return self._set_held(leases, {"heartbeat_at": now, "lease_until_at": lease_until})
 
-    def give_back(self, leases: Iterable[Lease], now: datetime) -> set[int]:
+    def give_up_leases(self, leases: Iterable[Lease], now: datetime) -> set[int]:
         """End leases now, so that anyone may take the slots over at once; gives the ids of those that were held."""
         return self._set_held(leases, {"lease_until_at": now})
 

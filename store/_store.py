@@ -44,7 +44,7 @@ class Store:
     Threads may share it: writers wait for one another, readers do not wait.
     """
 
-    def __init__(self, address: Address, *, patience: timedelta, checkpoints: bool) -> None:
+    def __init__(self, address: Address, *, lock_timeout: timedelta, checkpoints: bool) -> None:
         self.name = address.name
         """Where it is, without a password."""
         self.is_file = address.file is not None
@@ -54,8 +54,8 @@ class Store:
         self._file = address.file
         self._checkpoints = checkpoints
         self._opened = address.file.stat() if address.file is not None and address.file.exists() else None
-        self._writer = writer_engine(address, patience=patience, checkpoints=checkpoints)
-        self._reader = reader_engine(address, patience=patience)
+        self._writer = writer_engine(address, lock_timeout=lock_timeout, checkpoints=checkpoints)
+        self._reader = reader_engine(address, lock_timeout=lock_timeout)
         leader = leader_engine(address)
         self._leader = None if leader is None else Leader(leader)
 
@@ -84,7 +84,7 @@ class Store:
         """Write everything in the block or, if it raises, nothing. Keep the block short: others wait.
 
         Raises:
-            StoreBusy: others held the store for longer than its patience; nothing was written.
+            StoreBusy: others held the store for longer than its lock_timeout; nothing was written.
             StoreConflict: what the change was based on is no longer so; nothing was written.
         """
         with in_our_words(self.name), self._connect(self._writer) as connection, self._begin(connection):
@@ -147,12 +147,12 @@ class Store:
             _, pages, moved = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             if pages != moved:
                 return
-            (patience,) = cursor.execute("PRAGMA busy_timeout").fetchone()
+            (lock_timeout,) = cursor.execute("PRAGMA busy_timeout").fetchone()
             cursor.execute(f"PRAGMA busy_timeout = {_WAIT_FOR_READERS_MS}")  # nobody else writes meanwhile
             try:
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
-                cursor.execute(f"PRAGMA busy_timeout = {patience}")
+                cursor.execute(f"PRAGMA busy_timeout = {lock_timeout}")
 
     def _log_is_long(self, file: Path) -> bool:
         try:
@@ -222,8 +222,8 @@ class Store:
         finally:
             self.stop_leading()
 
-    def claim_request(self, request_id: str, *, patience: timedelta) -> RequestClaim | None:
-        """Claim a request for a noisy answer; None if somebody else holds its claim for longer than the patience.
+    def claim_request(self, request_id: str, *, lock_timeout: timedelta) -> RequestClaim | None:
+        """Claim a request for a noisy answer; None if somebody else holds its claim for longer than the lock_timeout.
 
         Raises:
             StoreUnavailable: the lock cannot be made, or the server cannot be reached.
@@ -231,7 +231,7 @@ class Store:
         from store._request_claims import claim_request
 
         self._in_its_process()
-        return claim_request(self._address, request_id, patience=patience)
+        return claim_request(self._address, request_id, lock_timeout=lock_timeout)
 
     def close(self) -> None:
         """Close all connections."""

@@ -78,7 +78,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class CheckRunTime:
     """The last `n` runs of a check: seconds that they took together, and when the first and the last of them was."""
 
     n: int

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from checks._contract import Context, Misconfigured
-from checks.parameters.columns import say_type
+from checks.parameters.columns import type_name
 from sources import did_you_mean
 from sources.expressions import ibis, ir
 
@@ -47,11 +47,11 @@ def watermark(context: Context, rows: ir.Table, name: str) -> ir.Column:
     kind, column = context.column(name).type(), rows[name]
     if kind.is_timestamp() or kind.is_date():
         if kind.is_timestamp() and kind.scale is not None and kind.scale > 6:
-            raise Misconfigured(f"watermark '{name}' is of type {say_type(kind)}; expected microseconds at most")
+            raise Misconfigured(f"watermark '{name}' is of type {type_name(kind)}; expected microseconds at most")
         return column.cast("string") if context.dialect == "sqlite" else column  # SQLite keeps text, and sorts it
     if kind.is_integer() or kind.is_decimal():
         return column
-    raise Misconfigured(f"watermark '{name}' is of type {say_type(kind)}; expected times, whole numbers or decimals")
+    raise Misconfigured(f"watermark '{name}' is of type {type_name(kind)}; expected times, whole numbers or decimals")
 
 
 def bounds(context: Context, name: str, last: Any) -> ir.Table:
@@ -100,7 +100,7 @@ def written(value: Any, column: ir.Column) -> ir.Value:
     """
     kind = column.type()
     if isinstance(value, str) != kind.is_string():
-        raise Misconfigured(f"column '{column.get_name()}' is of type {say_type(kind)} with other values")
+        raise Misconfigured(f"column '{column.get_name()}' is of type {type_name(kind)} with other values")
     return ibis.literal(value, type=kind.copy(nullable=True))
 
 
@@ -123,12 +123,12 @@ def change_table(context: Context, quasi_identifiers: Sequence[str], *, table: s
             own, told = context.column(name).type(), changes[f"{side}_{name}"].type()
             if own.copy(nullable=True) != told.copy(nullable=True):
                 raise Misconfigured(
-                    f"column '{side}_{name}' of {table} is of type {say_type(told)}; expected {say_type(own)}, as the "
-                    "column whose changes it records"
+                    f"column '{side}_{name}' of {table} is of type {type_name(told)}; expected {type_name(own)}, as "
+                    "the column whose changes it records"
                 )
     kind = changes[sequence].type()
     if not kind.is_integer():
-        raise Misconfigured(f"sequence '{table}.{sequence}' is of type {say_type(kind)}; expected whole numbers")
+        raise Misconfigured(f"sequence '{table}.{sequence}' is of type {type_name(kind)}; expected whole numbers")
     return changes
 
 

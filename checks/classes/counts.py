@@ -205,7 +205,7 @@ class KnownRelease:
     pairs: PersonPairs
 
 
-class Unfit(StrEnum):
+class RejectedChange(StrEnum):
     """Why a change was not applied."""
 
     OVERTAKEN = "overtaken"
@@ -233,7 +233,9 @@ class ClassCounts(Protocol):
     def known_counts(self, subjects: Iterable[str]) -> Mapping[str, KnownCounts]:
         """Return what is kept, by subject; a subject is the id of a check."""
 
-    def stage_counts(self, changes: Mapping[str, ClassChange], *, now: datetime) -> Mapping[str, Applied | Unfit]:
+    def stage_counts(
+        self, changes: Mapping[str, ClassChange], *, now: datetime
+    ) -> Mapping[str, Applied | RejectedChange]:
         """Write changes, by subject."""
 
     def releases(self, subject: str) -> Sequence[KnownRelease]:

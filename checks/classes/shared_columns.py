@@ -21,7 +21,7 @@ from checks._aggregates import holds_no_number
 from checks._contract import Context, Misconfigured, Outcome, UnknownReason, unknown
 from checks._literals import comparable
 from checks._outcome import Message
-from checks.parameters.columns import WITHOUT_NAN, number_types, say_type
+from checks.parameters.columns import WITHOUT_NAN, number_types, type_name
 from checks.parameters.scalars import parse_duration, say
 from checks.risk.shared_columns import FAR, MICROSECOND, SLACK
 from sources import NotTemporal
@@ -109,12 +109,12 @@ def shared_column(
         name, column = next(pair for pair in zip(names, (own, theirs), strict=True) if _kind(pair[1]) != "number")
         hint = "a duration such as 3d" if _kind(column) == "time" else "none: the column is compared exactly"
         raise Misconfigured(
-            f"column '{name}' is of type {say_type(column.type())}, which has no distance in numbers; expected {hint}"
+            f"column '{name}' is of type {type_name(column.type())}, which has no distance in numbers; expected {hint}"
         )
     if len(kinds - {"unknown"}) > 1:
         raise Misconfigured(
-            f"column '{names[0]}' is of type {say_type(own.type())} and '{names[1]}' of the other table of type "
-            f"{say_type(theirs.type())}; shared columns must have the same type"
+            f"column '{names[0]}' is of type {type_name(own.type())} and '{names[1]}' of the other table of type "
+            f"{type_name(theirs.type())}; shared columns must have the same type"
         )
     if not tolerance:
         return SharedColumn(_exact(context, own), _exact(other, theirs), None)
@@ -125,7 +125,7 @@ def shared_column(
 
 def _kind(column: ir.Column) -> str:
     result = next((word for kind, word in _kinds().items() if isinstance(column.type(), kind)), None)
-    return result or say_type(column.type())
+    return result or type_name(column.type())
 
 
 def _exact(context: Context, column: ir.Column) -> Side:

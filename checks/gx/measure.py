@@ -59,7 +59,7 @@ def measure(
     asking = _Asking(context, lambda expression: run(str(ibis.to_sql(expression, dialect=dialect))))
     result = asking.measured(check.wants(context), Measurement(now))
     while check.looks_again:
-        wanted = check.look_again(context, result)
+        wanted = check.follow_up(context, result)
         if isinstance(wanted, Measurement):
             return wanted
         result = asking.measured(wanted, result)

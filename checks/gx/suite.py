@@ -93,7 +93,7 @@ def to_suite(
 
 
 def _written(check: Check, twins: Sequence[Twin]) -> Iterator[dict[str, Any]]:
-    typed = spoken(check)
+    typed = display_number(check)
     for kind, kwargs in twins:
         mark = {"check": typed, "of": len(twins), "arguments": _digest(kind, kwargs)}
         item = {"type": kind, "kwargs": kwargs, "meta": {_MARK: mark}}
@@ -103,7 +103,7 @@ def _written(check: Check, twins: Sequence[Twin]) -> Iterator[dict[str, Any]]:
         yield item
 
 
-def spoken(check: Check) -> dict[str, Any]:
+def display_number(check: Check) -> dict[str, Any]:
     """Return a check in the words of the configuration, as JSON can hold it."""
     if not isinstance(check, CheckParameters):
         raise TypeError(f"{type(check).__name__} has no parameters to export")

@@ -7,7 +7,7 @@
 Pure, on numpy arrays; imported when a check with a learned limit is judged, so that `import checks` stays cheap.
 """
 
-from checks.limits.baseline import Look
+from checks.limits.baseline import TimedValue
 from checks.limits.promise import LearnedLimit, LimitRule, MissingHistory, learn_limit
 
-__all__ = ["LearnedLimit", "LimitRule", "Look", "MissingHistory", "learn_limit"]
+__all__ = ["LearnedLimit", "LimitRule", "MissingHistory", "TimedValue", "learn_limit"]

@@ -25,7 +25,7 @@ _MOSTLY: Final = 0.95
 """Share of positive values from which on ratios are compared, not differences."""
 
 
-class Look(NamedTuple):
+class TimedValue(NamedTuple):
     """A number at a time. `expected`: it broke its limit, and a person said that it was to be expected.
 
     `unanswered`: it lies in an alarm of which nobody said what it was. `looks`: how many looks it stands for, where one
@@ -39,7 +39,7 @@ class Look(NamedTuple):
     looks: int = 1
 
 
-def spacing_of(looks: Sequence[Look]) -> timedelta | None:
+def spacing_of(looks: Sequence[TimedValue]) -> timedelta | None:
     """Return the usual time between two looks; None without two."""
     gaps = [(later.at - earlier.at) / later.looks for earlier, later in pairwise(looks)]
     gaps = [gap for gap in gaps if gap > timedelta()]
@@ -78,7 +78,9 @@ class Residuals:
             return float(np.exp(self.centre + residual)) if self.is_ratio else self.centre + residual
 
 
-def residuals_at(looks: Sequence[Look], at: datetime, *, weeks: int, zone: ZoneInfo, spacing: timedelta) -> Residuals:
+def residuals_at(
+    looks: Sequence[TimedValue], at: datetime, *, weeks: int, zone: ZoneInfo, spacing: timedelta
+) -> Residuals:
     """Compare each look with other looks of its slot, and find what is usual at a time after all of them.
 
     What is usual is the median of the last `weeks` values of the slot: the same weekday, or the same hour of the week
@@ -139,8 +141,8 @@ def _slot(moment: datetime, zone: ZoneInfo, spacing: timedelta) -> int:
 
 
 def at_present_level(
-    looks: Sequence[Look], now: Look, *, weeks: int, zone: ZoneInfo, spacing: timedelta
-) -> Sequence[Look]:
+    looks: Sequence[TimedValue], now: TimedValue, *, weeks: int, zone: ZoneInfo, spacing: timedelta
+) -> Sequence[TimedValue]:
     """Return the looks that tell what is usual now, with each change of level that a person confirmed taken back.
 
     A run of looks that a person said were expected is a change of level if the next look is nearer to them than to what
@@ -148,7 +150,7 @@ def at_present_level(
     the shape of the week stays known. Else the run was a peak, which is left out. Where nothing was usual before, it
     stays in.
     """
-    usual: list[Look] = []
+    usual: list[TimedValue] = []
     for is_expected, group in groupby(looks, key=lambda look: look.expected):
         run = list(group)
         if is_expected:
@@ -160,8 +162,14 @@ def at_present_level(
 
 
 def _after_run(
-    usual: list[Look], run: Sequence[Look], following: Look, *, weeks: int, zone: ZoneInfo, spacing: timedelta
-) -> list[Look]:
+    usual: list[TimedValue],
+    run: Sequence[TimedValue],
+    following: TimedValue,
+    *,
+    weeks: int,
+    zone: ZoneInfo,
+    spacing: timedelta,
+) -> list[TimedValue]:
     before = [residuals_at(usual, look.at, weeks=weeks, zone=zone, spacing=spacing) for look in (*run, following)]
     if any(residuals.centre is None for residuals in before):
         return [*usual, *run]

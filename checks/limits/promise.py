@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from checks.limits.baseline import LEAST_VALUES, Look, Residuals, at_present_level, residuals_at, spacing_of
+from checks.limits.baseline import LEAST_VALUES, Residuals, TimedValue, at_present_level, residuals_at, spacing_of
 from checks.limits.bounds import distances_from_others, reach_by_sigma, reach_of_promise
 
 _WEEK: Final = timedelta(weeks=1)
@@ -64,7 +64,9 @@ class MissingHistory:
     length: timedelta | None
 
 
-def learn_limit(looks: Sequence[Look], now: Look, *, rule: LimitRule, zone: ZoneInfo) -> LearnedLimit | MissingHistory:
+def learn_limit(
+    looks: Sequence[TimedValue], now: TimedValue, *, rule: LimitRule, zone: ZoneInfo
+) -> LearnedLimit | MissingHistory:
     """Learn what is allowed now from earlier looks, oldest first, all before `now`."""
     spacing = spacing_of([*looks, now])
     if spacing is None:
@@ -102,7 +104,9 @@ def _reach(residuals: Residuals, rule: LimitRule, chance: float | None) -> float
     return max(reach, floor * -NormalDist().inv_cdf(chance if rule.above_only else chance / 2))
 
 
-def _missing(residuals: Residuals, rule: LimitRule, looks: Sequence[Look], spacing: timedelta) -> MissingHistory | None:
+def _missing(
+    residuals: Residuals, rule: LimitRule, looks: Sequence[TimedValue], spacing: timedelta
+) -> MissingHistory | None:
     """Return what is missing: values of the slot, and enough residuals for the rank of a distance among them."""
     wait = _WAIT_BY_HAND
     if rule.per_day is not None:

@@ -44,7 +44,7 @@ def fit(context: Context, name: str, kinds: Iterable[type[dt.DataType]], *, text
     """
     column = context.column(name)
     if not isinstance(column.type(), tuple(kinds)):
-        raise Misconfigured(f"column '{name}' is of type {say_type(column.type())}; {text}")
+        raise Misconfigured(f"column '{name}' is of type {type_name(column.type())}; {text}")
     return column
 
 
@@ -59,7 +59,7 @@ def without_null(rows: ir.Table, columns: Iterable[str], dialect: str) -> ir.Tab
     return rows.filter(~reduce(or_, (is_null(rows[name], dialect) for name in columns)))
 
 
-def say_type(datatype: dt.DataType) -> str:
+def type_name(datatype: dt.DataType) -> str:
     """Return Ibis' name of a type, without the mark for NOT NULL."""
     return str(datatype).removeprefix("!")
 
@@ -82,7 +82,7 @@ def common_kind(context: Context, own: str, theirs: str, *, of: str, must: str) 
     kind = common_type(mine, other)
     if kind is None:
         raise Misconfigured(
-            f"column '{own}' is of type {say_type(mine)} and {of}.{theirs} of type {say_type(other)}; {must}"
+            f"column '{own}' is of type {type_name(mine)} and {of}.{theirs} of type {type_name(other)}; {must}"
         )
     return kind
 

@@ -152,7 +152,7 @@ def digits_of(value: Fraction) -> str | None:
     return f"{sign}{text[:-places]}.{text[-places:]}" if places else f"{sign}{text}"
 
 
-def spoken(value: Fraction | Decimal | float, *beside: Any, rounded: bool = False) -> int | str:
+def display_number(value: Fraction | Decimal | float, *beside: Any, rounded: bool = False) -> int | str:
     """Return a number for a message: with all its digits, or with as many as set it apart from those `beside` it.
 
     `rounded`: it was computed in floating point or by a division, so that digits behind the sixth say little.

@@ -189,14 +189,14 @@ def _refuse_stranger(node: exp.Expr, *, what: str, kinds: Kinds) -> None:
             f"'{what}' calls '{node.name.lower()}', which is not among the functions allowed; put it in a view"
         )
     if type(node) not in kinds:
-        raise Misconfigured(f"'{what}' holds {_say(node)}, which is not allowed")
+        raise Misconfigured(f"'{what}' holds {_format(node)}, which is not allowed")
     if isinstance(node, exp.Identifier | exp.Var) and not node.args.get("quoted") and not _WORD.fullmatch(node.name):
         raise Misconfigured(f"'{what}' holds '{node.name}', which is not a name; quote it if it is one")
     if isinstance(node, exp.DataType) and node.this not in _TYPES:
         raise Misconfigured(f"'{what}' casts to '{node.sql()}'; cast to a plain type such as integer, text or date")
 
 
-def _say(node: exp.Expr) -> str:
+def _format(node: exp.Expr) -> str:
     if type(node) in _STRANGERS:
         return _STRANGERS[type(node)]
     return f"the function '{node.sql_name().lower()}'" if isinstance(node, exp.Func) else f"'{node.key}'"

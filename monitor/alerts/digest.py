@@ -44,7 +44,7 @@ def digest_id(channel: str, slot: datetime) -> str:
     return f"msg_{blake2b(f'{slot.isoformat()} {channel}'.encode(), digest_size=12).hexdigest()}"
 
 
-class Digests:
+class DigestSchedule:
     """Which digests may be made at one moment, and which incidents go into them."""
 
     def __init__(self, tx: ReadTransaction, now: datetime, *, zone: str, whole: bool) -> None:
@@ -75,7 +75,7 @@ class Digests:
         self._members[channel, case.incident.id] = open_slot
         return None
 
-    def parcel(self, items: Sequence[BatchItem], channel: str) -> Sequence[Batch]:
+    def batch(self, items: Sequence[BatchItem], channel: str) -> Sequence[Batch]:
         """Return the digest of a channel with those of the items that go into it: one message, or none."""
         slots = {item.incident.id: self._members.get((channel, item.incident.id)) for item in items}
         members = sorted((item for item in items if slots[item.incident.id] is not None), key=_in_order)
@@ -92,10 +92,10 @@ def _in_order(item: BatchItem) -> tuple[object, ...]:
     return is_over(item), item.reason is NotificationReason.REMINDER, *worst_first(item)
 
 
-def title_of_digest(items: Sequence[BatchItem], voice: MessageFormatter) -> str:
+def title_of_digest(items: Sequence[BatchItem], localizer: MessageFormatter) -> str:
     """Format a digest in one line."""
     incidents = without_warnings(items)
     over = sum(is_over(item) for item in incidents)
     lasting = sum(item.reason is NotificationReason.REMINDER and not is_over(item) for item in incidents)
-    title = _TITLE.given(opened=len(incidents) - over - lasting, lasting=lasting, over=over).render(voice)
-    return beside_warnings(title, len(items) - len(incidents), voice)
+    title = _TITLE.given(opened=len(incidents) - over - lasting, lasting=lasting, over=over).render(localizer)
+    return beside_warnings(title, len(items) - len(incidents), localizer)

@@ -126,7 +126,7 @@ class Dispatched:
 
 
 @dataclass(eq=False, slots=True)
-class _Flight:
+class _ActiveSend:
     """A send on its way: since when (monotonic seconds), and whether it was left."""
 
     delivery: "Delivery"
@@ -135,16 +135,16 @@ class _Flight:
 
 
 @dataclass(frozen=True, slots=True)
-class _Landed:
+class _SendResult:
     """How a send ended; `hung`: it did not, and is waited for no more."""
 
-    flight: _Flight
+    flight: _ActiveSend
     attempt: Attempt
     hung: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Rest:
+class _Backoff:
     """Until when a channel rests (monotonic seconds), after how many failures in a row."""
 
     until: float
@@ -158,10 +158,10 @@ class Dispatcher:
         """Take the name under which deliveries are leased, and what sends one, in a thread (by default `send`)."""
         self._holder = holder
         self._send: Sender = sender or send
-        self._flights: dict[str, _Flight] = {}
-        self._rests: dict[str, _Rest] = {}
-        self._ended: queue.SimpleQueue[_Landed] = queue.SimpleQueue()
-        self._unmarked: list[_Landed] = []
+        self._flights: dict[str, _ActiveSend] = {}
+        self._rests: dict[str, _Backoff] = {}
+        self._ended: queue.SimpleQueue[_SendResult] = queue.SimpleQueue()
+        self._unmarked: list[_SendResult] = []
 
     @property
     def is_idle(self) -> bool:
@@ -208,7 +208,7 @@ class Dispatcher:
             if not flight.left and now - flight.since > LEFT_AFTER.total_seconds():
                 flight.left = True
                 why = f"it did not end within {LEFT_AFTER.total_seconds():g} s"
-                self._unmarked.append(_Landed(flight, DeliveryFailed(why), hung=True))
+                self._unmarked.append(_SendResult(flight, DeliveryFailed(why), hung=True))
 
     def _mark(self, project: Project, store: "Store") -> Dispatched:
         """Write down what ended; each is forgotten here only once it is in the store."""
@@ -241,7 +241,7 @@ class Dispatcher:
             failures = 1 if before is None else before.failures + 1
             asked = min(attempt.retry_after or timedelta(0), LONGEST_WAIT).total_seconds()
             rest = min(FIRST_REST * 2 ** min(failures - 1, 10), LONGEST_REST)
-            self._rests[channel] = _Rest(now + max(rest, asked), failures)
+            self._rests[channel] = _Backoff(now + max(rest, asked), failures)
 
     def _begin(self, project: Project, store: "Store") -> None:
         while sum(not flight.left for flight in self._flights.values()) < AT_ONCE:
@@ -262,10 +262,10 @@ class Dispatcher:
             self._launch(project, leased[0])
 
     def _launch(self, project: Project, delivery: "Delivery") -> None:
-        flight = _Flight(delivery, project.clock.monotonic())
+        flight = _ActiveSend(delivery, project.clock.monotonic())
 
         def fly() -> None:
-            self._ended.put(_Landed(flight, self._send(project, delivery)))
+            self._ended.put(_SendResult(flight, self._send(project, delivery)))
 
         self._flights[delivery.channel] = flight
         threading.Thread(target=fly, name=f"send {delivery.id}", daemon=True).start()

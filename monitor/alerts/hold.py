@@ -83,10 +83,10 @@ def held_until(quiet: QuietHours, severity: Severity, now: datetime, *, zone: st
     `zone` is the project's, for quiet hours without one of their own. What is at least as severe as one of
     `let_through` is let through.
     """
-    return None if lets_through(quiet, severity) else quiet_until(quiet, now, zone=zone)
+    return None if passes_quiet_hours(quiet, severity) else quiet_until(quiet, now, zone=zone)
 
 
-def lets_through(quiet: QuietHours, severity: Severity) -> bool:
+def passes_quiet_hours(quiet: QuietHours, severity: Severity) -> bool:
     """Check whether alerts of a severity pass quiet hours."""
     return any(severity.rank >= loud.rank for loud in quiet.let_through)
 

@@ -76,38 +76,38 @@ class MessageComposer:
         self._voices: dict[str, Localizer] = {}
 
     def incidents(
-        self, parcel: Batch, channel: str, circumstances: Circumstances, *, full_until: datetime | None = None
+        self, batch: Batch, channel: str, circumstances: Circumstances, *, full_until: datetime | None = None
     ) -> Mapping[str, Any]:
         """Return the payload (`tablewatch.alert/1`) that tells a channel of incidents.
 
         `full_until`: with this message the channel has had all it may get until then.
         """
-        items, voice = parcel.items, self.voice(channel)
+        items, localizer = batch.items, self.localizer(channel)
         stored = without_warnings(items)
         shown = stored[:_AS_JSON]
         figures = incident_figures(self._project, [item.incident for item in shown], self._now)
         muted = {item.incident.id: circumstances.muted_by(item.incident) for item in shown}
-        blocks = [] if parcel.storm else [self._block(item, figures, muted, voice) for item in items[:_TOLD_IN_FULL]]
-        lines = [alert_headline(item, voice) for item in items[len(blocks) : _TOLD]]
+        blocks = [] if batch.storm else [self._block(item, figures, muted, localizer) for item in items[:_TOLD_IN_FULL]]
+        lines = [alert_headline(item, localizer) for item in items[len(blocks) : _TOLD]]
         if len(items) > _TOLD:
-            lines.append(_MORE.given(n=len(items) - _TOLD).render(voice))
+            lines.append(_MORE.given(n=len(items) - _TOLD).render(localizer))
         if full_until is not None:
-            lines.append(_NO_ROOM.given(until=full_until).render(voice))
+            lines.append(_NO_ROOM.given(until=full_until).render(localizer))
         return self.payload(
             SCHEMA,
             channel,
             {
                 "subject": "incidents",
-                "title": title_of(items, voice) if parcel.digest is None else title_of_digest(items, voice),
+                "title": title_of(items, localizer) if batch.digest is None else title_of_digest(items, localizer),
                 "blocks": blocks,
                 "lines": lines,
-                "table": parcel.table,
-                "storm": parcel.storm,
-                "digest": None if parcel.digest is None else parcel.digest.isoformat(),
+                "table": batch.table,
+                "storm": batch.storm,
+                "digest": None if batch.digest is None else batch.digest.isoformat(),
                 "full_until": None if full_until is None else full_until.isoformat(),
                 "counts": _counts(stored, len(items) - len(stored)),
                 "ids": [item.incident.id for item in stored],
-                "incidents": [self._as_json(item, figures, muted, voice) for item in shown],
+                "incidents": [self._as_json(item, figures, muted, localizer) for item in shown],
                 "warnings": [self._warning_as_json(item) for item in items if is_warning(item.incident)][:_AS_JSON],
             },
         )
@@ -118,15 +118,15 @@ class MessageComposer:
         `content` has a `title`, `blocks` (each a `headline` and `facts`, pairs of a label and what is said, and perhaps
         a `runbook`, a `label` and Markdown) and `lines`.
         """
-        voice = self.voice(channel)
+        localizer = self.localizer(channel)
         project = self._project.config.project
-        text = _environment(voice.language).get_template("alerts/message.txt.j2")
+        text = _environment(localizer.language).get_template("alerts/message.txt.j2")
         wording = text.render(project=project, **{key: content[key] for key in ("title", "blocks", "lines")})
         payload = {
             "schema": schema,
             "project": project,
             "channel": channel,
-            "locale": voice.language,
+            "locale": localizer.language,
             "at": self._now.isoformat(),
             **content,
             "title": _cut(content["title"]),
@@ -135,15 +135,15 @@ class MessageComposer:
         masked: Mapping[str, Any] = self._project.loaded.redactor.value(payload)
         return masked
 
-    def voice(self, channel: str) -> Localizer:
-        """Return the voice in which a channel is spoken to."""
+    def localizer(self, channel: str) -> Localizer:
+        """Return the localizer in which a channel is spoken to."""
         known = self._project.config.alerts.channels.get(channel)
         locale = (known.locale if known is not None else None) or self._project.config.locale
         if locale not in self._voices:
             self._voices[locale] = Localizer(locale, self._project.config.timezone)
         return self._voices[locale]
 
-    def _block(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, voice: Localizer) -> Mapping[str, Any]:
+    def _block(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, localizer: Localizer) -> Mapping[str, Any]:
         entry = item.incident.id
         current_facts = (
             warning_facts(self._project, item)
@@ -151,12 +151,12 @@ class MessageComposer:
             else facts(self._project, item, figures[entry], muted=muted[entry], now=self._now)
         )
         return {
-            "headline": alert_headline(item, voice),
-            "facts": [list(fact.say(voice)) for fact in current_facts],
-            **runbook_block(self._project, item, voice),
+            "headline": alert_headline(item, localizer),
+            "facts": [list(fact.say(localizer)) for fact in current_facts],
+            **runbook_block(self._project, item, localizer),
         }
 
-    def _as_json(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, voice: Localizer) -> Mapping[str, Any]:
+    def _as_json(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, localizer: Localizer) -> Mapping[str, Any]:
         incident = item.incident
         label = _ACKNOWLEDGE if incident.state is State.OPEN else _OPEN_PAGE
         return {
@@ -165,7 +165,7 @@ class MessageComposer:
             "over": is_over(item),
             "acknowledged_by": item.acknowledged_by,
             "page": page_of(self._project, incident),
-            "page_label": label.given(id=incident.id).render(voice),
+            "page_label": label.given(id=incident.id).render(localizer),
             "episode": len(incident.episodes),
             "this_episode": episode_as_json(self._project, incident, figures[incident.id], -1),
             **self._catalogued(incident),

@@ -10,7 +10,7 @@ from incidents import Incident
 from monitor.alerts.batch import HOUR, Batch, BatchItem, batches, rate_limit, ready, worst_first
 from monitor.alerts.decide import NotificationReason, believed, is_warning, remembered
 from monitor.alerts.decision_record import LOOK_AGAIN, DecisionAction, IncidentNotification, as_decision
-from monitor.alerts.digest import Digests, digest_id
+from monitor.alerts.digest import DigestSchedule, digest_id
 from monitor.alerts.hold import Hold, HoldReason
 from monitor.alerts.inhibition import circumstances_of
 from monitor.alerts.lasting import acknowledged_by, may_be_reminded, to_hear_of_lasting
@@ -34,9 +34,9 @@ AT_ONCE: Final = 5_000
 """Transitions decided on in one go."""
 
 
-def _delivery(channel: str, parcel: Batch, payload: Mapping[str, Any], now: datetime) -> Delivery:
-    delivery = enqueue(channel, MessageSubject.INCIDENTS, payload, now=now, about=parcel.table)
-    return delivery if parcel.digest is None else replace(delivery, id=digest_id(channel, parcel.digest))
+def _delivery(channel: str, batch: Batch, payload: Mapping[str, Any], now: datetime) -> Delivery:
+    delivery = enqueue(channel, MessageSubject.INCIDENTS, payload, now=now, about=batch.table)
+    return delivery if batch.digest is None else replace(delivery, id=digest_id(channel, batch.digest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class NotificationPass:
         self._states: Mapping[str, DeliveryState] = {}
         self._cases: list[IncidentNotification] = []
         self._reminders: list[IncidentNotification] = []
-        self._digests = Digests(tx, now, zone=project.config.timezone, whole=remind)
+        self._digests = DigestSchedule(tx, now, zone=project.config.timezone, whole=remind)
 
     def decide(self, *, among: Collection[int] | None = None) -> None:
         """Decide on what changed and, if asked, on what lasts: on all, or on these incidents."""
@@ -99,7 +99,7 @@ class NotificationPass:
         """Name the incidents that changed and of which nobody is told."""
         return {case.incident.id for case in self._cases} - self.telling
 
-    def put_off(self, among: Collection[int], why: str) -> Sequence[PendingDecision]:
+    def postpone(self, among: Collection[int], why: str) -> Sequence[PendingDecision]:
         """Return what is decided on what changed of incidents that we stumbled over: what it was, and why not now."""
         until = self._now + LOOK_AGAIN
         changed = [transition for case in self._cases if case.incident.id in among for transition in case.transitions]
@@ -146,19 +146,19 @@ class NotificationPass:
     # --- deciding -----------------------------------------------------------------------------------------------------
 
     def _decide(self, case: IncidentNotification, scales: NotificationPolicy) -> None:
-        for channel, ear in self._ears(case).items():
-            case.records[channel] = case.dropped(channel) or scales.weigh(case.incident, ear)
+        for channel, state in self._ears(case).items():
+            case.records[channel] = case.dropped(channel) or scales.weigh(case.incident, state)
         if not case.records:
             case.why = "no route matches, and the owner has no channel"
 
     def _remind(self, case: IncidentNotification, scales: NotificationPolicy) -> None:
         """Report again what lasts. What is held back now is no loss: it is asked again, and again."""
-        for channel, ear in self._ears(case).items():
+        for channel, state in self._ears(case).items():
             told = self._told[case.incident.id].get(channel)
             if told is None:
                 continue
-            record = scales.weigh(case.incident, ear)
-            again = ear.given_up or record.reason in {NotificationReason.REMINDER, NotificationReason.FLAPPING}
+            record = scales.weigh(case.incident, state)
+            again = state.given_up or record.reason in {NotificationReason.REMINDER, NotificationReason.FLAPPING}
             expected = again and may_be_reminded(told, self._project, self._now)
             if record.action is DecisionAction.TOLD and (expected or record.reason is NotificationReason.ACKNOWLEDGED):
                 case.records[channel] = record
@@ -220,8 +220,8 @@ class NotificationPass:
     def write(self, tx: WriteTransaction) -> int:
         """Write the messages, and what the channels know by now; gives how many messages."""
         messages, cases = self.compose(tx), {case.incident.id: case for case in self._all}
-        for parcel, delivery in messages:
-            self._hand_over(tx, parcel, delivery, cases)
+        for batch, delivery in messages:
+            self._hand_over(tx, batch, delivery, cases)
         return len(messages)
 
     def compose(self, tx: ReadTransaction) -> Sequence[tuple[Batch, Delivery]]:
@@ -234,14 +234,14 @@ class NotificationPass:
             moments = tx.deliveries.created_since(channel, self._now - HOUR)
             filled = self._parcels(items, channel, moments)
             after = rate_limit([*moments, *[self._now] * len(filled)], self._config.alerts.hourly_cap, self._now)
-            for number, parcel in enumerate(filled, start=1):
+            for number, batch in enumerate(filled, start=1):
                 full_until = after.until if number == len(filled) and not self._follows(channel) else None
-                payload = writer.incidents(parcel, channel, self._circumstances, full_until=full_until)
-                results.append((parcel, _delivery(channel, parcel, payload, self._now)))
+                payload = writer.incidents(batch, channel, self._circumstances, full_until=full_until)
+                results.append((batch, _delivery(channel, batch, payload, self._now)))
         return results
 
     def _parcels(self, items: Sequence[BatchItem], channel: str, moments: Sequence[datetime]) -> Sequence[Batch]:
-        today = self._digests.parcel(items, channel)
+        today = self._digests.batch(items, channel)
         single = [item for item in items if not self._digests.is_in(item, channel)]
         if self._follows(channel):
             return [*today, *(Batch((item,)) for item in sorted(single, key=worst_first))]
@@ -249,11 +249,11 @@ class NotificationPass:
         return [*today, *batches(single, free)]
 
     def _hand_over(
-        self, tx: WriteTransaction, parcel: Batch, delivery: Delivery, cases: Mapping[int, IncidentNotification]
+        self, tx: WriteTransaction, batch: Batch, delivery: Delivery, cases: Mapping[int, IncidentNotification]
     ) -> None:
         channel = delivery.channel
         tx.deliveries.add([delivery])
-        for item in parcel.items:
+        for item in batch.items:
             case = cases[item.incident.id]
             case.records[channel] = replace(case.records[channel], delivery=delivery.id)
         tx.outbox.save_notifications(  # of warnings, what was decided says who was told
@@ -267,7 +267,7 @@ class NotificationPass:
                     told_at=self._now,
                     delivery_id=delivery.id,
                 )
-                for item in parcel.items
+                for item in batch.items
                 if not is_warning(item.incident)
             ]
         )

@@ -78,14 +78,14 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
         with store.reading() as tx:
             current_pass = NotificationPass(project, tx, now, remind=remind)
             current_pass.decide()
-        done = _tell(project, store, now, current_pass, sorted(current_pass.telling))
+        done = _notify(project, store, now, current_pass, sorted(current_pass.telling))
         done += _note(store, now, current_pass.decisions(among=current_pass.silent))
         total += done
         if done.settled + done.held < AT_ONCE:
             return total
 
 
-def _tell(
+def _notify(
     project: Project, store: Store, now: datetime, current_pass: NotificationPass, telling: Sequence[int]
 ) -> NotifyResult:
     """Notify of incidents; one that raises an error is put off alone, and delays none of the others.
@@ -94,17 +94,17 @@ def _tell(
     """
     if not telling:
         return NotifyResult()
-    done = _guarded(lambda: _tell_together(project, store, now, remind=current_pass.reminds, telling=telling))
+    done = _guarded(lambda: _notify_together(project, store, now, remind=current_pass.reminds, telling=telling))
     if not isinstance(done, Outcome):
         return done
     failing = {telling[0]: done} if len(telling) == 1 else _failing_alone(project, store, now, current_pass, telling)
     total = NotifyResult()
     for incident_id, outcome in failing.items():
-        put_off = current_pass.put_off([incident_id], outcome.message.render(PlainEnglish()))
-        total += replace(_note(store, now, put_off), stumbled=1)
+        postpone = current_pass.postpone([incident_id], outcome.message.render(PlainEnglish()))
+        total += replace(_note(store, now, postpone), stumbled=1)
     rest = [incident_id for incident_id in telling if incident_id not in failing]
     parts = [rest] if failing else _halves(rest)
-    return sum((_tell(project, store, now, current_pass, part) for part in parts), total)
+    return sum((_notify(project, store, now, current_pass, part) for part in parts), total)
 
 
 def _failing_alone(
@@ -140,7 +140,7 @@ def _guarded(act: Callable[[], _T]) -> _T | Outcome:
     return run_guarded(act, passes_on=(StoreError, KeyboardInterrupt))
 
 
-def _tell_together(
+def _notify_together(
     project: Project, store: Store, now: datetime, *, remind: bool, telling: Collection[int]
 ) -> NotifyResult:
     """Decide once more, alone, on what there seemed to be to tell, and write all that comes of it at once."""

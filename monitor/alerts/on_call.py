@@ -40,7 +40,7 @@ class _Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Duty:
+class OnCallDuty:
     """Who is on call, until when, and through which channel; `problem` says why that is the fallback.
 
     `fallback` gets what cannot be sent to a person.
@@ -53,7 +53,7 @@ class Duty:
     fallback: str | None = None
 
 
-def duty_of(project: "Project", name: str, now: datetime) -> Duty | None:
+def duty_of(project: "Project", name: str, now: datetime) -> OnCallDuty | None:
     """Return who is on call for a channel at a moment; None for a channel that is no rota."""
     channel = project.config.alerts.channels.get(name)
     settings = None if channel is None else channel.settings
@@ -65,14 +65,14 @@ def duty_of(project: "Project", name: str, now: datetime) -> Duty | None:
         query = _calendar(file, state.st_mtime_ns, state.st_size, now.year)
         return _duty(query, settings, now, zone=project.config.timezone)
     except OSError as error:
-        return Duty(settings.fallback, problem=f"{settings.calendar} cannot be read: {error.strerror}")
+        return OnCallDuty(settings.fallback, problem=f"{settings.calendar} cannot be read: {error.strerror}")
     except ImportError as error:
-        return Duty(settings.fallback, problem=_MISSING.format(name=error.name))
+        return OnCallDuty(settings.fallback, problem=_MISSING.format(name=error.name))
     except _Refused as error:
-        return Duty(settings.fallback, problem=f"{settings.calendar} {error}")
+        return OnCallDuty(settings.fallback, problem=f"{settings.calendar} {error}")
     except _UNREADABLE as error:
         why = f"{settings.calendar} is no calendar that can be read ({type(error).__name__})"
-        return Duty(settings.fallback, problem=why)
+        return OnCallDuty(settings.fallback, problem=why)
 
 
 @lru_cache(maxsize=8)
@@ -158,7 +158,7 @@ def _length(event: Any) -> timedelta:
     return length
 
 
-def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> Duty:
+def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> OnCallDuty:
     place = ZoneInfo(zone)
     events = []
     here = now.astimezone(place)
@@ -167,13 +167,13 @@ def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> Duty:
         if start <= now < end and str(event.get("STATUS", "")).upper() != "CANCELLED":
             events.append((start, str(event.get("UID", "")), end, event))
     if not events:
-        return Duty(settings.fallback, problem="nobody is on call")
+        return OnCallDuty(settings.fallback, problem="nobody is on call")
     start, _, end, event = max(events, key=lambda item: item[:2])
     until = None if end - start > _FOREVER - _DAY else end
     person = _person(event, settings.people)
     if person is None:
-        return Duty(settings.fallback, until=until, problem="the person on call is not among 'people'")
-    return Duty(settings.people[person], person, until, fallback=settings.fallback)
+        return OnCallDuty(settings.fallback, until=until, problem="the person on call is not among 'people'")
+    return OnCallDuty(settings.people[person], person, until, fallback=settings.fallback)
 
 
 def _moment(value: date, place: ZoneInfo) -> datetime:

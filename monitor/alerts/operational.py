@@ -14,7 +14,7 @@ from monitor.alerts.message import MessageComposer
 from monitor.alerts.route import operators
 from monitor.alerts.wording import plain
 from monitor.config.project import Project
-from monitor.reporting.filters import say_title
+from monitor.reporting.filters import format_title
 from monitor.reporting.sentences import length
 from monitor.reporting.words import PERIOD_WORDS, SEVERITIES
 from monitor.terminal.localizer import Localizer, Money
@@ -153,24 +153,26 @@ def report_delivery(project: Project, report: "PeriodReport", channel: str, *, n
     from monitor.alerts.report_message import parts_of
 
     writer = MessageComposer(project, now)
-    voice = writer.voice(channel)
+    localizer = writer.localizer(channel)
     dates = (report.period.first, report.period.last)
     title = Message("Data downtime, {dates:dates}: {headline}", {"dates": dates, "headline": report.headline})
     content = {
         "subject": MessageSubject.REPORT.value,
-        "title": title.render(voice),
-        "blocks": list(_report_blocks(report, voice)),
+        "title": title.render(localizer),
+        "blocks": list(_report_blocks(report, localizer)),
         "lines": [],
         report.period.unit: str(report.period),
     }
-    parts = parts_of(report, project.config.alerts.channels[channel], voice, project.loaded.redactor)  # masks itself
+    parts = parts_of(
+        report, project.config.alerts.channels[channel], localizer, project.loaded.redactor
+    )  # masks itself
     payload = {**writer.payload("tablewatch.report-mail/1", channel, content), **parts}
     return enqueue(channel, MessageSubject.REPORT, payload, now=now)
 
 
 def _operation(writer: MessageComposer, channel: str, happened: OperationalEvent) -> Mapping[str, Any]:
-    voice = writer.voice(channel)
-    title = _TITLES[happened.operation].given(name=plain(happened.name)).render(voice)
+    localizer = writer.localizer(channel)
+    title = _TITLES[happened.operation].given(name=plain(happened.name)).render(localizer)
     facts = list(happened.facts)
     if happened.severity is not None:
         facts.insert(0, (Message("Severity"), SEVERITIES[happened.severity]))
@@ -184,8 +186,8 @@ def _operation(writer: MessageComposer, channel: str, happened: OperationalEvent
     content = {
         "subject": MessageSubject.OPERATIONS.value,
         "title": title,
-        "blocks": [{"headline": title, "facts": _said(facts, voice)}],
-        "lines": [] if advice is None else [advice.render(voice)],
+        "blocks": [{"headline": title, "facts": _said(facts, localizer)}],
+        "lines": [] if advice is None else [advice.render(localizer)],
         "operation": happened.operation.value,
         "name": happened.name,
         "severity": None if happened.severity is None else happened.severity.value,
@@ -196,7 +198,7 @@ def _operation(writer: MessageComposer, channel: str, happened: OperationalEvent
     return writer.payload("tablewatch.operations/1", channel, content)
 
 
-def _report_blocks(report: "PeriodReport", voice: Localizer) -> Iterator[Mapping[str, Any]]:
+def _report_blocks(report: "PeriodReport", localizer: Localizer) -> Iterator[Mapping[str, Any]]:
     this, before = report.figures.this, report.figures.before
     last = PERIOD_WORDS[type(report.period)].last
     figures = (
@@ -207,7 +209,7 @@ def _report_blocks(report: "PeriodReport", voice: Localizer) -> Iterator[Mapping
         *([(Message("Cost"), "cost")] if report.method.priced else []),
     )
     facts = [(label, _beside(name, this, before, currency=report.currency, last=last)) for label, name in figures]
-    yield {"headline": Message("Figures").render(voice), "facts": _said(facts, voice)}
+    yield {"headline": Message("Figures").render(localizer), "facts": _said(facts, localizer)}
     if report.tables:
         most = (
             Message("Tables with the highest downtime cost")
@@ -221,16 +223,16 @@ def _report_blocks(report: "PeriodReport", voice: Localizer) -> Iterator[Mapping
             )
             for table in report.tables[:_ROWS]
         ]
-        yield {"headline": most.render(voice), "facts": _said(rows, voice)}
+        yield {"headline": most.render(localizer), "facts": _said(rows, localizer)}
     if report.incidents.rows:
         rows = [
             (
                 Message("#{id} {table}", {"id": row.id, "table": plain(row.table)}),
-                Message("{title}", {"title": plain(say_title(row.title, voice))}),
+                Message("{title}", {"title": plain(format_title(row.title, localizer))}),
             )
             for row in report.incidents.rows[:_ROWS]
         ]
-        yield {"headline": Message("Incidents").render(voice), "facts": _said(rows, voice)}
+        yield {"headline": Message("Incidents").render(localizer), "facts": _said(rows, localizer)}
 
 
 def _beside(name: str, this: "Figures | None", before: "Figures | None", *, currency: str, last: Message) -> Message:
@@ -255,8 +257,8 @@ def _loss(downtime_us: int, cost: Fraction | None, currency: str) -> Message:
     return Message("{time:hours}, {cost:money}", {"time": length(downtime_us), "cost": Money(cost, currency)})
 
 
-def _said(facts: Sequence[tuple[Message, Message]], voice: Localizer) -> list[list[str]]:
-    return [[label.render(voice), text.render(voice)] for label, text in facts]
+def _said(facts: Sequence[tuple[Message, Message]], localizer: Localizer) -> list[list[str]]:
+    return [[label.render(localizer), text.render(localizer)] for label, text in facts]
 
 
 def enqueue(

@@ -13,7 +13,7 @@ from monitor.alerts.decide import (
     is_warning,
 )
 from monitor.alerts.decision_record import DecisionAction, DecisionRecord
-from monitor.alerts.hold import Circumstances, Hold, HoldReason, lets_through, quiet_until
+from monitor.alerts.hold import Circumstances, Hold, HoldReason, passes_quiet_hours, quiet_until
 from monitor.alerts.route import RoutedChannel
 from monitor.config import Config
 
@@ -60,67 +60,69 @@ class NotificationPolicy:
         self._now = now
         self._quiet: dict[tuple[str, datetime], datetime | None] = {}
 
-    def weigh(self, incident: Incident, ear: ChannelState) -> DecisionRecord:
+    def weigh(self, incident: Incident, state: ChannelState) -> DecisionRecord:
         """Return what is to be told, held back or left.
 
         That a problem which the channel knows of is taken care of, or over, passes everything but quiet hours.
         """
         decision = decide(
             incident,
-            ear.told,
+            state.told,
             now=self._now,
-            remind_every=self._remind_every(incident, ear),
+            remind_every=self._remind_every(incident, state),
             send_resolved=self._config.alerts.send_resolved,
-            owed=ear.owed,
+            owed=state.owed,
         )
-        if ear.follows and not decision.tells and is_acknowledged_unheard(incident, ear.told):
+        if state.follows and not decision.tells and is_acknowledged_unheard(incident, state.told):
             decision = NotificationDecision(NotificationReason.ACKNOWLEDGED, "acknowledged")
-        record = DecisionRecord(DecisionAction.TOLD, decision.reason, decision.why, by=ear.reached.by, owed=ear.owed)
-        return self._without_ear(record, decision, ear) or self._not_now(record, incident, ear) or record
+        record = DecisionRecord(
+            DecisionAction.TOLD, decision.reason, decision.why, by=state.reached.by, owed=state.owed
+        )
+        return self._without_ear(record, decision, state) or self._not_now(record, incident, state) or record
 
-    def _remind_every(self, incident: Incident, ear: ChannelState) -> timedelta:
+    def _remind_every(self, incident: Incident, state: ChannelState) -> timedelta:
         if is_warning(incident):
             return timedelta.max
-        return timedelta(0) if ear.reached.digest else self._config.alerts.remind_every
+        return timedelta(0) if state.reached.digest else self._config.alerts.remind_every
 
     def _without_ear(
-        self, record: DecisionRecord, decision: NotificationDecision, ear: ChannelState
+        self, record: DecisionRecord, decision: NotificationDecision, state: ChannelState
     ) -> DecisionRecord | None:
         why = None
         if not decision.tells:
             why = decision.why
-        elif not ear.routed and decision.reason is not NotificationReason.RESOLVED:
+        elif not state.routed and decision.reason is not NotificationReason.RESOLVED:
             why = "no route leads to the channel any longer"
         return None if why is None else _replace(record, DecisionAction.NOTHING, why)
 
-    def _not_now(self, record: DecisionRecord, incident: Incident, ear: ChannelState) -> DecisionRecord | None:
-        if ear.disabled is not None:
-            return record.held(Hold(HoldReason.DISABLED, f"the channel is disabled: {ear.disabled}", None))
-        if ear.undelivered:
+    def _not_now(self, record: DecisionRecord, incident: Incident, state: ChannelState) -> DecisionRecord | None:
+        if state.disabled is not None:
+            return record.held(Hold(HoldReason.DISABLED, f"the channel is disabled: {state.disabled}", None))
+        if state.undelivered:
             why = "an earlier message is not delivered yet"
             return record.held(Hold(HoldReason.DELIVERY, why, self._now + DELIVERED_SOON))
         hold = None if record.reason in _PASSING else self._circumstances.hold(incident)
         if hold is not None:
             return record.held(hold)
-        until = self._quiet_until(incident, ear.reached)
+        until = self._quiet_until(incident, state.reached)
         if until is None:
-            return self._until_digest(record, ear)
-        names = ", ".join(ear.reached.quiet)
-        if record.reason not in _PASSING and self._drops(ear):
+            return self._until_digest(record, state)
+        names = ", ".join(state.reached.quiet)
+        if record.reason not in _PASSING and self._drops(state):
             return _replace(record, DecisionAction.DROPPED, f"{record.why}; dropped by quiet hours {names}")
         return record.held(Hold(HoldReason.QUIET_HOURS, f"quiet hours {names}", until))
 
-    def _until_digest(self, record: DecisionRecord, ear: ChannelState) -> DecisionRecord | None:
-        if ear.digest is None:
+    def _until_digest(self, record: DecisionRecord, state: ChannelState) -> DecisionRecord | None:
+        if state.digest is None:
             return None
-        return record.held(Hold(HoldReason.DIGEST, "the channel gets one message a day", ear.digest))
+        return record.held(Hold(HoldReason.DIGEST, "the channel gets one message a day", state.digest))
 
-    def _drops(self, ear: ChannelState) -> bool:
+    def _drops(self, state: ChannelState) -> bool:
         """Check whether quiet hours drop what is new: what began before them waits for their end."""
-        hours = [self._config.alerts.quiet_hours[name] for name in ear.reached.quiet]
+        hours = [self._config.alerts.quiet_hours[name] for name in state.reached.quiet]
         if any(hour.afterwards != "drop" for hour in hours):
             return False
-        return any(self._ends(name, ear.since) == self._ends(name, self._now) for name in ear.reached.quiet)
+        return any(self._ends(name, state.since) == self._ends(name, self._now) for name in state.reached.quiet)
 
     def _ends(self, name: str, moment: datetime) -> datetime | None:
         if (name, moment) not in self._quiet:
@@ -133,7 +135,7 @@ class NotificationPolicy:
         ends = []
         for name in reached.quiet:
             quiet = self._config.alerts.quiet_hours[name]
-            if lets_through(quiet, incident.severity):
+            if passes_quiet_hours(quiet, incident.severity):
                 return None
             ends.append(self._ends(name, self._now))
         entries = [end for end in ends if end is not None]

@@ -21,7 +21,7 @@ _LONGEST: Final = 200
 """Letters of a name or a title in the body; the attached report has all of them."""
 
 
-def parts_of(report: PeriodReport, channel: Channel, voice: Localizer, redactor: Redactor) -> Mapping[str, Any]:
+def parts_of(report: PeriodReport, channel: Channel, localizer: Localizer, redactor: Redactor) -> Mapping[str, Any]:
     """Return what a report's message holds beside its title and text.
 
     For people a page and the file, for a webhook JSON.
@@ -30,30 +30,30 @@ def parts_of(report: PeriodReport, channel: Channel, voice: Localizer, redactor:
     is sent again says the same.
     """
     if channel.kind.reads_json:
-        return {"report": redactor.value(shape.as_json(report, voice))}
-    page = render.as_html(report, voice, redact=redactor)
-    name = f"tablewatch-{report.period}-{voice.language}.html"
+        return {"report": redactor.value(shape.as_json(report, localizer))}
+    page = render.as_html(report, localizer, redact=redactor)
+    name = f"tablewatch-{report.period}-{localizer.language}.html"
     return {
-        "html": body_of(report, voice, redact=redactor),
+        "html": body_of(report, localizer, redact=redactor),
         "attachments": [{"name": name, "mime": "text/html", "text": page}],
     }
 
 
-def body_of(report: PeriodReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
+def body_of(report: PeriodReport, localizer: Localizer, *, redact: Callable[[str], str] = str) -> str:
     """Return the body of the mail: tables only, nothing fetched, under `MOST_BYTES`."""
     body = ""
     for rows in _ROWS:
-        body = _body(report, voice, redact, rows)
+        body = _body(report, localizer, redact, rows)
         if len(body.encode()) < MOST_BYTES:
             break
     return body
 
 
-def _body(report: PeriodReport, voice: Localizer, redact: Callable[[str], str], rows: int) -> str:
-    environment = render.environment(voice, report.currency, render.masking(redact))
+def _body(report: PeriodReport, localizer: Localizer, redact: Callable[[str], str], rows: int) -> str:
+    environment = render.environment(localizer, report.currency, render.masking(redact))
     environment.filters["short"] = _short
     template = environment.get_template("mail/report.html.j2")
-    return template.render(**render.period_values(report, voice), rows=rows)
+    return template.render(**render.period_values(report, localizer), rows=rows)
 
 
 def _short(text: str, most: int = _LONGEST) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from typing import Final, Literal, TypeAlias
 
-from checks import Kind, Severity, say_duration
+from checks import Kind, Severity, format_duration
 from incidents import Incident
 from monitor.alerts.decide import is_warning
 from monitor.config import Config, Route, Table
@@ -100,7 +100,7 @@ def channels_for(
         if misses:
             steps.append(Step(name, applies=False, why=misses[0], to=route.to))
             continue
-        steps.append(Step(name, applies=True, why=_say_match(route), to=route.to))
+        steps.append(Step(name, applies=True, why=_format_match(route), to=route.to))
         for channel in route.to:
             ways.setdefault(channel, []).append((name, route))
     matched = any(way is not None and way.unacknowledged_for is None for some in ways.values() for _, way in some)
@@ -168,14 +168,14 @@ def _misses(
     if match.kind is not None and kind is not match.kind:
         yield f"the route matches kind {match.kind}, not {kind}"
     if route.unacknowledged_for is not None and waited < route.unacknowledged_for:
-        wait = say_duration(route.unacknowledged_for)
+        wait = format_duration(route.unacknowledged_for)
         yield f"the route applies once nobody has acknowledged the incident for {wait}"
 
 
-def _say_match(route: Route) -> str:
+def _format_match(route: Route) -> str:
     parts = [f"{key} {value}" for key, value in route.match.model_dump(exclude_none=True, mode="json").items()]
     if route.unacknowledged_for is not None:
-        parts.append(f"not acknowledged for {say_duration(route.unacknowledged_for)}")
+        parts.append(f"not acknowledged for {format_duration(route.unacknowledged_for)}")
     return f"it matches: {', '.join(parts)}" if parts else "the route has no match, so it applies to every incident"
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from incidents import Incident, NotAllowed, NotForced, Resolution, State
 from monitor.channels import DeliveryFailed, TicketKind, TicketStatus
 from monitor.config.project import Project
-from monitor.triage.desk import IncidentDesk
 from monitor.triage.errors import IncidentChanged
+from monitor.triage.incident_editor import IncidentEditor
 from store import ExternalItem, Store, WriteTransaction
 
 if TYPE_CHECKING:
@@ -88,12 +88,12 @@ def _follow(project: Project, store: Store, pulled: _Pulled, statuses: Mapping[s
         if not tx.external_items.note_status(ticket, status):
             raise IncidentChanged(f"ticket {ticket.item} was changed meanwhile")
 
-    desk = IncidentDesk(project, store, actor=ticket.channel, if_version=pulled.version, beside=note)
+    editor = IncidentEditor(project, store, actor=ticket.channel, if_version=pulled.version, beside=note)
     try:
         if status is TicketStatus.IN_PROGRESS and pulled.incident.state is State.OPEN:
-            desk.acknowledge(ticket.incident_id)
+            editor.acknowledge(ticket.incident_id)
         elif status is TicketStatus.CLOSED:
-            _closed(project, desk, ticket)
+            _closed(project, editor, ticket)
         else:
             with store.writing() as tx:
                 note(tx)
@@ -102,13 +102,13 @@ def _follow(project: Project, store: Store, pulled: _Pulled, statuses: Mapping[s
     return True
 
 
-def _closed(project: Project, desk: IncidentDesk, ticket: ExternalItem) -> None:
+def _closed(project: Project, editor: IncidentEditor, ticket: ExternalItem) -> None:
     text = f"ticket {ticket.item} was closed"
     if not project.config.alerts.channels[ticket.channel].settings.close_resolves:
-        desk.comment(ticket.incident_id, text)
+        editor.comment(ticket.incident_id, text)
         return
     listed = bool(project.config.incidents.causes)  # then a ticket that was closed is none of the causes
     try:
-        desk.resolve(ticket.incident_id, Resolution.FIXED, cause=None if listed else text)
+        editor.resolve(ticket.incident_id, Resolution.FIXED, cause=None if listed else text)
     except NotForced:
-        desk.comment(ticket.incident_id, f"{text}; the check still fails, so that the incident is not resolved")
+        editor.comment(ticket.incident_id, f"{text}; the check still fails, so that the incident is not resolved")

@@ -54,8 +54,8 @@ def trial_message(
         lines: list[str] = []
     else:
         made = _incidents(project, writer, channel, like, now)
-        lines = [_LINE.given(name=channel).render(writer.voice(channel))]
-    title = _TITLE.given(title=made["title"]).render(writer.voice(channel))
+        lines = [_LINE.given(name=channel).render(writer.localizer(channel))]
+    title = _TITLE.given(title=made["title"]).render(writer.localizer(channel))
     content = {**made, "subject": MessageSubject.TEST.value, "title": title, "lines": [*lines, *made["lines"]]}
     return enqueue(channel, MessageSubject.TEST, writer.payload(made.get("schema", SCHEMA), channel, content), now=now)
 

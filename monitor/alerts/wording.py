@@ -17,7 +17,7 @@ from incidents import Durations, Incident, State, to_us
 from monitor.alerts.batch import BatchItem
 from monitor.alerts.decide import NotificationReason, is_warning
 from monitor.config.project import Project
-from monitor.reporting.filters import say_title
+from monitor.reporting.filters import format_title
 from monitor.reporting.sentences import length, some
 from monitor.reporting.words import SEVERITIES
 from monitor.summaries.incident import RESOLUTIONS, IncidentFigures, is_downtime
@@ -71,7 +71,7 @@ def is_over(item: BatchItem) -> bool:
     return item.incident.state is State.RESOLVED and item.reason is not NotificationReason.FLAPPING
 
 
-def alert_headline(item: BatchItem, voice: MessageFormatter) -> str:
+def alert_headline(item: BatchItem, localizer: MessageFormatter) -> str:
     """Format one incident in one line."""
     incident = item.incident
     form = _LASTING.get(item.reason, _OVER)
@@ -79,22 +79,22 @@ def alert_headline(item: BatchItem, voice: MessageFormatter) -> str:
         form = _OVER if item.reason is NotificationReason.RESOLVED else _PASSED
     if is_warning(incident):
         form = _WARNING_OVER if is_over(item) else _WARNING
-    title = say_title(Message(incident.title, incident.title_values), voice)
+    title = format_title(Message(incident.title, incident.title_values), localizer)
     return form.given(
         severity=SEVERITIES[incident.severity], table=plain(incident.table), title=plain(title), id=incident.id
-    ).render(voice)
+    ).render(localizer)
 
 
-def title_of(items: Sequence[BatchItem], voice: MessageFormatter) -> str:
+def title_of(items: Sequence[BatchItem], localizer: MessageFormatter) -> str:
     """Format one or more incidents, the worst first, in one line; warnings that are none are counted beside them."""
     if len(items) == 1:
-        return alert_headline(items[0], voice)
+        return alert_headline(items[0], localizer)
     warnings = [item for item in items if is_warning(item.incident)]
     if len(warnings) == len(items):
         form = _WARNINGS_OVER if all(is_over(item) for item in items) else _WARNINGS
-        return form.given(place=_place_of(items), n=len(items)).render(voice)
+        return form.given(place=_place_of(items), n=len(items)).render(localizer)
     if warnings:
-        return beside_warnings(title_of(without_warnings(items), voice), len(warnings), voice)
+        return beside_warnings(title_of(without_warnings(items), localizer), len(warnings), localizer)
     over = sum(is_over(item) for item in items)
     form = _SEVERAL_MIXED if over else _SEVERAL
     if over == len(items):
@@ -103,7 +103,7 @@ def title_of(items: Sequence[BatchItem], voice: MessageFormatter) -> str:
         (item.incident.severity for item in items if not is_over(item)), default=None, key=lambda entry: entry.rank
     )
     severity = None if worst is None else SEVERITIES[worst]
-    return form.given(severity=severity, place=_place_of(items), n=len(items), over=over).render(voice)
+    return form.given(severity=severity, place=_place_of(items), n=len(items), over=over).render(localizer)
 
 
 def without_warnings(items: Sequence[BatchItem]) -> Sequence[BatchItem]:
@@ -111,9 +111,9 @@ def without_warnings(items: Sequence[BatchItem]) -> Sequence[BatchItem]:
     return [item for item in items if not is_warning(item.incident)]
 
 
-def beside_warnings(title: str, n: int, voice: MessageFormatter) -> str:
+def beside_warnings(title: str, n: int, localizer: MessageFormatter) -> str:
     """Format a title of incidents with how many warnings there are beside them."""
-    return _AND_WARNINGS.given(incidents=title, n=n).render(voice) if n else title
+    return _AND_WARNINGS.given(incidents=title, n=n).render(localizer) if n else title
 
 
 def _place_of(items: Sequence[BatchItem]) -> Any:
@@ -128,9 +128,9 @@ class Fact:
     label: Message
     said: Message
 
-    def say(self, voice: MessageFormatter) -> tuple[str, str]:
-        """Format it in the voice's language."""
-        return self.label.render(voice), self.said.render(voice)
+    def say(self, localizer: MessageFormatter) -> tuple[str, str]:
+        """Format it in the localizer's language."""
+        return self.label.render(localizer), self.said.render(localizer)
 
 
 def facts(
@@ -204,7 +204,7 @@ def runbook_of(project: Project, item: BatchItem) -> str | None:
     return None if check is None else project.runbook(check)
 
 
-def runbook_block(project: Project, item: BatchItem, voice: MessageFormatter) -> Mapping[str, Mapping[str, str]]:
+def runbook_block(project: Project, item: BatchItem, localizer: MessageFormatter) -> Mapping[str, Mapping[str, str]]:
     """Return a runbook of several lines as a part of a message, Markdown that calls nobody; else nothing."""
     steps = runbook_of(project, item)
     if steps is None or "\n" not in steps:
@@ -212,7 +212,7 @@ def runbook_block(project: Project, item: BatchItem, voice: MessageFormatter) ->
     lines = _without_commands(visible(steps, keep="\n"))
     if len(lines) > LONGEST_RUNBOOK:
         lines = f"{lines[:LONGEST_RUNBOOK].rpartition(chr(10))[0]}\n…"
-    return {"runbook": {"label": _RUNBOOK.render(voice), "text": lines}}
+    return {"runbook": {"label": _RUNBOOK.render(localizer), "text": lines}}
 
 
 def page_of(project: Project, incident: Incident) -> str | None:

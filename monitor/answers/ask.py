@@ -17,10 +17,10 @@ from monitor.config.project import Project
 from monitor.scan.results import run_guarded
 from remedies import Misfit
 from remedies.differential_privacy.answers import Statistic
-from remedies.differential_privacy.ledger import Answered, Charge, Granted, Ledger, Refusal, RefusalReason
+from remedies.differential_privacy.ledger import Charge, Granted, Ledger, Refusal, RefusalReason, StoredAnswer
 from sources import open_source
 
-PATIENCE: Final = timedelta(seconds=10)
+LOCK_TIMEOUT: Final = timedelta(seconds=10)
 """For so long whoever asks under an id that is in flight waits for its answer."""
 
 
@@ -46,12 +46,12 @@ class PrivateAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerService:
-    """Answers requests. `actor`: in whose name. `patience`: how long it waits for another; by default `PATIENCE`."""
+    """Answers requests. `actor`: in whose name. `lock_timeout`: its wait for another; by default `LOCK_TIMEOUT`."""
 
     ledger: Ledger
     clock: Clock
     actor: str
-    patience: timedelta | None = None
+    lock_timeout: timedelta | None = None
 
     def tell(self, data_set: DataSet, statistic: Statistic, request_id: str | None = None) -> PrivateAnswer | Refusal:
         """Answer a request, or refuse it without a look at the table.
@@ -65,18 +65,20 @@ class AnswerService:
             StoreError: as of the ledger; the table was not looked at.
         """
         charge = charge_of(data_set, statistic, uuid4().hex if request_id is None else request_id)
-        claim = self.ledger.claim(charge.request_id, patience=PATIENCE if self.patience is None else self.patience)
+        claim = self.ledger.claim(
+            charge.request_id, lock_timeout=LOCK_TIMEOUT if self.lock_timeout is None else self.lock_timeout
+        )
         if claim is None:
             return self._in_progress(data_set, charge)
         with claim:
-            return self._tell(data_set, statistic, charge)
+            return self._answer(data_set, statistic, charge)
 
-    def _tell(self, data_set: DataSet, statistic: Statistic, charge: Charge) -> PrivateAnswer | Refusal:
+    def _answer(self, data_set: DataSet, statistic: Statistic, charge: Charge) -> PrivateAnswer | Refusal:
         result = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
         match result:
             case Refusal():
                 return result
-            case Answered():
+            case StoredAnswer():
                 return PrivateAnswer(charge.request_id, result.answer, charge.nano, repeated=True)
         answer = self._computed(data_set, statistic, result)
         stored = self.ledger.store_answer(result, answer, actor=self.actor, now=self.clock.now())
@@ -86,7 +88,7 @@ class AnswerService:
         """Return the stored answer, where others hold the claim only to read it; else refuse."""
         if self.ledger.is_answered(charge.request_id):  # so nothing can be charged
             result = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
-            if isinstance(result, Answered):
+            if isinstance(result, StoredAnswer):
                 return PrivateAnswer(charge.request_id, result.answer, charge.nano, repeated=True)
             if isinstance(result, Refusal):
                 return result

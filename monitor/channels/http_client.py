@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from monitor.channels.addresses import AddressError, HostLookup, Network, checked_addresses
 from monitor.channels.kind import LONGEST_WAIT
-from monitor.channels.timed_socket import MOST_READ, TimedSocket, TooLong
+from monitor.channels.timed_socket import MOST_READ, ResponseTooLong, TimedSocket
 from monitor.terminal.version import version
 
 MOST_READ_OF_JSON: Final = 2**21
@@ -186,7 +186,7 @@ def _text_of(error: OSError | http.client.HTTPException) -> str:
             return "the connection was refused"
         case ssl.SSLError():
             return "the TLS handshake failed"
-        case TooLong():
+        case ResponseTooLong():
             return "the response is too large"
         case ConnectionError():
             return "the connection was closed before a response"

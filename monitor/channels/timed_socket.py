@@ -18,7 +18,7 @@ class OutOfTime(TimeoutError):
     """The deadline has passed."""
 
 
-class TooLong(OSError):
+class ResponseTooLong(OSError):
     """The answer is longer than what is read at most, before it is understood."""
 
 
@@ -87,7 +87,7 @@ class TimedSocket:
     def receive_into(self, buffer: Any) -> int:
         """Read what comes next, no more than the most in all."""
         if self._read >= self._most:
-            raise TooLong
+            raise ResponseTooLong
         self._connected.settimeout(self.left())
         count = self._connected.recv_into(memoryview(buffer)[: self._most - self._read])
         self._read += count

@@ -35,13 +35,13 @@ def import_gx(
     from checks.gx.suite import NotASuiteError, to_checks
 
     invocation: Invocation = ctx.obj
-    _say_unknown(table, invocation)
+    _report_unknown(table, invocation)
     try:
         imported = to_checks(_read(suite), table=table)
     except NotASuiteError as error:
         raise Stop(ExitCode.USAGE, Problem("gx.not_a_suite", str(error), file=str(suite))) from None
     _ask_great_expectations(imported, invocation)
-    _say_notes(imported, invocation)
+    _print_notes(imported, invocation)
     result = {
         "schema": "tablewatch.import-gx/1",
         "ok": True,
@@ -99,7 +99,7 @@ def _number(text: str) -> Any:
     return parse_written(_finite(text))
 
 
-def _say_unknown(table: str, invocation: Invocation) -> None:
+def _report_unknown(table: str, invocation: Invocation) -> None:
     """Report that the table is not in the configuration.
 
     Legitimate for one that is still to be written, else a typo.
@@ -114,9 +114,9 @@ def _say_unknown(table: str, invocation: Invocation) -> None:
         if any(problem.code != "config.not_found" for problem in stop.problems):
             invocation.note(f"note: the configuration has errors, so it is unknown whether it has '{table}'")
         return
-    stranger = unknown_table(table, config)
-    if stranger is not None:
-        invocation.note(f"note: {stranger.message}; {stranger.hint}")
+    problem = unknown_table(table, config)
+    if problem is not None:
+        invocation.note(f"note: {problem.message}; {problem.hint}")
 
 
 def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> None:
@@ -142,7 +142,7 @@ def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> Non
             imported.left_out.append(Note(check["expectation"], answer))
 
 
-def _say_notes(imported: "Imported", invocation: Invocation) -> None:
+def _print_notes(imported: "Imported", invocation: Invocation) -> None:
     for note in imported.remarks:
         invocation.note(f"note: {note.name}: {note.text}")
     for note in imported.left_out:

@@ -146,7 +146,7 @@ def import_incidents(
         "last_id": taken.last_id,
         "assumed": assumed,
     }
-    _say_assumed(invocation, assumed, times.zone)
+    _print_assumptions(invocation, assumed, times.zone)
     invocation.emit(result, lambda console: _draw(console, result, taken, update=update, zone=times.zone))
 
 
@@ -164,7 +164,7 @@ def _lines(file: Path) -> int:
         return sum(block.count(b"\n") for block in iter(lambda: raw.read(1 << 20), b""))
 
 
-def _say_assumed(invocation: Invocation, assumed: dict[str, int], zone: str) -> None:
+def _print_assumptions(invocation: Invocation, assumed: dict[str, int], zone: str) -> None:
     if still := assumed["open"]:
         have = "has no end and counts" if still == 1 else "have no end and count"
         invocation.note(f"note: {count(still, 'row')} {have} as open until now; --open-as-unknown skips such rows")
@@ -219,7 +219,7 @@ def _draw(
     news = [ticket_comparison for ticket_comparison in import_counts.differ if ticket_comparison.is_new]
     if news:
         console.print(_sum_up(len(news), import_counts.applicable, update=update, dry_run=result["dry_run"]))
-        _list(console, [_say_difference(ticket_comparison, zone) for ticket_comparison in news], "that differ")
+        _list(console, [_format_difference(ticket_comparison, zone) for ticket_comparison in news], "that differ")
     if before := len(import_counts.differ) - len(news):
         current_text = f"{before:,} {'differs' if before == 1 else 'differ'} as before"
         console.print(
@@ -246,20 +246,20 @@ def _sum_up(differ: int, applicable: int, *, update: bool, dry_run: bool) -> str
     return f"{text}; {applicable:,} {'would be updated' if dry_run else 'updated'}"
 
 
-def _say_difference(ticket_comparison: "TicketComparison", zone: str) -> str:
+def _format_difference(ticket_comparison: "TicketComparison", zone: str) -> str:
     parts = []
     for difference in ticket_comparison.differences:
         if not difference.is_new:
             continue
         shown = difference.recorded is not None or difference.told is not None
-        change = f" {_say(difference.recorded, zone)} -> {_say(difference.told, zone)}" if shown else ""
+        change = f" {_format(difference.recorded, zone)} -> {_format(difference.told, zone)}" if shown else ""
         stays = f" stays: {difference.stays}" if difference.stays else ""
         replaces = f", replacing the correction by {difference.replaces}" if difference.replaces else ""
         parts.append(f"{difference.field}{change}{stays}{replaces}")
     return f"line {ticket_comparison.line}, #{ticket_comparison.incident.id}: {'; '.join(parts)}"
 
 
-def _say(value: "datetime | str | None", zone: str) -> str:
+def _format(value: "datetime | str | None", zone: str) -> str:
     from monitor.triage.create import tidy
     from monitor.triage.time_parsing import format_time
 

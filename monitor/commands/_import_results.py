@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from monitor.config.project import Project
-    from monitor.integrations.results import ExternalRun, ImportedRun, NotTaken
+    from monitor.integrations.results import ExternalRun, IgnoredItem, ImportedRun
 
 _SHOWN = 20
 _WITHOUT_CONFIGURATION = ("config.not_found", "config.empty")  # `> tablewatch.yaml` makes an empty file first
@@ -172,7 +172,7 @@ def _report(invocation: Invocation, project: "Project", runs: "Mapping[str, Impo
     invocation.emit(result, draw)
 
 
-def note_not_taken(invocation: Invocation, items: "Sequence[NotTaken]") -> None:
+def note_not_taken(invocation: Invocation, items: "Sequence[IgnoredItem]") -> None:
     """Note what of another tool's file is not used, and why; of many, the first. JSON has all of it."""
     if invocation.as_json:
         return

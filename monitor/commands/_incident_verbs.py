@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from incidents import Incident
     from monitor.config.project import Project
-    from monitor.triage.desk import IncidentDesk, IncidentDetail
+    from monitor.triage.incident_editor import IncidentDetail, IncidentEditor
     from monitor.triage.time_parsing import TypedTimes
 
 
@@ -51,7 +51,7 @@ def acknowledge(ctx: typer.Context, incident_id: Number, by: By = None) -> None:
 
     Example: tablewatch incident ack 41
     """
-    _work(ctx, by, lambda desk, _: desk.acknowledge(incident_id))
+    _work(ctx, by, lambda editor, _: editor.acknowledge(incident_id))
 
 
 def assign(
@@ -65,7 +65,7 @@ def assign(
     Example: tablewatch incident assign 41 s.sato
     """
     name = _told(assignee, "WHO is empty; write the assignee")
-    _work(ctx, by, lambda desk, _: desk.assign(incident_id, name))
+    _work(ctx, by, lambda editor, _: editor.assign(incident_id, name))
 
 
 def snooze(
@@ -85,9 +85,9 @@ def snooze(
     if (for_ is None) == (until is None):
         raise Stop(ExitCode.USAGE, Problem("usage", "use either --for or --until", hint="--for 2h"))
 
-    def work(desk: "IncidentDesk", times: "TypedTimes") -> "Incident":
+    def work(editor: "IncidentEditor", times: "TypedTimes") -> "Incident":
         end = times.moment("--until", until)
-        return desk.snooze(incident_id, end or desk.now + times.length("--for", for_ or ""))
+        return editor.snooze(incident_id, end or editor.now + times.length("--for", for_ or ""))
 
     _work(ctx, by, work)
 
@@ -116,9 +116,9 @@ def resolve(
 
     why = None if cause is None else _told(cause, "--cause is empty; write the root cause, or omit the option")
 
-    def work(desk: "IncidentDesk", times: "TypedTimes") -> "Incident":
+    def work(editor: "IncidentEditor", times: "TypedTimes") -> "Incident":
         at = times.moment("--resolved", resolved)
-        return desk.resolve(incident_id, Resolution(as_), at=at, cause=why, force=force)
+        return editor.resolve(incident_id, Resolution(as_), at=at, cause=why, force=force)
 
     _work(ctx, by, work)
 
@@ -131,9 +131,11 @@ def reopen(
     Example: tablewatch incident reopen 41 --occurred 2026-11-12T09:00+09:00
     """
 
-    def work(desk: "IncidentDesk", times: "TypedTimes") -> "Incident":
+    def work(editor: "IncidentEditor", times: "TypedTimes") -> "Incident":
         began = times.moment("--occurred", occurred)
-        return desk.reopen(incident_id, detected_at=times.moment("--detected", detected) or desk.now, occurred_at=began)
+        return editor.reopen(
+            incident_id, detected_at=times.moment("--detected", detected) or editor.now, occurred_at=began
+        )
 
     _work(ctx, by, work)
 
@@ -155,14 +157,14 @@ def correct(
     """
     from incidents import Corrected
 
-    def work(desk: "IncidentDesk", times: "TypedTimes") -> "Incident":
+    def work(editor: "IncidentEditor", times: "TypedTimes") -> "Incident":
         change = Corrected(
             episode=-1 if episode is None else episode - 1,
             occurred_at=times.moment("--occurred", occurred),
             detected_at=times.moment("--detected", detected),
             resolved_at=times.moment("--resolved", resolved),
         )
-        return desk.correct(incident_id, change)
+        return editor.correct(incident_id, change)
 
     _work(ctx, by, work)
 
@@ -178,7 +180,7 @@ def comment(
     Example: tablewatch incident comment 41 'the supplier changed the unit'
     """
     wording = _told(text, "the comment is empty; write its text")
-    _work(ctx, by, lambda desk, _: desk.comment(incident_id, wording))
+    _work(ctx, by, lambda editor, _: editor.comment(incident_id, wording))
 
 
 def merge(
@@ -201,8 +203,8 @@ def merge(
 
     invocation: Invocation = ctx.obj
 
-    def work(desk: "IncidentDesk", _: "TypedTimes") -> "Incident":
-        incident, lost = desk.merge(incident_id, into, force=force)
+    def work(editor: "IncidentEditor", _: "TypedTimes") -> "Incident":
+        incident, lost = editor.merge(incident_id, into, force=force)
         if lost:
             invocation.note(
                 f"note: {format_hours(lost)} of #{incident_id} are not covered by #{into} and are no longer counted"
@@ -227,18 +229,18 @@ def root(
     """
     if (cause_id is None) != none:
         raise Stop(ExitCode.USAGE, Problem("usage", "use either CAUSE_ID or --none", hint="incident root 42 41"))
-    _work(ctx, by, lambda desk, _: desk.name_root(incident_id, cause_id))
+    _work(ctx, by, lambda editor, _: editor.name_root(incident_id, cause_id))
 
 
 @contextmanager
-def desk(project: "Project", by: str | None) -> "Iterator[IncidentDesk]":
-    """Return the desk at which somebody changes incidents; what it refuses leaves the command."""
-    from monitor.triage.desk import IncidentDesk
+def incident_editor(project: "Project", by: str | None) -> "Iterator[IncidentEditor]":
+    """Return the editor through which somebody changes incidents; what it refuses leaves the command."""
     from monitor.triage.errors import explained
+    from monitor.triage.incident_editor import IncidentEditor
 
     recorded = actor(by)
     with project.open_store() as store, explained(project.config.timezone):
-        yield IncidentDesk(project, store, actor=recorded)
+        yield IncidentEditor(project, store, actor=recorded)
 
 
 def present(
@@ -250,13 +252,13 @@ def present(
 ) -> None:
     """Show an incident: the whole sheet, or what happened last and what can be done now; as JSON always the whole."""
     from incidents.verbs import available
-    from monitor.reporting.terminal_views.incident import incident_headline, say_event, tell
+    from monitor.reporting.terminal_views.incident import format_event, incident_headline, tell
     from monitor.summaries.incident import sheet_as_json
 
     def draw(console: "Console") -> None:
         if not whole:
             console.print(incident_headline(sheet.incident))
-            console.print(say_event(sheet.events[-1], project.config.timezone))
+            console.print(format_event(sheet.events[-1], project.config.timezone))
             console.print(f"  available actions: {', '.join(available(sheet.incident))}", style="dim")
             return
         for line in tell(project, sheet):
@@ -265,15 +267,15 @@ def present(
     invocation.emit(sheet_as_json(project, sheet), draw)
 
 
-def _work(ctx: typer.Context, by: str | None, work: "Callable[[IncidentDesk, TypedTimes], Incident]") -> None:
+def _work(ctx: typer.Context, by: str | None, work: "Callable[[IncidentEditor, TypedTimes], Incident]") -> None:
     from monitor.config.project import Project
     from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    with desk(project, by) as at_desk:
-        times = TypedTimes(TimeReader(project.config.timezone, at_desk.now), invocation.note)
-        sheet = at_desk.sheet(work(at_desk, times))
+    with incident_editor(project, by) as editor:
+        times = TypedTimes(TimeReader(project.config.timezone, editor.now), invocation.note)
+        sheet = editor.sheet(work(editor, times))
     present(invocation, project, sheet)
 
 

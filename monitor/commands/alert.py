@@ -61,9 +61,9 @@ def route(
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     config = project.config
-    stranger = unknown_table(table, config)
-    if stranger is not None:
-        raise Stop(ExitCode.USAGE, stranger)
+    problem = unknown_table(table, config)
+    if problem is not None:
+        raise Stop(ExitCode.USAGE, problem)
     if kind not in set(Kind):
         text = f"--kind: '{kind}' is not one of {', '.join(Kind)}{did_you_mean(kind, list(Kind))}"
         raise Stop(ExitCode.USAGE, Problem("usage", text))
@@ -220,10 +220,10 @@ def _decision_rows(transition: "Transition", zone: str) -> "Iterator[tuple[str |
         yield (*head, None, "nothing", decision["why"])
     else:
         for name, record in decision["channels"].items():
-            yield (*head, name, record["action"], _say_record(record, zone))
+            yield (*head, name, record["action"], _format_record(record, zone))
 
 
-def _say_record(record: "Mapping[str, Any]", zone: str) -> str:
+def _format_record(record: "Mapping[str, Any]", zone: str) -> str:
     from monitor.triage.time_parsing import format_time
 
     what = record["reason"] if record["action"] in {"told", "held"} else record["why"]

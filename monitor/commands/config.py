@@ -64,7 +64,7 @@ def check(
     if invocation.format == ConfigFormat.GITHUB:
         _annotate(invocation, notes, level="notice")
     for note in notes:
-        invocation.note(f"note: {_say(note)}")
+        invocation.note(f"note: {_format(note)}")
     result = {
         "schema": "tablewatch.config-check/1",
         "ok": True,
@@ -214,7 +214,7 @@ def _draw_rules(console: "Console", results: "Sequence[RuleResult]") -> None:
         tables = count(result.tables, "table") if result.tables else "no table matches, so it says nothing"
         console.print(f"{result.status.value.upper():<8}{result.name}: {tables}{broken}")
         for problem in result.problems:
-            console.print(f"        {_say(problem)}")
+            console.print(f"        {_format(problem)}")
         if result.problems and result.reason:
             console.print(f"        why: {result.reason}", style="dim")
 
@@ -313,7 +313,7 @@ def adopt_store(ctx: typer.Context) -> None:
     invocation.emit(result, lambda console: console.print(f"{name} is now the store of {project.config.project}"))
 
 
-def _say(note: Problem) -> str:
+def _format(note: Problem) -> str:
     place = f" ({note.file}:{note.line}:{note.column})" if note.file is not None else ""
     return f"{note.message}{place}"
 

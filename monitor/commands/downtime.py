@@ -112,12 +112,12 @@ def estimate(
 
     Example: tablewatch downtime estimate --tables 1000 --role engineer:2:4000:0.25 --role analyst:10:5000:0.2
     """
-    from monitor.reporting.planning import PlanningFigure, Typed
+    from monitor.reporting.planning import PlanningFigure, PlanningInput
 
     invocation: Invocation = ctx.obj
     if currency is None:
         currency = _configured_currency(invocation)
-    typed = Typed(
+    typed = PlanningInput(
         tables=tables,
         incidents_per_table_year=incidents_per_table_year,
         ttd=ttd,

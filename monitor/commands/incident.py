@@ -143,8 +143,8 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
     Example: tablewatch incident show 41
     """
     from monitor.config.project import Project
-    from monitor.triage.desk import read_incident_detail
     from monitor.triage.errors import explained
+    from monitor.triage.incident_editor import read_incident_detail
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -201,11 +201,16 @@ def brief(
     project = Project.of(invocation)
     page = Page(out, force, project.protected_files, "incident.out")
     page.check()
-    voice = Localizer(locale or project.config.locale, project.config.timezone)
+    localizer = Localizer(locale or project.config.locale, project.config.timezone)
     with project.open_store() as store, explained(), store.reading() as tx:
-        text = incident_brief(project, tx, incident_id, voice, post_mortem=post_mortem)
+        text = incident_brief(project, tx, incident_id, localizer, post_mortem=post_mortem)
     if invocation.as_json and out is None:
-        shape = {"schema": "tablewatch.incident-brief/1", "id": incident_id, "locale": voice.language, "markdown": text}
+        shape = {
+            "schema": "tablewatch.incident-brief/1",
+            "id": incident_id,
+            "locale": localizer.language,
+            "markdown": text,
+        }
         invocation.emit(shape, lambda _: None)
     else:
         page.write(text, invocation)
@@ -251,10 +256,10 @@ def open_(
     times = {"--occurred": occurred, "--detected": detected, "--resolved": resolved}
     form = _Form(table, title, times, resolution=as_, cause=cause, severity=severity, found_by=found_by)
     told = form.read(project, invocation, any_table=any_table)
-    with _incident_verbs.desk(project, by) as desk:
-        incident, is_new = desk.log(told)
-        sheet = desk.sheet(incident)
-        alike = desk.alike(incident) if is_new else ()
+    with _incident_verbs.incident_editor(project, by) as editor:
+        incident, is_new = editor.log(told)
+        sheet = editor.sheet(incident)
+        alike = editor.alike(incident) if is_new else ()
     if not is_new:
         invocation.note(f"note: already logged as incident #{incident.id}; nothing was changed")
     for note in _doubts(project, incident, alike) if is_new else ():
@@ -297,9 +302,9 @@ class _Form:
         from monitor.triage.create import listed_cause, tidy, unknown_table
         from monitor.triage.time_parsing import TimeReader, TypedTimes
 
-        stranger = None if any_table else unknown_table(self.table, project.config)
-        if stranger is not None:
-            raise Stop(ExitCode.USAGE, stranger)
+        problem = None if any_table else unknown_table(self.table, project.config)
+        if problem is not None:
+            raise Stop(ExitCode.USAGE, problem)
         if not tidy(self.title):
             raise Stop(ExitCode.USAGE, Problem("usage", "--title is empty; write a short description of the problem"))
         now = project.clock.now()

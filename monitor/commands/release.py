@@ -97,8 +97,8 @@ def record(
     if current_f is RecordFormat.JSON:
         text = as_text(redact.value(release_record.to_json()))
     else:
-        voice = Localizer(locale or project.config.locale, project.config.timezone)
-        text = record_html(release_record, voice, project=project.config.project, redact=redact)
+        localizer = Localizer(locale or project.config.locale, project.config.timezone)
+        text = record_html(release_record, localizer, project=project.config.project, redact=redact)
     page.write(text, invocation)
 
 

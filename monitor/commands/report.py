@@ -143,8 +143,8 @@ def _write(invocation: Invocation, frequency: str, name: str | None, rendering: 
     now = project.clock.now()
     period = _period(project, frequency, name, now)
     report = _build(project, period, now)
-    voice = Localizer(rendering.locale or project.config.locale, project.config.timezone)
-    page.write(_said(report, voice, current_f, invocation), invocation)
+    localizer = Localizer(rendering.locale or project.config.locale, project.config.timezone)
+    page.write(_said(report, localizer, current_f, invocation), invocation)
 
 
 def _check_pdf(out: Path | None) -> None:
@@ -182,7 +182,7 @@ def _build(project: "Project", period: "Period", now: "datetime") -> "PeriodRepo
 
 
 def _said(
-    report: "PeriodReport", voice: "Localizer", report_format: ReportFormat, invocation: Invocation
+    report: "PeriodReport", localizer: "Localizer", report_format: ReportFormat, invocation: Invocation
 ) -> str | bytes:
     from monitor.reporting import render
     from monitor.reporting import report_json as shape
@@ -190,12 +190,12 @@ def _said(
     redact = invocation.redactor
     match report_format:
         case ReportFormat.HTML:
-            return render.as_html(report, voice, redact=redact)
+            return render.as_html(report, localizer, redact=redact)
         case ReportFormat.PDF:
             from monitor.reporting.pdf import as_pdf
 
-            return as_pdf(render.as_html(report, voice, redact=redact))
+            return as_pdf(render.as_html(report, localizer, redact=redact))
         case ReportFormat.MARKDOWN:
-            return render.as_markdown(report, voice, redact=redact)
+            return render.as_markdown(report, localizer, redact=redact)
         case ReportFormat.JSON:
-            return shape.as_text(redact.value(shape.as_json(report, voice)))
+            return shape.as_text(redact.value(shape.as_json(report, localizer)))

@@ -135,9 +135,9 @@ def _scope(
     if [table is not None, domain is not None, everything].count(True) != 1:
         raise Stop(ExitCode.USAGE, Problem("usage", "use one of --table, --domain and --all"))
     if table is not None:
-        stranger = unknown_table(table, project.config)
-        if stranger is not None:
-            raise Stop(ExitCode.USAGE, stranger)
+        problem = unknown_table(table, project.config)
+        if problem is not None:
+            raise Stop(ExitCode.USAGE, problem)
         return Scope.TABLE, table
     if domain is not None:
         entries = list(project.config.domains)

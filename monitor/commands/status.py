@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.config.project import Project
     from monitor.releases.overview import ReleaseState
-    from monitor.summaries.daemons import Watchfulness
+    from monitor.summaries.daemons import DaemonStates
     from monitor.summaries.health import TableState
     from monitor.summaries.scheduled_queries import StatisticState
     from store import ReadTransaction
@@ -37,7 +37,7 @@ def status(ctx: typer.Context) -> None:
     Example: tablewatch status
     """
     from monitor.config.project import Project
-    from monitor.summaries.daemons import Watchfulness
+    from monitor.summaries.daemons import DaemonStates
     from monitor.summaries.health import states_of
     from monitor.summaries.scheduled_queries import statistics_of
     from monitor.triage.errors import explained
@@ -53,10 +53,10 @@ def status(ctx: typer.Context) -> None:
         states = states_of(project, tx, project.config.tables)
         releases = _releases(project, tx, states) if project.config.releases else ()
         statistics = statistics_of(project, tx)
-        watchfulness = Watchfulness.of(tx, project.clock.now(), lock_holder(project.config.storage.url))
+        daemon_states = DaemonStates.of(tx, project.clock.now(), lock_holder(project.config.storage.url))
     now = project.clock.now()
     result = {
-        **_summary(project, store.name, states, watchfulness),
+        **_summary(project, store.name, states, daemon_states),
         "releases": [release.to_json() for release in releases],
         "statistics": [statistic.to_json() for statistic in statistics],
     }
@@ -68,7 +68,7 @@ def status(ctx: typer.Context) -> None:
         if statistics:
             _draw_statistics(console, statistics)
         console.print()
-        for line in watchfulness.lines():
+        for line in daemon_states.lines():
             console.print(line)
 
     invocation.emit(result, draw)
@@ -89,7 +89,7 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
 
     from monitor.config import ConfigError, find, load_readable
     from monitor.config.project import Project
-    from monitor.summaries.daemons import Watchfulness
+    from monitor.summaries.daemons import DaemonStates
     from monitor.summaries.health import states_in_store
     from store import StoreError, lock_holder, open_store, store_file
 
@@ -106,14 +106,14 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
         if file is not None and not file.is_file():
             return
         with open_store(url) as store, store.reading() as tx:
-            name, watchfulness = store.name, Watchfulness.of(tx, now, lock_holder(url))
-            running = [daemon for daemon in watchfulness.daemons if watchfulness.word(daemon) == "running"]
+            name, daemon_states = store.name, DaemonStates.of(tx, now, lock_holder(url))
+            running = [daemon for daemon in daemon_states.daemons if daemon_states.word(daemon) == "running"]
             loaded_at = max((current_daemon.config_loaded_at for current_daemon in running), default=None)
             states = states_in_store(tx, loaded_at)
     except StoreError:
         return
     result = {
-        **_summary(project, name, states, watchfulness),
+        **_summary(project, name, states, daemon_states),
         "releases": [],
         "statistics": [],
         "config_loaded_at": None if loaded_at is None else loaded_at.isoformat(),
@@ -129,7 +129,7 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
             )
         _draw(console, project, states, now)
         console.print()
-        for line in watchfulness.lines():
+        for line in daemon_states.lines():
             console.print(line)
         console.print()
 
@@ -142,7 +142,7 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
 
 
 def _summary(
-    project: "Project", store: str, states: "Sequence[TableState]", watchfulness: "Watchfulness"
+    project: "Project", store: str, states: "Sequence[TableState]", daemon_states: "DaemonStates"
 ) -> dict[str, Any]:
     from monitor.summaries.health import TableHealth
 
@@ -159,7 +159,7 @@ def _summary(
         "last_run_age_s": None if last_run_at is None else (now - last_run_at).total_seconds(),
         "open_incidents": sum(len(state.incidents) for state in states),
         "not_evaluated": sum(len(state.not_evaluated) for state in states),
-        **watchfulness.to_json(),
+        **daemon_states.to_json(),
         "tables": [_as_json(state, now) for state in states],
     }
 
@@ -173,7 +173,7 @@ def _as_json(state: "TableState", now: "datetime") -> dict[str, Any]:
 
 
 def _draw(console: "Console", project: "Project", states: "Sequence[TableState]", now: "datetime") -> None:
-    from checks import Status, say_duration
+    from checks import Status, format_duration
     from monitor.summaries.health import TableHealth, worst_first
     from monitor.terminal.tables import draw_table
 
@@ -192,7 +192,7 @@ def _draw(console: "Console", project: "Project", states: "Sequence[TableState]"
                 for not_evaluated in Status
                 if state.results.get(not_evaluated)
             ),
-            None if state.last_run_at is None else f"{say_duration(now - state.last_run_at)} ago",
+            None if state.last_run_at is None else f"{format_duration(now - state.last_run_at)} ago",
             ", ".join(f"#{incident.id}" for incident in state.incidents),
             state.owner,
         )
@@ -211,7 +211,7 @@ def _draw(console: "Console", project: "Project", states: "Sequence[TableState]"
 def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: "datetime") -> None:
     from rich.text import Text
 
-    from checks import say_duration
+    from checks import format_duration
     from monitor.terminal.tables import draw_table
 
     rows = [
@@ -219,7 +219,7 @@ def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: 
             release.name,
             release.release.table,
             release.word.value,
-            None if release.since is None else f"{say_duration(now - release.since)} ago",
+            None if release.since is None else f"{format_duration(now - release.since)} ago",
             release.said,
         )
         for release in releases

@@ -82,8 +82,8 @@ def show(
     project = Project.of(invocation)
     table = project.config.table(name)
     if table is None:
-        stranger = unknown_table(name, project.config)
-        raise Stop(ExitCode.NOTHING_SELECTED, *([] if stranger is None else [stranger]))
+        problem = unknown_table(name, project.config)
+        raise Stop(ExitCode.NOTHING_SELECTED, *([] if problem is None else [problem]))
     now = project.clock.now()
     with project.open_store() as store, explained(), store.reading() as tx:
         state = states_of(project, tx, [table])[0]

@@ -33,9 +33,9 @@ class PeriodicJob:
 class BackgroundJobs:
     """Chores by name, done until it is stopped."""
 
-    def __init__(self, chores: Mapping[str, PeriodicJob], clock: Clock) -> None:
-        """Take the chores; each is done for the first time when it starts."""
-        self._chores, self._clock = chores, clock
+    def __init__(self, jobs: Mapping[str, PeriodicJob], clock: Clock) -> None:
+        """Take the jobs; each is done for the first time when it starts."""
+        self._jobs, self._clock = jobs, clock
         self._stumbles: dict[str, str] = {}
         self._failing_since: dict[str, float] = {}
         self._lock = Lock()
@@ -48,19 +48,19 @@ class BackgroundJobs:
             executors={"default": _Threads()},
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
-        self._scheduler.add_listener(self._hear, EVENT_JOB_ERROR | EVENT_JOB_EXECUTED)
+        self._scheduler.add_listener(self._on_event, EVENT_JOB_ERROR | EVENT_JOB_EXECUTED)
 
     def start(self) -> None:
         """Begin."""
-        for name, chore in self._chores.items():
-            do = partial(self._do, name, chore)
-            self._scheduler.add_job(do, "interval", seconds=chore.seconds, id=name, next_run_time=self._clock.now())
+        for name, job in self._jobs.items():
+            do = partial(self._do, name, job)
+            self._scheduler.add_job(do, "interval", seconds=job.seconds, id=name, next_run_time=self._clock.now())
         self._scheduler.start()
 
     def begin_anew(self) -> None:
-        """Bring the chores back from the future, after the machine's clock was set back."""
-        for name, chore in self._chores.items():
-            self._scheduler.reschedule_job(name, trigger="interval", seconds=chore.seconds)
+        """Bring the jobs back from the future, after the machine's clock was set back."""
+        for name, job in self._jobs.items():
+            self._scheduler.reschedule_job(name, trigger="interval", seconds=job.seconds)
 
     def stop(self) -> None:
         """Begin nothing new; what is being done is left to its end."""
@@ -70,31 +70,31 @@ class BackgroundJobs:
             self._scheduler.shutdown(wait=False)
 
     def wait_for(self, name: str, seconds: float) -> bool:
-        """Wait so long for a chore that is being done; say whether it is not being done any more."""
+        """Wait so long for a job that is being done; say whether it is not being done any more."""
         with self._one_ended:
             return self._one_ended.wait_for(lambda: name not in self._at, max(seconds, 0.0))
 
     def failing_for(self, name: str) -> float:
-        """Return for how many seconds a chore has failed each time, or did not end; 0 while it does its work."""
+        """Return for how many seconds a job has failed each time, or did not end; 0 while it does its work."""
         with self._one_ended:
             begun = self._at.get(name)
         with self._lock:
             since = [item for item in (begun, self._failing_since.get(name)) if item is not None]
         return self._clock.monotonic() - min(since) if since else 0.0
 
-    def _do(self, name: str, chore: PeriodicJob) -> None:
+    def _do(self, name: str, job: PeriodicJob) -> None:
         with self._one_ended:
             if self._stopped:
                 return
             self._at[name] = self._clock.monotonic()
         try:
-            chore.do()
+            job.do()
         finally:
             with self._one_ended:
                 del self._at[name]
                 self._one_ended.notify_all()
 
-    def _hear(self, event: JobExecutionEvent) -> None:
+    def _on_event(self, event: JobExecutionEvent) -> None:
         """Report that a job failed, and not again until it succeeds or fails otherwise. It is tried again in its time.
 
         The text of a bug stays unsaid: it may hold values.
@@ -102,7 +102,7 @@ class BackgroundJobs:
         error: Any = event.exception
         text = None
         if error is not None:
-            text = _say(error)
+            text = _format(error)
         with self._lock:
             news = text is not None and self._stumbles.get(event.job_id) != text
             if text is None:
@@ -126,5 +126,5 @@ class _Threads(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
         Thread(target=run, name=f"besides {job.id}", daemon=True).start()
 
 
-def _say(error: BaseException) -> str:
+def _format(error: BaseException) -> str:
     return str(error) if isinstance(error, StoreError) else f"internal error ({type(error).__name__}); please report it"

@@ -238,14 +238,14 @@ class Claims:
         with self._store.writing() as tx:
             tx.slots.finish([lease], now=tx.schedule.clock(self._clock.now()), state=state)
 
-    def give_back(self, leases: Iterable[Lease]) -> None:
+    def give_up_leases(self, leases: Iterable[Lease]) -> None:
         """Let others take slots at once.
 
         Raises:
             StoreError: it cannot be written; the leases end by themselves.
         """
         with self._store.writing() as tx:
-            tx.slots.give_back(leases, now=tx.schedule.clock(self._clock.now()))
+            tx.slots.give_up_leases(leases, now=tx.schedule.clock(self._clock.now()))
 
     def was_busy(self, table: str, until: datetime) -> None:
         """Note when a look at a table ended, to tell slots that it overran from those that nobody was there for."""

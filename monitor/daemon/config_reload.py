@@ -11,8 +11,8 @@ from monitor.config.project import Project
 from monitor.config.team_fallback import load_apart
 from monitor.daemon.journal import LOG
 from monitor.daemon.observer import Observer
-from monitor.daemon.presence import DaemonPresence, tell_systemd
-from monitor.daemon.work_loop import Work
+from monitor.daemon.presence import DaemonPresence, notify_systemd
+from monitor.daemon.work_loop import WorkLoop
 from monitor.scan.recorder import retire
 from monitor.terminal.output import count
 from monitor.terminal.problem import sum_up
@@ -107,7 +107,7 @@ class Reloader:
         watch: ConfigWatch,
         store: Store,
         *,
-        work: Work,
+        work: WorkLoop,
         observer: Observer,
         presence: DaemonPresence,
     ) -> None:
@@ -131,7 +131,7 @@ class Reloader:
 
     def reload(self) -> None:
         """Load what the files say now; what the store is too busy for is owed."""
-        tell_systemd("RELOADING=1")
+        notify_systemd("RELOADING=1")
         try:
             loaded = self._watch.reload()
             if loaded is not None:
@@ -147,7 +147,7 @@ class Reloader:
         else:
             self._to_reload = False
             self._report_teams()
-        tell_systemd("READY=1")
+        notify_systemd("READY=1")
 
     def do_owed(self) -> None:
         """Do what the store was too busy for before; what it is too busy for now is still owed."""

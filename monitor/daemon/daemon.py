@@ -24,9 +24,9 @@ from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import serve
 from monitor.daemon.notifier import Notifier
 from monitor.daemon.observer import Observer
-from monitor.daemon.presence import DaemonPresence, ping, tell_systemd
+from monitor.daemon.presence import DaemonPresence, notify_systemd, ping
 from monitor.daemon.web_process import WebProcess
-from monitor.daemon.work_loop import Me, Work
+from monitor.daemon.work_loop import DaemonIdentity, WorkLoop
 from monitor.workers import ENGINES, Pool
 from store import DaemonLock, Store, StoreBusy, StoreError, StoreUnavailable
 
@@ -79,11 +79,11 @@ class DaemonProcess:
             store,
             lambda: self.project,
             clock,
-            lambda happened: self._speaker.tell_operators(self.project, happened),
+            lambda happened: self._speaker.notify_operators(self.project, happened),
         )
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock, preload=_preload(project))
-        me = Me(self._presence.id, store.is_file, clock.now() if once else None)
-        self._work = Work(store, self._pool, project, me=me, listener=self._observer)
+        me = DaemonIdentity(self._presence.id, store.is_file, clock.now() if once else None)
+        self._work = WorkLoop(store, self._pool, project, me=me, listener=self._observer)
         self._configured = Reloader(
             project,
             self._watch,
@@ -147,13 +147,13 @@ class DaemonProcess:
         """
         address = self.project.config.daemon.metrics
         stop_serving = serve(self._observer.metrics, address) if address != "off" else None
-        besides = self._besides = BackgroundJobs(self._chores(), self._clock)
+        besides = self._besides = BackgroundJobs(self._jobs(), self._clock)
         try:
             with self._working(), web or nullcontext():
                 besides.start()
-                tell_systemd("READY=1")
+                notify_systemd("READY=1")
                 self._loop(besides, web)
-                tell_systemd("STOPPING=1")
+                notify_systemd("STOPPING=1")
                 self._leave(besides)
         except StoreError as error:
             LOG.error("daemon stopping: %s", error)
@@ -197,7 +197,7 @@ class DaemonProcess:
                 signal.signal(number, handler)
 
     def _leave(self, besides: BackgroundJobs) -> None:
-        """Stop within a time, whatever hangs: workers, a message on its way, a chore."""
+        """Stop within a time, whatever hangs: workers, a message on its way, a job."""
         end = self._clock.monotonic() + STOP_WITHIN.total_seconds()
         besides.stop()
         self._wind_down(end - _SENDING_S)
@@ -210,7 +210,7 @@ class DaemonProcess:
         while self._work.at_work and self._clock.monotonic() < end:
             self._work.step(min(_STEP_S, end - self._clock.monotonic()))
         self._pool.close(timedelta())
-        self._work.give_back()
+        self._work.give_up_leases()
         self._presence.goodbye()
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
@@ -222,7 +222,7 @@ class DaemonProcess:
 
     # --- besides ------------------------------------------------------------------------------------------------------
 
-    def _chores(self) -> dict[str, PeriodicJob]:
+    def _jobs(self) -> dict[str, PeriodicJob]:
         return {
             "tick": PeriodicJob(1, self._work.tick),
             "alerts": PeriodicJob(2, lambda: self._speaker.speak(self.project)),
@@ -246,7 +246,7 @@ class DaemonProcess:
         Raises:
             StoreError: the store or its lock was deleted or replaced.
         """
-        tell_systemd("WATCHDOG=1")
+        notify_systemd("WATCHDOG=1")
         self._observer.look_at(self._work, self._pool)
         self._store.check_place()  # at every step: between two signs of life is more than the ten seconds promised
         if self._lock is not None:

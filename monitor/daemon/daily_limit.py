@@ -23,7 +23,7 @@ from checks import Severity, moment_of_local_time
 from monitor.config.daemon_model import DailyLimit
 from monitor.config.project import Project
 from monitor.daemon.timetable import Timetable
-from monitor.summaries.scan_costs import say_spending
+from monitor.summaries.scan_costs import format_spending
 from store import Scheduled, Spending, WriteTransaction
 
 RETRY: Final = timedelta(minutes=10)
@@ -108,7 +108,7 @@ class DailyLimits:
                 since = row.delayed_since or now
                 due_at = min(end + _FIRST_LOOK / (1 + (end - since) / _DAY), now + RETRY)  # who waits longest first
                 delayed.append(replace(row, due_at=due_at, delayed_since=since))
-        return Delays(run, delayed, list(self._say(due, delayed, spent)))
+        return Delays(run, delayed, list(self._format(due, delayed, spent)))
 
     def _rank(self, row: Scheduled, today: datetime) -> tuple[int, float]:
         """Order tables that are due: critical ones, those that wait since an earlier day, then by severity."""
@@ -159,7 +159,7 @@ class DailyLimits:
         today = now.astimezone(self.zone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
         return moment_of_local_time(today + timedelta(days=days), self.zone)
 
-    def _say(
+    def _format(
         self, due: Sequence[Scheduled], delayed: Sequence[Scheduled], spent: Mapping[str, Spending]
     ) -> Iterable[str]:
         before = {row.table for row in due if row.delayed_since is not None}
@@ -170,7 +170,7 @@ class DailyLimits:
         for source, names in new.items():
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             what = f"{names[0]} ({self.tables[names[0]].severity.value}){more}"
-            so_far = say_spending(spent[source])
+            so_far = format_spending(spent[source])
             yield f"source {source}: daily-limit: {what} delayed, until the day ends at the latest; today {so_far}"
 
 

@@ -12,7 +12,7 @@ from monitor.scan.private_question import PrivateQuestion
 from remedies.differential_privacy.epsilon import text_of
 from remedies.differential_privacy.ledger import Charge, Claim, Granted
 from sources import SourceSpec
-from store import SlotState, Tries
+from store import RequestHistory, SlotState
 
 MOST_CHARGES: Final = 2
 """How often a slot is charged at most."""
@@ -60,7 +60,7 @@ class Request:
     period: timedelta
 
 
-def rests(tries: Tries, period: timedelta, now: datetime) -> bool:
+def rests(tries: RequestHistory, period: timedelta, now: datetime) -> bool:
     """Check whether so many charges brought nothing lately that it is too early for another one.
 
     After two it is asked in the next slot, after three one slot is left out, then three, seven, ...

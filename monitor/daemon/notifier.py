@@ -58,7 +58,7 @@ class Notifier:
         Raises:
             StoreError: the store cannot be used; what was not done is done the next time.
         """
-        self._tell_untold(project)
+        self._notify_pending(project)
         if self._lead():
             now = self._clock.monotonic()
             remind = now >= self._remind_at
@@ -67,13 +67,13 @@ class Notifier:
                 if done.stumbled:
                     LOG.error("incidents that cannot be notified: %d; see 'tablewatch alert log'", done.stumbled)
                 if remind:
-                    self._tell_of_budgets(project)
+                    self._notify_budgets(project)
                     self._look_at_rotas(project)
                     self._remind_at = now + _REMIND_EVERY_S
             finally:  # what was decided before is sent, whatever is wrong with what comes now
                 self._dispatcher.step(project, self._store)
 
-    def _tell_of_budgets(self, project: Project) -> None:
+    def _notify_budgets(self, project: Project) -> None:
         if not project.config.alerts.error_budgets:
             self._burns = None
             return
@@ -88,9 +88,9 @@ class Notifier:
             duty = duty_of(project, name, self._clock.now())
             problem = None if duty is None else duty.problem
             if problem is not None and self._rota_problems.get(name) != problem:
-                self.tell_operators(project, OperationalEvent(Operation.ROTA_UNKNOWN, name, problem))
+                self.notify_operators(project, OperationalEvent(Operation.ROTA_UNKNOWN, name, problem))
             elif problem is None and name in self._rota_problems:
-                self.tell_operators(project, OperationalEvent(Operation.ROTA_KNOWN, name))
+                self.notify_operators(project, OperationalEvent(Operation.ROTA_KNOWN, name))
             self._rota_problems.pop(name, None)
             if problem is not None:
                 self._rota_problems[name] = problem
@@ -145,7 +145,7 @@ class Notifier:
         Raises:
             StoreError: the store cannot be used.
         """
-        self._tell_untold(project)
+        self._notify_pending(project)
         if not self._lead():
             return
         notify(_at_once(project), self._store, self._clock.now())
@@ -175,18 +175,18 @@ class Notifier:
         """
         self._dispatcher.finish(project, self._store, seconds=seconds)
 
-    def tell_operators(self, project: Project, happened: OperationalEvent) -> None:
+    def notify_operators(self, project: Project, happened: OperationalEvent) -> None:
         """Write a message about Tablewatch itself, to those who look after it; later, if the store is busy now."""
         with self._telling:
             self._untold.append(happened)
-        self._tell_untold(project)
+        self._notify_pending(project)
 
-    def _tell_untold(self, project: Project) -> None:
+    def _notify_pending(self, project: Project) -> None:
         """Write what operators have not been told, in order; what another daemon told them is left out."""
         with self._telling:
             while self._untold:
                 try:
-                    self._tell_one(project, self._untold[0])
+                    self._notify_one(project, self._untold[0])
                 except StoreConflict:
                     LOG.info("another daemon already notified the operators")
                 except StoreError as error:
@@ -194,7 +194,7 @@ class Notifier:
                     return
                 self._untold.popleft()
 
-    def _tell_one(self, project: Project, happened: OperationalEvent) -> None:
+    def _notify_one(self, project: Project, happened: OperationalEvent) -> None:
         with self._store.writing() as tx:
             now = tx.schedule.clock(self._clock.now())
             deliveries = tx.deliveries.since(now - happened.is_news_after, _MOST_SAID)

@@ -15,7 +15,7 @@ from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import Metrics
 from monitor.daemon.quarantine import SourceAvailability
-from monitor.daemon.work_loop import Work
+from monitor.daemon.work_loop import WorkLoop
 from monitor.reporting.prometheus import StoreMetrics, project_metrics
 from monitor.scan.results import CheckResult
 from monitor.terminal.version import version
@@ -68,7 +68,7 @@ class Observer:
         for happened in self._reach.take(results):
             self._tell(happened)
 
-    def look_at(self, work: Work, pool: Pool) -> None:
+    def look_at(self, work: WorkLoop, pool: Pool) -> None:
         """Take over how the work and the workers are; say when no worker can be made, and when one can again."""
         self.metrics.store_ok, self.metrics.in_hand = work.problem is None, work.in_hand
         state, before = pool.state, self.metrics.workers

@@ -23,7 +23,7 @@ from store import DaemonRecord as Row
 _PATIENCE_S: Final = 10.0
 
 
-def tell_systemd(state: str) -> None:
+def notify_systemd(state: str) -> None:
     """Send a state (`READY=1`, `WATCHDOG=1`, `STOPPING=1`, `RELOADING=1`) to systemd, where it started us.
 
     See sd_notify(3). Where it did not, nothing happens.

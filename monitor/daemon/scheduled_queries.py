@@ -29,7 +29,7 @@ from monitor.scan.results import Subject, Target, run_guarded, targets_of
 from monitor.terminal.problem import Stop
 from remedies import Misfit
 from remedies.differential_privacy.epsilon import text_of
-from remedies.differential_privacy.ledger import Answered, Granted, Refusal, RefusalReason
+from remedies.differential_privacy.ledger import Granted, Refusal, RefusalReason, StoredAnswer
 from store import (
     Lease,
     LedgerBroken,
@@ -254,7 +254,7 @@ class ScheduledQueries:
             case Granted():
                 leased_statistic.granted = result
                 self._send(leased_statistic, request, replace(request.question, charged=True))
-            case Answered():
+            case StoredAnswer():
                 self._is_answered(leased_statistic, "was stored before")
             case Refusal(RefusalReason.SPENT):
                 total = self._ledger.balance(charge.data_set, charge.unit).budget.total

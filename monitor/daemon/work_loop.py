@@ -27,7 +27,7 @@ from monitor.scan.confirmation import only_unconfirmed
 from monitor.scan.incremental import with_count_states
 from monitor.scan.recorder import record_slot_results
 from monitor.scan.results import CheckResult, TableResult, Target, run_guarded, targets_of
-from monitor.workers import Died, Ended, Event, Overdue, Pool, TableScanned
+from monitor.workers import Ended, Event, Overdue, Pool, TableScanned, WorkerDied
 from store import FailPoint, Lease, ReadTransaction, Store, StoreBusy, StoreError, StoreUnavailable, reached
 
 SIGN_OF_LIFE: Final = timedelta(seconds=10)
@@ -53,7 +53,7 @@ class Listener(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Me:
+class DaemonIdentity:
     """Who works: the name under which slots are held, and whether no other daemon uses the store.
 
     `only_until`: what has a slot by then is run, and nothing else.
@@ -64,7 +64,7 @@ class Me:
     only_until: datetime | None = None
 
 
-class Work:
+class WorkLoop:
     """What one daemon works at. Everything is done by `step`, in one thread."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Work:
         pool: Pool,
         project: Project,
         *,
-        me: Me,
+        me: DaemonIdentity,
         listener: Listener,
     ) -> None:
         """Begin with the schedule of a configuration.
@@ -178,13 +178,13 @@ class Work:
         except (StoreBusy, StoreUnavailable) as error:
             self._pause(error)
 
-    def give_back(self) -> None:
+    def give_up_leases(self) -> None:
         """Let others take what is in hand, now that no worker is at it.
 
         Raises:
             StoreError: it cannot be written; the leases end by themselves.
         """
-        self._claims.give_back([held.lease for held in self._held.values()])
+        self._claims.give_up_leases([held.lease for held in self._held.values()])
         self._held.clear()
 
     def _answer(self) -> None:
@@ -276,11 +276,11 @@ class Work:
         match event:
             case TableScanned(job, looked) | Overdue(job, looked=TableResult() as looked):
                 self._found(job, looked)
-            case Died(job, table, None, cause):
+            case WorkerDied(job, table, None, cause):
                 self._died(job, table, cause)
-            case Died(_, _, str() as check_id, cause):
+            case WorkerDied(_, _, str() as check_id, cause):
                 self._crashes.add(check_id, cause)
-        if isinstance(event, Ended) or (isinstance(event, Died | Overdue) and event.check_id is None):
+        if isinstance(event, Ended) or (isinstance(event, WorkerDied | Overdue) and event.check_id is None):
             self._jobs.put_back(event.job)
 
     def _found(self, job: int, looked: TableResult) -> None:

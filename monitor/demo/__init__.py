@@ -7,15 +7,15 @@ In: a folder to write to. Out: data, configuration, store and reports there. Rea
 
 from monitor.demo._build import DAYS, Demo, DemoError, build_demo, explained, newest_start
 from monitor.demo._plan import FAULTS, PlantedFault
-from monitor.demo._story import Story, tell
+from monitor.demo._story import DemoResult, tell
 
 __all__ = [
     "DAYS",
     "FAULTS",
     "Demo",
     "DemoError",
+    "DemoResult",
     "PlantedFault",
-    "Story",
     "build_demo",
     "explained",
     "newest_start",

@@ -24,7 +24,7 @@ PERSON = "finance"
 
 
 @dataclass(order=True, slots=True)
-class Happening:
+class DemoEvent:
     """Something that happens at a moment; at the same moment, loads come before checks."""
 
     at: datetime
@@ -60,14 +60,14 @@ class Replay:
             self._clock.advance_to(happening.at)
             happening.action(happening.at)
 
-    def _loads(self) -> Iterator[Happening]:
+    def _loads(self) -> Iterator[DemoEvent]:
         shop = self.shop
         yield from self._every(timedelta(hours=1), timedelta(minutes=50), shop.load_orders)
         yield from self._every(timedelta(hours=6), timedelta(hours=5, minutes=50), shop.load_events)
         yield from self._every(timedelta(days=1), timedelta(hours=5), shop.sync_customers)
         yield from self._every(timedelta(days=1), timedelta(hours=5, minutes=30), shop.build_revenue)
 
-    def _repairs(self) -> Iterator[Happening]:
+    def _repairs(self) -> Iterator[DemoEvent]:
         shop = self.shop
         for fault, repair in (
             (plan.DUPLICATES, shop.repair_duplicates),
@@ -77,12 +77,12 @@ class Replay:
             if fault.ends is not None:
                 yield self._at(fault.ends, repair)
 
-    def _person(self) -> Iterator[Happening]:
+    def _person(self) -> Iterator[DemoEvent]:
         yield self._at(plan.PERSON_NOTICED, self._report)
         yield self._at(plan.PERSON_ACKNOWLEDGED, self._acknowledge)
         yield self._at(plan.TIMES_HUNDRED.ends or plan.END, self._resolve)
 
-    def _checks(self) -> Iterator[Happening]:
+    def _checks(self) -> Iterator[DemoEvent]:
         by_slot: dict[datetime, list[str]] = {}
         for table in self.project.config.tables:
             slot = self.shop.start
@@ -116,12 +116,12 @@ class Replay:
             incident = tx.incidents.get(self._reported)
             tx.incidents.append(incident, [verbs.resolve(incident, ending, now=now)], recorded_at=now, actor=PERSON)
 
-    def _every(self, step: timedelta, first: timedelta, action: Callable[[datetime], None]) -> Iterator[Happening]:
+    def _every(self, step: timedelta, first: timedelta, action: Callable[[datetime], None]) -> Iterator[DemoEvent]:
         offset = first
         while offset < plan.END:
             yield self._at(offset, action)
             offset += step
 
-    def _at(self, offset: timedelta, action: Callable[[datetime], None], rank: int = 0) -> Happening:
+    def _at(self, offset: timedelta, action: Callable[[datetime], None], rank: int = 0) -> DemoEvent:
         self._serial += 1
-        return Happening(self.shop.start + offset, rank, self._serial, action)
+        return DemoEvent(self.shop.start + offset, rank, self._serial, action)

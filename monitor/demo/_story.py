@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from checks import Message, PlainEnglish, say_duration
+from checks import Message, PlainEnglish, format_duration
 from incidents import Incident, Window, to_us
 from monitor.demo import _plan as plan
 from monitor.demo._build import Demo
@@ -32,7 +32,7 @@ PROGRAM: Final = "tablewatch"
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class DemoResult:
     """What the six weeks came to, the reports that were written, and the release that is on hold."""
 
     demo: Demo
@@ -106,7 +106,7 @@ _NEXT = (
 )
 
 
-def tell(demo: Demo) -> Story:
+def tell(demo: Demo) -> DemoResult:
     """Measure the six weeks and write the weekly report in each language of the configuration."""
     project = demo.project
     window = Window(to_us(demo.start), to_us(demo.end))
@@ -122,7 +122,7 @@ def tell(demo: Demo) -> Story:
         page = render.as_html(report, Localizer(locale, project.config.timezone))
         write_text(path, page, protected=project.protected_files, force=True)
         written.append(path)
-    return Story(demo, figures, tuple(written), held)
+    return DemoResult(demo, figures, tuple(written), held)
 
 
 def _row(demo: Demo, fault: plan.PlantedFault, incident: Incident | None) -> Sequence[str | None]:
@@ -136,8 +136,8 @@ def _row(demo: Demo, fault: plan.PlantedFault, incident: Incident | None) -> Seq
         began,
         f"#{incident.id}",
         incident.check_id.removeprefix(f"{fault.table}.") if incident.check_id else "a person",
-        say_duration(timedelta(microseconds=length.ttd)),
-        "open" if length.lasts else say_duration(timedelta(microseconds=length.ttr)),
+        format_duration(timedelta(microseconds=length.ttd)),
+        "open" if length.lasts else format_duration(timedelta(microseconds=length.ttr)),
     )
 
 

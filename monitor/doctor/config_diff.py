@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
 from monitor.config.project import Project
-from monitor.summaries.daemons import Watchfulness
+from monitor.summaries.daemons import DaemonStates
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import DaemonConfig
 
@@ -112,12 +112,12 @@ def running_config(project: Project) -> tuple[str, DaemonConfig]:
         Stop: no daemon has run lately, or the store cannot be read.
     """
     with project.open_store() as store, store.reading() as tx:
-        watchfulness = Watchfulness.of(tx, project.clock.now(), None)
-        daemons = sorted(tx.daemons.records(), key=lambda daemon: watchfulness.word(daemon) != "running")
+        daemon_states = DaemonStates.of(tx, project.clock.now(), None)
+        daemons = sorted(tx.daemons.records(), key=lambda daemon: daemon_states.word(daemon) != "running")
         for daemon in daemons:
             config = tx.daemons.config(daemon.id)
             if config is not None:
-                state = _STATES[watchfulness.word(daemon)]
+                state = _STATES[daemon_states.word(daemon)]
                 at = daemon.config_loaded_at.astimezone(ZoneInfo(project.config.timezone))
                 place = f"the daemon on {daemon.host} (process {daemon.pid}, which {state})"
                 return f"what {place} took over on {at:%Y-%m-%d %H:%M}", config

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checks import Status, did_you_mean, load_catalog, say_duration
+from checks import Status, did_you_mean, format_duration, load_catalog
 from monitor.config import Config, Loaded, Table
 from monitor.config.rules_model import Rule
 from monitor.config.selector import select
@@ -100,10 +100,10 @@ def _breaches(config: Config, rule: Rule, table: Table) -> Iterator[tuple[tuple[
     if rule.at_least_every is not None:
         period = None if table.schedule is None else table.schedule.longest_period()
         if period is None:
-            yield (), f"no schedule, expected a run at least every {say_duration(rule.at_least_every)}"
+            yield (), f"no schedule, expected a run at least every {format_duration(rule.at_least_every)}"
         elif period > rule.at_least_every:
-            longest = f"up to {say_duration(period)} between two runs"
-            yield ("schedule",), f"{longest}, expected at most {say_duration(rule.at_least_every)}"
+            longest = f"up to {format_duration(period)} between two runs"
+            yield ("schedule",), f"{longest}, expected at most {format_duration(rule.at_least_every)}"
 
 
 def _states(config: Config, table: Table, entry: str) -> bool:

@@ -23,9 +23,9 @@ from checks.external import External, ExternalNumbers
 from monitor.config.project import Project
 from monitor.integrations.results import (
     Configured,
+    IgnoredItem,
     ImportedRun,
     Moment,
-    NotTaken,
     Reading,
     add_reading,
     configured_checks,
@@ -260,17 +260,17 @@ def _import_artifact(
     readings: dict[tuple[str, str], Reading] = {}
     version = SchemaVersion.of(artifact.metadata.dbt_schema_version)
     newer = None if version is None else version.newer
-    not_taken = [] if newer is None else [NotTaken(artifact.name, newer)]
+    not_taken = [] if newer is None else [IgnoredItem(artifact.name, newer)]
     for entry in artifact.entries:
         read = _read_entry(entry, is_freshness=is_freshness)
-        if isinstance(read, NotTaken):
+        if isinstance(read, IgnoredItem):
             not_taken.append(read)
             continue
         if read is None:
             continue
         keys = by_reference.get(read.unique_id, [])
         if not keys:
-            not_taken.append(NotTaken(read.unique_id, "no check with this reference is configured"))
+            not_taken.append(IgnoredItem(read.unique_id, "no check with this reference is configured"))
         for key in keys:
             not_taken += add_reading(readings, key, _reading(checks[key][1], read, artifact.metadata), read.unique_id)
     if artifact.complete:
@@ -284,20 +284,20 @@ _TESTS: Final[TypeAdapter[_TestEntry]] = TypeAdapter(_TestEntry)
 _FRESHNESS: Final[TypeAdapter[_FreshnessEntry]] = TypeAdapter(_FreshnessEntry)
 
 
-def _read_entry(entry: Any, *, is_freshness: bool) -> _TestEntry | _FreshnessEntry | NotTaken | None:
+def _read_entry(entry: Any, *, is_freshness: bool) -> _TestEntry | _FreshnessEntry | IgnoredItem | None:
     """Return an entry that is a check; None for one that is none, such as a model that was built."""
     name = entry.get("unique_id") if isinstance(entry, dict) else None
     if not isinstance(name, str):
-        return NotTaken("an entry without unique_id", "it cannot be told what it is about")
+        return IgnoredItem("an entry without unique_id", "it cannot be told what it is about")
     if not is_freshness and not name.startswith(_TEST):
-        return NotTaken(name, "a unit test checks code, not data") if name.startswith("unit_test.") else None
+        return IgnoredItem(name, "a unit test checks code, not data") if name.startswith("unit_test.") else None
     try:
         read = (_FRESHNESS if is_freshness else _TESTS).validate_python(entry)
     except ValidationError as error:
         first = error.errors()[0]
-        return NotTaken(name, f"key '{'.'.join(map(str, first['loc']))}': {first['msg'].lower()}")
+        return IgnoredItem(name, f"key '{'.'.join(map(str, first['loc']))}': {first['msg'].lower()}")
     if read.status not in (_FRESHNESS_WORDS if is_freshness else _WORDS):
-        return NotTaken(name, "its status is a word that is not known; expected pass, warn, fail, error or skipped")
+        return IgnoredItem(name, "its status is a word that is not known; expected pass, warn, fail, error or skipped")
     return read
 
 

@@ -34,7 +34,7 @@ from monitor.integrations.odcs_tables import (
     type_of,
 )
 from monitor.integrations.proposal import head_of, in_one_line
-from monitor.integrations.results import NotTaken
+from monitor.integrations.results import IgnoredItem
 from sources import dialect_of
 
 
@@ -45,7 +45,7 @@ class ProposedContract:
     text: str
     tables: int
     checks: int
-    not_taken: Sequence[NotTaken]
+    not_taken: Sequence[IgnoredItem]
 
 
 def propose_contract(path: Path, present: Project | None, *, source: str | None = None) -> ProposedContract:
@@ -59,7 +59,7 @@ def propose_contract(path: Path, present: Project | None, *, source: str | None 
     Raises:
         UnreadableContract: it cannot be read, or nothing says where its tables lie.
     """
-    not_taken: list[NotTaken] = []
+    not_taken: list[IgnoredItem] = []
     document = read_document(path, not_taken)
     contract = _Contract(document, present, source, path)
     contract.read()
@@ -241,7 +241,7 @@ class _Contract:
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
-    def proposal(self, not_taken: Sequence[NotTaken]) -> ProposedContract:
+    def proposal(self, not_taken: Sequence[IgnoredItem]) -> ProposedContract:
         """Return the text of what the configuration does not have yet."""
         config = None if self._present is None else self._present.config
         lines: list[str] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from monitor.config.yaml_nodes import Node, Unreadable, child, items, plain_data, read_yaml
-from monitor.integrations.results import NotTaken
+from monitor.integrations.results import IgnoredItem
 from monitor.terminal.input_bounds import read_text
 from monitor.terminal.problem import Problem, not_read
 
@@ -51,7 +51,7 @@ class UnreadableContract(Exception):
 class ContractPart:
     """A mapping of the document: a key that nobody asks for is named when the part is closed."""
 
-    def __init__(self, node: Node, path: str, not_taken: list[NotTaken]) -> None:
+    def __init__(self, node: Node, path: str, not_taken: list[IgnoredItem]) -> None:
         self.node = node
         self.path = path
         self._not_taken = not_taken
@@ -115,7 +115,7 @@ class ContractPart:
         line = self.node.place.line if key is None else self.node.keys.get(key, self.node.place).line
         self._asked.add(key or "")
         path = self.path if key is None else self._below(key)
-        self._not_taken.append(NotTaken(f"line {line}: {path}", reason))
+        self._not_taken.append(IgnoredItem(f"line {line}: {path}", reason))
 
     def skip(self) -> None:
         """Ask for every key: the whole part was taken, or refused."""
@@ -140,7 +140,7 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, float) else value
 
 
-def read_document(path: Path, not_taken: list[NotTaken]) -> ContractPart:
+def read_document(path: Path, not_taken: list[IgnoredItem]) -> ContractPart:
     """Return the document that a file holds.
 
     Raises:

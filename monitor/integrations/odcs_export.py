@@ -14,7 +14,7 @@ from checks import Check
 from monitor.config import Config, Table
 from monitor.config.promised import promised_contracts
 from monitor.integrations.odcs_quality import Relation
-from monitor.integrations.results import NotTaken
+from monitor.integrations.results import IgnoredItem
 
 _WORDS: Final = {
     "string": "string", "text": "string", "varchar": "string", "date": "date", "timestamp": "timestamp",
@@ -36,7 +36,7 @@ class ExportedContract:
     """The document as plain data, and the checks that it has no words for."""
 
     document: Mapping[str, Any]
-    left_out: Sequence[NotTaken]
+    left_out: Sequence[IgnoredItem]
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class _Sheet:
     columns: dict[str, dict[str, Any]]
     quality: list[dict[str, Any]] = field(default_factory=list)
     ages: list[dict[str, Any]] = field(default_factory=list)
-    left_out: list[NotTaken] = field(default_factory=list)
+    left_out: list[IgnoredItem] = field(default_factory=list)
 
     def column(self, name: str) -> dict[str, Any]:
         """Return a column; one that the source did not name is added."""
@@ -140,7 +140,7 @@ def _write_check(sheet: _Sheet, check: Any) -> None:
             f"the standard has no word for a check of type {check.type}" if writer is None else writer(sheet, check)
         )
     if reason is not None:
-        sheet.left_out.append(NotTaken(sheet.table.check_id(check), reason))
+        sheet.left_out.append(IgnoredItem(sheet.table.check_id(check), reason))
 
 
 def _why_not(check: Check) -> str | None:

@@ -19,7 +19,7 @@ from uuid import UUID, uuid5
 from checks import Check, Severity, Status
 from monitor.config import Config, Table
 from monitor.config.project import Project
-from monitor.integrations.results import NotTaken
+from monitor.integrations.results import IgnoredItem
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.terminal.input_bounds import read_text
 from monitor.terminal.problem import Problem, not_read
@@ -106,7 +106,7 @@ class ImportedLineage:
 
     upstream: Mapping[str, Sequence[str]]
     new: Mapping[str, Sequence[str]]
-    not_taken: Sequence[NotTaken]
+    not_taken: Sequence[IgnoredItem]
 
 
 class UnreadableEvents(Exception):
@@ -128,12 +128,12 @@ def read_lineage(project: Project, path: Path) -> ImportedLineage:
     """
     names = _DatasetNames(project)
     upstream: dict[str, dict[str, None]] = defaultdict(dict)
-    not_taken: dict[str, NotTaken] = {}
+    not_taken: dict[str, IgnoredItem] = {}
     for event in _events(path):
         inputs, outputs = (_datasets(event.get(key)) for key in ("inputs", "outputs"))
         for dataset in (*inputs, *outputs):
             if names.table_of(dataset) is None:
-                not_taken[dataset[1]] = NotTaken(dataset[1], "no configured table has this name")
+                not_taken[dataset[1]] = IgnoredItem(dataset[1], "no configured table has this name")
         tables = [table for dataset in inputs if (table := names.table_of(dataset)) is not None]
         for dataset in outputs:
             fed = names.table_of(dataset)

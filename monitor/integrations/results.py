@@ -84,7 +84,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class NotTaken:
+class IgnoredItem:
     """Something of another tool that is not used, and why."""
 
     name: str
@@ -98,7 +98,7 @@ class ImportedRun:
     run_id: str
     results: Sequence[CheckResult]
     already_imported: bool
-    not_taken: Sequence[NotTaken]
+    not_taken: Sequence[IgnoredItem]
 
 
 Configured = Mapping[tuple[str, str], tuple[Table, External]]
@@ -128,11 +128,11 @@ def import_run(project: Project, store: Store, run: ExternalRun) -> ImportedRun:
         for name in {check.key, check.name}:
             named[name].append(key)
     readings: dict[tuple[str, str], Reading] = {}
-    not_taken: list[NotTaken] = []
+    not_taken: list[IgnoredItem] = []
     for result in run.results:
         matching = [key for key in named.get(result.check, ()) if result.table in {None, key[0]}]
         if len(matching) != 1:
-            not_taken.append(NotTaken(result.check, _why_not(matching, run.origin)))
+            not_taken.append(IgnoredItem(result.check, _why_not(matching, run.origin)))
         else:
             outcome = outcome_of(checks[matching[0]][1], result.status, ExternalNumbers(result.violations))
             reading = Reading(outcome, run.started_at, run.ended_at)
@@ -144,14 +144,14 @@ def import_run(project: Project, store: Store, run: ExternalRun) -> ImportedRun:
 
 def add_reading(
     readings: dict[tuple[str, str], Reading], key: tuple[str, str], reading: Reading, name: str
-) -> Sequence[NotTaken]:
+) -> Sequence[IgnoredItem]:
     """Add what a run says of a check; where it says two things, the worse stays and the other is named."""
     other = readings.get(key)
     if other is None:
         readings[key] = reading
         return ()
     readings[key] = max(other, reading, key=lambda item: _BADNESS[item.outcome.status])
-    return [NotTaken(name, "it has several results in this run; the worst is used")]
+    return [IgnoredItem(name, "it has several results in this run; the worst is used")]
 
 
 def _why_not(matching: Sequence[tuple[str, str]], origin: str) -> str:
@@ -197,7 +197,7 @@ def record_readings(
     readings: Mapping[tuple[str, str], Reading],
     *,
     run: tuple[str, str],
-    not_taken: Iterable[NotTaken] = (),
+    not_taken: Iterable[IgnoredItem] = (),
 ) -> ImportedRun:
     """Record what a run, by its origin and id, says of configured checks: each table once, all in one transaction.
 

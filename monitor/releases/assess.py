@@ -21,7 +21,7 @@ _ORDER = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.WARN: 2, Status.PASS: 3}
 
 
 @dataclass(frozen=True, slots=True)
-class Assessed:
+class ReleaseAssessment:
     """How a release stands, and what its checks found just now."""
 
     state: ReleaseState
@@ -87,7 +87,7 @@ class Assessed:
         }
 
 
-def assess_release(decisions: ReleaseDecisions) -> Assessed:
+def assess_release(decisions: ReleaseDecisions) -> ReleaseAssessment:
     """Run the disclosure checks that hold a release, and give how it stands then.
 
     Raises:
@@ -119,7 +119,7 @@ def assess_release(decisions: ReleaseDecisions) -> Assessed:
         uniqueness = find_uniqueness(case.place, loose)
     except Stop:  # a table that cannot be read: its checks say so
         uniqueness = None
-    return Assessed(
+    return ReleaseAssessment(
         state, RiskAssessment(case.release.table, question, current_results) if current_results else None, uniqueness
     )
 

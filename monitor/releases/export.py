@@ -23,7 +23,7 @@ from monitor.releases.decisions import ReleaseDecisions
 from monitor.releases.gate import ExportPermission, check_export_allowed
 from monitor.releases.person_registry import pairs_of
 from monitor.releases.plan import RemedyKind, TreatmentPlan
-from monitor.releases.treat import Treated, Verification, treat, verify_release, write_treated
+from monitor.releases.treat import TreatedTable, Verification, treat, verify_release, write_treated
 from monitor.releases.treatment.output import publish
 from monitor.releases.treatment.table_reader import one_connection_to
 from monitor.releases.treatment.verify import WrittenFile
@@ -161,7 +161,7 @@ class _Answers:
     def write(self, draft: Path) -> None:
         """Write the cells."""
         case = self._passed.decisions.case
-        write_treated(case, self._passed.plan, Treated(self._frame, self._frame, None), draft)
+        write_treated(case, self._passed.plan, TreatedTable(self._frame, self._frame, None), draft)
 
     def found(self, draft: Path) -> tuple[ExportFindings, PersonPairs | None]:
         """Return with which noise they were made: that is the proof, whatever the numbers are."""
@@ -178,7 +178,7 @@ class _Answers:
         return findings, None
 
 
-def _treated(case: ReleaseColumns, plan: TreatmentPlan, frame: "pd.DataFrame", progress: "Progress") -> Treated:
+def _treated(case: ReleaseColumns, plan: TreatmentPlan, frame: "pd.DataFrame", progress: "Progress") -> TreatedTable:
     try:
         return treat(case, plan, frame, progress=progress)
     except Misfit as error:

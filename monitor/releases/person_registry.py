@@ -37,7 +37,7 @@ from store import (
 )
 
 if TYPE_CHECKING:
-    from monitor.releases.treat import Treated
+    from monitor.releases.treat import TreatedTable
 
 _SIZE: Final = 16
 
@@ -52,7 +52,7 @@ def export_name(event: ReleaseEvent) -> str:
     return f"{event.release} {event.recorded_at:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
-def pairs_of(case: ReleaseColumns, treated: "Treated") -> PersonPairs | None:
+def pairs_of(case: ReleaseColumns, treated: "TreatedTable") -> PersonPairs | None:
     """Return whom the output holds, and in which class, as signatures; None without a person key.
 
     Where a pseudonym links the rows of a person, those of all of them together are the class.
@@ -81,7 +81,7 @@ def pairs_of(case: ReleaseColumns, treated: "Treated") -> PersonPairs | None:
     return PersonPairs(digest, persons, classes, len(people) - len(named), values)
 
 
-def _class_values(case: ReleaseColumns, treated: "Treated", classes: bytes) -> bytes:
+def _class_values(case: ReleaseColumns, treated: "TreatedTable", classes: bytes) -> bytes:
     """Return which sensitive values each class has, as `PersonPairs.values`: as they were before they were treated.
 
     What a label of the output stands for is at least the values that the class had, so nobody is taken for safer.
@@ -125,7 +125,7 @@ class PersonRegistry:
         """Return the marks of the table, as an export remembers them."""
         return {MARKS: sorted(self.table.marks)}
 
-    def compared(self, pairs: PersonPairs | None, treated: "Treated") -> ExportComparison:
+    def compared(self, pairs: PersonPairs | None, treated: "TreatedTable") -> ExportComparison:
         """Compare with every earlier export of the table, and with all of them together.
 
         Raises:
@@ -169,7 +169,11 @@ class PersonRegistry:
         return results
 
     def _with_values(
-        self, export_comparison: ExportComparison, earliers: Sequence[Earlier], pairs: PersonPairs, treated: "Treated"
+        self,
+        export_comparison: ExportComparison,
+        earliers: Sequence[Earlier],
+        pairs: PersonPairs,
+        treated: "TreatedTable",
     ) -> ExportComparison:
         """Add what all exports together tell of sensitive values, where one of them has promised l or t."""
         case, promises = self.decisions.case, export_comparison.promises
@@ -283,7 +287,7 @@ def _each(signatures: bytes) -> set[bytes]:
     return {signatures[at : at + _SIZE] for at in range(0, len(signatures), _SIZE)}
 
 
-def _farthest(earliers: Sequence[Earlier], pairs: PersonPairs, treated: "Treated", name: str) -> float:
+def _farthest(earliers: Sequence[Earlier], pairs: PersonPairs, treated: "TreatedTable", name: str) -> float:
     """Return how far a joined class of this export and earlier ones is from the table: with each one, and with all."""
     from checks.risk.composition import joined_classes_signed
 

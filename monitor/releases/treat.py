@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Treated:
+class TreatedTable:
     """What became of a table. `frame`: in the rows' own order and index; `before`: the same columns, untreated.
 
     `people`: whose row each row of `frame` is; None without a person key.
@@ -78,7 +78,7 @@ class Verification:
 
 def treat(
     case: ReleaseColumns, plan: TreatmentPlan, frame: "pd.DataFrame", *, progress: "Progress | None" = None
-) -> Treated:
+) -> TreatedTable:
     """Treat the columns of a plan; the frame itself stays as it is. It has the person key too, where there is one.
 
     Raises:
@@ -88,12 +88,12 @@ def treat(
     key = case.release.person_key
     people = None if key is None else frame[key]
     if plan.remedy is None:
-        return Treated(before, before, None, people)
+        return TreatedTable(before, before, None, people)
     result = plan.remedy.apply(before, progress=progress)
-    return Treated(result.frame, before, result.bill, None if people is None else people.loc[result.frame.index])
+    return TreatedTable(result.frame, before, result.bill, None if people is None else people.loc[result.frame.index])
 
 
-def write_treated(case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, draft: Path) -> WrittenFile:
+def write_treated(case: ReleaseColumns, plan: TreatmentPlan, treated: TreatedTable, draft: Path) -> WrittenFile:
     """Write what was treated, ready to leave, and say how it is to be read again.
 
     Raises:
@@ -110,7 +110,7 @@ def write_treated(case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, d
 
 
 def verify_release(
-    case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, draft: Path, written: WrittenFile, clock: Clock
+    case: ReleaseColumns, plan: TreatmentPlan, treated: TreatedTable, draft: Path, written: WrittenFile, clock: Clock
 ) -> Verification:
     """Read a file again, and find in it what the release asks for.
 
@@ -190,7 +190,7 @@ def _close(case: ReleaseColumns, frame: "pd.DataFrame") -> Sequence[str]:
 
 
 def _from_input(
-    case: ReleaseColumns, place: TableRef, treated: Treated, references: "Mapping[str, Frequencies]"
+    case: ReleaseColumns, place: TableRef, treated: TreatedTable, references: "Mapping[str, Frequencies]"
 ) -> tuple[str | None, Mapping[str, Json]]:
     """Measure how far the file's groups are from the table that was given; the check measures it from the file itself.
 
@@ -218,7 +218,7 @@ def _from_input(
     return "; ".join(far) or None, results
 
 
-def _reference(treated: Treated, name: str, draft: Path) -> "Frequencies":
+def _reference(treated: TreatedTable, name: str, draft: Path) -> "Frequencies":
     """Count the values of a sensitive column in the table that was given, as the file would spell them."""
     return reference_of(escape_frame(treated.before[[name]], draft))
 
@@ -237,7 +237,7 @@ def _shape(place: TableRef) -> tuple[int, tuple[str, ...]]:
 
 
 def _randomised(
-    case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, place: TableRef, draft: Path
+    case: ReleaseColumns, plan: TreatmentPlan, treated: TreatedTable, place: TableRef, draft: Path
 ) -> Verification:
     from monitor.releases.treatment.randomise_table import read_again
     from remedies.differential_privacy import Mechanism

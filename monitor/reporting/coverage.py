@@ -6,7 +6,7 @@ from typing import Final
 from checks import Message, Status
 from incidents import Downtime, Unobserved, Window, unobserved
 from monitor.reporting.evidence import Evidence
-from monitor.reporting.model import BlindSpot, Coverage
+from monitor.reporting.model import Coverage, UnobservedTable
 from monitor.reporting.period import Period
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED, REASONS
 
@@ -55,9 +55,9 @@ def coverage_of(evidence: Evidence, period: Period) -> Coverage:
     )
 
 
-def _blind(unseen: Mapping[str, Unobserved]) -> tuple[BlindSpot, ...]:
+def _blind(unseen: Mapping[str, Unobserved]) -> tuple[UnobservedTable, ...]:
     worst_first = sorted(unseen.items(), key=lambda item: (-item[1].time, item[0]))
-    return tuple(BlindSpot(table, entry.time, _reasons(entry)) for table, entry in worst_first)
+    return tuple(UnobservedTable(table, entry.time, _reasons(entry)) for table, entry in worst_first)
 
 
 def _reasons(unobserved: Unobserved) -> tuple[Message, ...]:

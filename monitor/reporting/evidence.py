@@ -26,7 +26,7 @@ from incidents import measure as measure_window
 from incidents.spans import Ints
 from monitor.config import Config
 from monitor.releases.overview import ReleaseState
-from monitor.summaries.coverage import Observed, Watching, kept_since
+from monitor.summaries.coverage import MonitoringStart, Observed, kept_since
 from monitor.summaries.patterns import PatternSurvey
 from monitor.summaries.products import ProductState
 from monitor.summaries.promises import MeasuredPromise
@@ -66,12 +66,12 @@ class Evidence:
     products: Sequence[ProductState] = ()
     scan_costs: Mapping[tuple[str, str], Spending] = field(default_factory=dict)
     owners: Mapping[str, str | None] = field(init=False)
-    watching: Watching = field(init=False)
+    watching: MonitoringStart = field(init=False)
     observed: Observed = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "owners", owner_names(self.config))
-        object.__setattr__(self, "watching", Watching.of(self.watches, self.as_of))
+        object.__setattr__(self, "watching", MonitoringStart.of(self.watches, self.as_of))
         object.__setattr__(self, "observed", Observed.of(self.watches, self.gaps, self.config, self.as_of))
 
     @property

@@ -1,4 +1,4 @@
-"""What templates may ask for: values said in one voice, and the geometry of charts."""
+"""What templates may ask for: values said in one localizer, and the geometry of charts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -27,7 +27,7 @@ from monitor.reporting.words import (
     STATES,
 )
 from monitor.summaries.incident import RESOLUTIONS
-from monitor.summaries.scan_costs import say_bytes
+from monitor.summaries.scan_costs import format_bytes
 from monitor.terminal.localizer import Money
 
 NOTHING: Final = "\N{EN DASH}"
@@ -36,7 +36,7 @@ NOTHING: Final = "\N{EN DASH}"
 _HOUR: Final = 3_600_000_000
 
 
-def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[..., Any]]:
+def filters(localizer: MessageFormatter, currency: str) -> Mapping[str, Callable[..., Any]]:
     """Return the filters of the report's templates."""
 
     def show(value: Any, kind: str) -> str:
@@ -44,18 +44,18 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
             return NOTHING
         match kind:
             case "hours":
-                return voice.format(sentences.length(value), "hours")
+                return localizer.format(sentences.length(value), "hours")
             case "short_hours":
-                return _short(Fraction(value) / _HOUR, voice)
+                return _short(Fraction(value) / _HOUR, localizer)
             case "money":
-                return voice.format(Money(value, currency), "money")
+                return localizer.format(Money(value, currency), "money")
             case "number":
-                return voice.format(int(value) if value == int(value) else float(value), "number")
+                return localizer.format(int(value) if value == int(value) else float(value), "number")
             case _:
-                return voice.format(value, kind)
+                return localizer.format(value, kind)
 
     def say(message: Message) -> str:
-        return message.render(voice)
+        return message.render(localizer)
 
     def signed_hours(value: Fraction) -> str:
         text = show(abs(value), "hours")
@@ -65,9 +65,9 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
     return {
         **{kind: lambda value, kind=kind: show(value, kind) for kind in kinds},
         "show": show,
-        "in_bytes": lambda value: show(None, "count") if value is None else say_bytes(value),
+        "in_bytes": lambda value: show(None, "count") if value is None else format_bytes(value),
         "say": say,
-        "missed": lambda value, level: _missed(value, level, voice),
+        "missed": lambda value, level: _missed(value, level, localizer),
         "points": sentences.percentage_points,
         "cause": lambda key: say(CAUSES[key]) if key in CAUSES else key,
         "resolution": lambda key: say(Message("not resolved") if key is None else RESOLUTIONS[Resolution(key)]),
@@ -79,13 +79,13 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "group_name": figure_sentences.group_name,
         "in_time": figure_sentences.in_time,
         "observed_sentence": figure_sentences.observed_sentence,
-        "level_value": lambda value, level: _level_value(value, level, voice),
+        "level_value": lambda value, level: _level_value(value, level, localizer),
         "signed_hours": signed_hours,
         "as_length": sentences.length,
         "over": lambda total, n: Fraction(total) / n if n else None,
         "word": lambda word: say(_WORDS[type(word)][word]),
         "shape": lambda word: _SHAPES[type(word)][word],
-        "incident_title": lambda message: say_title(message, voice),
+        "incident_title": lambda message: format_title(message, localizer),
         "notes": lambda row, report: sentences.notes(row, type(report.period), complete=report.complete),
         "onset_range": sentences.onset_range,
         "budget_sentences": figure_sentences.budget_sentences,
@@ -99,7 +99,7 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
         "domain_anchor": lambda name: "no-domain" if name is None else f"domain-{quote(name, safe='')}",
         "domain_sentences": figure_sentences.domain_sentences,
         "domain_label": lambda row, periods: say(figure_sentences.domain_label(row, periods)),
-        "period_name": lambda period: _period_name(period, voice),
+        "period_name": lambda period: _period_name(period, localizer),
         "columns": _columns,
         "timeline_lanes": charts.timeline_lanes,
         "collapsed": collapsed,
@@ -108,59 +108,59 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
     }
 
 
-def texts(voice: MessageFormatter) -> Mapping[str, Callable[..., str]]:
+def texts(localizer: MessageFormatter) -> Mapping[str, Callable[..., str]]:
     """Return `_` and `ngettext`, which take the values of the places in their texts."""
 
     def text(message: str, **values: Any) -> str:
-        return Message(message, values).render(voice)
+        return Message(message, values).render(localizer)
 
     def plural(name: str, many: str, n: int, **values: Any) -> str:
-        return Message(many, {**values, "n": n}, one=name, counted="n").render(voice)
+        return Message(many, {**values, "n": n}, one=name, counted="n").render(localizer)
 
     return {"_": text, "ngettext": plural}
 
 
-def say_title(title: Message, voice: MessageFormatter) -> str:
+def format_title(title: Message, localizer: MessageFormatter) -> str:
     """Format an incident's title; braces in one that a person wrote are no places, and it is then given as it is."""
     if not title.values:
-        return voice.text(title.text)
+        return localizer.text(title.text)
     try:
-        return title.render(voice)
+        return title.render(localizer)
     except (KeyError, ValueError, IndexError):
         return title.text
 
 
-def _level_value(value: Fraction | None, level: Level, voice: MessageFormatter) -> str:
+def _level_value(value: Fraction | None, level: Level, localizer: MessageFormatter) -> str:
     """Format what was promised or seen: a length of time, or the percentage of a period."""
     if value is None:
         return NOTHING
     if level is Level.AVAILABILITY:
-        return f"{voice.format(sentences.floor_percent(value), 'number')}%"
-    return voice.format(sentences.length(value), "hours")
+        return f"{localizer.format(sentences.floor_percent(value), 'number')}%"
+    return localizer.format(sentences.length(value), "hours")
 
 
-def _missed(value: Fraction, level: Level, voice: MessageFormatter) -> str:
+def _missed(value: Fraction, level: Level, localizer: MessageFormatter) -> str:
     """Format by how much a promise was broken."""
     if level is Level.AVAILABILITY:
         points = sentences.percentage_points(value)
-        return Message("missed by {points:number} percentage points", {"points": points}).render(voice)
-    return Message("missed by {value}", {"value": _level_value(value, level, voice)}).render(voice)
+        return Message("missed by {points:number} percentage points", {"points": points}).render(localizer)
+    return Message("missed by {value}", {"value": _level_value(value, level, localizer)}).render(localizer)
 
 
-def _period_name(period: Period, voice: MessageFormatter) -> str:
+def _period_name(period: Period, localizer: MessageFormatter) -> str:
     """Format a period in the few letters that fit below a column."""
     if isinstance(period, Quarter):
         return str(period)
-    return voice.format(period.first, "date" if isinstance(period, Week) else "short_month")
+    return localizer.format(period.first, "date" if isinstance(period, Week) else "short_month")
 
 
-def _short(hours: Fraction, voice: MessageFormatter) -> str:
+def _short(hours: Fraction, localizer: MessageFormatter) -> str:
     """Format hours in the few letters that fit over a column."""
     if 0 < hours < Fraction(1, 10):
-        return f"<{voice.format(0.1, 'tenths')}"
+        return f"<{localizer.format(0.1, 'tenths')}"
     if round(hours, 1) >= 100 or not hours:
-        return voice.format(round(hours), "count")
-    return voice.format(hours, "tenths")
+        return localizer.format(round(hours), "count")
+    return localizer.format(hours, "tenths")
 
 
 _WORDS: Final[Mapping[type[StrEnum], Mapping[Any, Message]]] = {

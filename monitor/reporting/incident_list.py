@@ -8,7 +8,7 @@ from typing import Final
 from checks import Message
 from incidents import Incident, Window, from_us
 from monitor.reporting.evidence import Evidence
-from monitor.reporting.model import IncidentLine, IncidentList, Standout
+from monitor.reporting.model import DominantIncident, IncidentLine, IncidentList
 from monitor.summaries.ranking import Advice, Ranking
 
 _ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -30,11 +30,11 @@ def listed(ranking: Ranking | None, evidence: Evidence, window: Window) -> Incid
     return IncidentList(rows, len(ranking) - len(rows))
 
 
-def standout(ranking: Ranking, advice: Advice) -> Standout | None:
+def standout(ranking: Ranking, advice: Advice) -> DominantIncident | None:
     """Return the incident that alone makes more than half of what the period weighs, if there are several."""
     if len(ranking) < 2 or advice.incident is None or 2 * advice.share <= 1:
         return None
-    return Standout(advice.incident, advice.table)
+    return DominantIncident(advice.incident, advice.table)
 
 
 @dataclass(frozen=True, slots=True)

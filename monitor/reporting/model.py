@@ -25,7 +25,7 @@ from monitor.summaries.service_levels import JudgedContract
 
 
 @dataclass(frozen=True, slots=True)
-class BlindSpot:
+class UnobservedTable:
     """A table whose checks saw nothing for some time, and why."""
 
     table: str
@@ -57,7 +57,7 @@ class Coverage:
     evaluated: int | None
     silent: int
     unobserved_us: int
-    blind: tuple[BlindSpot, ...]
+    blind: tuple[UnobservedTable, ...]
     blind_more: int
     without_owner: tuple[str, ...]
     without_checks: tuple[str, ...]
@@ -77,13 +77,13 @@ class Diagnosis:
     undetected_share: Fraction
     found_by_person: int
     n: int
-    costliest: "Standout | None"
+    costliest: "DominantIncident | None"
     advice: Advice | None = None
     title: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Standout:
+class DominantIncident:
     """An incident that is named because it outweighs all others."""
 
     id: int

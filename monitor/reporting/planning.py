@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from rich.text import Text
 
-from checks import say_duration
+from checks import format_duration
 from checks.parameters.scalars import parse_duration
 from incidents import Lever, StaffRole
 from incidents.estimate import Estimate, ExpectedIncidents, estimate
@@ -26,7 +26,7 @@ _NUMBER: Final = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?|\.[0-9]+)(?P<percent>
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class PlanningInput:
     """What was typed: texts as they came; `roles` as NAME:HEADCOUNT:HOURLY:SHARE."""
 
     tables: int
@@ -49,7 +49,7 @@ class PlanningFigure:
     currency: Currency
 
     @classmethod
-    def of(cls, typed: Typed) -> Self:
+    def of(cls, typed: PlanningInput) -> Self:
         """Return the estimate of what was typed.
 
         Raises:
@@ -93,8 +93,8 @@ class PlanningFigure:
 
     def _lines(self) -> Iterator[Text]:
         result, expected, text = self.found, self.expected, self.currency.text
-        name = f"{say_duration(expected.ttd)} time to detection + {say_duration(expected.ttr)} time to resolution"
-        yield _line("incidents", f"{_say(result.incidents)} a year on {expected.tables:,} tables")
+        name = f"{format_duration(expected.ttd)} time to detection + {format_duration(expected.ttr)} time to resolution"
+        yield _line("incidents", f"{_format(result.incidents)} a year on {expected.tables:,} tables")
         yield _line("each", name)
         yield _line("downtime", f"{round(result.downtime_h):,} h a year")
         yield _line("an hour costs", text(result.hourly_cost))
@@ -143,7 +143,7 @@ def _refused(option: str, message: str) -> Stop:
     return Stop(ExitCode.USAGE, Problem("usage", f"{option}: {message}"))
 
 
-def _say(number: Fraction) -> str:
+def _format(number: Fraction) -> str:
     return f"{number.numerator:,}" if number.denominator == 1 else f"{float(number):,.1f}"
 
 

@@ -72,7 +72,7 @@ class Change:
 def comparison_html(
     case: ReleaseColumns,
     release_comparison: ReleaseComparison,
-    voice: Localizer,
+    localizer: Localizer,
     *,
     project: str,
     as_of: datetime,
@@ -86,7 +86,7 @@ def comparison_html(
     tables = [line for line in lines if line.tried.kind == RemedyKind.TABLE.value]
     return page(
         "comparison",
-        voice,
+        localizer,
         redact=redact,
         project=project,
         as_of=as_of,

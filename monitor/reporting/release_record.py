@@ -44,13 +44,15 @@ class RecordLine:
         return self.event.actor == AGENT
 
 
-def record_html(record: ReleaseRecord, voice: Localizer, *, project: str, redact: Callable[[str], str] = str) -> str:
+def record_html(
+    record: ReleaseRecord, localizer: Localizer, *, project: str, redact: Callable[[str], str] = str
+) -> str:
     """Return one self-contained page: no script, nothing fetched."""
     current_certificates = certificates(record.exports)
     by_id = {certificate.event.id: certificate for certificate in current_certificates}
     return page(
         "record",
-        voice,
+        localizer,
         redact=redact,
         project=project,
         as_of=record.as_of,

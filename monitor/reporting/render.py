@@ -57,9 +57,9 @@ _LINKS: Final = ("http://", "https://", "mailto:")
 _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
-def as_html(report: PeriodReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
+def as_html(report: PeriodReport, localizer: Localizer, *, redact: Callable[[str], str] = str) -> str:
     """Return one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
-    return with_cards(_render("html", report, voice, masking(redact), **styled("report/report.css")))
+    return with_cards(_render("html", report, localizer, masking(redact), **styled("report/report.css")))
 
 
 def styled(*names: str) -> Mapping[str, Any]:
@@ -70,13 +70,13 @@ def styled(*names: str) -> Mapping[str, Any]:
     return {"style": Markup(style), "style_hash": f"sha256-{digest}"}  # noqa: S704 - our own files
 
 
-def as_markdown(report: PeriodReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
+def as_markdown(report: PeriodReport, localizer: Localizer, *, redact: Callable[[str], str] = str) -> str:
     """Return Markdown (with GitHub's tables) for a chat or a pull request."""
 
     def finalize(value: Any) -> Any:
         return value if isinstance(value, Markup) else escape_markdown(redact(str(value)))
 
-    return without_gaps(_render("md", report, voice, finalize))
+    return without_gaps(_render("md", report, localizer, finalize))
 
 
 def show_hours_as_length(made: Environment) -> None:
@@ -132,7 +132,7 @@ def masking(redact: Callable[[str], str]) -> Callable[[Any], Any]:
     return finalize
 
 
-def environment(voice: Localizer, currency: str, finalize: Callable[[Any], Any]) -> Environment:
+def environment(localizer: Localizer, currency: str, finalize: Callable[[Any], Any]) -> Environment:
     """Return what the templates of a report are rendered in: its filters, its texts, and everything escaped."""
     made = Environment(
         loader=PackageLoader("templates", "."),
@@ -142,28 +142,30 @@ def environment(voice: Localizer, currency: str, finalize: Callable[[Any], Any])
         lstrip_blocks=True,
         finalize=finalize,
     )
-    made.filters.update(filters(voice, currency))
-    made.globals.update(texts(voice))
+    made.filters.update(filters(localizer, currency))
+    made.globals.update(texts(localizer))
     return made
 
 
-def _render(suffix: str, report: PeriodReport, voice: Localizer, finalize: Callable[[Any], Any], **more: Any) -> str:
-    template = environment(voice, report.currency, finalize).get_template(f"report/report.{suffix}.j2")
-    return template.render(**period_values(report, voice), sections=SECTIONS, **more)
+def _render(
+    suffix: str, report: PeriodReport, localizer: Localizer, finalize: Callable[[Any], Any], **more: Any
+) -> str:
+    template = environment(localizer, report.currency, finalize).get_template(f"report/report.{suffix}.j2")
+    return template.render(**period_values(report, localizer), sections=SECTIONS, **more)
 
 
-def period_values(report: PeriodReport, voice: Localizer) -> Mapping[str, Any]:
+def period_values(report: PeriodReport, localizer: Localizer) -> Mapping[str, Any]:
     """Return what the templates of a report are about, and what its period is called."""
     return {
         "report": report,
         "words": PERIOD_WORDS[type(report.period)],
-        "language": voice.language,
-        "dates": voice.format((report.period.first, report.period.last), "dates"),
+        "language": localizer.language,
+        "dates": localizer.format((report.period.first, report.period.last), "dates"),
     }
 
 
-def page(name: str, voice: Localizer, *, redact: Callable[[str], str], **values: Any) -> str:
+def page(name: str, localizer: Localizer, *, redact: Callable[[str], str], **values: Any) -> str:
     """Return a page by the name of its template; everything that others wrote is escaped, and what is secret masked."""
     style = styled(*RELEASE_STYLES)
-    template = environment(voice, "", masking(redact)).get_template(f"release/{name}.html.j2")
-    return with_cards(template.render(language=voice.language, zone=voice.zone.key, **style, **values))
+    template = environment(localizer, "", masking(redact)).get_template(f"release/{name}.html.j2")
+    return with_cards(template.render(language=localizer.language, zone=localizer.zone.key, **style, **values))

@@ -14,7 +14,7 @@ from monitor.config.prices import Currency
 from monitor.reporting import sentences
 from monitor.reporting.domains import DomainSection
 from monitor.reporting.figures import Figures, Spread
-from monitor.reporting.filters import say_title
+from monitor.reporting.filters import format_title
 from monitor.reporting.model import (
     Coverage,
     Diagnosis,
@@ -38,14 +38,14 @@ def as_text(value: Mapping[str, Any]) -> str:
     return json_text(value) + "\n"
 
 
-def as_json(report: PeriodReport, voice: Localizer) -> dict[str, Any]:
-    """Return the report as a JSON value; its few sentences are said in the voice's language."""
+def as_json(report: PeriodReport, localizer: Localizer) -> dict[str, Any]:
+    """Return the report as a JSON value; its few sentences are said in the localizer's language."""
     currency = Currency.of(report.currency)
     comparison, period = report.figures, report.period
     return {
         "schema": f"tablewatch.{period.frequency}/1",
         "project": report.project,
-        "locale": voice.language,
+        "locale": localizer.language,
         period.unit: str(period),
         "from": period.start.isoformat(),
         "to": period.end.isoformat(),
@@ -53,8 +53,8 @@ def as_json(report: PeriodReport, voice: Localizer) -> dict[str, Any]:
         "as_of": report.as_of.isoformat(),
         "complete": report.complete,
         "currency": report.currency,
-        "headline": report.headline.render(voice),
-        "coverage": _coverage(report.coverage, voice),
+        "headline": report.headline.render(localizer),
+        "coverage": _coverage(report.coverage, localizer),
         "figures": {
             f"this_{period.unit}": _figures(comparison.this, currency),
             f"last_{period.unit}": _figures(comparison.before, currency),
@@ -68,17 +68,17 @@ def as_json(report: PeriodReport, voice: Localizer) -> dict[str, Any]:
             "ttr_h": _hours(report.change.ttr),
             "total_h": _hours(report.change.total),
         },
-        "diagnosis": _diagnosis(report, voice),
+        "diagnosis": _diagnosis(report, localizer),
         f"by_{period.part_unit}": [_bar(bar, {"date": bar.date.isoformat()}) for bar in report.parts],
         "by_owner": {"shown": [_share(share, currency) for share in report.owners], "more": report.owners_more},
         "trend": [_bar(bar, {period.unit: str(bar.period)}) for bar in report.trend],
         "tables": {"shown": [_share(share, currency) for share in report.tables], "more": report.tables_more},
         "incidents": {
-            "shown": [_incident(row, currency, voice) for row in report.incidents.rows],
+            "shown": [_incident(row, currency, localizer) for row in report.incidents.rows],
             "more": report.incidents.more,
         },
         "method": _method(report.method),
-        "releases": _releases(report.releases, voice),
+        "releases": _releases(report.releases, localizer),
         "contracts": [contract.as_json() for contract in report.contracts],
         "level_groups": [group.as_json() for group in groups_in_report(report.contracts)],
         "domains": report.domains.as_json(),
@@ -126,7 +126,7 @@ def _spread(spread: Spread | None) -> dict[str, float | None]:
     return {part: None if spread is None else _hours(getattr(spread, part)) for part in parts}
 
 
-def _coverage(coverage: Coverage, voice: MessageFormatter) -> dict[str, Any]:
+def _coverage(coverage: Coverage, localizer: MessageFormatter) -> dict[str, Any]:
     return {
         "tables": coverage.tables,
         "checks": coverage.checks,
@@ -141,7 +141,7 @@ def _coverage(coverage: Coverage, voice: MessageFormatter) -> dict[str, Any]:
             {
                 "table": spot.table,
                 "unobserved_h": _hours(spot.unobserved_us),
-                "reasons": [reason.render(voice) for reason in spot.reasons],
+                "reasons": [reason.render(localizer) for reason in spot.reasons],
             }
             for spot in coverage.blind
         ],
@@ -152,7 +152,7 @@ def _coverage(coverage: Coverage, voice: MessageFormatter) -> dict[str, Any]:
     }
 
 
-def _diagnosis(report: PeriodReport, voice: MessageFormatter) -> dict[str, Any] | None:
+def _diagnosis(report: PeriodReport, localizer: MessageFormatter) -> dict[str, Any] | None:
     diagnosis: Diagnosis | None = report.diagnosis
     if diagnosis is None:
         return None
@@ -163,7 +163,7 @@ def _diagnosis(report: PeriodReport, voice: MessageFormatter) -> dict[str, Any] 
         "found_by_person": diagnosis.found_by_person,
         "costliest": None if diagnosis.costliest is None else diagnosis.costliest.id,
         "advice": None if diagnosis.advice is None else _advice(diagnosis.advice),
-        "sentences": [sentence.render(voice) for sentence in messages],
+        "sentences": [sentence.render(localizer) for sentence in messages],
     }
 
 
@@ -217,11 +217,11 @@ def _domain(section: DomainSection, currency: Currency) -> dict[str, Any]:
     }
 
 
-def _incident(row: IncidentLine, currency: Currency, voice: MessageFormatter) -> dict[str, Any]:
+def _incident(row: IncidentLine, currency: Currency, localizer: MessageFormatter) -> dict[str, Any]:
     return {
         "id": row.id,
         "table": row.table,
-        "title": say_title(row.title, voice),
+        "title": format_title(row.title, localizer),
         "severity": str(row.severity),
         "state": str(row.state),
         "resolution": None if row.resolution is None else str(row.resolution),
@@ -258,7 +258,7 @@ def _method(method: MethodNotes) -> dict[str, Any]:
     }
 
 
-def _releases(releases: Releases, voice: MessageFormatter) -> dict[str, Any]:
+def _releases(releases: Releases, localizer: MessageFormatter) -> dict[str, Any]:
     return {
         "shown": [
             {
@@ -266,7 +266,7 @@ def _releases(releases: Releases, voice: MessageFormatter) -> dict[str, Any]:
                 "table": row.table,
                 "audience": row.audience,
                 "state": row.word.value,
-                "why": [item.render(voice) for item in row.why],
+                "why": [item.render(localizer) for item in row.why],
                 "since": None if row.since is None else row.since.isoformat(),
                 "until": None if row.until is None else row.until.isoformat(),
             }

@@ -175,21 +175,21 @@ def plan(subject: Subject, source: Source, *, table: ir.Table | None = None) -> 
         TableNotFound: the watched table is not there. (A missing referenced table refuses the checks that refer to it.)
         SourceError: the catalogue cannot be read.
     """
-    desk, refused = _Desk(subject, source, table), {}
+    builder, refused = _PlanBuilder(subject, source, table), {}
     if subject.is_past:
-        problem = desk.see_the_past()
+        problem = builder.see_the_past()
         if problem is not None:
-            return desk.plan(dict.fromkeys((check_id for check_id, _ in subject.checks), problem))
+            return builder.plan(dict.fromkeys((check_id for check_id, _ in subject.checks), problem))
     for check_id, check in subject.checks:
         try:
-            context = desk.context(check)
+            context = builder.context(check)
             wants = check.wants(context) if check.sampling is None else _sampled(check, context)
             if subject.is_past:
                 as_of.refuse(wants, check.refers_to)
-            desk.take(check_id, wants, context)
+            builder.take(check_id, wants, context)
         except (Misconfigured, TableNotFound) as error:
             refused[check_id] = misconfigured(error)
-    return desk.plan(refused)
+    return builder.plan(refused)
 
 
 def _sampled(check: Check, context: Context) -> Wants:
@@ -205,13 +205,13 @@ def plan_again(subject: Subject, check_id: str, measurement: Measurement, source
         Misconfigured, SourceError: as `plan`.
     """
     check = dict(subject.checks)[check_id]
-    desk = _Desk(replace(subject, checks=((check_id, check),)), source)
-    context = desk.context(check)
-    wanted = check.look_again(context, measurement)
+    builder = _PlanBuilder(replace(subject, checks=((check_id, check),)), source)
+    context = builder.context(check)
+    wanted = check.follow_up(context, measurement)
     if isinstance(wanted, Measurement):
         return wanted
-    desk.take(check_id, wanted, context)
-    return desk.plan({})
+    builder.take(check_id, wanted, context)
+    return builder.plan({})
 
 
 def counting_place(subject: Subject, check_id: str, source: Source) -> tuple[Context, Callable[[ir.Expr], SqlTemplate]]:
@@ -220,11 +220,11 @@ def counting_place(subject: Subject, check_id: str, source: Source) -> tuple[Con
     Raises:
         Misconfigured, SourceError: as `plan`.
     """
-    desk = _Desk(subject, source)
-    return desk.context(dict(subject.checks)[check_id]), desk.compile
+    builder = _PlanBuilder(subject, source)
+    return builder.context(dict(subject.checks)[check_id]), builder.compile
 
 
-class _Desk:
+class _PlanBuilder:
     """Where a plan is made: the table, the holes, and what was wanted so far."""
 
     def __init__(self, subject: Subject, source: Source, table: ir.Table | None = None) -> None:
@@ -326,7 +326,7 @@ def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int
     Raises:
         Misconfigured, TableNotFound: the check does not fit the table.
     """
-    return _Desk(subject, source).offending_keys(check, limit=limit)
+    return _PlanBuilder(subject, source).offending_keys(check, limit=limit)
 
 
 def _fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, dict[str, str]]]:

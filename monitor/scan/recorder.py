@@ -13,7 +13,7 @@ from checks import (
     Measurement,
     Message,
     Outcome,
-    Past,
+    PastMeasurement,
     SegmentedMeasurement,
     Status,
     UnknownReason,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from monitor.scan.confirmation import Retry
     from monitor.scan.warnings import WarningRecorder
 
-_History: TypeAlias = "Mapping[str, Sequence[Past] | None]"
+_History: TypeAlias = "Mapping[str, Sequence[PastMeasurement] | None]"
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
 
 
@@ -178,7 +178,7 @@ def judge_table(looked: TableResult, history: _History, memory: SegmentMemory) -
         yield result
 
 
-def _judge(check: Check, measurement: Measurement, past: Sequence[Past] | None) -> Outcome:
+def _judge(check: Check, measurement: Measurement, past: Sequence[PastMeasurement] | None) -> Outcome:
     """Judge one check; a bug in it leaves the others of the batch. Ctrl-C is no bug: judging is for the main thread."""
     if past is None:
         return _WITHOUT_HISTORY

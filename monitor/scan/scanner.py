@@ -163,7 +163,7 @@ def scan_sources(
     by_source: dict[str, list[Target]] = {}
     for target in targets:
         by_source.setdefault(target.source.name, []).append(target)
-    inbox = _Inbox(len(by_source))
+    inbox = _Results(len(by_source))
     for group in by_source.values():
         _SourceRun(group, inbox, scan, clock).start()
     try:
@@ -176,7 +176,7 @@ class _SourceRun:
     """A thread that looks at tables of one source, until one of its statements cannot be stopped."""
 
     def __init__(
-        self, targets: Sequence[Target], inbox: "_Inbox", scan: _Scan, clock: Clock, *, stuck_before: int = 0
+        self, targets: Sequence[Target], inbox: "_Results", scan: _Scan, clock: Clock, *, stuck_before: int = 0
     ) -> None:
         self._targets, self._inbox, self._scan, self._clock = targets, inbox, scan, clock
         self._stuck_before = stuck_before
@@ -219,7 +219,7 @@ class _SourceRun:
             self._inbox.close()
 
 
-class _Inbox:
+class _Results:
     """What the threads of the sources found, until it is taken.
 
     Python runs one thread at a time, and changing between them costs more than a small table: the reader wakes when

@@ -18,7 +18,7 @@ from checks import (
     Measurement,
     Message,
     Outcome,
-    Past,
+    PastMeasurement,
     Segment,
     SegmentedMeasurement,
     Status,
@@ -51,7 +51,7 @@ _NOT_FOLLOWED: Final = unknown(
 _GONE: Final = unknown(UnknownReason.NO_DATA, Message("the segment has no rows any more"))
 GONE_CAUSE: Final = "the segment has no rows any more"
 
-Judge = Callable[[Check, Measurement, Sequence[Past] | None], Outcome]
+Judge = Callable[[Check, Measurement, Sequence[PastMeasurement] | None], Outcome]
 """Judges one measurement against its history; None where that cannot be read."""
 
 
@@ -107,7 +107,7 @@ def judge_segments(
     item: CheckMeasurement,
     memory: SegmentMemory,
     *,
-    history: Mapping[str, Sequence[Past] | None],
+    history: Mapping[str, Sequence[PastMeasurement] | None],
     judge: Judge,
 ) -> CheckResult:
     """Return a check's result over all its segments, with those that are followed as its `segments`."""
@@ -191,17 +191,17 @@ def _summed_up(check: Check, judged: Iterable[tuple[Segment, Outcome]], *, is_cu
         "unknown": len(by_status[Status.UNKNOWN]),
     }
     if by_status[Status.FAIL]:
-        return Outcome(Status.FAIL, _say(_FAILING, by_status[Status.FAIL], total), observed)
+        return Outcome(Status.FAIL, _message_of(_FAILING, by_status[Status.FAIL], total), observed)
     if is_cut:
         return unknown(UnknownReason.MISCONFIGURED, _TOO_MANY.given(limit=MOST_SEGMENTS), observed)
     if reason is not None:
-        return unknown(reason, _say(_SILENT, by_status[Status.UNKNOWN], total), observed)
+        return unknown(reason, _message_of(_SILENT, by_status[Status.UNKNOWN], total), observed)
     if by_status[Status.WARN]:
-        return Outcome(Status.WARN, _say(_WARNING, by_status[Status.WARN], total), observed)
+        return Outcome(Status.WARN, _message_of(_WARNING, by_status[Status.WARN], total), observed)
     return Outcome(Status.PASS, _FINE.given(segments=total), observed)
 
 
-def _say(message: Message, titles: Sequence[str], total: int) -> Message:
+def _message_of(message: Message, titles: Sequence[str], total: int) -> Message:
     more = len(titles) - _NAMED
     names = [*titles[:_NAMED], *([f"… (+{more})"] if more > 0 else [])]
     return message.given(bad=len(titles), segments=total, names=names)

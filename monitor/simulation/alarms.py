@@ -58,9 +58,9 @@ def alarms_of(
         key=lambda event: event.recorded_at,
     )
     with TemporaryDirectory(prefix="tablewatch-") as folder, _scratch(Path(folder)) as scratch:
-        desk = _Desk(project, scratch, frozenset(checks))
-        desk.silence(tx)
-        alarms = list(desk.play(merged, until=from_us(window.end_us)))
+        replayed = _ReplayedStore(project, scratch, frozenset(checks))
+        replayed.silence(tx)
+        alarms = list(replayed.play(merged, until=from_us(window.end_us)))
     start, end = from_us(window.start_us), from_us(window.end_us)
     return [alarm for alarm in alarms if start <= alarm.at < end]
 
@@ -104,7 +104,7 @@ def _around(project: Project, tx: ReadTransaction, checks: Sequence[str]) -> lis
 
 
 @dataclass
-class _Desk:
+class _ReplayedStore:
     """A store in which incidents happen, and who is notified of them."""
 
     project: Project

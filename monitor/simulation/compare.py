@@ -17,7 +17,7 @@ from incidents import Downtime, Episode, Event, Incident, ResultReplay, Spans, W
 from monitor.config.project import Project
 from monitor.simulation.alarms import Alarm, alarms_of
 from monitor.simulation.plan import CheckChange
-from monitor.simulation.run import CheckReplay, Cover, is_reproduced, replay_checks
+from monitor.simulation.run import CheckReplay, ReplayCoverage, is_reproduced, replay_checks
 from store import ReadTransaction
 
 _OPEN: Final = 2**62
@@ -98,8 +98,8 @@ class Simulation:
     as_of: datetime
     changes: tuple[CheckChange, ...]
     skipped: Mapping[str, str]
-    cover: Cover
-    covers: Mapping[str, Cover]
+    cover: ReplayCoverage
+    covers: Mapping[str, ReplayCoverage]
     recorded: int
     reproduced: int
     dropped: int
@@ -127,7 +127,7 @@ def simulate(
     """
     replays = list(replay_checks(tx, changes, until=as_of))
     played = [item for item in replays if item.skipped is None]
-    desk = _Calculator(running, window, to_us(as_of))
+    calculator = _Calculator(running, window, to_us(as_of))
     problems = [problem for item in played for problem in _problems(item, window)]
     before = [incident for item in played for incident in item.now.incidents]
     log_now, log_worst, log_best = _alarms(
@@ -149,14 +149,14 @@ def simulate(
         recorded=len(recorded),
         reproduced=is_reproduced(recorded, before),
         dropped=sum(item.worst.dropped for item in played),
-        now=desk.figures(before),
+        now=calculator.figures(before),
         then=Bounds(
-            as_ended=desk.both([(item.worst.incidents, item.best.incidents) for item in played]),
-            as_long=desk.both(
+            as_ended=calculator.both([(item.worst.incidents, item.best.incidents) for item in played]),
+            as_long=calculator.both(
                 [(_as_long(item, item.worst.incidents), _as_long(item, item.best.incidents)) for item in played]
             ),
         ),
-        unnoticed=desk.figures(_only_missed(played)),
+        unnoticed=calculator.figures(_only_missed(played)),
         problems=tuple(sorted(problems, key=lambda item: (item.occurred_at, item.check_id))),
         alarms={
             channel: (_count(log_now, channel), _count(log_best, channel), _count(log_worst, channel))
@@ -191,9 +191,11 @@ class _Calculator:
         return best, worst
 
 
-def _sum(covers: Iterable[Cover]) -> Cover:
+def _sum(covers: Iterable[ReplayCoverage]) -> ReplayCoverage:
     every = list(covers)
-    return Cover(*(sum(getattr(cover, name) for cover in every) for name in ("runs", "recorded", "bounded", "unknown")))
+    return ReplayCoverage(
+        *(sum(getattr(cover, name) for cover in every) for name in ("runs", "recorded", "bounded", "unknown"))
+    )
 
 
 # --- problems ---------------------------------------------------------------------------------------------------------

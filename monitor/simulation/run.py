@@ -36,7 +36,7 @@ class TooManySlots(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
+class ReplayCoverage:
     """What of a proposal could be replayed: its runs, those for which a stored result stands, and the others.
 
     `bounded`: runs between two results that differ, with one of two outcomes. `unknown`: nothing is known of them.
@@ -61,7 +61,7 @@ class CheckReplay:
     now: ResultReplay
     worst: ResultReplay
     best: ResultReplay
-    cover: Cover
+    cover: ReplayCoverage
     skipped: str | None = None
 
     @property
@@ -71,7 +71,7 @@ class CheckReplay:
 
 
 NOTHING = ResultReplay((), (), 0)
-NO_COVER = Cover(0, 0, 0, 0)
+NO_COVER = ReplayCoverage(0, 0, 0, 0)
 
 
 def replay_checks(tx: ReadTransaction, changes: Sequence[CheckChange], *, until: datetime) -> Iterator[CheckReplay]:
@@ -155,7 +155,7 @@ class _Case:
             return "another tool runs it"
         return None
 
-    def _proposed(self, track: ResultTrack, now: ResultReplay) -> tuple[ResultReplay, ResultReplay, Cover]:
+    def _proposed(self, track: ResultTrack, now: ResultReplay) -> tuple[ResultReplay, ResultReplay, ReplayCoverage]:
         plan, changed = self.change.then, self.change.changed
         if plan is None:
             return NOTHING, NOTHING, NO_COVER
@@ -168,7 +168,7 @@ class _Case:
             return only, only, _whole(judged)
         worst = self._replayed(rows.worst, judged, plan)
         best = worst if _are_alike(rows) else self._replayed(rows.best, judged, plan)
-        return worst, best, Cover(rows.slots, rows.recorded, rows.bounded, rows.unknown)
+        return worst, best, ReplayCoverage(rows.slots, rows.recorded, rows.bounded, rows.unknown)
 
     def _judged(self, track: ResultTrack, plan: CheckPlan) -> ResultTrack:
         now = self.change.now
@@ -226,9 +226,9 @@ class _Case:
         )
 
 
-def _whole(track: ResultTrack) -> Cover:
+def _whole(track: ResultTrack) -> ReplayCoverage:
     unknown = int((track.status == UNKNOWN).sum())
-    return Cover(track.at.size, track.at.size - unknown, 0, unknown)
+    return ReplayCoverage(track.at.size, track.at.size - unknown, 0, unknown)
 
 
 def _are_alike(rows: SlotResults) -> bool:

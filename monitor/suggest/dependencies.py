@@ -77,9 +77,9 @@ def functional_dependencies(table: TableStatistics, source: Source, relation: st
         if counts.is_support(_chance(decided))
     ]
     for decided in columns:
-        rivals = [(decides, counts) for decides, other, counts in supported if other is decided]
-        if rivals:
-            decides, counts = min(rivals, key=lambda rival: rival[1].violations / rival[1].repeats)
+        others = [(decides, counts) for decides, other, counts in supported if other is decided]
+        if others:
+            decides, counts = min(others, key=lambda other: other[1].violations / other[1].repeats)
             yield _proposal(decides, decided, counts)
 
 

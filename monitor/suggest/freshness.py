@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
-from checks import say_duration
+from checks import format_duration
 from monitor.suggest.proposal import Confidence, Proposal
 
 _FEWEST: Final = 30
@@ -42,7 +42,7 @@ def freshness(
     if age > max(_DEAD, _DEAD_LIMITS * limit):
         return None
     check: dict[str, Any] = {"type": "freshness", "column": column, "max_age": _written(limit)}
-    why = f"{len(gaps):,} gaps between rows, the largest {say_duration(timedelta(hours=largest))}"
+    why = f"{len(gaps):,} gaps between rows, the largest {format_duration(timedelta(hours=largest))}"
     if not aware:
         check["timezone"] = "UTC"
         why += "; the time zone is not declared, so UTC is assumed and 14 h are added"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from checks.parameters.columns import is_null, say_type
+from checks.parameters.columns import is_null, type_name
 from sources import Source
 from sources.expressions import dt, ibis, ir
 from sources.moments import as_moment
@@ -180,7 +180,7 @@ class _Profiler:
     def _statistics(self, name: str, kind: ColumnFamily, row: Mapping[str, Any], at: int) -> ColumnStatistics:
         return ColumnStatistics(
             name=name,
-            type=say_type(self._table[name].type()),
+            type=type_name(self._table[name].type()),
             family=kind,
             low=row.get(f"low{at}"),
             high=row.get(f"high{at}"),

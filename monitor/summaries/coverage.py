@@ -12,7 +12,7 @@ from monitor.config import Config
 
 
 @dataclass(frozen=True, slots=True)
-class Watching:
+class MonitoringStart:
     """Since when tables are watched, as known at a moment.
 
     `since`: by table, when any of its checks first ran; also of checks that are no longer configured.

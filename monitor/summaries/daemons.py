@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from checks import say_duration
+from checks import format_duration
 from store import DaemonRecord, Quarantine, ReadTransaction, Scheduled, StoreHeld
 
 SILENT: Final = timedelta(minutes=1)
@@ -19,7 +19,7 @@ _MOST_DELAYED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Watchfulness:
+class DaemonStates:
     """What the store knows of its daemons at a time (its own clock)."""
 
     as_of: datetime
@@ -32,7 +32,7 @@ class Watchfulness:
     """The tables that the daily limit of their source delays."""
 
     @classmethod
-    def of(cls, tx: ReadTransaction, now: datetime, holder: StoreHeld | None) -> "Watchfulness":
+    def of(cls, tx: ReadTransaction, now: datetime, holder: StoreHeld | None) -> "DaemonStates":
         """Ask the store; daemons that ended more than an hour ago, stopped or killed, are left out.
 
         If no other is left, the one that was heard of last stays. `holder`: as `lock_holder` says.
@@ -102,7 +102,7 @@ class Watchfulness:
         for daemon in self.daemons:
             if daemon in silent[_MOST_SILENT:]:
                 continue
-            age = say_duration(self.as_of - (daemon.stopped_at or daemon.heartbeat_at))
+            age = format_duration(self.as_of - (daemon.stopped_at or daemon.heartbeat_at))
             text = {
                 "running": f"running since {daemon.started_at:%Y-%m-%d %H:%M} UTC, last heartbeat {age} ago",
                 "silent": f"sent its last heartbeat {age} ago and did not shut down cleanly",
@@ -116,7 +116,7 @@ class Watchfulness:
         if not self.runs:
             yield self._without_a_sign()
         elif self.waits_since is not None:
-            yield f"longest wait of a due table: {say_duration(self.as_of - self.waits_since)}"
+            yield f"longest wait of a due table: {format_duration(self.as_of - self.waits_since)}"
         if self.delayed:
             names = [row.table for row in self.delayed]
             more = f" and {len(names) - _MOST_DELAYED} more" if len(names) > _MOST_DELAYED else ""

@@ -27,7 +27,7 @@ from incidents import (
 )
 from incidents.spans import Ints
 from monitor.config.project import Project
-from monitor.summaries.coverage import Observed, Watching, kept_since, lasting_gaps
+from monitor.summaries.coverage import MonitoringStart, Observed, kept_since, lasting_gaps
 from monitor.summaries.grouping import GROUPINGS, days_of
 from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternSurvey
 from monitor.summaries.ranking import Advice, Ranking, advise, rank
@@ -71,7 +71,7 @@ class DowntimeFigures:
     found_by_person: int
     table_of: Mapping[int, str]
     ever_checked: bool
-    watching: Watching
+    watching: MonitoringStart
     kept_since: datetime
     observed: bool
     known: bool
@@ -86,7 +86,7 @@ def measure_downtime(
     """Measure a window, split up by one of `GROUPINGS` or by `day`."""
     spans = tx.incidents.spans(to_us(from_us(window.start_us) - RETURNS_WITHIN), window.end_us)
     watches = tx.results.watches()
-    watching = Watching.of(watches, from_us(as_of_us))
+    watching = MonitoringStart.of(watches, from_us(as_of_us))
     gaps = _gaps(project, tx, watches, window=window, as_of_us=as_of_us)
     observed = Observed.of(watches, gaps, project.config, from_us(as_of_us))
     look = _Survey(project, spans, as_of_us, project.maintenance(spans.names), watching, observed)
@@ -126,7 +126,7 @@ class _Survey:
     spans: Spans
     as_of_us: int
     maintenance: MaintenanceSpans | None
-    watching: Watching
+    watching: MonitoringStart
     observed: Observed
 
     @property

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from checks import Check, Kind, Status, say_duration
+from checks import Check, Kind, Status, format_duration
 from incidents import NOT_RUN, Incident, State, Watch, gaps_after
 from monitor.clock import iso
 from monitor.config import Config, Table
@@ -164,10 +164,10 @@ class _Look:
             yield NotEvaluated(watch.check_id, watch.last_unknown.value, message)
         gaps = gaps_after(watch, table=table.name, until=self.now, period=table.period_of(check))
         if any(gap.reason == NOT_RUN for gap in gaps):
-            age = say_duration(self.now - watch.last_run_at)
+            age = format_duration(self.now - watch.last_run_at)
             expected = f"scheduled {table.schedule}, last run"
             if check.results_every is not None:
-                expected = f"a result is expected every {say_duration(check.results_every)}, the last one is from"
+                expected = f"a result is expected every {format_duration(check.results_every)}, the last one is from"
             yield NotEvaluated(watch.check_id, NOT_RUN, f"{expected} {age} ago")
 
 

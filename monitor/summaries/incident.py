@@ -30,7 +30,7 @@ from incidents.verbs import available
 from monitor.clock import iso
 from monitor.config.project import Project
 from monitor.triage.create import tidy
-from monitor.triage.desk import IncidentDetail
+from monitor.triage.incident_editor import IncidentDetail
 from store import ExternalItem
 
 RESOLUTIONS: Final[Mapping[Resolution, Message]] = {

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from checks.classes.arrays import np, npt
 from incidents import IncidentCosts, MaintenanceSpans, Spans, Window
-from incidents.known_episodes import PerIncident, Ruler, known_episodes, per_incident
+from incidents.known_episodes import CountedWindow, PerIncident, known_episodes, per_incident
 from incidents.spans import Ints
 
 
@@ -91,7 +91,7 @@ def rank(
     if not rows.size:
         return None
     part = spans.take(rows)
-    incident = per_incident(part, Ruler(window, as_of_us, maintenance), disclosure=False)
+    incident = per_incident(part, CountedWindow(window, as_of_us, maintenance), disclosure=False)
     down = incident.undetected + incident.repair
     places = np.flatnonzero(incident.down & (down > 0))
     if not places.size:

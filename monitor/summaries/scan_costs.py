@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final, Self
 from zoneinfo import ZoneInfo
 
-from checks import say_duration
+from checks import format_duration
 from monitor.config.project import Project
 from store import ReadTransaction, Spending
 
@@ -82,7 +82,7 @@ def spending_as_json(spending: Spending) -> dict[str, Any]:
     }
 
 
-def say_spending(spending: Spending) -> str:
+def format_spending(spending: Spending) -> str:
     """Return it as a part of a sentence."""
     if not spending.runs:
         return "no runs"
@@ -93,15 +93,15 @@ def say_spending(spending: Spending) -> str:
     if spending.volume.rows is not None:
         parts.append(f"{spending.volume.rows:,} rows read")
     if spending.volume.bytes is not None:
-        parts.append(f"{say_bytes(spending.volume.bytes)} read")
+        parts.append(f"{format_bytes(spending.volume.bytes)} read")
     return ", ".join(parts)
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds < 10 else say_duration(seconds)
+    return f"{seconds:.2g} s" if seconds < 10 else format_duration(seconds)
 
 
-def say_bytes(number: int) -> str:
+def format_bytes(number: int) -> str:
     """Return a number of bytes for a person."""
     for size, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if number >= size:

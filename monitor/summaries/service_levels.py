@@ -29,7 +29,7 @@ from incidents import (
 from monitor.config.prices import planned_work
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
-from monitor.summaries.coverage import Watching, lasting_gaps, observed_tables
+from monitor.summaries.coverage import MonitoringStart, lasting_gaps, observed_tables
 from store import Changed, ReadTransaction, Transition
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def survey_of(
         spans,
         planned=planned_work(project.config, tables) if project.config.maintenance else {},
         notified=_notified(project, tx, spans, notifies, as_of) if notifies else {},
-        unseen=_unseen(tables, gaps, Watching.of(watches, as_of), Window.of(since, max(end, since + _US))),
+        unseen=_unseen(tables, gaps, MonitoringStart.of(watches, as_of), Window.of(since, max(end, since + _US))),
         observed=observed_tables(watches, gaps, project.config, from_us(window.start_us), end),
     )
     return LevelSurvey.of(history, window, as_of_us=to_us(as_of))
@@ -208,7 +208,7 @@ def _levels(contract: "Contract") -> Iterator[tuple[Level, Fraction]]:
 
 
 def _unseen(
-    tables: Iterable[str], gaps: Iterable[Gap], watching: Watching, window: Window
+    tables: Iterable[str], gaps: Iterable[Gap], watching: MonitoringStart, window: Window
 ) -> Mapping[str, Sequence[tuple[int, int]]]:
     """Return when some check of each table saw nothing, and the time before its first run."""
     unseen: dict[str, list[tuple[int, int]]] = {}

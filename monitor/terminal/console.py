@@ -185,7 +185,7 @@ def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-_PATIENCE = 2.0
+_DELAY = 2.0
 """Seconds after which a person on a terminal wants to see something move."""
 _LINE_EVERY = 10.0
 """Seconds between lines where there is no terminal."""
@@ -223,15 +223,15 @@ def _bar(label: str, total: int, console: "Console", *, share: bool) -> Iterator
     columns = (TextColumn("{task.description}"), BarColumn(), done, TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(label, total=total)
-    with _shown_after(_PATIENCE, bar):
+    with _shown_after(_DELAY, bar):
         yield lambda pieces=1: bar.advance(task, pieces)
 
 
 @contextmanager
-def activity(label: str, *, console: "Console | None" = None, patience: float = _PATIENCE) -> Iterator[None]:
+def activity(label: str, *, console: "Console | None" = None, delay: float = _DELAY) -> Iterator[None]:
     """Show what a command does meanwhile, where nobody knows how far it is: `label` and the time it has taken.
 
-    Only on a terminal, after `patience` seconds; it goes away at the end.
+    Only on a terminal, after `delay` seconds; it goes away at the end.
     """
     console = console or err()
     if not console.is_terminal:
@@ -242,15 +242,15 @@ def activity(label: str, *, console: "Console | None" = None, patience: float = 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     line = Progress(*columns, console=console, transient=True)
     line.add_task(label, total=None)
-    with _shown_after(patience, line):
+    with _shown_after(delay, line):
         yield
 
 
 @contextmanager
-def _shown_after(patience: float, bar: "Progress") -> Iterator[None]:
-    timer = threading.Timer(patience, bar.start)
+def _shown_after(delay: float, bar: "Progress") -> Iterator[None]:
+    timer = threading.Timer(delay, bar.start)
     timer.daemon = True
-    if patience > 0:
+    if delay > 0:
         timer.start()
     else:
         bar.start()

@@ -124,7 +124,7 @@ def write_file(
         result = prove(draft)
         _set_mode(draft, path, mode)
         _sync(draft)
-        _give_name(draft, path, replace=replace, code=code)
+        _name_draft(draft, path, replace=replace, code=code)
         with suppress(PermissionError):  # a folder in which one may write, and not look
             _sync(path.parent)
     return result
@@ -261,7 +261,7 @@ def _sync(path: Path) -> None:
         os.close(number)
 
 
-def _give_name(draft: Path, path: Path, *, replace: bool, code: str) -> None:
+def _name_draft(draft: Path, path: Path, *, replace: bool, code: str) -> None:
     if not replace:
         try:
             path.hardlink_to(draft)  # unlike a rename, this fails if somebody made the file meanwhile

@@ -1,6 +1,6 @@
 """What people do to incidents, and the import of ticket histories.
 
-    command ─> desk ─> incidents.verbs ─> store
+    command ─> editor ─> incidents.verbs ─> store
     ticket_file ─> ticket_reader ─> ticket_columns ─> ticket_import ─> store
 
 In: a verb (acknowledge, assign, snooze, resolve ...) or a table of tickets. Out: incident events, each in one short

@@ -72,8 +72,8 @@ def event_as_json(event: LoggedEvent) -> dict[str, Any]:
 def _check(project: Project, form: EventForm) -> None:
     if form.table is not None and form.source is not None:
         raise _refused("an event is of a table or of a source, not of both")
-    if form.table is not None and (stranger := unknown_table(form.table, project.config)) is not None:
-        raise Stop(ExitCode.USAGE, stranger)
+    if form.table is not None and (problem := unknown_table(form.table, project.config)) is not None:
+        raise Stop(ExitCode.USAGE, problem)
     if form.source is not None and form.source not in project.config.sources:
         hint = did_you_mean(form.source, list(project.config.sources)).removeprefix("; ")
         message = f"source '{form.source}' is not in the configuration"

@@ -111,9 +111,9 @@ class RowReader:
         if not table or self.any_table:
             return bool(table)
         if table not in self._strangers:
-            stranger = unknown_table(table, self.config)
+            problem = unknown_table(table, self.config)
             reason = "the table is not in the configuration; {}; --value table:THEIRS=OURS maps its name"
-            self._strangers[table] = None if stranger is None else reason.format(stranger.hint)
+            self._strangers[table] = None if problem is None else reason.format(problem.hint)
         return self._strangers[table] is None
 
 

@@ -219,7 +219,7 @@ def _shorten(
     for before, after in pairwise(episodes[ended:]):
         if after.onset.at != before.resolved_at:
             raise ImpossibleOrder(
-                f"the ticket was resolved {_say(at)}, before the incident recurred {_say(after.onset.at)}; "
+                f"the ticket was resolved {_format(at)}, before the incident recurred {_format(after.onset.at)}; "
                 "'incident correct "
                 f"{incident.id} --episode {ended + 1} --resolved TIME' corrects an earlier end"
             )
@@ -231,7 +231,7 @@ def _shorten(
     return [Corrected(ended, resolved_at=at), *correcteds]
 
 
-def _say(moment: datetime) -> str:
+def _format(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(sep=" ", timespec="seconds")
 
 

@@ -17,15 +17,15 @@ from store import ReadTransaction
 
 
 def incident_brief(
-    project: Project, tx: ReadTransaction, number: int, voice: Localizer, *, post_mortem: bool = False
+    project: Project, tx: ReadTransaction, number: int, localizer: Localizer, *, post_mortem: bool = False
 ) -> str:
-    """Return what is known of an incident, as Markdown in the voice's language.
+    """Return what is known of an incident, as Markdown in the localizer's language.
 
     Args:
         project: its configuration says what the table feeds, and what to do.
         tx: the store.
         number: of the incident.
-        voice: the language and the time zone.
+        localizer: the language and the time zone.
         post_mortem: whether it is a draft of a post-mortem, else a hand-over to whoever goes on.
 
     Raises:
@@ -39,7 +39,7 @@ def incident_brief(
     def finalize(value: Any) -> Any:
         return value if isinstance(value, Markup) else escape_markdown(redact(str(value)))
 
-    made = environment(voice, project.currency.code, finalize)
+    made = environment(localizer, project.currency.code, finalize)
     show_hours_as_length(made)
     made.filters["masked"] = lambda text: visible(redact(text), keep="\n")
     latest = {} if page.check_id is None else tx.results.latest([page.check_id])
@@ -56,7 +56,7 @@ def incident_brief(
             downstream=downstream,
             consumers=project.config.consumers_of(page.table),
             project_name=project.config.project,
-            zone=voice.zone.key,
+            zone=localizer.zone.key,
         )
     )
 

@@ -12,8 +12,8 @@ from incidents import Corrected, FoundBy, Incident, ReportedIncident, Resolution
 from incidents.verbs import available
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.triage.create import tidy, unknown_table
-from monitor.triage.desk import IncidentDesk
 from monitor.triage.errors import explained
+from monitor.triage.incident_editor import IncidentEditor
 from monitor.triage.time_parsing import TimeReader, TypedTimes
 from monitor.web.access import may_act_on
 from monitor.web.call import Call
@@ -106,46 +106,46 @@ class OpenBody(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb: the body it takes, and what it does at the desk."""
+    """A verb: the body it takes, and what it does through the editor."""
 
     body: type[VerbBody]
-    act: Callable[[IncidentDesk, TypedTimes, int, Any], Incident]
+    act: Callable[[IncidentEditor, TypedTimes, int, Any], Incident]
     summary: str
 
 
-def _snooze(desk: IncidentDesk, times: TypedTimes, number: int, body: SnoozeBody) -> Incident:
+def _snooze(editor: IncidentEditor, times: TypedTimes, number: int, body: SnoozeBody) -> Incident:
     if (body.length is None) == (body.until is None):
         raise Stop(ExitCode.USAGE, Problem("request.invalid", "one of 'for' and 'until' is needed", hint="for: 2h"))
     until = times.moment("until", body.until)
-    return desk.snooze(number, until or desk.now + times.length("for", body.length or ""))
+    return editor.snooze(number, until or editor.now + times.length("for", body.length or ""))
 
 
-def _resolve(desk: IncidentDesk, times: TypedTimes, number: int, body: ResolveBody) -> Incident:
+def _resolve(editor: IncidentEditor, times: TypedTimes, number: int, body: ResolveBody) -> Incident:
     cause = None if body.cause is None else _tidy("cause", body.cause)
     at = times.moment("resolved", body.resolved)
-    return desk.resolve(number, body.resolution, at=at, cause=cause, force=body.force)
+    return editor.resolve(number, body.resolution, at=at, cause=cause, force=body.force)
 
 
-def _reopen(desk: IncidentDesk, times: TypedTimes, number: int, body: ReopenBody) -> Incident:
-    detected = times.moment("detected", body.detected) or desk.now
-    return desk.reopen(number, detected_at=detected, occurred_at=times.moment("occurred", body.occurred))
+def _reopen(editor: IncidentEditor, times: TypedTimes, number: int, body: ReopenBody) -> Incident:
+    detected = times.moment("detected", body.detected) or editor.now
+    return editor.reopen(number, detected_at=detected, occurred_at=times.moment("occurred", body.occurred))
 
 
-def _correct(desk: IncidentDesk, times: TypedTimes, number: int, body: CorrectBody) -> Incident:
+def _correct(editor: IncidentEditor, times: TypedTimes, number: int, body: CorrectBody) -> Incident:
     change = Corrected(
         episode=-1 if body.episode is None else body.episode - 1,
         occurred_at=times.moment("occurred", body.occurred),
         detected_at=times.moment("detected", body.detected),
         resolved_at=times.moment("resolved", body.resolved),
     )
-    return desk.correct(number, change)
+    return editor.correct(number, change)
 
 
 VERBS: Final[Mapping[str, Verb]] = {
-    "ack": Verb(VerbBody, lambda desk, _, number, __: desk.acknowledge(number), "Acknowledge an incident"),
+    "ack": Verb(VerbBody, lambda editor, _, number, __: editor.acknowledge(number), "Acknowledge an incident"),
     "assign": Verb(
         AssignBody,
-        lambda desk, _, number, body: desk.assign(number, _tidy("assignee", body.assignee)),
+        lambda editor, _, number, body: editor.assign(number, _tidy("assignee", body.assignee)),
         "Assign an incident to somebody",
     ),
     "snooze": Verb(SnoozeBody, _snooze, "Mute alerts of an incident for a while"),
@@ -154,17 +154,17 @@ VERBS: Final[Mapping[str, Verb]] = {
     "correct": Verb(CorrectBody, _correct, "Correct an incident's times"),
     "comment": Verb(
         CommentBody,
-        lambda desk, _, number, body: desk.comment(number, _tidy("text", body.text)),
+        lambda editor, _, number, body: editor.comment(number, _tidy("text", body.text)),
         "Add a comment to an incident",
     ),
     "merge": Verb(
         MergeBody,
-        lambda desk, _, number, body: desk.merge(number, body.into, force=body.force)[0],
+        lambda editor, _, number, body: editor.merge(number, body.into, force=body.force)[0],
         "Mark an incident as a duplicate of another",
     ),
     "root": Verb(
         RootBody,
-        lambda desk, _, number, body: desk.name_root(number, body.cause),
+        lambda editor, _, number, body: editor.name_root(number, body.cause),
         "Name the incident that caused another",
     ),
 }
@@ -179,13 +179,13 @@ def perform(call: Call, verb: Verb) -> Incident:
     """
     principal, number = call.someone(), call.query.id
     zone = call.project.config.timezone
-    desk = IncidentDesk(call.project, call.store, actor=principal.actor, if_version=call.body.if_version)
+    editor = IncidentEditor(call.project, call.store, actor=principal.actor, if_version=call.body.if_version)
     with explained(zone), call.store.reading() as tx:
         table = tx.incidents.get(number).table
     check_may_act(call, table)
     try:
         with explained(zone, how_to_force=_HOW_TO_FORCE):
-            return verb.act(desk, _times(call, desk), number, call.body)
+            return verb.act(editor, _times(call, editor), number, call.body)
     except Stop as stop:
         refused = of_stop(stop)
         if refused.status == 409:
@@ -200,16 +200,16 @@ def open_incident(call: Call) -> tuple[Incident, bool]:
         WebError: 422 for a table that is not configured or times that cannot be, 403 for a table of others.
     """
     body: OpenBody = call.body
-    stranger = unknown_table(body.table, call.project.config)
-    if stranger is not None:
-        raise WebError(422, stranger)
+    problem = unknown_table(body.table, call.project.config)
+    if problem is not None:
+        raise WebError(422, problem)
     check_may_act(call, body.table)
-    desk = IncidentDesk(call.project, call.store, actor=call.someone().actor)
+    editor = IncidentEditor(call.project, call.store, actor=call.someone().actor)
     with explained(call.project.config.timezone):
-        return log_reported(desk, _times(call, desk), body)
+        return log_reported(editor, _times(call, editor), body)
 
 
-def log_reported(desk: IncidentDesk, times: TypedTimes, body: OpenBody) -> tuple[Incident, bool]:
+def log_reported(editor: IncidentEditor, times: TypedTimes, body: OpenBody) -> tuple[Incident, bool]:
     """Log an incident that somebody reports; return it, and whether it is new.
 
     Raises:
@@ -218,12 +218,12 @@ def log_reported(desk: IncidentDesk, times: TypedTimes, body: OpenBody) -> tuple
     reported = ReportedIncident(
         table=body.table,
         title=_tidy("title", body.title),
-        detected_at=times.moment("detected", body.detected) or desk.now,
+        detected_at=times.moment("detected", body.detected) or editor.now,
         occurred_at=times.moment("occurred", body.occurred),
         severity=body.severity,
         found_by=FoundBy.PERSON,
     )
-    return desk.log(reported)
+    return editor.log(reported)
 
 
 def check_may_act(call: Call, table: str) -> None:
@@ -236,8 +236,8 @@ def check_may_act(call: Call, table: str) -> None:
         raise WebError(403, Problem("access.table", f"your role does not act on table {table}"))
 
 
-def _times(call: Call, desk: IncidentDesk) -> TypedTimes:
-    return TypedTimes(TimeReader(call.project.config.timezone, desk.now), lambda _: None)
+def _times(call: Call, editor: IncidentEditor) -> TypedTimes:
+    return TypedTimes(TimeReader(call.project.config.timezone, editor.now), lambda _: None)
 
 
 def _conflict(call: Call, number: int, refused: WebError) -> WebError:

@@ -57,9 +57,9 @@ def _record(call: Call) -> tuple[LoggedEvent, bool]:
         WebError: 422 for a table that is not configured, 403 for a table of others. Stop: it cannot be recorded.
     """
     body: EventBody = call.body
-    stranger = None if body.table is None else unknown_table(body.table, call.project.config)
-    if stranger is not None:
-        raise WebError(422, stranger)
+    problem = None if body.table is None else unknown_table(body.table, call.project.config)
+    if problem is not None:
+        raise WebError(422, problem)
     tables = [table.name for table in call.project.config.tables if body.source in {None, table.source}]
     for table in tables if body.table is None else [body.table]:
         check_may_act(call, table)

@@ -30,8 +30,8 @@ from monitor.terminal.problem import Problem, Stop, envelope
 from monitor.terminal.redaction import visible
 from monitor.terminal.version import version
 from monitor.triage.create import tidy, unknown_table
-from monitor.triage.desk import IncidentDesk
 from monitor.triage.errors import explained
+from monitor.triage.incident_editor import IncidentEditor
 from monitor.triage.time_parsing import TimeReader, TypedTimes
 from monitor.web.call import View
 from monitor.web.incident_verbs import OpenBody, log_reported
@@ -112,9 +112,9 @@ class Assistant:
         return page.model_dump(mode="json", by_alias=True)
 
     @property
-    def desk(self) -> IncidentDesk:
-        """Return the desk at which incidents are changed."""
-        return IncidentDesk(self.project, self.store, actor=f"{self.actor} (mcp)")
+    def editor(self) -> IncidentEditor:
+        """Return the editor that changes incidents."""
+        return IncidentEditor(self.project, self.store, actor=f"{self.actor} (mcp)")
 
     def shown(self, number: int) -> Any:
         """Return an incident as its page shows it."""
@@ -135,18 +135,18 @@ def _what_if(assistant: Assistant, query: DowntimeQuery) -> Any:
 
 
 def _open(assistant: Assistant, body: OpenBody) -> Any:
-    stranger = unknown_table(body.table, assistant.project.config)
-    if stranger is not None:
-        raise WebError(422, stranger)
-    desk, zone = assistant.desk, assistant.project.config.timezone
+    problem = unknown_table(body.table, assistant.project.config)
+    if problem is not None:
+        raise WebError(422, problem)
+    editor, zone = assistant.editor, assistant.project.config.timezone
     with explained(zone):
-        incident, _ = log_reported(desk, TypedTimes(TimeReader(zone, desk.now), lambda _: None), body)
+        incident, _ = log_reported(editor, TypedTimes(TimeReader(zone, editor.now), lambda _: None), body)
     return assistant.shown(incident.id)
 
 
 def _acknowledge(assistant: Assistant, request: IncidentNumber) -> Any:
     with explained(assistant.project.config.timezone):
-        assistant.desk.acknowledge(request.id)
+        assistant.editor.acknowledge(request.id)
     return assistant.shown(request.id)
 
 
@@ -155,7 +155,7 @@ def _comment(assistant: Assistant, request: CommentRequest) -> Any:
     if not text:
         raise WebError(422, Problem("request.invalid", "text is empty"))
     with explained(assistant.project.config.timezone):
-        assistant.desk.comment(request.id, text)
+        assistant.editor.comment(request.id, text)
     return assistant.shown(request.id)
 
 

@@ -8,7 +8,7 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 
 from monitor.reporting.prometheus import StoreMetrics, gauge, project_metrics
-from monitor.summaries.daemons import Watchfulness
+from monitor.summaries.daemons import DaemonStates
 from monitor.terminal.version import version
 from monitor.web.access import Access, is_allowed
 from monitor.web.call import Call
@@ -35,8 +35,8 @@ class _Metrics(Collector):
         with call.store.reading() as tx:
             of_store = StoreMetrics.of(tx, call.now)
             of_project = project_metrics(call.project, tx, call.now, budgets=is_allowed(call.principal, Access.RELEASE))
-            watchfulness = Watchfulness.of(tx, call.now, None)
-        states = [watchfulness.word(daemon) for daemon in watchfulness.daemons]
+            daemon_states = DaemonStates.of(tx, call.now, None)
+        states = [daemon_states.word(daemon) for daemon in daemon_states.daemons]
         daemons = [((state,), float(states.count(state))) for state in ("running", "silent", "stopped")]
         name = "tablewatch_web_build_info"
         yield gauge(name, "Version of the web application.", [((version(),), 1)], ("version",))

@@ -86,8 +86,8 @@ def show_record(call: Call) -> Response:
     with call.store.reading() as tx:
         record = record_of(call.project, tx, call.query.name)
     config = call.project.config
-    voice = Localizer(call.language, config.timezone)
-    text = record_html(record, voice, project=config.project, redact=call.project.loaded.redactor)
+    localizer = Localizer(call.language, config.timezone)
+    text = record_html(record, localizer, project=config.project, redact=call.project.loaded.redactor)
     return _whole_page(call, text, *RELEASE_STYLES)
 
 

@@ -3,8 +3,8 @@
     daemon ── Pool ──┬── Spawner ── control socket ── forkserver ──fork──┬── worker
                      └───────────── a socket each ───────────────────────┘
 
-In: jobs (tables to look at) and calls (functions). Out: events (`Began`, `TableScanned`, `Ended`, `Died`, `Overdue`,
-`Returned`, `CallFailed`). Read `job`, `pool`, `task`, then `worker` (the other side), `messages` (the wire format) and
+In: jobs (tables to scan) and calls (functions). Out: events (`TableBegan`, `TableScanned`, `Ended`, `WorkerDied`,
+`Overdue`, `Returned`, `CallFailed`). Read `job`, `pool`, `task`, then `worker` (the other side), `messages` (the wire format) and
 `spawner`, `forkserver`. `calls` is for commands: it waits for the answer of Great Expectations, or compares remedies
 side by side. Importing this package is cheap: engines are loaded in the forkserver, once, and shared with the workers
 it forks.
@@ -12,26 +12,24 @@ it forks.
 
 from monitor.workers.calls import WorkerCalls, call_each
 from monitor.workers.job import (
-    Began,
     CallFailed,
-    Died,
     Ended,
     Event,
     FunctionCall,
     Job,
     Overdue,
     Returned,
+    TableBegan,
     TableScanned,
+    WorkerDied,
 )
-from monitor.workers.pool import Pool, PoolState, Wear
+from monitor.workers.pool import Pool, PoolState, WorkerLimits
 from monitor.workers.process_control import missing_for_workers
 from monitor.workers.spawner import ENGINES
 
 __all__ = [
     "ENGINES",
-    "Began",
     "CallFailed",
-    "Died",
     "Ended",
     "Event",
     "FunctionCall",
@@ -40,9 +38,11 @@ __all__ = [
     "Pool",
     "PoolState",
     "Returned",
+    "TableBegan",
     "TableScanned",
-    "Wear",
     "WorkerCalls",
+    "WorkerDied",
+    "WorkerLimits",
     "call_each",
     "missing_for_workers",
 ]

@@ -105,7 +105,7 @@ class _ForkServer:
 
     def serve(self) -> NoReturn:
         """Obey until the daemon has ended."""
-        self._tell(threads=sum(1 for _ in Path("/proc/self/task").iterdir()))
+        self._send_message(threads=sum(1 for _ in Path("/proc/self/task").iterdir()))
         while os.getppid() == self._daemon:
             ready = set(select.select([self._control.fileno(), self._bell], [], [], _LONGEST_NAP_S)[0])
             if self._bell in ready:
@@ -113,7 +113,7 @@ class _ForkServer:
                 self._bury_orphans()
             if self._control.fileno() in ready and not self._obey():
                 break
-            self._tell_who_ended()
+            self._report_ended()
         self._end()
 
     def _obey(self) -> bool:
@@ -125,7 +125,7 @@ class _ForkServer:
             return False
         order = json.loads(message)
         if "fork" in order and not descriptors:
-            self._tell(worker=order["fork"], errno=errno.EMFILE)  # the process has no free descriptor
+            self._send_message(worker=order["fork"], errno=errno.EMFILE)  # the process has no free descriptor
         elif "fork" in order:
             self._fork(order["fork"], descriptors[0])
         else:
@@ -137,13 +137,13 @@ class _ForkServer:
             pid = os.fork()
         except OSError as error:
             os.close(descriptor)
-            self._tell(worker=number, errno=error.errno or 0)
+            self._send_message(worker=number, errno=error.errno or 0)
             return
         if pid == 0:
             self._be_worker(number, descriptor)
         os.close(descriptor)
         self._running[pid] = number
-        self._tell(worker=number, pid=pid)
+        self._send_message(worker=number, pid=pid)
 
     def _be_worker(self, number: int, descriptor: int) -> NoReturn:
         try:
@@ -162,13 +162,13 @@ class _ForkServer:
         finally:
             os._exit(1)  # whatever it was: nothing of the forkserver's may go on in here, nor be printed
 
-    def _tell_who_ended(self) -> None:
+    def _report_ended(self) -> None:
         for pid, number in list(self._running.items()):
             gone = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if gone is not None:
                 self._ended[pid] = self._running.pop(pid)
                 exited = gone.si_code == os.CLD_EXITED
-                self._tell(worker=number, ended=gone.si_status if exited else -gone.si_status)
+                self._send_message(worker=number, ended=gone.si_status if exited else -gone.si_status)
 
     def _bury(self, pid: int) -> None:
         kill_session(pid)
@@ -181,7 +181,7 @@ class _ForkServer:
         for pid in set(map(int, children)) - {*self._running, *self._ended}:
             os.waitpid(pid, os.WNOHANG)
 
-    def _tell(self, **news: int) -> None:
+    def _send_message(self, **news: int) -> None:
         with suppress(OSError):  # the daemon is gone, which the loop notices
             self._control.send(json.dumps(news).encode())
 

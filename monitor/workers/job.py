@@ -51,7 +51,7 @@ class FunctionCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class TableBegan:
     """A table was begun; in a job that goes check by check, a check of it."""
 
     job: int
@@ -75,7 +75,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
+class WorkerDied:
     """The worker ended amid a table: by a signal, or by itself.
 
     Without a `check_id` the job is over: what was not found of it is the caller's to submit again, this table `alone`.
@@ -121,4 +121,4 @@ class CallFailed:
     overdue: bool = False
 
 
-Event: TypeAlias = Began | TableScanned | Ended | Died | Overdue | Returned | CallFailed
+Event: TypeAlias = TableBegan | TableScanned | Ended | WorkerDied | Overdue | Returned | CallFailed

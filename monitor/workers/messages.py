@@ -34,7 +34,7 @@ class Unportable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class TableStarted:
     """The worker begins a table: its place in the job."""
 
     place: int
@@ -67,14 +67,14 @@ class TableProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class WorkerReady:
     """The worker waits for the next job. `grown` is how many bytes of memory it holds more than when it began."""
 
     grown: int
 
 
 @dataclass(frozen=True, slots=True)
-class Stuck:
+class StatementStuck:
     """A statement goes on after its limit and cannot be stopped; only ending the worker does."""
 
     limit: timedelta
@@ -108,7 +108,7 @@ class CallAnswer:
     answer: bytes
 
 
-Word: TypeAlias = Begun | TableProgress | Done | Stuck | CallBegun | CallEnded | CallAnswer
+Word: TypeAlias = TableStarted | TableProgress | WorkerReady | StatementStuck | CallBegun | CallEnded | CallAnswer
 
 
 def packed_job(targets: tuple[Target, ...], kept: tuple[bytes | None, ...]) -> bytes:

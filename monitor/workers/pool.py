@@ -22,15 +22,15 @@ from monitor.scan.results import run_guarded
 from monitor.workers.admission_queue import SILENCE, AdmissionQueue, Load
 from monitor.workers.job import Event, FunctionCall, Job
 from monitor.workers.messages import (
-    Begun,
     CallAnswer,
     CallBegun,
     CallEnded,
-    Done,
-    Stuck,
+    StatementStuck,
     TableProgress,
+    TableStarted,
     Unportable,
     Word,
+    WorkerReady,
     unpack,
 )
 from monitor.workers.process_control import allowed_memory, memory_of, missing_for_workers
@@ -62,14 +62,14 @@ class PoolState:
 
 
 @dataclass(frozen=True, slots=True)
-class Wear:
+class WorkerLimits:
     """A worker is worn after so many tables or calls, or when it has grown by so many bytes."""
 
     runs: int = 500
     memory: int = 1024**3
 
 
-_WEAR: Final = Wear()
+_WEAR: Final = WorkerLimits()
 
 
 class Pool:
@@ -82,7 +82,7 @@ class Pool:
         clock: Clock,
         concurrency: Mapping[str, int] | None = None,
         proven: Collection[str] = (),
-        wear: Wear = _WEAR,
+        wear: WorkerLimits = _WEAR,
         preload: Sequence[str] = ENGINES,
     ) -> None:
         """Start the process that forks the workers; workers are made when there is something to do.
@@ -234,20 +234,20 @@ class Pool:
         try:
             for payload in self._crew.receive(member):
                 told = run_guarded(partial(unpack, payload))
-                self._hear(member, told)
+                self._receive(member, told)
         except (Unportable, ValueError):
             task, member.task = member.task, None
             self._crew.stop(member)
             if task is not None:
                 self._blame(task, "it sent an invalid response")
 
-    def _hear(self, member: WorkerState, told: Word | Outcome) -> None:
+    def _receive(self, member: WorkerState, told: Word | Outcome) -> None:
         member.heard = self._time
         task = member.task
         if task is None:  # it was stopped meanwhile: what it still says comes too late
             return
         match told, task:
-            case Begun(), Task():
+            case TableStarted(), Task():
                 task.step_began = task.step_began if task.resumes else self._time
                 self._heard.append(task.began())
             case TableProgress(), Task():
@@ -263,9 +263,9 @@ class Pool:
                 member.runs += 1
                 self._crew.worked()
                 self._heard.extend(task.returned(answer))
-            case Stuck(limit), _:
+            case StatementStuck(limit), _:
                 self._end_overdue(member, task, limit)
-            case Done(grown), _:
+            case WorkerReady(grown), _:
                 member.worn = member.runs >= self._wear.runs or grown > self._wear.memory
                 member.task = member.source = None
                 member.phase = Phase.IDLE

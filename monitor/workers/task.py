@@ -22,16 +22,16 @@ from checks import Check, Message, Outcome, UnknownReason, unknown
 from checks.gx.caller import no_answer
 from monitor.scan.results import CheckMeasurement, ScanCost, Subject, TableResult, Target, timed_out, unscanned
 from monitor.workers.job import (
-    Began,
     CallFailed,
-    Died,
     Ended,
     Event,
     FunctionCall,
     Job,
     Overdue,
     Returned,
+    TableBegan,
     TableScanned,
+    WorkerDied,
 )
 from monitor.workers.messages import CallBegun, CallRequest, TableProgress, packed_job
 from sources import ReadVolume
@@ -134,7 +134,7 @@ class Task:
 
     def began(self) -> Event:
         """Return what was begun."""
-        return Began(self.job.id, *self.in_hand)
+        return TableBegan(self.job.id, *self.in_hand)
 
     def found(self, table_progress: TableProgress) -> Sequence[Event]:
         """Take what a worker found for the table, or check, in hand.
@@ -165,7 +165,7 @@ class Task:
         table, check_id = self.in_hand
         if self.call is not None:
             check_id = self.call.check_id
-        event = Died(self.job.id, table, check_id, cause)
+        event = WorkerDied(self.job.id, table, check_id, cause)
         text = "the worker process ended while running the check ({cause})"
         outcome = unknown(UnknownReason.BUG, Message(text, {"cause": cause}))
         return [event, *self._give_up(check_id, outcome, now)]

@@ -18,16 +18,16 @@ from monitor.clock import SystemClock
 from monitor.scan.results import Subject, Target, run_explained, run_guarded
 from monitor.workers.messages import (
     MOST_BYTES,
-    Begun,
     CallAnswer,
     CallBegun,
     CallEnded,
     CallRequest,
-    Done,
-    Stuck,
+    StatementStuck,
     TableAnswer,
     TableProgress,
+    TableStarted,
     Word,
+    WorkerReady,
     framed,
     pack,
     read_frame,
@@ -51,7 +51,7 @@ _UNPORTABLE: Final = unknown(
 def serve(pipe: socket) -> None:
     """Do jobs until the other end of the socket is closed."""
     before = memory_of(os.getpid())
-    with reporting_stuck(lambda limit: _tell(pipe, Stuck(limit))):
+    with reporting_stuck(lambda limit: _send_message(pipe, StatementStuck(limit))):
         while (frame := read_frame(pipe)) is not None:
             request = pickle.loads(frame)  # noqa: S301 - from our own daemon
             del frame
@@ -61,7 +61,7 @@ def serve(pipe: socket) -> None:
                 targets, kept = request
                 _work(pipe, targets, _unpack_plans(targets, kept))
             del request
-            _tell(pipe, Done(memory_of(os.getpid()) - before))
+            _send_message(pipe, WorkerReady(memory_of(os.getpid()) - before))
 
 
 def _answer(request: CallRequest) -> bytes:
@@ -82,9 +82,9 @@ class _CallsHere:
         self, function: Callable[..., Any], *arguments: Any, deadline: timedelta, check_id: str | None = None
     ) -> Any:
         """Return what the function returns, or `Raised`."""
-        _tell(self.pipe, CallBegun(check_id, deadline))
+        _send_message(self.pipe, CallBegun(check_id, deadline))
         answer = run_explained(lambda: function(*arguments), Raised.of)
-        _tell(self.pipe, CallEnded())
+        _send_message(self.pipe, CallEnded())
         return answer
 
 
@@ -99,7 +99,7 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: "Plans") -> None:
             clock=SystemClock(),
             plans=plans,
             caller=_CallsHere(pipe),
-            on_begin=lambda _: _tell(pipe, Begun(next(begun))),
+            on_begin=lambda _: _send_message(pipe, TableStarted(next(begun))),
         )
     ) as result:
         for place, looked in enumerate(result):
@@ -111,10 +111,10 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: "Plans") -> None:
             plan = _plan_news(sent.get(name), plans.get(name))
             read = None if looked.cost is None else astuple(looked.cost.volume)
             progress = TableProgress(place, looked.started_at, looked.ended_at, answers, plan, looked.told, read)
-            _tell_seen(pipe, progress)
+            _send_progress(pipe, progress)
 
 
-def _tell(pipe: socket, word: Word) -> None:
+def _send_message(pipe: socket, word: Word) -> None:
     _send(pipe, pack(word))
 
 
@@ -123,7 +123,7 @@ def _send(pipe: socket, packed: bytes) -> None:
         pipe.sendall(framed(packed))
 
 
-def _tell_seen(pipe: socket, table_progress: TableProgress) -> None:
+def _send_progress(pipe: socket, table_progress: TableProgress) -> None:
     packed = run_guarded(lambda: pack(table_progress))
     if isinstance(packed, Outcome):
         most = _ROOM // max(1, len(table_progress.answers))

@@ -23,8 +23,8 @@ from remedies.differential_privacy._samplers import many_discrete_laplace
 from remedies.differential_privacy.accounting import delta_of
 from remedies.differential_privacy.epsilon import NANO, Loss, decimal_of, nano
 from remedies.differential_privacy.expected_error import (
-    Answering,
     Error,
+    NoisyAnswers,
     inverted_moments,
     randomised_moments,
     spearman,
@@ -86,7 +86,7 @@ class Crossover:
 
 
 @dataclass(frozen=True, slots=True)
-class AtEpsilon:
+class ComparisonAtEpsilon:
     """Both ways at one epsilon. `pk`: the k of Pk-anonymity. `joint` is None where there is one attribute only.
 
     `crossovers`: by way of reading a batch: `as-is`, `inverse`, `projected`, `bayes`, and `joint-as-is` ...
@@ -109,7 +109,7 @@ class Comparison:
     rows_per_unit: int
     delta: Fraction
     runs: int
-    at: tuple[AtEpsilon, ...]
+    at: tuple[ComparisonAtEpsilon, ...]
     label: str = _LABEL
 
 
@@ -166,7 +166,7 @@ class _Asked:
     rows_per_unit: int
     runs: int
 
-    def at(self, nano_epsilon: int) -> AtEpsilon:
+    def at(self, nano_epsilon: int) -> ComparisonAtEpsilon:
         shape, cells = self.table.shape, self.table.size
         of_row = Fraction(nano_epsilon, NANO * self.rows_per_unit)
         retention = largest_retention(of_row, shape)
@@ -174,8 +174,8 @@ class _Asked:
         joint = None
         if sum(size > 1 for size in shape) > 1:
             joint = self._batch([Replacement(largest_retention(of_row, [cells]), cells)], joint=True)
-        answering = Answering(cells, nano_epsilon, self.rows_per_unit)
-        return AtEpsilon(
+        answering = NoisyAnswers(cells, nano_epsilon, self.rows_per_unit)
+        return ComparisonAtEpsilon(
             epsilon=decimal_of(nano_epsilon),
             pk=pk_of(int(self.table.sum()), retention=retention, domain_sizes=shape),
             attribute_wise=single,
@@ -230,7 +230,7 @@ class _Asked:
         bias = errors.mean(axis=0)
         return Error.of(bias, (errors**2).mean(axis=0) - bias**2, spearman=spearman(truth, result))
 
-    def _interactive(self, answering: Answering, answers: int) -> Interactive:
+    def _interactive(self, answering: NoisyAnswers, answers: int) -> Interactive:
         rms, ranks = answering.discrete(answers), None
         if self.runs:
             truth = self.table.astype(np.float64)

@@ -69,7 +69,7 @@ def inverted_moments(counts: Floats, factors: Sequence[Factor]) -> tuple[Floats,
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class NoisyAnswers:
     """Noisy answers about disjoint cells (substitute; the number of rows is public), out of one epsilon.
 
     `nano_epsilon` is for all answers together, in equal parts; `rows_per_unit`: how many rows one person has at most.

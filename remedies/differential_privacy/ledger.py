@@ -110,7 +110,7 @@ class Granted:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class StoredAnswer:
     """The answer that was stored for a request."""
 
     answer: Mapping[str, Json]
@@ -200,13 +200,13 @@ class Ledger(Protocol):
     def balance(self, data_set: str, unit: str) -> BudgetBalance:
         """Return a budget and what was charged to it."""
 
-    def claim(self, request_id: str, *, patience: timedelta = timedelta(0)) -> Claim | None:
-        """Claim a request; None if somebody else holds its claim for longer than the patience."""
+    def claim(self, request_id: str, *, lock_timeout: timedelta = timedelta(0)) -> Claim | None:
+        """Claim a request; None if somebody else holds its claim for longer than the lock_timeout."""
 
     def is_answered(self, request_id: str) -> bool:
         """Return whether the answer of a request is stored: to reserve it again costs nothing."""
 
-    def reserve(self, charge: Charge, *, actor: str, now: datetime) -> Granted | Answered | Refusal:
+    def reserve(self, charge: Charge, *, actor: str, now: datetime) -> Granted | StoredAnswer | Refusal:
         """Charge a budget, unless the answer was stored already or the budget does not cover it.
 
         A retry of a request that was granted, but whose answer was never stored, is a new charge.

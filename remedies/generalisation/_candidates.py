@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from remedies._contract import Progress, StopRequest
 from remedies.generalisation._kernels import ENDED, HOLDS
-from remedies.generalisation._walks import Ground, Walker
+from remedies.generalisation._walks import OrderedTable, Walker
 
 
 class SearchProgress:
@@ -64,7 +64,7 @@ _BEGIN: Final = 2
 """What it costs to begin a walk, per class of the ground: a class whose other columns go is read once, but slowly."""
 
 
-def find_candidates(ground: Ground, *, k: int, most: int, course: SearchProgress) -> tuple[Ground, Mask]:
+def find_candidates(ground: OrderedTable, *, k: int, most: int, course: SearchProgress) -> tuple[OrderedTable, Mask]:
     """Rule out nodes by parts of their columns: join and prune, one column more at a time (LeFevre et al. 2005, 3.1).
 
     Rows in classes smaller than k are never fewer with more columns, so a node holds only if all parts of it do, also
@@ -103,7 +103,9 @@ def joined(columns: Sequence[int], held: Held, shape: tuple[int, ...]) -> Mask:
     return result
 
 
-def _held(ground: Ground, size: int, before: Held, *, k: int, most: int, course: SearchProgress) -> tuple[Held, int]:
+def _held(
+    ground: OrderedTable, size: int, before: Held, *, k: int, most: int, course: SearchProgress
+) -> tuple[Held, int]:
     """Walk through the lattices of all parts of so many columns."""
     results, read = {}, 0
     parts = list(combinations(range(len(ground.heights)), size))

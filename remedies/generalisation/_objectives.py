@@ -14,7 +14,7 @@ import numpy.typing as npt
 from remedies.generalisation._kernels import BY_CLASSES, BY_SQUARES, NO_BOUND
 from remedies.generalisation.by import By
 from remedies.generalisation.frequencies import ColumnFrequencies, Frequencies
-from remedies.generalisation.limits_of_classes import Seen
+from remedies.generalisation.limits_of_classes import NodeClasses
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ class Objective:
     never falls when one of these rises. None where only frequency sets, or nothing, give a bound.
     """
 
-    value: Callable[[Seen], float]
+    value: Callable[[NodeClasses], float]
     measure: int = NO_BOUND
     bounds: Sequence[Floats] | None = None
     together: Together = _total
@@ -58,7 +58,7 @@ def objective(frequencies: Frequencies, by: By, *, only_small_broken: bool) -> O
     return _MAKE[by](frequencies)
 
 
-def _class_size(seen: Seen) -> float:
+def _class_size(seen: NodeClasses) -> float:
     """Rows that are kept per class. Without the smallest ones classes are larger on average: so it bounds itself."""
     kept = seen.sizes[~seen.broken]
     return float(kept.mean()) if len(kept) else math.inf
@@ -68,7 +68,7 @@ def _discernibility(frequencies: Frequencies) -> Objective:
     """Return Bayardo & Agrawal's: a class costs its size squared, a suppressed row the size of the table."""
     rows = frequencies.rows
 
-    def value(seen: Seen) -> float:
+    def value(seen: NodeClasses) -> float:
         kept = seen.sizes[~seen.broken].astype(object) if rows > _EXACT else seen.sizes[~seen.broken]
         return float((kept * kept).sum() + seen.suppressed * rows)
 
@@ -98,7 +98,7 @@ class _Cells:
 def _by_cells(cells: Sequence[_Cells], together: Together) -> Objective:
     """Return a measure that adds up the cells of each column; a suppressed cell is never cheaper than a kept one."""
 
-    def value(seen: Seen) -> float:
+    def value(seen: NodeClasses) -> float:
         rows = seen.sizes[seen.broken]
         sums = [
             np.array([cell.all_rows[level] + (rows * cell.more[level][seen.leaves[:, place]]).sum()])
@@ -180,7 +180,7 @@ def _kl(frequencies: Frequencies) -> Objective:
             return math.inf
         return float((share * np.log(share / spread)).sum())
 
-    def value(seen: Seen) -> float:
+    def value(seen: NodeClasses) -> float:
         rows = seen.sizes[seen.broken].astype(np.float64)
         total = 0.0
         for place, level in enumerate(seen.levels):

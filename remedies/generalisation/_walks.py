@@ -129,7 +129,7 @@ def pack_rows(columns: Sequence[Whole], layout: Layout) -> Keys:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
+class OrderedTable:
     """A frequency table in the order in which walks go through its columns, and the levels that it begins at."""
 
     layout: Layout
@@ -146,13 +146,13 @@ class Ground:
         heights = tuple(domain.height for domain in domains)
         return cls(layout, classes, heights, np.zeros(len(heights), dtype=np.int64))
 
-    def raised(self, floor: Whole) -> Ground:
+    def raised(self, floor: Whole) -> OrderedTable:
         """Return the same, beginning at higher levels: fewer classes."""
         higher = np.flatnonzero(floor > self.floor)
         if not len(higher):
             return self
         classes = roll_up(self.layout, self.classes, higher, floor[higher])
-        return Ground(self.layout, classes, self.heights, np.maximum(floor, self.floor))
+        return OrderedTable(self.layout, classes, self.heights, np.maximum(floor, self.floor))
 
     def set_of(self, columns: Sequence[int], levels: Whole) -> Keys:
         """Return the frequency set of some columns at their levels; the others are left out."""
@@ -167,7 +167,7 @@ class Walker:
 
     def __init__(
         self,
-        ground: Ground,
+        ground: OrderedTable,
         columns: Sequence[int],
         candidates: npt.NDArray[np.bool_],
         *,

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from checks import Json
 from remedies._contract import Progress, StopRequest
 from remedies.generalisation._kernels import ENDED, PAUSED
-from remedies.generalisation._walks import Ground, order_of, pack_rows
+from remedies.generalisation._walks import OrderedTable, order_of, pack_rows
 from remedies.generalisation.by import By
 from remedies.generalisation.criteria import Criterion
 from remedies.generalisation.frequencies import Frequencies
 from remedies.generalisation.incognito_search import Generalisations, LatticeWalk
-from remedies.generalisation.limits_of_classes import Judge, Seen
+from remedies.generalisation.limits_of_classes import Judge, NodeClasses
 from remedies.generalisation.recoding import RecodedColumn, column_at
 from remedies.generalisation.representatives import ReleasedCells, is_numeric
 from remedies.generalisation.utility import Utilities, measured
@@ -31,14 +31,14 @@ class NodeMeasures:
     At a level each leaf has one label: so a column's cells follow from how many rows of each leaf are suppressed.
     """
 
-    def __init__(self, frequencies: Frequencies, ground: Ground, order: list[int], k: int) -> None:
+    def __init__(self, frequencies: Frequencies, ground: OrderedTable, order: list[int], k: int) -> None:
         """Prepare it. `ground`: the table, its columns in this `order`."""
         self._frequencies, self._layout, self._order, self._k = frequencies, ground.layout, order, k
         self._margins = frequencies.margins()
         self._numeric = [domain.column for domain in frequencies.domains if is_numeric(domain)]
         self._columns: dict[tuple[int, int], RecodedColumn] = {}
 
-    def of(self, seen: Seen) -> Utilities:
+    def of(self, seen: NodeClasses) -> Utilities:
         """Measure a node whose classes were looked at."""
         whole = self._suppressed(seen)
         every = [self._cells(place, int(level), whole) for place, level in enumerate(seen.levels)]
@@ -58,7 +58,7 @@ class NodeMeasures:
         leaf = leaf[rows[leaf] > 0]
         return ReleasedCells(column, leaf, column.numbers[leaf], rows[leaf], lost, total)
 
-    def _suppressed(self, seen: Seen) -> Whole:
+    def _suppressed(self, seen: NodeClasses) -> Whole:
         """Find the combinations of the classes that are suppressed: int64."""
         if not seen.broken.any():
             return np.zeros(0, dtype=np.int64)
@@ -186,7 +186,7 @@ def _measured(frequencies: Frequencies, nodes: Whole, k: int, criteria: Sequence
     order = order_of(frequencies)
     wanted = np.zeros([frequencies.heights[place] + 1 for place in order], dtype=np.bool_)
     wanted[tuple(nodes[:, order].T)] = True
-    ground = Ground.of(frequencies, order)
+    ground = OrderedTable.of(frequencies, order)
     judge = Judge(frequencies, k, criteria)
     search = LatticeWalk(frequencies, order, ground, wanted, judge, k, most=frequencies.rows)  # all of them hold
     walker, measures = search.walker(), NodeMeasures(frequencies, ground, order, k)

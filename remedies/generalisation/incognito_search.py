@@ -13,10 +13,10 @@ from remedies._contract import Progress
 from remedies._errors import Misfit
 from remedies.generalisation._candidates import SearchProgress, find_candidates
 from remedies.generalisation._kernels import ENDED, FAILS, HOLDS, Keys
-from remedies.generalisation._walks import Ground, Lattice, Walker, minimal, order_of
+from remedies.generalisation._walks import Lattice, OrderedTable, Walker, minimal, order_of
 from remedies.generalisation.criteria import Criterion, check_k, rows_of
 from remedies.generalisation.frequencies import Frequencies, read_counts
-from remedies.generalisation.limits_of_classes import Judge, Seen, leaves_of
+from remedies.generalisation.limits_of_classes import Judge, NodeClasses, leaves_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,7 +144,7 @@ class LatticeWalk:
 
     frequencies: Frequencies
     order: Sequence[int]
-    ground: Ground
+    ground: OrderedTable
     candidates: npt.NDArray[np.bool_]
     judge: Judge
     k: int
@@ -167,7 +167,7 @@ class LatticeWalk:
         """
         most = _check_question(frequencies, k, suppression_limit)
         order, judge = order_of(frequencies), Judge(frequencies, k, criteria)
-        ground, candidates = find_candidates(Ground.of(frequencies, order), k=k, most=most, course=course)
+        ground, candidates = find_candidates(OrderedTable.of(frequencies, order), k=k, most=most, course=course)
         return cls(frequencies, order, ground, candidates, judge, k, most)
 
     def walker(self, bounds: npt.NDArray[np.float64] | None = None) -> Walker:
@@ -181,11 +181,11 @@ class LatticeWalk:
         result[..., self.order] = walked
         return result
 
-    def look(self, walker: Walker, node: int) -> Seen:
+    def look(self, walker: Walker, node: int) -> NodeClasses:
         """Look at the node at which a walk has stopped."""
         return self.look_at(walker.lattice.levels(np.array([node]))[0], walker.frequency_set)
 
-    def look_at(self, walked: Whole, classes: Keys) -> Seen:
+    def look_at(self, walked: Whole, classes: Keys) -> NodeClasses:
         """Look at a node by its levels, in the order of the walk, and its frequency set."""
         leaves = self.levels(leaves_of(self.ground.layout, classes))
         return self.judge.look(self.levels(walked), leaves, classes[:, -1].astype(np.int64))

@@ -27,7 +27,7 @@ class _Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class NodeClasses:
     """The classes of a node.
 
     `levels` (columns,), in the order of the table's columns. `sizes` (classes,), `broken` (classes,): whether it is
@@ -60,14 +60,14 @@ class Judge:
         self._columns = np.arange(len(frequencies.domains))
         self._questions = [_question(frequencies, criterion) for criterion in criteria]
 
-    def look(self, levels: Whole, leaves: Whole, counts: Whole) -> Seen:
+    def look(self, levels: Whole, leaves: Whole, counts: Whole) -> NodeClasses:
         """Look at a node. `leaves` (classes, columns), `counts` (classes,): its classes, sensitive values aside."""
         if not self.asks:
             broken = counts < self._k
-            return Seen(levels, counts, broken, leaves[broken])
+            return NodeClasses(levels, counts, broken, leaves[broken])
         leaves, sizes, broken = self._classes(levels)
         broken |= sizes < self._k
-        return Seen(levels, sizes, broken, leaves[broken])
+        return NodeClasses(levels, sizes, broken, leaves[broken])
 
     def _classes(self, levels: Whole) -> tuple[Whole, Whole, npt.NDArray[np.bool_]]:
         """Return the leaves and the size of each class, and whether it breaks a criterion."""

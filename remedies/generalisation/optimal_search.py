@@ -17,7 +17,7 @@ from remedies.generalisation.by import By
 from remedies.generalisation.criteria import Criterion
 from remedies.generalisation.frequencies import Frequencies, read_counts
 from remedies.generalisation.incognito_search import LatticeWalk, sensitive_of
-from remedies.generalisation.limits_of_classes import Seen
+from remedies.generalisation.limits_of_classes import NodeClasses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +128,7 @@ def optimum(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Best:
-    seen: Seen
+    seen: NodeClasses
     value: float
 
     @property
@@ -137,7 +137,7 @@ class _Best:
         return int(self.seen.levels.sum())
 
 
-def _better(best: _Best | None, search: LatticeWalk, goal: Objective, seen: Seen) -> _Best | None:
+def _better(best: _Best | None, search: LatticeWalk, goal: Objective, seen: NodeClasses) -> _Best | None:
     """Return the better of the best so far and a node that was looked at."""
     if seen.suppressed > search.most:
         return best

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from remedies._compiled import reordered_inner
 
 
-class Bench(NamedTuple):
+class BlockState(NamedTuple):
     """Records and groups of one block; g groups fit, those of size 0 are free.
 
     Kernels name the arrays they loop over before the loop: each look into a Bench counts a reference, atomically.
@@ -45,11 +45,11 @@ DEEP = 5
 
 
 @reordered_inner
-def make_bench(records: int, columns: int, k: int, groups: int, many: int) -> Bench:
+def make_bench(records: int, columns: int, k: int, groups: int, many: int) -> BlockState:
     """Return an empty bench."""
     cap = 2 * k - 1
     log = max(many + 2, DEEP + 3)
-    return Bench(
+    return BlockState(
         np.empty((records, columns), np.float32),
         np.zeros((groups, cap), np.int32),
         np.zeros(groups, np.int32),
@@ -112,7 +112,7 @@ def joining(
 
 
 @reordered_inner
-def put(bench: Bench, x: int, b: int) -> None:
+def put(bench: BlockState, x: int, b: int) -> None:
     """Add record x to group b."""
     n = bench.size[b]
     bench.member[b, n] = x
@@ -124,7 +124,7 @@ def put(bench: Bench, x: int, b: int) -> None:
 
 
 @reordered_inner
-def take(bench: Bench, a: int, i: int) -> int:
+def take(bench: BlockState, a: int, i: int) -> int:
     """Remove the i-th member of group a, which has others; give the record."""
     n = bench.size[a]
     x = bench.member[a, i]
@@ -138,7 +138,7 @@ def take(bench: Bench, a: int, i: int) -> int:
 
 
 @reordered_inner
-def recentre(bench: Bench, a: int) -> None:
+def recentre(bench: BlockState, a: int) -> None:
     """Compute a group's centroid anew from its members."""
     bench.centre[a] = np.float32(0)
     share = np.float32(1.0 / bench.size[a])
@@ -152,7 +152,7 @@ def recentre(bench: Bench, a: int) -> None:
 
 
 @reordered_inner
-def keep(bench: Bench, a: int) -> None:
+def keep(bench: BlockState, a: int) -> None:
     """Log group a as it is, unless the log has it."""
     held = bench.clock[1]
     for at in range(held):
@@ -168,7 +168,7 @@ def keep(bench: Bench, a: int) -> None:
 
 
 @reordered_inner
-def accept(bench: Bench) -> None:
+def accept(bench: BlockState) -> None:
     """End what was begun: note that the logged groups have changed, empty the log."""
     bench.clock[0] += 1
     for at in range(bench.clock[1]):
@@ -177,7 +177,7 @@ def accept(bench: Bench) -> None:
 
 
 @reordered_inner
-def restore(bench: Bench) -> None:
+def restore(bench: BlockState) -> None:
     """Undo what was begun: make the logged groups what they were, empty the log."""
     for at in range(bench.clock[1]):
         a = bench.log_group[at]
@@ -190,7 +190,7 @@ def restore(bench: Bench) -> None:
 
 
 @reordered_inner
-def stirred(bench: Bench, a: int) -> bool:
+def stirred(bench: BlockState, a: int) -> bool:
     """Check whether group a is there, and it or a neighbour has changed."""
     if bench.size[a] == 0:
         return False

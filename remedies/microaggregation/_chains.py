@@ -13,7 +13,7 @@ from remedies.microaggregation._bench import (
     DEEP,
     NOISE,
     TOLERANCE,
-    Bench,
+    BlockState,
     accept,
     distances,
     joining,
@@ -30,7 +30,7 @@ Numbers = npt.NDArray[np.int32]
 
 
 @reordered_inner
-def chains(bench: Bench) -> float:
+def chains(bench: BlockState) -> float:
     """Try a chain from each record whose group, or a neighbour of it, has changed; give what was gained."""
     X, member, near, size, centre = bench.X, bench.member, bench.near, bench.size, bench.centre
     total = 0.0
@@ -49,7 +49,7 @@ def chains(bench: Bench) -> float:
 
 
 @reordered_inner
-def _chain(bench: Bench, a: int, i: int, b: int, gain: float, leave: float) -> float:
+def _chain(bench: BlockState, a: int, i: int, b: int, gain: float, leave: float) -> float:
     """Let the i-th member of a go to b, and others take its place, if all that gains; give what was gained."""
     X, member, near, size, centre = bench.X, bench.member, bench.near, bench.size, bench.centre
     scale = 2 * gain + leave

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import reordered_inner
-from remedies.microaggregation._bench import NOISE, TOLERANCE, Bench, distance, make_bench, put, recentre
+from remedies.microaggregation._bench import NOISE, TOLERANCE, BlockState, distance, make_bench, put, recentre
 from remedies.microaggregation._chains import chains
 from remedies.microaggregation._pairs import settle
 from remedies.microaggregation._regroup import dissolve, introduce
@@ -13,18 +13,18 @@ _MOST = 6  # groups taken apart at once
 
 
 @reordered_inner
-def _throw(dice: npt.NDArray[np.uint64]) -> int:
-    """Throw the dice (xorshift64*): a whole number of 31 bits."""
-    state = dice[0]
+def _throw(rng: npt.NDArray[np.uint64]) -> int:
+    """Throw the rng (xorshift64*): a whole number of 31 bits."""
+    state = rng[0]
     state ^= state >> np.uint64(12)
     state ^= state << np.uint64(25)
     state ^= state >> np.uint64(27)
-    dice[0] = state
+    rng[0] = state
     return int(np.int64((state * np.uint64(2685821657736338717)) >> np.uint64(33)))
 
 
 @reordered_inner
-def _make_small(bench: Bench) -> Bench:
+def _make_small(bench: BlockState) -> BlockState:
     """Return a bench for the groups that are taken apart."""
     cap = bench.member.shape[1]
     k = (cap + 1) // 2
@@ -33,34 +33,34 @@ def _make_small(bench: Bench) -> Bench:
 
 
 @reordered_inner
-def rebuild_all(bench: Bench, seed: int, heat: float) -> float:
+def rebuild_all(bench: BlockState, seed: int, heat: float) -> float:
     """Take each group and some of its neighbours apart once; return what was gained.
 
     `heat`: what is rebuilt may be worse, by a random share of its sum of squares below this one; 0 for never.
     """
     small = _make_small(bench)
-    dice = np.empty(1, np.uint64)
-    dice[0] = np.uint64(2 * seed + 1)
+    rng = np.empty(1, np.uint64)
+    rng[0] = np.uint64(2 * seed + 1)
     for _ in range(20):
-        _throw(dice)
+        _throw(rng)
     total = 0.0
     for a in range(len(bench.size)):
         if bench.size[a] > 0 and bench.near[a, 0] >= 0:
-            total += _rebuild(bench, small, a, dice, heat)
+            total += _rebuild(bench, small, a, rng, heat)
     return total
 
 
 @reordered_inner
-def _choose(bench: Bench, a: int, dice: npt.NDArray[np.uint64], chosen: npt.NDArray[np.int32]) -> int:
+def _choose(bench: BlockState, a: int, rng: npt.NDArray[np.uint64], chosen: npt.NDArray[np.int32]) -> int:
     """Choose a and neighbours of it, or neighbours of those; give how many."""
-    wanted = 2 + _throw(dice) % (_MOST - 1)
+    wanted = 2 + _throw(rng) % (_MOST - 1)
     chosen[0] = a
     count = 1
     for _ in range(3 * _MOST):
         if count == wanted:
             break
-        origin = chosen[_throw(dice) % count]
-        near = bench.near[origin, _throw(dice) % bench.near.shape[1]]
+        origin = chosen[_throw(rng) % count]
+        near = bench.near[origin, _throw(rng) % bench.near.shape[1]]
         fresh = near >= 0 and bench.size[near] > 0
         for at in range(count):
             fresh = fresh and chosen[at] != near
@@ -71,10 +71,10 @@ def _choose(bench: Bench, a: int, dice: npt.NDArray[np.uint64], chosen: npt.NDAr
 
 
 @reordered_inner
-def _rebuild(bench: Bench, small: Bench, a: int, dice: npt.NDArray[np.uint64], heat: float) -> float:
+def _rebuild(bench: BlockState, small: BlockState, a: int, rng: npt.NDArray[np.uint64], heat: float) -> float:
     chosen = np.empty(_MOST, np.int32)
     origin = np.empty(len(small.X), np.int32)
-    count = _choose(bench, a, dice, chosen)
+    count = _choose(bench, a, rng, chosen)
     records, before = 0, 0.0
     for at in range(count):
         for i in range(bench.size[chosen[at]]):
@@ -84,7 +84,7 @@ def _rebuild(bench: Bench, small: Bench, a: int, dice: npt.NDArray[np.uint64], h
             for column in range(bench.X.shape[1]):
                 small.X[records, column] = bench.X[x, column]
             records += 1
-    most = _build(small, records, dice)
+    most = _build(small, records, rng)
     _improve(small, most)
     after = 0.0
     groups = 0
@@ -95,14 +95,14 @@ def _rebuild(bench: Bench, small: Bench, a: int, dice: npt.NDArray[np.uint64], h
             for i in range(small.size[b]):
                 after += distance(small.X, small.member[b, i], small.centre, b)
     gain = before - after
-    allowed = heat * before * (_throw(dice) % 1024) / 1024.0 if heat > 0.0 else 0.0
+    allowed = heat * before * (_throw(rng) % 1024) / 1024.0 if heat > 0.0 else 0.0
     if abs(gain) <= 2 * TOLERANCE * (before + after) + NOISE or gain + allowed <= 0.0:
         return 0.0
     return gain if _write_back(bench, small, chosen, count, groups, origin) else 0.0
 
 
 @reordered_inner
-def _build(small: Bench, records: int, dice: npt.NDArray[np.uint64]) -> int:
+def _build(small: BlockState, records: int, rng: npt.NDArray[np.uint64]) -> int:
     """Group the small bench's records anew around far-apart seeds, the first by chance; give how many groups fit."""
     k = (small.member.shape[1] + 1) // 2
     most = records // k
@@ -111,7 +111,7 @@ def _build(small: Bench, records: int, dice: npt.NDArray[np.uint64]) -> int:
     free = np.arange(records).astype(np.int32)
     left = records
     group = 0
-    seed = _throw(dice) % left
+    seed = _throw(rng) % left
     while left >= 2 * k:
         put(small, _drop(free, left, seed), group)
         left -= 1
@@ -119,8 +119,8 @@ def _build(small: Bench, records: int, dice: npt.NDArray[np.uint64]) -> int:
             put(small, _drop(free, left, _extreme(small, free, left, group, -1.0)), group)
             left -= 1
         seed = _extreme(small, free, left, group, 1.0)
-        if _throw(dice) % 2 == 0:
-            seed = _throw(dice) % left
+        if _throw(rng) % 2 == 0:
+            seed = _throw(rng) % left
         group += 1
     for at in range(left):
         put(small, free[at], group)
@@ -135,7 +135,7 @@ def _drop(free: npt.NDArray[np.int32], left: int, at: int) -> int:
 
 
 @reordered_inner
-def _extreme(small: Bench, free: npt.NDArray[np.int32], left: int, group: int, sign: float) -> int:
+def _extreme(small: BlockState, free: npt.NDArray[np.int32], left: int, group: int, sign: float) -> int:
     """Return which of the free records is farthest from a group's centroid (sign 1), or nearest to it (sign -1)."""
     X, centre = small.X, small.centre
     best, value = 0, -np.inf
@@ -147,7 +147,7 @@ def _extreme(small: Bench, free: npt.NDArray[np.int32], left: int, group: int, s
 
 
 @reordered_inner
-def _improve(small: Bench, most: int) -> None:
+def _improve(small: BlockState, most: int) -> None:
     many = small.near.shape[1]
     small.near[:] = -1
     small.seen[:] = -1
@@ -167,8 +167,8 @@ def _improve(small: Bench, most: int) -> None:
 
 @reordered_inner
 def _write_back(
-    bench: Bench,
-    small: Bench,
+    bench: BlockState,
+    small: BlockState,
     chosen: npt.NDArray[np.int32],
     count: int,
     groups: int,

@@ -36,12 +36,12 @@ def linked_path(Z: Rows, *, passes: int) -> Records:
     place = kd_cells(np.ascontiguousarray(Z[:, :_DIRECTIONS]), _BLOCK)[0].astype(np.int64)
     Z = Z[place]  # neighbours are neighbours in memory, and pieces come in the order of places
     width = np.sqrt(np.einsum("ij,ij->j", Z, Z) / len(Z))
-    dice = np.random.default_rng(len(Z))
+    rng = np.random.default_rng(len(Z))
     link = np.full((len(Z), 2), -1, np.int32)
     tail = np.arange(len(Z), dtype=np.int32)
     ends = np.arange(len(Z), dtype=np.int64)
     for turn in range(_ROUNDS):
-        near, gap = _list_others(Z if turn == 0 else Z[ends], width, passes if turn == 0 else max(1, passes // 3), dice)
+        near, gap = _list_others(Z if turn == 0 else Z[ends], width, passes if turn == 0 else max(1, passes // 3), rng)
         _make_links(ends, near, _shortest_first(gap), link, tail)
         ends = np.flatnonzero(link[:, 1] < 0)
         if len(ends) <= _FEW:
@@ -49,14 +49,14 @@ def linked_path(Z: Rows, *, passes: int) -> Records:
     return np.asarray(place[_walk(link)])
 
 
-def _list_others(Z: Rows, width: Rows, passes: int, dice: np.random.Generator) -> tuple[npt.NDArray[np.int32], Rows]:
+def _list_others(Z: Rows, width: Rows, passes: int, rng: np.random.Generator) -> tuple[npt.NDArray[np.int32], Rows]:
     """Return for each record others that are near (n, listed), -1 where there are fewer, and squared distances."""
     near = np.full((len(Z), _LISTED), -1, np.int32)
     gap = np.full((len(Z), _LISTED), np.inf, np.float32)
     held = np.cumsum(width**2)
     axes = min(len(width), int(np.searchsorted(held, _SHARE * held[-1])) // 4 * 4 + 4)
     for _ in range(passes):
-        directions = dice.normal(size=(len(width), _DIRECTIONS)) * width[:, None]
+        directions = rng.normal(size=(len(width), _DIRECTIONS)) * width[:, None]
         order, starts = kd_cells(project(Z, directions.astype(np.float32)), _BLOCK)
         _look_around(Z, order, starts, axes, near, gap)
     return near, gap

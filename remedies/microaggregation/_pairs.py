@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import reordered_inner
-from remedies.microaggregation._bench import NOISE, TOLERANCE, Bench, distance, distances
+from remedies.microaggregation._bench import NOISE, TOLERANCE, BlockState, distance, distances
 
 Records = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int32]
@@ -173,7 +173,7 @@ _ROUNDS = 100  # far more than are ever needed
 
 
 @reordered_inner
-def settle(bench: Bench) -> float:
+def settle(bench: BlockState) -> float:
     """Improve all pairs of neighbours until none gains; give what was gained."""
     near, seen, changed, clock = bench.near, bench.seen, bench.changed, bench.clock
     X, member, size, centre, work, partner = (

@@ -6,7 +6,7 @@ from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import (
     NOISE,
     TOLERANCE,
-    Bench,
+    BlockState,
     accept,
     distance,
     joining,
@@ -20,7 +20,7 @@ from remedies.microaggregation._bench import (
 
 
 @reordered_inner
-def dissolve(bench: Bench) -> float:
+def dissolve(bench: BlockState) -> float:
     """Dissolve each group whose members fit better into its neighbours; give what was gained."""
     total = 0.0
     for a in range(bench.near.shape[0]):
@@ -30,7 +30,7 @@ def dissolve(bench: Bench) -> float:
 
 
 @reordered_inner
-def _dissolve_one(bench: Bench, a: int) -> float:
+def _dissolve_one(bench: BlockState, a: int) -> float:
     X, member, near, size, centre, cap = (
         bench.X,
         bench.member,
@@ -68,7 +68,7 @@ def _dissolve_one(bench: Bench, a: int) -> float:
 
 
 @reordered_inner
-def create(bench: Bench) -> float:
+def create(bench: BlockState) -> float:
     """Create a group from records that neighbours can spare, wherever that gains; give what was gained."""
     k = (bench.member.shape[1] + 1) // 2
     total, new = 0.0, 0
@@ -84,7 +84,7 @@ def create(bench: Bench) -> float:
 
 
 @reordered_inner
-def _spare(bench: Bench, a: int) -> int:
+def _spare(bench: BlockState, a: int) -> int:
     """Log a and those of its neighbours that can spare records; give how many they can spare."""
     k = (bench.member.shape[1] + 1) // 2
     bench.clock[1] = 0
@@ -101,7 +101,7 @@ def _spare(bench: Bench, a: int) -> int:
 
 
 @reordered_inner
-def _create_one(bench: Bench, a: int, new: int) -> float:
+def _create_one(bench: BlockState, a: int, new: int) -> float:
     hosts = bench.clock[1]
     gain = _gather(bench, a, new, hosts)
     if gain <= TOLERANCE * (1.0 + gain):
@@ -118,7 +118,7 @@ def _create_one(bench: Bench, a: int, new: int) -> float:
 
 
 @reordered_inner
-def _gather(bench: Bench, a: int, new: int, hosts: int) -> float:
+def _gather(bench: BlockState, a: int, new: int, hosts: int) -> float:
     """Move k records of the logged groups into the empty group `new`; give what was gained, maybe less than nothing.
 
     The seed is the record of a farthest from its centroid; then what gains most joins, an eighth of k at once.
@@ -155,7 +155,7 @@ def _gather(bench: Bench, a: int, new: int, hosts: int) -> float:
 
 
 @reordered_inner
-def _offers(bench: Bench, new: int, hosts: int) -> int:
+def _offers(bench: BlockState, new: int, hosts: int) -> int:
     """List in the pool what each record that may leave would gain by joining `new`; give how many there are."""
     X, member, size, centre, pool = bench.X, bench.member, bench.size, bench.centre, bench.pool
     k = (member.shape[1] + 1) // 2
@@ -174,7 +174,7 @@ def _offers(bench: Bench, new: int, hosts: int) -> int:
 
 
 @reordered_inner
-def introduce(bench: Bench, a: int, new: int) -> None:
+def introduce(bench: BlockState, a: int, new: int) -> None:
     """Assign to a new group as neighbours the group it was seeded by, and that group's."""
     bench.near[new] = -1
     bench.seen[new] = -1
@@ -188,7 +188,7 @@ def introduce(bench: Bench, a: int, new: int) -> None:
 
 
 @reordered_inner
-def _list(bench: Bench, b: int, new: int) -> None:
+def _list(bench: BlockState, b: int, new: int) -> None:
     """Put a new group at the end of b's neighbours, unless it is among them."""
     last = 0
     for slot in range(bench.near.shape[1]):

@@ -220,7 +220,7 @@ class _Spool:
 class _Moments:
     """Count, mean, squares and decimals of columns, and a sample, of rows that pass by once."""
 
-    def __init__(self, kinds: Sequence[npt.DTypeLike], dice: np.random.Generator) -> None:
+    def __init__(self, kinds: Sequence[npt.DTypeLike], rng: np.random.Generator) -> None:
         columns = len(kinds)
         self.rows = 0
         self.decimals: list[int | None] = [0] * columns
@@ -228,7 +228,7 @@ class _Moments:
         self.mean = np.zeros(columns)
         self.squares = np.zeros(columns)
         self._low, self._high = np.full(columns, np.inf), np.full(columns, -np.inf)
-        self._dice = dice
+        self._dice = rng
         self._keys, self._sample = np.zeros(0), np.zeros((0, columns))
 
     def add(self, block: Floats) -> None:

@@ -79,7 +79,7 @@ def microaggregate(
             fit. No message contains a value.
     """
     wanted = _named(frame, columns)
-    rounds, dice = _at_least(sweeps, 0, "sweeps"), _at_least(seed, 0, "seed")
+    rounds, rng = _at_least(sweeps, 0, "sweeps"), _at_least(seed, 0, "seed")
     at = [frame.columns.index(name) for name in wanted]
     kinds = [_KINDS[frame.schema[place].dataType.simpleString()] for place in at]
     rows, mean, deviation, decimals = _moments(frame, wanted, at)
@@ -91,10 +91,10 @@ def microaggregate(
     plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
     keyed = plain.withColumn("hash", sql.xxhash64(*_hashable(plain))).withColumn("group", sql.lit(0).cast("bigint"))
     sample = _sample(keyed, at, min(rows, max(2_048, SAMPLE * 2**depth)))
-    scheme = Scheme.fit(sample, mean, deviation, depth=depth, sweeps=rounds, seed=dice)
+    scheme = Scheme.fit(sample, mean, deviation, depth=depth, sweeps=rounds, seed=rng)
     homes = tuple(_homes(keyed, at, scheme, least=_least(size, rows)))
     random_bytes = operating_system_bytes(_SECRET)
-    work = _Work(scheme, size, dice, tuple(at), tuple(kinds), decimals, homes, random_bytes)
+    work = _Work(scheme, size, rng, tuple(at), tuple(kinds), decimals, homes, random_bytes)
     placed = keyed.withColumn("cell", sql.lit(0).cast("bigint"))
     placed = placed.mapInArrow(work.place, placed.schema)
     for stage in range(rounds + 1):

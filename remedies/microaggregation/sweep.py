@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import reordered, reordered_inner
-from remedies.microaggregation._bench import Bench, make_bench, recentre
+from remedies.microaggregation._bench import BlockState, make_bench, recentre
 from remedies.microaggregation._chains import chains
 from remedies.microaggregation._large_neighbourhood import rebuild_all
 from remedies.microaggregation._nearest import list_nearest
@@ -68,7 +68,7 @@ def _load(
     blocks: Blocks,
     k: int,
     block: int,
-) -> tuple[Bench, npt.NDArray[np.int32]]:
+) -> tuple[BlockState, npt.NDArray[np.int32]]:
     """Copy the records and groups of a block to a bench; give it and which records they are."""
     records = blocks.record[block + 1] - blocks.record[block]
     group = blocks.group[blocks.start[block] : blocks.start[block + 1]]
@@ -114,7 +114,7 @@ def _settled(settled: npt.NDArray[np.int32], a: int, b: int) -> bool:
 
 
 @reordered_inner
-def _unload(bench: Bench, origin: npt.NDArray[np.int32], blocks: Blocks, block: int) -> None:
+def _unload(bench: BlockState, origin: npt.NDArray[np.int32], blocks: Blocks, block: int) -> None:
     first, count = blocks.start[block], blocks.start[block + 1] - blocks.start[block]
     at, slot = blocks.record[block], blocks.slot[block]
     for a in range(len(bench.size)):

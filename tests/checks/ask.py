@@ -19,7 +19,18 @@ from zoneinfo import ZoneInfo
 import ibis
 import ibis.expr.types as ir
 
-from checks import Check, ClassQuestion, ColumnClass, Context, Measurement, Outcome, Past, Status, Wants, Zones
+from checks import (
+    Check,
+    ClassQuestion,
+    ColumnClass,
+    Context,
+    Measurement,
+    Outcome,
+    PastMeasurement,
+    Status,
+    Wants,
+    Zones,
+)
 from checks._instants import latest_local_time
 from checks._judge import judge
 from checks.classes.counts import ClassCountRequest, PersonRequest
@@ -229,7 +240,7 @@ class Question:
         """Measure what the check wants, looking again as often as it wants to."""
         found = self._measure(self.wants())
         while self.check.looks_again:
-            wanted = self.check.look_again(self.context, found)
+            wanted = self.check.follow_up(self.context, found)
             if isinstance(wanted, Measurement):
                 return wanted
             more = self._measure(wanted)
@@ -270,7 +281,7 @@ class Question:
             values |= {"rows": self._fetch(rows.aggregate(rows=rows.count()))[0]["rows"], "unnamed": 0}
         return {}
 
-    def ask(self, history: Sequence[Past] = ()) -> Outcome:
+    def ask(self, history: Sequence[PastMeasurement] = ()) -> Outcome:
         """Measure and judge."""
         return judge(self.check, self.measure(), history)
 
@@ -299,6 +310,6 @@ def ask(check: Check, place: Place, **known: Any) -> Outcome:
     return Question(check, place, **known).ask(history)
 
 
-def past(observed: Mapping[str, Any], age: timedelta, *, accepted: bool = False) -> Past:
+def past(observed: Mapping[str, Any], age: timedelta, *, accepted: bool = False) -> PastMeasurement:
     """Return a passed measurement of some time ago."""
-    return Past(NOW - age, Status.PASS, observed, age=age, accepted=accepted)
+    return PastMeasurement(NOW - age, Status.PASS, observed, age=age, accepted=accepted)

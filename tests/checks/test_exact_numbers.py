@@ -16,7 +16,7 @@ from checks import Message, Status, UnknownReason
 from checks._errors import Misconfigured
 from checks.accepted_values import AcceptedValues
 from checks.metric import Metric
-from checks.parameters.numbers import WrittenNumber, decimal, exact, plain, spoken
+from checks.parameters.numbers import WrittenNumber, decimal, display_number, exact, plain
 from checks.range import Range
 from checks.reconcile import Against, Reconcile
 from checks.volume import Volume
@@ -361,7 +361,7 @@ def test_two_numbers_that_differ_are_said_differently(number, steps, rounded):
     """Rounding for a message never makes a number equal to the limit that it is beyond, nor moves it across."""
     value = decimal(number)
     limit = value + Fraction(steps, 10**24)
-    said = exact(spoken(value, limit, rounded=rounded))
+    said = exact(display_number(value, limit, rounded=rounded))
     assert (said > limit, said < limit) == (value > limit, value < limit)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from checks import Past, Status, UnknownReason, Zones
+from checks import PastMeasurement, Status, UnknownReason, Zones
 from checks.freshness import Freshness
 from checks.metric import Metric
 from checks.not_null import NotNull
@@ -27,7 +27,7 @@ def noisy(mean, share=0.05, days=90, seed=4):
 def history(observe, numbers):
     """Return a measurement for each of the days before now, oldest first."""
     days = list(enumerate(numbers, 1))
-    return [Past(NOW - day * DAY, Status.PASS, observe(float(n)), in_span=True) for day, n in reversed(days)]
+    return [PastMeasurement(NOW - day * DAY, Status.PASS, observe(float(n)), in_span=True) for day, n in reversed(days)]
 
 
 def rows_of(number):

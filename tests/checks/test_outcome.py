@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks import Message, say_duration
+from checks import Message, format_duration
 
 
 class Shouting:
-    """A voice that cannot be mistaken for English."""
+    """A localizer that cannot be mistaken for English."""
 
     def text(self, text):
         """Shout a text, but not the names of its places."""
@@ -60,8 +60,8 @@ def test_singular(number, said):
     assert str(Message("{n:count} rows", {"n": number}, one="{n:count} row", counted="n")) == said
 
 
-def test_another_voice():
-    """A voice translates the text, and says each value by its kind."""
+def test_another_localizer():
+    """A localizer translates the text, and says each value by its kind."""
     message = Message(
         "{n:count} rows of {table}", {"n": 5, "table": "rows"}, one="{n:count} row of {table}", counted="n"
     )
@@ -78,7 +78,7 @@ def test_same_sentence_with_other_values():
 @given(st.integers(-(10**7), 10**7))
 def test_duration_says_its_two_largest_units(seconds):
     """A length of time is said to within one part in its second unit."""
-    said = say_duration(seconds)
+    said = format_duration(seconds)
     parts = said.removeprefix("-").split()
     sizes = {"d": 86_400, "h": 3_600, "min": 60, "s": 1}
     amounts = [int(count) * sizes[unit] for count, unit in zip(parts[::2], parts[1::2], strict=True)]

@@ -115,17 +115,17 @@ class OftenBesides(BackgroundJobs):
         super().__init__(often, SystemClock())
 
 
-def watch(folder: Path, *, shift_s: float = 0.0, workers: bool = False, patience_s: float = 20.0) -> None:
+def watch(folder: Path, *, shift_s: float = 0.0, workers: bool = False, lock_timeout_s: float = 20.0) -> None:
     """Be the daemon, until killed.
 
-    `workers`: those who look are processes, else it looks itself. `patience_s`: how long it waits for a locked store.
+    `workers`: scans run in processes, else in this one. `lock_timeout_s`: how long it waits for a locked store.
     """
     daemon_module.Observer, daemon_module.BackgroundJobs = Acknowledging, OftenBesides  # type: ignore[misc] - its two seams
     path = folder / "tablewatch.yaml"
     project = Project(load(path), ShiftedClock(shift_s))
     keep_journal(project.loaded.redactor, as_json=True)
-    url, patience = project.config.storage.url, timedelta(seconds=patience_s)
-    with daemon_lock(url), open_store(url, checkpoints=True, thorough=True, patience=patience) as store:
+    url, lock_timeout = project.config.storage.url, timedelta(seconds=lock_timeout_s)
+    with daemon_lock(url), open_store(url, checkpoints=True, thorough=True, lock_timeout=lock_timeout) as store:
         pool: Any = None if workers else WaitingPool(ShiftedClock(shift_s))
         DaemonProcess(project, path, store, pool=pool).run()
 

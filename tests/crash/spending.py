@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from remedies.differential_privacy.ledger import Answered, Granted
+from remedies.differential_privacy.ledger import Granted, StoredAnswer
 from store import StoredLedger, open_store
 from tests.store.ledgers import charge
 from tests.store.made import AT
@@ -36,7 +36,7 @@ def spend(_folder: Path, *, url: str, anchor: str, seed: int, times: int = 10**9
                 value = secrets.randbits(60)
                 answer = ledger.store_answer(found, {"count": value}, actor="ann", now=AT)
                 _say("answered", asked.request_id, answer["count"])
-            elif isinstance(found, Answered):
+            elif isinstance(found, StoredAnswer):
                 _say("answered", asked.request_id, found.answer["count"])
 
 

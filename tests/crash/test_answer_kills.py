@@ -71,9 +71,9 @@ def test_processes_that_ask_under_one_id_at_once_are_charged_once(asked: Termina
 
 def test_a_request_in_flight_has_an_error_code_of_its_own(asked: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that stands still between the charge and the answer keeps its request; others pay nothing."""
-    monkeypatch.setattr(ask, "PATIENCE", timedelta(0))
+    monkeypatch.setattr(ask, "LOCK_TIMEOUT", timedelta(0))
     with open_store(f"sqlite:///{asked.folder / 'store.db'}") as store:
-        claim = store.claim_request("r1", patience=timedelta(0))
+        claim = store.claim_request("r1", lock_timeout=timedelta(0))
         assert claim is not None
         with claim:
             (refused,) = asked.refused(*_ASKED, code=1)

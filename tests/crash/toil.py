@@ -18,7 +18,7 @@ from monitor.channels import DeliverySucceeded
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
-from monitor.daemon.work_loop import Me, Work
+from monitor.daemon.work_loop import DaemonIdentity, WorkLoop
 from monitor.scan.results import CheckResult
 from store import Delivery, Store, StoreBusy, StoreError, StoreUnavailable, daemon_lock, open_store
 from tests.crash.acknowledging import acknowledge
@@ -28,7 +28,7 @@ from tests.monitor.shop import NOW
 REFUSED: Final = 3
 """The exit code of a life that could not use the store at all."""
 
-_PATIENCE: Final = timedelta(milliseconds=200)
+_LOCK_TIMEOUT: Final = timedelta(milliseconds=200)
 _KEPT: Final = timedelta(minutes=30)
 
 
@@ -49,7 +49,7 @@ def toil(folder: Path, *, shift_s: float = 0.0, pause_s: float = 2.0) -> int:
     project = Project(load(folder / "tablewatch.yaml"), clock)
     url = project.config.storage.url
     try:
-        with daemon_lock(url), open_store(url, checkpoints=True, patience=_PATIENCE) as store:
+        with daemon_lock(url), open_store(url, checkpoints=True, lock_timeout=_LOCK_TIMEOUT) as store:
             _toil(project, store, clock, timedelta(seconds=pause_s))
     except StoreError as error:
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
@@ -59,7 +59,7 @@ def toil(folder: Path, *, shift_s: float = 0.0, pause_s: float = 2.0) -> int:
 
 def _toil(project: Project, store: Store, clock: SimulatedClock, pause: timedelta) -> None:
     pool = PlacedPool(clock)
-    work = Work(store, pool, project, me=Me("me", alone=True), listener=_Heard())  # type: ignore[arg-type] - it looks in place
+    work = WorkLoop(store, pool, project, me=DaemonIdentity("me", alone=True), listener=_Heard())  # type: ignore[arg-type] - it looks in place
     for turn in range(2):
         clock.advance(pause)
         work.tick()

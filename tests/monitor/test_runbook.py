@@ -15,7 +15,7 @@ from monitor.reporting.render import markdown_html
 from monitor.reporting.terminal_views.incident import tell
 from monitor.reporting.terminal_views.pass_report import pass_lines
 from monitor.scan.run import run_checks
-from monitor.triage.desk import read_incident_detail
+from monitor.triage.incident_editor import read_incident_detail
 from tests.monitor.alerts import made
 from tests.monitor.alerts.test_message import told
 from tests.monitor.shop import Shop, build_shop

@@ -53,18 +53,18 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 def people(n: int = 60, *, seed: int = 1) -> pd.DataFrame:
     """Make a table of n people, with an index that is no count."""
-    dice = np.random.default_rng(seed)
-    income = dice.lognormal(10, 1, n)
+    rng = np.random.default_rng(seed)
+    income = rng.lognormal(10, 1, n)
     income[n // 2] = 1e9
     frame = pd.DataFrame(
         {
             "name": [f"person {number}" for number in range(n)],
-            "age": dice.integers(18, 90, n),
-            "income": np.where(dice.random(n) < 0.2, np.nan, income),
-            "joined": [date(2000, 1, 1) + timedelta(days=int(day)) for day in dice.integers(0, 9000, n)],
-            "grade": dice.choice(["low", "mid", "high"], n),
-            "city": pd.Series(dice.choice(["Oslo", "京都", "São Paulo"], n)).where(dice.random(n) < 0.9, None),
-            "diagnosis": dice.choice(["a", "b"], n),
+            "age": rng.integers(18, 90, n),
+            "income": np.where(rng.random(n) < 0.2, np.nan, income),
+            "joined": [date(2000, 1, 1) + timedelta(days=int(day)) for day in rng.integers(0, 9000, n)],
+            "grade": rng.choice(["low", "mid", "high"], n),
+            "city": pd.Series(rng.choice(["Oslo", "京都", "São Paulo"], n)).where(rng.random(n) < 0.9, None),
+            "diagnosis": rng.choice(["a", "b"], n),
         }
     )
-    return frame.set_index(pd.Index(dice.permutation(n) * 7, name="row"))
+    return frame.set_index(pd.Index(rng.permutation(n) * 7, name="row"))

@@ -45,14 +45,14 @@ CASES: Final = [(word, words) for word in WORDS for words in WORDS[word]]
 
 def _people() -> pd.DataFrame:
     """Return people with NULLs, ties, a few who stand out, and an index of their own."""
-    dice = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
     rows = 90
     frame = pd.DataFrame(
         {
-            "age": pd.array([None, *dice.choice([18, 24, 41, 66], rows - 2), 119], dtype="Int64"),
-            "sex": dice.choice(["F", "M"], rows),
-            "town": [None, *dice.choice(["a", "b", "c"], rows - 1)],
-            "ill": dice.choice(["flu", "gout"], rows),
+            "age": pd.array([None, *rng.choice([18, 24, 41, 66], rows - 2), 119], dtype="Int64"),
+            "sex": rng.choice(["F", "M"], rows),
+            "town": [None, *rng.choice(["a", "b", "c"], rows - 1)],
+            "ill": rng.choice(["flu", "gout"], rows),
         },
         index=range(1000, 1000 + rows),
     )

@@ -46,7 +46,7 @@ def _observed(source, **given):
         name: source.fetch(source.compile(one.answer(ClassTables(table, one.quasi_identifiers, one.sensitive))))
         for name, one in check.wants(context).classes.items()
     }
-    found = check.look_again(context, Measurement(NOW, tables=tables))
+    found = check.follow_up(context, Measurement(NOW, tables=tables))
     assert isinstance(found, Measurement)
     return judge(check, found).observed
 

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from store import _open, open_store
 from store._engines import address_of, migration_engine
-from store._open import HEAD, PATIENCE
+from store._open import HEAD, LOCK_TIMEOUT
 
 NEXT = f"{int(HEAD) + 1:04}"
 LATER = '''
@@ -33,7 +33,7 @@ def make_store_with_rows(url: str) -> None:
     """Make a store of the present revision with rows of a project, its checks and incidents."""
     open_store(url).close()
     address = address_of(url)
-    engine = migration_engine(address, patience=PATIENCE)
+    engine = migration_engine(address, lock_timeout=LOCK_TIMEOUT)
     try:
         with engine.begin() as connection:
             for statement in _ROWS.read_text(encoding="utf-8").splitlines():

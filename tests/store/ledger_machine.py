@@ -17,7 +17,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from remedies.differential_privacy.ledger import Answered, Charge, Granted, Refusal, RefusalReason
+from remedies.differential_privacy.ledger import Charge, Granted, Refusal, RefusalReason, StoredAnswer
 from store import (
     FailPoint,
     LedgerBroken,
@@ -232,7 +232,7 @@ class Ledgers(RuleBasedStateMachine):
             case Granted():
                 assert wanted == "granted"
                 self._use(found, self.known.chain[-1])
-            case Answered():
+            case StoredAnswer():
                 assert found.answer == {"count": wanted}
             case Refusal():
                 assert found.reason == wanted

@@ -9,12 +9,12 @@ import traceback
 from datetime import timedelta
 from pathlib import Path
 
-from remedies.differential_privacy.ledger import Answered, Granted
+from remedies.differential_privacy.ledger import Granted, StoredAnswer
 from store import StoredLedger, open_store
 from tests.store.ledgers import charge
 from tests.store.made import AT
 
-_PATIENCE = timedelta(minutes=4)
+_LOCK_TIMEOUT = timedelta(minutes=4)
 
 
 def main(url: str, anchor: str, processes: int, times: int, nano: int) -> int:
@@ -39,7 +39,7 @@ def _fork(url: str, anchor: str, number: int, times: int, nano: int) -> int:
 
 def _spend(url: str, anchor: str, number: int, times: int, nano: int) -> int:
     granted = 0
-    with open_store(url, patience=_PATIENCE) as store:
+    with open_store(url, lock_timeout=_LOCK_TIMEOUT) as store:
         ledger = StoredLedger(store, Path(anchor))
         for turn in range(times):
             asked = charge(nano, f"r{number}-{turn}")
@@ -48,7 +48,7 @@ def _spend(url: str, anchor: str, number: int, times: int, nano: int) -> int:
                 granted += 1
                 if granted % 10 == 0:
                     ledger.store_answer(found, {"count": turn}, actor="ann", now=AT)
-                    assert ledger.reserve(asked, actor="ann", now=AT) == Answered({"count": turn})
+                    assert ledger.reserve(asked, actor="ann", now=AT) == StoredAnswer({"count": turn})
     return granted
 
 

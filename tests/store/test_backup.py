@@ -357,7 +357,7 @@ def test_nothing_comes_back_while_somebody_uses_the_store(used: Path, copy: Path
         with store.reading() as tx:
             assert tx.project() == "shop"
         with pytest.raises(StoreBusy):
-            restore(_url(used), copy, now=AT, patience=NO_PATIENCE)
+            restore(_url(used), copy, now=AT, lock_timeout=NO_PATIENCE)
         _incident(store, "kept")
     assert _names(used) == ["first", "kept"]
     assert not [name for name in _folder(used) if "restore" in name]

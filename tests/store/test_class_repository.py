@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checks.classes.counts import ClassChange, KnownRelease, Mode, PartCounts, PersonPairs, Unfit
+from checks.classes.counts import ClassChange, KnownRelease, Mode, PartCounts, PersonPairs, RejectedChange
 from checks.classes.pairs import SignaturePairs
 from store import Staged, Store, StoreConflict, StoredCounts, StoreUnavailable, signature_key
 from store._class_repository import Draft
@@ -29,7 +29,7 @@ def pairs(counts: dict[int, int]) -> SignaturePairs:
     return SignaturePairs.summed(first, first * np.uint64(3), np.array(list(counts.values()), dtype=np.int64))
 
 
-def apply(store: Store, change: ClassChange, *, settle: bool = True) -> Staged | Unfit:
+def apply(store: Store, change: ClassChange, *, settle: bool = True) -> Staged | RejectedChange:
     """Write a change, and let it hold."""
     staged = StoredCounts(store).stage_counts({"t.k": change}, now=AT)["t.k"]
     if settle and isinstance(staged, Staged):
@@ -94,7 +94,7 @@ def test_what_is_kept_is_what_was_settled(store, monkeypatch, runs, events):
 def test_counts_never_fall_below_zero(store):
     """A class that would have fewer than no rows gives all counts up; nothing of the change holds."""
     apply(store, change(store, {1: 2}, anew=True))
-    assert apply(store, change(store, {1: -3})) is Unfit.BELOW_ZERO
+    assert apply(store, change(store, {1: -3})) is RejectedChange.BELOW_ZERO
     assert StoredCounts(store).known_counts(["t.k"]) == {}
 
 
@@ -103,7 +103,7 @@ def test_a_change_of_counts_that_are_no_longer_kept_is_not_applied(store):
     apply(store, change(store, {1: 2}, anew=True))
     late = change(store, {1: 1})
     apply(store, change(store, {2: 1}))
-    assert apply(store, late) is Unfit.OVERTAKEN
+    assert apply(store, late) is RejectedChange.OVERTAKEN
     assert counts(store) == {1: 2, 2: 1}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from store import open_store
 from store._columns import map_all_rows
-from store._open import CHECKED_WHOLE, PATIENCE
+from store._open import CHECKED_WHOLE, LOCK_TIMEOUT
 from tests.store.made import AT, opened
 
 PAGE = Path(__file__).parents[2] / "docs" / "store.md"
@@ -29,7 +29,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     """What the page says of sizes and waiting is what the code does."""
     page = PAGE.read_text()
     assert f"Files up to {CHECKED_WHOLE // 2**20} MiB" in page
-    assert f"longer than {PATIENCE.seconds} s" in page
+    assert f"longer than {LOCK_TIMEOUT.seconds} s" in page
 
 
 def test_the_backup_of_the_page_is_a_store(file: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from checks import Earlier, Kind, Past, Status, UnknownReason
+from checks import Earlier, Kind, PastMeasurement, Status, UnknownReason
 from incidents import AGENT, Acknowledged, Commented, Corrected, Incident, Resolution, Resolved
 from store import Store, WriteTransaction
 from tests.store.made import AT, HOUR, episode, measure, opened, result, run
@@ -23,8 +23,8 @@ def test_the_nearest_measurement_to_each_age_is_shown(store: Store) -> None:
     with store.reading() as tx:
         shown = tx.results.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK, 2 * WEEK, 3 * WEEK)))
     assert shown == [
-        Past(after, Status.FAIL, {"number": 2}, age=WEEK),
-        Past(AT - 2 * WEEK, Status.WARN, {"number": 0}, age=2 * WEEK),
+        PastMeasurement(after, Status.FAIL, {"number": 2}, age=WEEK),
+        PastMeasurement(AT - 2 * WEEK, Status.WARN, {"number": 0}, age=2 * WEEK),
     ]
 
 
@@ -49,7 +49,7 @@ def test_history_begins_with_nothing_to_compare_with(store: Store) -> None:
     with store.writing() as tx:
         tx.results.add_runs([one], [result(one, "volume", Status.UNKNOWN, reason=UnknownReason.NO_DATA)])
         shown = tx.results.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,)))
-    assert shown == [Past(AT - WEEK, Status.UNKNOWN, {"rows": 3}, age=WEEK)]
+    assert shown == [PastMeasurement(AT - WEEK, Status.UNKNOWN, {"rows": 3}, age=WEEK)]
 
 
 def test_each_check_is_shown_its_own_past(store: Store) -> None:
@@ -79,7 +79,7 @@ def test_the_newest_passing_measurement_is_the_accepted_one(store: Store) -> Non
     )
     with store.reading() as tx:
         shown = tx.results.earlier("crm.customers.volume", AT, Earlier(accepted=True))
-    assert shown == [Past(AT - 3 * HOUR, Status.PASS, {"number": 1}, accepted=True)]
+    assert shown == [PastMeasurement(AT - 3 * HOUR, Status.PASS, {"number": 1}, accepted=True)]
 
 
 def test_the_first_look_at_columns_is_accepted(store: Store) -> None:
@@ -93,7 +93,7 @@ def test_the_first_look_at_columns_is_accepted(store: Store) -> None:
         for one, reason, observed in looks:
             tx.results.add_runs([one], [result(one, "schema", Status.UNKNOWN, reason=reason, observed=observed)])
         shown = tx.results.earlier("crm.customers.schema", AT, Earlier(accepted=True))
-    assert shown == [Past(AT - 3 * HOUR, Status.UNKNOWN, {"columns": {"id": "int64"}}, accepted=True)]
+    assert shown == [PastMeasurement(AT - 3 * HOUR, Status.UNKNOWN, {"columns": {"id": "int64"}}, accepted=True)]
 
 
 def test_a_look_at_columns_after_a_pass_is_accepted(store: Store) -> None:
@@ -248,8 +248,8 @@ def test_a_span_is_shown_whole(store: Store) -> None:
         wanted = {f"crm.customers.{name}": (AT + HOUR, Earlier(span=WEEK)) for name in ("volume", "other", "none")}
         many = tx.results.earlier_many(wanted)
     assert shown == [
-        Past(AT - WEEK, Status.FAIL, {"number": 1}, in_span=True),
-        Past(minutes[-1], Status.PASS, {"number": 4}, in_span=True, looks=3),
+        PastMeasurement(AT - WEEK, Status.FAIL, {"number": 1}, in_span=True),
+        PastMeasurement(minutes[-1], Status.PASS, {"number": 4}, in_span=True, looks=3),
     ]
     assert {key: _numbers(pasts) for key, pasts in many.items()} == {
         "crm.customers.volume": [4],

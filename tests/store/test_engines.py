@@ -11,13 +11,13 @@ from sqlalchemy.exc import DBAPIError
 from store import Store, open_store
 from store._engines import Address, address_of, migration_engine, reader_engine, writer_engine
 
-PATIENCE = timedelta(seconds=5)
+LOCK_TIMEOUT = timedelta(seconds=5)
 
 ENGINES: dict[str, Callable[[Address], Engine]] = {
-    "writer": lambda address: writer_engine(address, patience=PATIENCE, checkpoints=False),
-    "daemon": lambda address: writer_engine(address, patience=PATIENCE, checkpoints=True),
-    "reader": lambda address: reader_engine(address, patience=PATIENCE),
-    "migration": lambda address: migration_engine(address, patience=PATIENCE),
+    "writer": lambda address: writer_engine(address, lock_timeout=LOCK_TIMEOUT, checkpoints=False),
+    "daemon": lambda address: writer_engine(address, lock_timeout=LOCK_TIMEOUT, checkpoints=True),
+    "reader": lambda address: reader_engine(address, lock_timeout=LOCK_TIMEOUT),
+    "migration": lambda address: migration_engine(address, lock_timeout=LOCK_TIMEOUT),
 }
 FOR_ALL = {
     "journal_mode": "wal",
@@ -60,7 +60,7 @@ def test_writers_hold_the_lock_from_the_beginning(file: Path, kind: str, holds: 
     address = address_of(f"sqlite:///{file}")
     first, second = (
         ENGINES[kind](address),
-        writer_engine(address, patience=timedelta(milliseconds=50), checkpoints=False),
+        writer_engine(address, lock_timeout=timedelta(milliseconds=50), checkpoints=False),
     )
     try:
         with first.connect() as holder, holder.begin():
@@ -78,7 +78,7 @@ def test_writers_hold_the_lock_from_the_beginning(file: Path, kind: str, holds: 
 def test_readers_cannot_write(url: str) -> None:
     """A reader's connection refuses to write, on both databases."""
     open_store(url).close()
-    engine = reader_engine(address_of(url), patience=PATIENCE)
+    engine = reader_engine(address_of(url), lock_timeout=LOCK_TIMEOUT)
     try:
         with engine.connect() as connection, pytest.raises(DBAPIError):
             connection.execute(text("DELETE FROM gap"))

@@ -102,7 +102,7 @@ def test_a_refused_value_is_not_shown(url: str) -> None:
     one = run()
     odd = result(one, observed={SECRET: 1, "x": b"y"})
     with (
-        open_store(url, patience=timedelta(seconds=5)) as store,
+        open_store(url, lock_timeout=timedelta(seconds=5)) as store,
         pytest.raises(RowRefused, match="of type bytes") as caught,
         store.writing() as tx,
     ):

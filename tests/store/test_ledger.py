@@ -14,25 +14,25 @@ from remedies import Misfit
 from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.epsilon import nano
 from remedies.differential_privacy.ledger import (
-    Answered,
     Audit,
     BudgetBalance,
     Charge,
     Granted,
     Refusal,
     RefusalReason,
+    StoredAnswer,
 )
 from remedies.differential_privacy.sensitivity import Adjacency
 from store import (
     LedgerBroken,
     NotRecorded,
+    RequestHistory,
     RowRefused,
     Store,
     StoreConflict,
     StoredLedger,
     StoreError,
     StoreUnavailable,
-    Tries,
     anchor_file,
     backup,
     open_store,
@@ -81,7 +81,7 @@ def test_a_stored_answer_is_given_again(ledger: StoredLedger) -> None:
     found = granted(ledger, charge(10**9))
     answer = {"cells": [3, -1], "rate": 0.1}
     assert ledger.store_answer(found, answer, **ANN) == answer
-    assert ledger.reserve(charge(10**9), actor="bob", now=AT + HOUR) == Answered(answer)
+    assert ledger.reserve(charge(10**9), actor="bob", now=AT + HOUR) == StoredAnswer(answer)
     assert spent(ledger) == 10**9
 
 
@@ -91,7 +91,7 @@ def test_a_retry_without_an_answer_is_charged_again(ledger: StoredLedger) -> Non
     assert spent(ledger) == 20
     assert ledger.store_answer(second, {"count": 2}, **ANN) == {"count": 2}
     assert ledger.store_answer(first, {"count": 1}, **ANN) == {"count": 2}
-    assert ledger.reserve(charge(10), **ANN) == Answered({"count": 2})
+    assert ledger.reserve(charge(10), **ANN) == StoredAnswer({"count": 2})
     assert ledger.verify() == Audit(4, 4, [])
 
 
@@ -490,16 +490,16 @@ def test_the_anchor_is_for_its_owner_only(ledger: StoredLedger, tmp_path: Path) 
 
 def test_what_became_of_a_series_of_requests(ledger: StoredLedger) -> None:
     """How often one was charged, and how many charges of the series brought nothing since one did."""
-    assert ledger.tries("t/a/", "t/a/1") == Tries(0, answered=False, lost=0, lost_at=None)
+    assert ledger.tries("t/a/", "t/a/1") == RequestHistory(0, answered=False, lost=0, lost_at=None)
     for number in (1, 1, 2):
         granted(ledger, charge(10, f"t/a/{number}"))
     granted(ledger, charge(10, "t/ab/1"))
-    assert ledger.tries("t/a/", "t/a/1") == Tries(2, answered=False, lost=3, lost_at=AT)
+    assert ledger.tries("t/a/", "t/a/1") == RequestHistory(2, answered=False, lost=3, lost_at=AT)
     ledger.store_answer(granted(ledger, charge(10, "t/a/2")), {"value": 1}, **ANN)
-    assert ledger.tries("t/a/", "t/a/2") == Tries(2, answered=True, lost=0, lost_at=None)
+    assert ledger.tries("t/a/", "t/a/2") == RequestHistory(2, answered=True, lost=0, lost_at=None)
     later = ledger.reserve(charge(10, "t/a/3"), actor="ann", now=AT + HOUR)
     assert isinstance(later, Granted)
-    assert ledger.tries("t/a/", "t/a/1") == Tries(2, answered=False, lost=1, lost_at=AT + HOUR)
+    assert ledger.tries("t/a/", "t/a/1") == RequestHistory(2, answered=False, lost=1, lost_at=AT + HOUR)
     assert ledger.tries("t/ab/", "t/ab/1").lost == 1
 
 

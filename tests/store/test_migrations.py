@@ -43,7 +43,7 @@ def test_the_tables_are_ours() -> None:
 def test_migrations_make_what_the_code_describes(url: str) -> None:
     """Alembic finds no difference between a migrated store and the tables in the code."""
     open_store(url).close()
-    engine = migration_engine(address_of(url), patience=_open.PATIENCE)
+    engine = migration_engine(address_of(url), lock_timeout=_open.LOCK_TIMEOUT)
     try:
         with engine.connect() as connection:
             ours = {"include_name": lambda name, kind, _: kind != "table" or name in OUR_TABLES, "compare_type": True}
@@ -104,7 +104,7 @@ def with_a_later_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 def _hashes(url: str) -> Mapping[str, tuple[int, str]]:
     """Return for each table how many rows it has, and a hash over all that is in them but the later column."""
-    engine = migration_engine(address_of(url), patience=_open.PATIENCE)
+    engine = migration_engine(address_of(url), lock_timeout=_open.LOCK_TIMEOUT)
     hashes = {}
     try:
         with engine.begin() as connection:
@@ -228,7 +228,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
 @pytest.mark.parametrize(("revision", "problem"), [(NEXT, "newer Tablewatch"), ("0006", "before the first release")])
 def test_a_store_of_another_build_is_refused_and_left_alone(older_store: str, revision: str, problem: str) -> None:
     """A store of a later release, or of a build before the first one, is named as such; nothing of it changes."""
-    engine = migration_engine(address_of(older_store), patience=_open.PATIENCE)
+    engine = migration_engine(address_of(older_store), lock_timeout=_open.LOCK_TIMEOUT)
     with engine.begin() as connection:
         connection.execute(text(f"UPDATE {REVISION_TABLE} SET version_num = '{revision}'"))
     engine.dispose()
@@ -246,7 +246,7 @@ def test_a_failing_upgrade_changes_nothing(older_store: str, request: pytest.Fix
     with pytest.raises(StoreError):
         open_store(older_store)
     address = address_of(older_store)
-    store = Store(address, patience=_open.PATIENCE, checkpoints=False)
+    store = Store(address, lock_timeout=_open.LOCK_TIMEOUT, checkpoints=False)
     try:
         assert stored_revision(store) == HEAD
         with store.reading() as tx:
@@ -277,14 +277,14 @@ def test_a_revision_that_no_migration_leads_to_is_refused(file: Path) -> None:
     """A target that does not exist is an error of ours, and the tables stay as they are."""
     open_store(f"sqlite:///{file}").close()
     with pytest.raises(StoreError, match="cannot be upgraded to revision 0000x"):
-        _open.migrate(address_of(f"sqlite:///{file}"), patience=_open.PATIENCE, to="0000x")
+        _open.migrate(address_of(f"sqlite:///{file}"), lock_timeout=_open.LOCK_TIMEOUT, to="0000x")
     open_store(f"sqlite:///{file}").close()
 
 
 def test_without_our_begin_ddl_would_not_be_atomic(file: Path) -> None:
     """The migration engine's transaction covers CREATE TABLE, which the driver's own mode does not."""
     open_store(f"sqlite:///{file}").close()
-    engine = migration_engine(address_of(f"sqlite:///{file}"), patience=_open.PATIENCE)
+    engine = migration_engine(address_of(f"sqlite:///{file}"), lock_timeout=_open.LOCK_TIMEOUT)
     try:
         with engine.connect() as connection:
             connection.execute(text("CREATE TABLE half (x INTEGER)"))

@@ -270,9 +270,9 @@ def test_a_newer_store_is_refused(url: str) -> None:
 
 
 def test_a_locked_store_is_busy(file: Path) -> None:
-    """A store that another process holds for longer than our patience is busy; later it is not."""
+    """A store that another process holds for longer than our lock_timeout is busy; later it is not."""
     _made(file)
-    with open_store(f"sqlite:///{file}", patience=QUICK) as store:
+    with open_store(f"sqlite:///{file}", lock_timeout=QUICK) as store:
         with closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(StoreBusy, match="locked by another process"), store.writing():
@@ -287,7 +287,7 @@ def test_a_locked_store_is_busy(file: Path) -> None:
 def test_a_writer_in_a_writer_is_busy(url: str) -> None:
     """One thread that begins to write twice is told instead of waiting for itself for ever."""
     with (
-        open_store(url, patience=QUICK) as store,
+        open_store(url, lock_timeout=QUICK) as store,
         store.writing(),
         pytest.raises(StoreBusy, match="another thread"),
         store.writing(),

@@ -25,7 +25,7 @@ from incidents import (
 from store import (
     Changed,
     History,
-    Lasting,
+    LastingIncident,
     LastNotification,
     Store,
     StoreConflict,
@@ -177,7 +177,7 @@ def test_what_lasts_is_given_with_what_routes_ask_for(store: Store) -> None:
         _append(tx, over, CLOSED)
         (imported,) = tx.incidents.add_histories([History([opened("old")], AT, "import")])
         assert tx.outbox.open_incidents() == [
-            Lasting(one.id, one.table, one.severity, one.kind, 1, one.last.detected_at, None, flapping=False)
+            LastingIncident(one.id, one.table, one.severity, one.kind, 1, one.last.detected_at, None, flapping=False)
             for one in (lasting, imported)
         ]
 

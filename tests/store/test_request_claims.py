@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remedies.differential_privacy.ledger import Answered, Granted
+from remedies.differential_privacy.ledger import Granted, StoredAnswer
 from store import Store, StoredLedger, open_store
 from tests.store.ledgers import budget, charge
 from tests.store.made import AT
@@ -36,7 +36,7 @@ def test_a_request_of_a_process_that_was_killed_is_free_again(ledger: StoredLedg
     assert not ledger.is_answered("r1")
     asker.kill()
     asker.communicate()
-    claim = ledger.claim("r1", patience=LONG)
+    claim = ledger.claim("r1", lock_timeout=LONG)
     assert claim is not None
     with claim:
         for now in (AT - timedelta(days=400), AT + timedelta(days=400)):
@@ -52,10 +52,10 @@ def test_whoever_waits_for_a_request_finds_its_answer(ledger: StoredLedger, url:
     assert asker.stdin is not None
     asker.stdin.write("go on\n")
     asker.stdin.flush()
-    claim = ledger.claim("r1", patience=LONG)
+    claim = ledger.claim("r1", lock_timeout=LONG)
     assert claim is not None
     with claim:
-        assert ledger.reserve(charge(1), actor="ann", now=AT) == Answered({"count": 7})
+        assert ledger.reserve(charge(1), actor="ann", now=AT) == StoredAnswer({"count": 7})
     assert asker.communicate()[0] == "answered\n"
     assert _spent(ledger) == 1
 
@@ -67,7 +67,7 @@ def test_each_request_is_claimed_by_itself(ledger: StoredLedger, url: str) -> No
     assert other is not None
     assert ledger.claim("r1") is None
     with open_store(url) as store:
-        assert store.claim_request("r1", patience=timedelta(0)) is None
+        assert store.claim_request("r1", lock_timeout=timedelta(0)) is None
     first.release()
     first.release()
     again = ledger.claim("r1")

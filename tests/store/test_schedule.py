@@ -216,7 +216,7 @@ def test_the_result_of_a_stale_attempt_is_refused(store: Store) -> None:
         tx.slots.renew([kept], now=AT, lease_until=AT + HOUR)
         (fresh,) = tx.slots.take_over(AT + 10 * MINUTE, holder="two", lease_until=AT + HOUR, limit=9)
         assert tx.slots.renew([stale, kept], now=AT, lease_until=AT + 9 * HOUR) == {kept.id}
-        assert tx.slots.give_back([stale], now=AT) == set()
+        assert tx.slots.give_up_leases([stale], now=AT) == set()
         assert tx.slots.finish([stale, kept], now=AT, run_ids={stale.id: "old", kept.id: "kept"}) == {kept.id}
         assert tx.slots.finish([fresh], now=AT + HOUR, run_ids={fresh.id: "new"}) == {fresh.id}
         told = {slot.table: (slot.state, slot.run_id, slot.ended_at) for slot in tx.slots.since(AT, 9)}
@@ -242,7 +242,7 @@ def test_what_is_given_back_may_be_taken_at_once(store: Store) -> None:
     plan(store, "a")
     leases = take(store, "a")
     with store.writing() as tx:
-        assert tx.slots.give_back(leases, now=AT) == {leases[0].id}
+        assert tx.slots.give_up_leases(leases, now=AT) == {leases[0].id}
         assert [lease.attempt for lease in tx.slots.take_over(AT, holder="two", lease_until=AT, limit=9)] == [2]
 
 

@@ -123,7 +123,7 @@ class Slots(RuleBasedStateMachine):
         """Renew or give back a lease, which only its holder can."""
         with self.store.writing() as tx:
             held = (
-                tx.slots.give_back([lease], self.now)
+                tx.slots.give_up_leases([lease], self.now)
                 if back
                 else tx.slots.renew([lease], now=self.now, lease_until=self.now + HOUR)
             )

@@ -131,8 +131,8 @@ def test_stored_forms_are_translated(language):
         "{rows:count} row, at least {limit:count} expected",
         "{rows:count} rows, at least {limit:count} expected",
     )
-    voice = Localizer(language, "UTC")
+    localizer = Localizer(language, "UTC")
     assert catalogue(language).singulars[many] == one
-    assert voice.text(one) != one
-    assert voice.text(many) != many
-    assert voice.text("") == ""
+    assert localizer.text(one) != one
+    assert localizer.text(many) != many
+    assert localizer.text("") == ""

@@ -17,7 +17,7 @@ from checks import (
     Measurement,
     Message,
     Outcome,
-    Past,
+    PastMeasurement,
     Status,
     Wants,
 )
@@ -69,7 +69,7 @@ class ColumnProfile(CheckParameters):
             )
         return Wants({"rows": context.rows}, queries, schema=True)
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - the contract's
+    def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:  # noqa: ARG002 - the contract's
         """Return the figures of each column, and what it may be."""
         values: list[Json] = []
         for name, type_ in measurement.columns.items():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from checks import Json
     from remedies.differential_privacy import Comparison
     from remedies.differential_privacy.answers.domain import Cells
-    from remedies.differential_privacy.comparison import AtEpsilon
+    from remedies.differential_privacy.comparison import ComparisonAtEpsilon
 
 EQUATION: Final = (
     "retentions solve equation 6 of Yamaguchi, Terada and Yoshiura; the rho that the paper takes is epsilon "
@@ -52,7 +52,7 @@ def cost_of(retention: str, shape: Sequence[int]) -> float | None:
     return epsilon_of(rho, shape) if rho < 1 else None
 
 
-def _at(at_epsilon: "AtEpsilon", domains: "Mapping[str, Cells]", shape: Sequence[int]) -> "Json":
+def _at(at_epsilon: "ComparisonAtEpsilon", domains: "Mapping[str, Cells]", shape: Sequence[int]) -> "Json":
     linear = linear_retention(at_epsilon.epsilon, shape)
     plain = _plain(asdict(at_epsilon), domains)
     return {**plain, "paper": {"retention": linear, "epsilon": cost_of(linear, shape)}}

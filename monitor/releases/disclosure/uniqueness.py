@@ -95,7 +95,7 @@ def find_uniqueness(place: TableRef, columns: Sequence[str]) -> Uniqueness:
         Stop: the table cannot be read.
     """
     with reading(place) as (source, table):
-        looked = _Looked(source, table)
+        looked = _Findings(source, table)
         there = [name for name in columns if name in table.columns]
         for name in there[:MOST_COLUMNS]:
             looked.alone(name)
@@ -108,7 +108,7 @@ def find_uniqueness(place: TableRef, columns: Sequence[str]) -> Uniqueness:
         return looked.found()
 
 
-class _Looked:
+class _Findings:
     """What was found so far in a table that is open."""
 
     def __init__(self, source: "Source", table: "ir.Table") -> None:
@@ -155,12 +155,14 @@ class _Looked:
         by_records = sorted(self._unique.items(), key=lambda item: -item[1])
         alone = [UniqueRecords(names, many) for names, many in by_records if len(names) == 1 and many]
         pairs = [
-            UniqueRecords(names, many) for names, many in by_records if len(names) > 1 and self._tells_more(names, many)
+            UniqueRecords(names, many)
+            for names, many in by_records
+            if len(names) > 1 and self._is_informative(names, many)
         ]
         outliers = {name: many for name, many in self._outliers.items() if many}
         return Uniqueness(self.rows, alone, pairs, outliers, self.left_out)
 
-    def _tells_more(self, names: tuple[str, ...], many: int) -> bool:
+    def _is_informative(self, names: tuple[str, ...], many: int) -> bool:
         item = sum(self._unique.get((name,), 0) for name in names)
         return many > item and many >= _LEAST_OF_PAIR * self.rows
 

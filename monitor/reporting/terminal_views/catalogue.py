@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from checks import say_duration
+from checks import format_duration
 from incidents import Downtime, DowntimeCost, to_us
 from monitor.config.project import Project
 from monitor.reporting.terminal_views.incident import incident_headline
 from monitor.summaries.catalogue import Loss, TableLineage, lineage_of
 from monitor.summaries.health import TableHealth, TableState, worst_first
 from monitor.summaries.promises import MeasuredPromise
-from monitor.summaries.scan_costs import LAST_DAYS, TableCost, say_spending
+from monitor.summaries.scan_costs import LAST_DAYS, TableCost, format_spending
 from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
 from monitor.triage.create import tidy
@@ -75,7 +75,7 @@ def draw_sheet(
 
 def draw_scan_cost(console: "Console", cost: TableCost) -> None:
     """Print what the runs of a table cost."""
-    recent, today = say_spending(cost.recent), say_spending(cost.today)
+    recent, today = format_spending(cost.recent), format_spending(cost.today)
     console.print(_line("checks cost", f"{recent} in {LAST_DAYS} days; today {today}"))
 
 
@@ -84,7 +84,7 @@ def draw_incremental(console: "Console", project: Project, part: Mapping[str, An
     if part is None:
         return
     now = project.clock.now()
-    ago, full_ago = (f"{say_duration(now - datetime.fromisoformat(part[name]))} ago" for name in _TIMES_OF_LOOKS)
+    ago, full_ago = (f"{format_duration(now - datetime.fromisoformat(part[name]))} ago" for name in _TIMES_OF_LOOKS)
     others = f"; in full on each run: {', '.join(part['in_full'])}" if part["in_full"] else ""
     read = f"{part['rows_read']:,} of {count(part['rows'], 'row')} read {ago}; all rows {full_ago}{others}"
     console.print(_line("incremental", read))
@@ -134,7 +134,7 @@ def _checks(project: Project, state: TableState, results: Mapping[str, Result]) 
         if result is None:
             yield check.name, check.severity.value, TableHealth.NOT_YET_CHECKED.value, None, None
             continue
-        age = f"{say_duration(now - result.measured_at)} ago"
+        age = f"{format_duration(now - result.measured_at)} ago"
         yield check.name, check.severity.value, result.status.value, age, tidy(str(result.message))
 
 

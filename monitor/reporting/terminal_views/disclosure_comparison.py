@@ -15,7 +15,7 @@ from monitor.terminal.tables import draw_table
 if TYPE_CHECKING:
     from remedies.differential_privacy import Comparison
     from remedies.differential_privacy.answers.domain import Cells
-    from remedies.differential_privacy.comparison import AtEpsilon, BatchRelease
+    from remedies.differential_privacy.comparison import BatchRelease, ComparisonAtEpsilon
     from remedies.differential_privacy.expected_error import Error
 
 _WAYS: Final = {"as_is": "unchanged", "inverse": "inverted", "projected": "inverted, >= 0*", "bayes": "by Bayes*"}
@@ -72,7 +72,7 @@ def _paper(comparison: "Comparison") -> str:
     return f"Retentions solve equation 6. {printed}"
 
 
-def _draw_errors(console: Console, at_epsilon: "AtEpsilon", domains: "Mapping[str, Cells]") -> None:
+def _draw_errors(console: Console, at_epsilon: "ComparisonAtEpsilon", domains: "Mapping[str, Cells]") -> None:
     console.print()
     title = f"Randomised table, epsilon {at_epsilon.epsilon:f}: errors of its counts (table 5, corrected)"
     console.print(Text(title, "bold"))
@@ -80,7 +80,7 @@ def _draw_errors(console: Console, at_epsilon: "AtEpsilon", domains: "Mapping[st
     draw_table(console, ("batch", ">RMS L2", ">bias L2", ">Spearman", ">quartiles of cells", "~worst cell"), rows)
 
 
-def _errors(at_epsilon: "AtEpsilon") -> "Iterator[tuple[str, Error]]":
+def _errors(at_epsilon: "ComparisonAtEpsilon") -> "Iterator[tuple[str, Error]]":
     batches: Sequence[tuple[str, BatchRelease | None]] = (
         ("", at_epsilon.attribute_wise),
         ("joint, ", at_epsilon.joint),
@@ -148,7 +148,7 @@ def _way(name: str) -> str:
     return f"{joint}{_WAYS[way.replace('-', '_')]}"
 
 
-def _crossover(at_epsilon: "AtEpsilon", name: str) -> str:
+def _crossover(at_epsilon: "ComparisonAtEpsilon", name: str) -> str:
     crossover = at_epsilon.crossovers[name]
     return f"{crossover.basic} / {'-' if crossover.zcdp is None else crossover.zcdp}"
 

@@ -45,7 +45,7 @@ from monitor.summaries.incident import (
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
 from monitor.triage.create import ticket_of, tidy
-from monitor.triage.desk import IncidentDetail
+from monitor.triage.incident_editor import IncidentDetail
 from monitor.triage.time_parsing import format_hours, format_time
 
 _METHODS: Final = {
@@ -69,9 +69,9 @@ def incident_headline(incident: Incident) -> Text:
     return Text("  ".join(parts), "bold")
 
 
-def say_event(event: Event, zone: str) -> Text:
+def format_event(event: Event, zone: str) -> Text:
     """Describe what happened, when it was recorded and by whom, in one line."""
-    return Text(f"  {format_time(event.recorded_at, zone)}  {_say(event.change, zone)}, by {tidy(event.actor)}")
+    return Text(f"  {format_time(event.recorded_at, zone)}  {_format(event.change, zone)}, by {tidy(event.actor)}")
 
 
 def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
@@ -91,21 +91,21 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
         yield _line("merged", ", ".join(f"#{duplicate}" for duplicate in sheet.duplicates))
     yield Text(f"history ({zone})")
     for event in sheet.events:
-        yield say_event(event, zone)
+        yield format_event(event, zone)
     yield _line("now", ", ".join(available(incident)))
     yield from _runbook(project, incident)
 
 
 def show_causes(causes: IncidentCauses, zone: str) -> Iterator[Text]:
     """Return what may have caused an incident as `tablewatch incident causes` does."""
-    voice, began = Localizer("en", zone), causes.beginning
+    localizer, began = Localizer("en", zone), causes.beginning
     earliest, latest = format_time(began.earliest, zone), format_time(began.latest, zone)
     yield _line("began", earliest if earliest == latest else f"between {earliest} and {latest}")
     searched = f"{causes.tables} table{'' if causes.tables == 1 else 's'}, this one and those upstream"
     yield _line("searched", searched + (f"; {causes.left_out} more are further away" if causes.left_out else ""))
     for number, cause in enumerate(causes.causes, start=1):
         label = f"{number} {cause.candidate.likelihood.value}"
-        yield _line(label, f"may have been: {tidy(cause.message.render(voice))}")
+        yield _line(label, f"may have been: {tidy(cause.message.render(localizer))}")
         for comment in cause.comments:
             yield _line("", f"comment then: {tidy(comment)}")
     if causes.causes:
@@ -212,7 +212,7 @@ def _external_items(project: Project, sheet: IncidentDetail) -> Iterator[tuple[s
         yield line["service"], f"{name}{status}" + ("" if line["url"] is None else f"  {line['url']}")
 
 
-def _say(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is the clearest form
+def _format(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is the clearest form
     change: Change, zone: str
 ) -> str:
     match change:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from checks import Check, Context, Misconfigured, Wants
-from checks.parameters.columns import say_type
+from checks.parameters.columns import type_name
 from checks.sql_text.where import is_timeless
 from monitor.scan.incremental.parts import (
     BEFORE,
@@ -152,7 +152,7 @@ class PartPlanner:
         if dialect == "sqlite":
             raise Misconfigured("SQLite keeps times as text, which has no order; remove 'incremental' from the table")
         if not (column.type().is_timestamp() or column.type().is_date()):
-            text = f"column '{name}' of 'incremental' is of type {say_type(column.type())}"
+            text = f"column '{name}' of 'incremental' is of type {type_name(column.type())}"
             raise Misconfigured(f"{text}; it must be a timestamp or a date")
         return column
 

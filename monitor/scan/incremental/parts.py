@@ -38,7 +38,7 @@ _EARLY: Final = timedelta(hours=1)
 _DIGITS: Final = DecimalContext(prec=1000)
 
 
-class Ask(Protocol):
+class StatementRunner(Protocol):
     """Runs a statement with the times of its bounds."""
 
     def __call__(self, template: SqlTemplate, **bounds: datetime) -> Sequence[Mapping[str, Any]]:
@@ -90,7 +90,13 @@ class PartPlan:
         return sha256(repr(asked).encode()).digest()
 
     def look(
-        self, ask: Ask, known: ClosedPart | None, *, table: str, now: datetime, most_rows: Callable[[], int | None]
+        self,
+        ask: StatementRunner,
+        known: ClosedPart | None,
+        *,
+        table: str,
+        now: datetime,
+        most_rows: Callable[[], int | None],
     ) -> PartLook:
         """Read what is not closed, or all rows where nothing fits that is kept, or where that is due.
 
@@ -122,7 +128,9 @@ class PartPlan:
         is_due = not known.full_at <= now < known.full_at + self.lookback.full - _EARLY
         return Recount.DUE if is_due else None
 
-    def _look_at_all(self, ask: Ask, known: ClosedPart | None, *, table: str, now: datetime, why: Recount) -> PartLook:
+    def _look_at_all(
+        self, ask: StatementRunner, known: ClosedPart | None, *, table: str, now: datetime, why: Recount
+    ) -> PartLook:
         """Read all rows; where what is kept is of the same figures, those of its rows are compared."""
         newest = max(_moments([ask(self.newest)[0][NEWEST]]), default=None)
         until = None if newest is None else _boundary(newest, self.lookback.lookback)
@@ -152,7 +160,7 @@ class PartPlan:
         return self._found(parts, closed, part)
 
     def _read(
-        self, ask: Ask, template: SqlTemplate, places: Iterable[int], bounds: Mapping[str, datetime]
+        self, ask: StatementRunner, template: SqlTemplate, places: Iterable[int], bounds: Mapping[str, datetime]
     ) -> Mapping[int, Figures]:
         rows = {row[PLACE]: row for row in ask(template, **bounds)}
         results: dict[int, Figures] = {}

@@ -16,7 +16,7 @@ from checks.classes.counts import (
     KeptAnswer,
     KnownCounts,
     PersonPairs,
-    Unfit,
+    RejectedChange,
     compared,
 )
 from monitor.scan.results import CheckMeasurement, CountState, TableResult, Target
@@ -36,7 +36,7 @@ _BELOW_ZERO: Final = unknown(
     ),
 )
 _NOT_KEPT: Final = unknown(UnknownReason.NO_DATA, Message("the stored counts cannot be read: the store is failing"))
-_UNFIT: Final = {Unfit.OVERTAKEN: _OVERTAKEN, Unfit.BELOW_ZERO: _BELOW_ZERO}
+_UNFIT: Final = {RejectedChange.OVERTAKEN: _OVERTAKEN, RejectedChange.BELOW_ZERO: _BELOW_ZERO}
 
 
 def with_count_states(targets: Sequence[Target], *, store: Store, key: KeyProvider) -> Sequence[Target]:
@@ -128,7 +128,7 @@ def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
             came = applied[check_measurement.check_id]
             return (
                 replace(check_measurement, answer=_UNFIT[came])
-                if isinstance(came, Unfit)
+                if isinstance(came, RejectedChange)
                 else _with_sizes(check_measurement, came.sizes)
             )
         if isinstance(answer, PersonPairs):

@@ -15,7 +15,7 @@ from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.web.views.paging import NameCursorText, page_of_names
 from monitor.web.views.shapes import Name, Shape, Size, as_hours
-from store import Pace, ReadTransaction, Result
+from store import CheckRunTime, ReadTransaction, Result
 
 LAST: Final = 200
 """Runs of each check from which its seconds a day are taken."""
@@ -116,7 +116,7 @@ def _rows(result: Result | None) -> int | None:
 
 
 def _line(
-    name: str, table: Table, check: Check, *, pace: Pace | None, downtime: Downtime | None, rows: int | None
+    name: str, table: Table, check: Check, *, pace: CheckRunTime | None, downtime: Downtime | None, rows: int | None
 ) -> CheckCost:
     runs_a_day = None
     if pace is not None and pace.last_at > pace.first_at:

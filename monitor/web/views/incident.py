@@ -11,7 +11,7 @@ from monitor.clock import iso
 from monitor.config.project import Project
 from monitor.summaries.causes import cause_as_json, causes_of
 from monitor.summaries.incident import sheet_as_json
-from monitor.triage.desk import read_incident_detail
+from monitor.triage.incident_editor import read_incident_detail
 from monitor.web.views.alert_log import AlertDecision, decisions_of
 from monitor.web.views.incidents import IncidentSummary
 from monitor.web.views.shapes import Number, Shape, not_there

@@ -16,13 +16,13 @@ from monitor.reporting.domains import DomainGrid
 from monitor.reporting.period import Week
 from monitor.reporting.timeline import Timeline
 from monitor.summaries.coverage import kept_since
-from monitor.summaries.daemons import Watchfulness
+from monitor.summaries.daemons import DaemonStates
 from monitor.summaries.health import TableHealth
 from monitor.summaries.health_list import HealthList, health_list
 from monitor.web.views.incidents import IncidentSummary, summaries_of
 from monitor.web.views.overview_pictures import domain_weeks, first_week, last_days
 from monitor.web.views.shapes import DowntimeTotals, Shape, totals_of
-from store import Lasting, ReadTransaction
+from store import LastingIncident, ReadTransaction
 
 SHOWN: Final = 20
 """Open incidents, tables and checks that the first page names; the pages behind it list all."""
@@ -99,7 +99,7 @@ class DaemonLine(Shape):
     leads: bool
 
 
-class RestingCheck(Shape):
+class QuarantinedCheck(Shape):
     """A check that ended its worker again and again, and until when it rests."""
 
     check_id: str
@@ -122,7 +122,7 @@ class DaemonState(Shape):
 
     daemons: tuple[DaemonLine, ...]
     lag_s: float | None
-    quarantined: tuple[RestingCheck, ...]
+    quarantined: tuple[QuarantinedCheck, ...]
     delayed: tuple[DelayedTable, ...]
 
 
@@ -163,7 +163,7 @@ def show_overview(project: Project, tx: ReadTransaction, _query: BaseModel, now:
         health=_health(project, health),
         unobserved=_unobserved(health),
         weeks=compare_weeks(project, tx, spans, now),
-        daemon=DaemonState.model_validate(Watchfulness.of(tx, now, None).to_json()),
+        daemon=DaemonState.model_validate(DaemonStates.of(tx, now, None).to_json()),
         next_slots=tuple(
             NextSlot(table=due.table, slot=due.next_slot, due_at=due.due_at)
             for due in tx.schedule.upcoming(SLOTS)
@@ -184,7 +184,7 @@ def _open(project: Project, tx: ReadTransaction, now: datetime) -> OpenIncidents
     )
 
 
-def _worst_first(lasting: Lasting) -> tuple[int, int]:
+def _worst_first(lasting: LastingIncident) -> tuple[int, int]:
     return -lasting.severity.rank, -lasting.incident_id
 
 

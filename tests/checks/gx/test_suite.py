@@ -9,7 +9,7 @@ import pytest
 
 from checks import ColumnClass, Zones
 from checks._catalog import load_catalog
-from checks.gx.suite import Imported, NotASuiteError, spoken, to_checks, to_suite
+from checks.gx.suite import Imported, NotASuiteError, display_number, to_checks, to_suite
 
 _NATIVES = [
     {"type": "primary_key", "columns": ["id"], "severity": "critical", "why": "Two rows are billed twice."},
@@ -294,7 +294,7 @@ def test_round_trip():
     imported = to_checks(json.loads(json.dumps(exported.suite)), table="t")
     assert not imported.left_out
     assert [make(typed) for typed in imported.checks] == checks
-    assert [spoken(make(typed)) for typed in imported.checks] == [spoken(check) for check in checks]
+    assert [display_number(make(typed)) for typed in imported.checks] == [display_number(check) for check in checks]
 
 
 def test_a_changed_expectation_is_read_as_it_is_now():

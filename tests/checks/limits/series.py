@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from scipy import stats
 
-from checks.limits import LearnedLimit, Look
+from checks.limits import LearnedLimit, TimedValue
 
 START: Final = datetime(2025, 1, 6, 6, tzinfo=UTC)
 """A Monday."""
@@ -28,9 +28,11 @@ class WeeklySeries:
     noise: str
     holidays: frozenset[int]
 
-    def looks(self, days: int) -> Sequence[Look]:
+    def looks(self, days: int) -> Sequence[TimedValue]:
         """Return the looks of the first days, without holidays."""
-        return [Look(START + day * DAY, float(self.values[day])) for day in range(days) if day not in self.holidays]
+        return [
+            TimedValue(START + day * DAY, float(self.values[day])) for day in range(days) if day not in self.holidays
+        ]
 
     def chance_of_alarm(self, day: int, limit: LearnedLimit) -> float:
         """Return the chance that the value of a day lies outside a limit."""

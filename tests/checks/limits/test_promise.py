@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from checks.limits import LearnedLimit, LimitRule, Look, MissingHistory, learn_limit
+from checks.limits import LearnedLimit, LimitRule, MissingHistory, TimedValue, learn_limit
 from checks.limits.baseline import residuals_at, spacing_of
 from tests.checks.limits.series import DAY, NOISES, START, ZONE, weekly_series
 
@@ -15,12 +15,12 @@ RULE = LimitRule(per_day=1 / 90)
 
 def daily(values, *, start=0, expected=False):
     """Return one look a day."""
-    return [Look(START + (start + day) * DAY, float(value), expected) for day, value in enumerate(values)]
+    return [TimedValue(START + (start + day) * DAY, float(value), expected) for day, value in enumerate(values)]
 
 
 def learned(looks, value, *, rule=RULE):
     """Return what is learned from looks about a value of the next day."""
-    return learn_limit(looks, Look(looks[-1].at + DAY, float(value)), rule=rule, zone=ZONE)
+    return learn_limit(looks, TimedValue(looks[-1].at + DAY, float(value)), rule=rule, zone=ZONE)
 
 
 def noise(days, seed=0, level=1000.0):
@@ -43,7 +43,7 @@ def _chance(seed, noise_of):
     """Return the chance of a false alarm at a look, the mean of looks eight days apart."""
     series, chances = weekly_series(seed, noise_of, 146), []
     for day in range(56 + seed % 8, 146, 8):
-        limit = learn_limit(series.looks(day), Look(START + day * DAY, 1.0), rule=RULE, zone=ZONE)
+        limit = learn_limit(series.looks(day), TimedValue(START + day * DAY, 1.0), rule=RULE, zone=ZONE)
         chances += [series.chance_of_alarm(day, limit)] if isinstance(limit, LearnedLimit) else []
     return np.mean(chances)
 
@@ -65,7 +65,7 @@ def test_an_alarm_that_lasts_stays_an_alarm(days, promised_in_days):
         first = learned(looks, 1000, rule=rule)
         value = first.usual * (first.high / first.usual) ** 1.6
         assert learned(looks, value, rule=rule).side == 1
-        again = [*looks, Look(looks[-1].at + DAY, value, unanswered=True)]
+        again = [*looks, TimedValue(looks[-1].at + DAY, value, unanswered=True)]
         assert learned(again, value, rule=rule).side == 1
 
 
@@ -124,8 +124,8 @@ def test_the_history_that_is_needed_is_a_length_of_time(every, looks, weeks):
     """Hourly looks, and looks each five minutes of which one an hour is shown, need eight weeks; weekly ones ten."""
     step = every * looks
     values = noise(weeks * timedelta(weeks=1) // step)
-    shown = [Look(START + number * step, float(value), looks=looks) for number, value in enumerate(values)]
-    now = Look(shown[-1].at + step, 1000.0)
+    shown = [TimedValue(START + number * step, float(value), looks=looks) for number, value in enumerate(values)]
+    now = TimedValue(shown[-1].at + step, 1000.0)
     assert isinstance(learn_limit(shown, now, rule=RULE, zone=ZONE), LearnedLimit)
     missing = learn_limit(shown[: len(shown) * 3 // 4], shown[len(shown) * 3 // 4], rule=RULE, zone=ZONE)
     assert timedelta(weeks=1) < missing.length < timedelta(weeks=4)
@@ -133,14 +133,14 @@ def test_the_history_that_is_needed_is_a_length_of_time(every, looks, weeks):
 
 def test_nothing_at_all_is_said_without_a_length():
     """Without a second look nobody knows how long more looks would take."""
-    assert learn_limit([], Look(START, 1.0), rule=RULE, zone=ZONE).length is None
+    assert learn_limit([], TimedValue(START, 1.0), rule=RULE, zone=ZONE).length is None
 
 
 def test_more_frequent_looks_have_a_smaller_chance_each():
     """The promise is about time: hourly looks get a wider limit than daily ones on the same noise."""
     values = noise(24 * 7 * 8)
-    hourly = [Look(START + number * timedelta(hours=1), float(value)) for number, value in enumerate(values)]
-    often = learn_limit(hourly, Look(hourly[-1].at + timedelta(hours=1), 1000.0), rule=RULE, zone=ZONE)
+    hourly = [TimedValue(START + number * timedelta(hours=1), float(value)) for number, value in enumerate(values)]
+    often = learn_limit(hourly, TimedValue(hourly[-1].at + timedelta(hours=1), 1000.0), rule=RULE, zone=ZONE)
     seldom = learned(daily(noise(100)), 1000)
     assert often.high / often.usual > seldom.high / seldom.usual
     assert (often.chance, seldom.chance) == pytest.approx((1 / 2160, 1 / 90))
@@ -162,7 +162,7 @@ def test_numbers_that_never_move():
 
 def test_thinned_looks_keep_their_spacing():
     """Looks of which one an hour is shown say how many it stands for: the time between two looks is known."""
-    looks = [Look(START + number * timedelta(hours=1), 1.0, looks=4) for number in range(10)]
+    looks = [TimedValue(START + number * timedelta(hours=1), 1.0, looks=4) for number in range(10)]
     assert spacing_of(looks) == timedelta(minutes=15)
 
 

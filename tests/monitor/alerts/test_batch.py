@@ -55,8 +55,8 @@ def test_the_worst_tables_come_first_and_the_rest_is_summed_up():
 
 def test_problems_come_before_ends():
     """In a message, what lasts stands before what is over."""
-    (parcel,) = batches([item(1, "a", Severity.CRITICAL, NotificationReason.RESOLVED), item(2, "a", Severity.INFO)], 5)
-    assert [item.incident.id for item in parcel.items] == [2, 1]
+    (batch,) = batches([item(1, "a", Severity.CRITICAL, NotificationReason.RESOLVED), item(2, "a", Severity.INFO)], 5)
+    assert [item.incident.id for item in batch.items] == [2, 1]
 
 
 @given(
@@ -68,7 +68,7 @@ def test_every_incident_is_in_one_message(tables, free):
     items = [item(number, table, severity) for number, (table, severity) in enumerate(tables, start=1)]
     made = batches(items, free)
     assert len(made) <= free
-    told = [item.incident.id for parcel in made for item in parcel.items]
+    told = [item.incident.id for batch in made for item in batch.items]
     assert sorted(told) == list(range(1, len(items) + 1))
-    assert all(parcel.table is not None for parcel in made if not parcel.storm)
-    assert sum(parcel.storm for parcel in made) <= 1
+    assert all(batch.table is not None for batch in made if not batch.storm)
+    assert sum(batch.storm for batch in made) <= 1

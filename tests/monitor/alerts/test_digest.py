@@ -129,10 +129,10 @@ def test_an_incident_that_raises_an_error_delays_nothing_else_of_the_digest(desk
         desk.open(f"t{number}", at(1))
     composes = MessageComposer.incidents
 
-    def raises(composer, parcel, *given, **named):
-        if any(item.incident.id == 2 for item in parcel.items):
+    def raises(composer, batch, *given, **named):
+        if any(item.incident.id == 2 for item in batch.items):
             raise KeyError("a value")
-        return composes(composer, parcel, *given, **named)
+        return composes(composer, batch, *given, **named)
 
     with monkeypatch.context() as patched:
         patched.setattr(MessageComposer, "incidents", raises)

@@ -18,9 +18,9 @@ from tests.monitor.alerts.made import NOW, at, episode, incident, over, project,
 
 def told(made, *items, channel="desk", storm=False, around=(), full_until=None):
     """Write a message about incidents, each with why it is told."""
-    parcel = Batch(tuple(BatchItem(one, reason, NOW) for one, reason in items), storm)
+    batch = Batch(tuple(BatchItem(one, reason, NOW) for one, reason in items), storm)
     circumstances = Circumstances(made.config, silences=(), around=around, now=NOW, hearing=waiting(*around))
-    return MessageComposer(made, NOW).incidents(parcel, channel, circumstances, full_until=full_until)
+    return MessageComposer(made, NOW).incidents(batch, channel, circumstances, full_until=full_until)
 
 
 @pytest.fixture

@@ -419,10 +419,10 @@ def test_an_incident_that_we_stumble_over_keeps_nobody_from_hearing_of_the_other
         desk.open(f"t{number}")
     writes = MessageComposer.incidents
 
-    def stumbles(writer, parcel, *given, **named):
-        if parcel.table == "t3":
+    def stumbles(writer, batch, *given, **named):
+        if batch.table == "t3":
             raise KeyError("a value")
-        return writes(writer, parcel, *given, **named)
+        return writes(writer, batch, *given, **named)
 
     with monkeypatch.context() as patched:
         patched.setattr(MessageComposer, "incidents", stumbles)

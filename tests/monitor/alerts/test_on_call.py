@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.alerts.dispatch import send
-from monitor.alerts.on_call import Duty, duty_of
+from monitor.alerts.on_call import OnCallDuty, duty_of
 from monitor.alerts.operational import Operation
 from monitor.channels import DeliveryFailed, DeliverySucceeded
 from monitor.channels.apprise import AppriseKind
@@ -101,9 +101,9 @@ def test_who_is_on_call_follows_the_calendar(made, moment, person, until):
     """Recurring, moved and excluded shifts in their own zone; a shift has its beginning and not its end."""
     duty = duty_of(made, "duty", _berlin(*moment).astimezone(UTC))
     if person is None:
-        assert duty == Duty("audit", problem="nobody is on call")
+        assert duty == OnCallDuty("audit", problem="nobody is on call")
     else:
-        assert duty == Duty({"Sato": "desk"}.get(person, "crew"), person, _berlin(*until), fallback="audit")
+        assert duty == OnCallDuty({"Sato": "desk"}.get(person, "crew"), person, _berlin(*until), fallback="audit")
 
 
 def test_other_channels_are_no_rota(made):
@@ -238,7 +238,7 @@ def test_a_shift_that_never_ends_has_no_end(made):
     lines = f"DTSTART:{NOW:%Y%m%d}T000000Z\nDTEND:99991231T235959Z\n"
     event = f"BEGIN:VEVENT\nUID:1\nSUMMARY:Sato\n{lines}END:VEVENT\n"
     (made.loaded.path.parent / "duty.ics").write_text(_calendar(event), encoding="utf-8")
-    assert duty_of(made, "duty", NOW) == Duty("desk", "Sato", None, fallback="audit")
+    assert duty_of(made, "duty", NOW) == OnCallDuty("desk", "Sato", None, fallback="audit")
 
 
 def test_without_the_extra_the_fallback_is_notified(made, monkeypatch):

@@ -43,8 +43,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(params=["en", "ja"])
-def voice(request):
-    """Return a voice of each language."""
+def localizer(request):
+    """Return a localizer of each language."""
     return VOICES[request.param]
 
 
@@ -65,9 +65,9 @@ def crowded() -> PeriodReport:
     return replace(full, project="&" * 5000, incidents=IncidentList(rows, 3), tables=tables, tables_more=2)
 
 
-def test_a_body_is_made_of_tables(report, voice):
+def test_a_body_is_made_of_tables(report, localizer):
     """Nothing that mail programs drop is in a body: no style sheet, no SVG, no picture, no script, no link."""
-    page = Page(body_of(report, voice))
+    page = Page(body_of(report, localizer))
     assert page.names <= KEPT
     assert page.attributes <= {
         *("lang", "charset", "name", "content", "style", "role", "scope", "align"),
@@ -75,9 +75,9 @@ def test_a_body_is_made_of_tables(report, voice):
     }
 
 
-def test_a_body_fetches_nothing(report, voice):
+def test_a_body_fetches_nothing(report, localizer):
     """No style asks for anything."""
-    body = body_of(report, voice)
+    body = body_of(report, localizer)
     assert "url(" not in body
     assert "@import" not in body
 
@@ -107,44 +107,44 @@ def test_a_body_speaks_the_readers_language():
         assert english not in page
 
 
-def test_a_body_is_never_cut_off(voice):
+def test_a_body_is_never_cut_off(localizer):
     """However much happened, and however long names are, a body stays under 90 KB and counts what it leaves out."""
     for report in (crowded(), replace(crowded(), incidents=IncidentList((), 0)), sample.report(), hostile_report()):
-        assert len(body_of(report, voice).encode()) < MOST_BYTES < 102_000
+        assert len(body_of(report, localizer).encode()) < MOST_BYTES < 102_000
     page = Page(body_of(crowded(), VOICES["en"])).text
     assert "more incidents." in page
     assert "more tables." in page
 
 
-def test_what_others_wrote_stays_text(voice):
+def test_what_others_wrote_stays_text(localizer):
     """Names, titles and owners that hold markup add no element to a body."""
-    harmless, attacked = Page(body_of(sample.report(), voice)), Page(body_of(hostile_report(), voice))
+    harmless, attacked = Page(body_of(sample.report(), localizer)), Page(body_of(hostile_report(), localizer))
     assert attacked.names <= harmless.names
     assert HOSTILE[:25] in " ".join(attacked.words)
 
 
-def test_secrets_are_masked(voice):
+def test_secrets_are_masked(localizer):
     """What came from the environment is in neither the body nor the file, nor in the JSON for webhooks."""
     report = sample.report(project="hunter2-shop")
     for channel in (MAIL, HOOK):
-        parts = json.dumps(parts_of(report, channel, voice, Redactor(["hunter2"])), ensure_ascii=False)
+        parts = json.dumps(parts_of(report, channel, localizer, Redactor(["hunter2"])), ensure_ascii=False)
         assert "hunter2" not in parts
         assert MASK in parts
 
 
-def test_people_get_a_page_and_the_report_as_a_file(voice):
+def test_people_get_a_page_and_the_report_as_a_file(localizer):
     """A mail holds the body and the whole report, which is named by its week."""
-    parts = parts_of(sample.report(), MAIL, voice, Redactor())
+    parts = parts_of(sample.report(), MAIL, localizer, Redactor())
     (file,) = parts["attachments"]
-    assert file["name"] == f"tablewatch-2026-W46-{voice.language}.html"
+    assert file["name"] == f"tablewatch-2026-W46-{localizer.language}.html"
     assert file["mime"] == "text/html"
     assert "<svg" in file["text"]
     assert "<svg" not in parts["html"]
 
 
-def test_a_webhook_gets_the_figures(voice):
+def test_a_webhook_gets_the_figures(localizer):
     """A program gets the published JSON form of the report instead of pages."""
-    parts = parts_of(sample.report(), HOOK, voice, Redactor())
+    parts = parts_of(sample.report(), HOOK, localizer, Redactor())
     assert set(parts) == {"report"}
     assert parts["report"]["schema"] == "tablewatch.weekly/1"
     assert parts["report"]["figures"]["this_week"]["downtime_h"] == 13.5

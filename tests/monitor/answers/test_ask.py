@@ -275,7 +275,7 @@ def test_a_request_that_is_in_flight_is_refused_without_a_charge(store: Store, t
     """Whoever does not want to wait any longer is told so; another id, and the id when it is given up, is answered."""
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
-    hasty = replace(at.teller, patience=timedelta(0))
+    hasty = replace(at.teller, lock_timeout=timedelta(0))
     claim = at.ledger.claim("r1")
     assert claim is not None
     with claim:
@@ -302,7 +302,7 @@ def test_a_question_that_fails_gives_its_request_up(store: Store, tmp_path: Path
     at = Counter.of(store, tmp_path, people)
     with mock.patch.object(ask, "_look", side_effect=OSError), pytest.raises(NotAnswered):
         at.teller.tell(people, statistic(), "r1")
-    assert isinstance(replace(at.teller, patience=timedelta(0)).tell(people, statistic(), "r1"), PrivateAnswer)
+    assert isinstance(replace(at.teller, lock_timeout=timedelta(0)).tell(people, statistic(), "r1"), PrivateAnswer)
     assert at.spent(people) == 2 * TENTH
     assert list(tmp_path.glob("*.request-*")) == []
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from monitor.alerts.dispatch import Dispatched, dispatch
 from monitor.alerts.ticket_pull import PullResult, pull_tickets
-from monitor.triage.desk import IncidentDesk
+from monitor.triage.incident_editor import IncidentEditor
 from store import Delivery, ExternalItem
 from tests.monitor.alerts.desk import Desk
 from tests.monitor.alerts.made import at, project
@@ -42,7 +42,7 @@ class Followed(Desk):
     def acknowledge(self, incident: Any, hours: float, by: str = "mia") -> None:
         """Take care of an incident, as a person does."""
         self.project.clock.advance(at(hours) - self.project.clock.now())
-        IncidentDesk(self.project, self.store, actor=by).acknowledge(incident.id)
+        IncidentEditor(self.project, self.store, actor=by).acknowledge(incident.id)
 
     def pull(self, hours: float) -> PullResult:
         """Read tickets."""

@@ -224,8 +224,8 @@ def test_months_and_quarters(capsys, words, schema, english, japanese):
         assert run(["report", *words, "--locale", locale, "--format", "markdown"], Invocation()) == 0
         text = capsys.readouterr().out
         assert text.startswith(f"# {title}\n")
-        for stranger in ("week ", "Week ", "今週", "先週"):
-            assert stranger not in (page + text).replace("Week from", "").replace("By week", "").replace("per week", "")
+        for problem in ("week ", "Week ", "今週", "先週"):
+            assert problem not in (page + text).replace("Week from", "").replace("By week", "").replace("per week", "")
     assert run(["report", *words, "--format", "json"], Invocation()) == 0
     value = json.loads(capsys.readouterr().out)
     unit = words[1].removeprefix("--")

@@ -12,10 +12,10 @@ from monitor.alerts.operational import OperationalEvent
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
-from monitor.daemon.work_loop import Me, Work
+from monitor.daemon.work_loop import DaemonIdentity, WorkLoop
 from monitor.scan.results import CheckResult, unscanned
 from monitor.scan.scanner import scan_source
-from monitor.workers import Died, Ended, Event, Job, Overdue, PoolState, TableScanned
+from monitor.workers import Ended, Event, Job, Overdue, PoolState, TableScanned, WorkerDied
 from store import open_store
 from tests.monitor.shop import NOW
 
@@ -68,10 +68,10 @@ class PlacedPool:
             if name in self.hanging:
                 return
             if deadly is not None and not job.alone:
-                self._events.append(Died(job.id, name, None, "signal SIGABRT"))
+                self._events.append(WorkerDied(job.id, name, None, "signal SIGABRT"))
                 return
             if deadly is not None:
-                self._events.append(Died(job.id, name, deadly, "signal SIGABRT"))
+                self._events.append(WorkerDied(job.id, name, deadly, "signal SIGABRT"))
             for found in scan_source([target], clock=self.clock, plans={}):
                 answers = [replace(one, answer=_ENDED) if one.check_id == deadly else one for one in found.measured]
                 self._events.append(TableScanned(job.id, replace(found, measured=answers)))
@@ -112,7 +112,7 @@ class Plant:
             connection.execute("CREATE TABLE orders (id INTEGER, customer TEXT)")
             connection.execute("INSERT INTO orders VALUES (1, 'ann'), (2, 'bob')")
         self.configure({"orders": "every 15m"})
-        self.store = open_store(f"sqlite:///{folder}/store.db", patience=timedelta(milliseconds=200))
+        self.store = open_store(f"sqlite:///{folder}/store.db", lock_timeout=timedelta(milliseconds=200))
 
     def configure(
         self, schedules: dict[str, str], *, catch_up: str = "latest", checks: str = CHECKS, more: str = ""
@@ -128,11 +128,11 @@ class Plant:
         """Load the configuration."""
         return Project(load(self.folder / "tablewatch.yaml"), self.clock)
 
-    def work(self, *, holder: str = "me", alone: bool = True, once: bool = False) -> Work:
+    def work(self, *, holder: str = "me", alone: bool = True, once: bool = False) -> WorkLoop:
         """Begin to work."""
         self.pool.clock = self.clock
-        me = Me(holder, alone, self.clock.now() if once else None)
-        return Work(self.store, self.pool, self.project(), me=me, listener=self)
+        me = DaemonIdentity(holder, alone, self.clock.now() if once else None)
+        return WorkLoop(self.store, self.pool, self.project(), me=me, listener=self)
 
     def on_results(self, results: Sequence[CheckResult]) -> None:
         """Keep what was found."""
@@ -142,7 +142,7 @@ class Plant:
         """Keep what operators should know."""
         self.happened.append(happened)
 
-    def turn(self, work: Work, *, steps: int = 3) -> None:
+    def turn(self, work: WorkLoop, *, steps: int = 3) -> None:
         """Let a tick and a few steps pass."""
         work.tick()
         for _ in range(steps):

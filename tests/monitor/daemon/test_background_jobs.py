@@ -8,7 +8,7 @@ from store import StoreBusy
 
 
 def test_a_chore_that_fails_is_told_once_and_done_again(caplog):
-    """The journal names the chore and our words, or the class of a bug, never its text; then not again."""
+    """The journal names the job and our words, or the class of a bug, never its text; then not again."""
     tried = threading.Semaphore(0)
     failing = True
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.clock import SimulatedClock
-from monitor.daemon.work_loop import Me, Work
+from monitor.daemon.work_loop import DaemonIdentity, WorkLoop
 from monitor.scan.results import ScanCost, TableResult
 from sources import ReadVolume
 from store import SkipReason, Slot
@@ -82,7 +82,7 @@ class CostlyPlant(Plant):
         with self.store.reading() as tx:
             return [row.table for row in tx.schedule.delayed()]
 
-    def go(self, *works: Work, until: datetime, step: timedelta = HOUR) -> None:
+    def go(self, *works: WorkLoop, until: datetime, step: timedelta = HOUR) -> None:
         """Let time pass, with a few steps of each daemon after each."""
         while self.clock.now() < until:
             for work in works:
@@ -226,9 +226,9 @@ def test_each_run_from_cron_looks_at_what_is_delayed(plant: CostlyPlant) -> None
     """A daemon that runs once what is due at its start runs a delayed table too, as soon as it fits."""
     plant.tables({"low": ("warning", "every 1h", 60)})
     while plant.clock.now() < MIDNIGHT + HOUR:
-        me = Me("me", alone=True, only_until=plant.clock.now())
+        me = DaemonIdentity("me", alone=True, only_until=plant.clock.now())
         plant.clock.advance(timedelta(milliseconds=5))  # until the configuration is adopted
-        plant.turn(Work(plant.store, plant.pool, plant.project(), me=me, listener=plant), steps=6)
+        plant.turn(WorkLoop(plant.store, plant.pool, plant.project(), me=me, listener=plant), steps=6)
         plant.clock.advance(HOUR)
     assert len(plant.ran("low")) == 2
 

@@ -94,8 +94,8 @@ def test_what_several_daemons_notice_is_told_once(store, tmp_path):
     shop = project(tmp_path, "  operators: [desk]")
     first, second = (Notifier(store, shop.clock, holder=name) for name in ("one", "two"))
     for happened in (WRONG, FINE, WRONG):
-        first.tell_operators(shop, happened)
-        second.tell_operators(shop, happened)
+        first.notify_operators(shop, happened)
+        second.notify_operators(shop, happened)
     assert _heard(store) == ["config-failed", "config-fine", "config-failed"]
 
 
@@ -106,10 +106,10 @@ def test_a_statistic_that_is_not_answered_is_told_once_however_long_it_lasts(sto
     answered = OperationalEvent(Operation.STATISTIC_ANSWERED, "orders/weekly", until=NOW)
     for day in range(0, 300, 50):
         shop.clock.advance_to(NOW + timedelta(days=day))
-        Notifier(store, shop.clock, holder=f"start {day}").tell_operators(shop, held)
-    Notifier(store, shop.clock, holder="last").tell_operators(shop, replace(held, name="orders/other"))
-    Notifier(store, shop.clock, holder="last").tell_operators(shop, answered)
-    Notifier(store, shop.clock, holder="last").tell_operators(shop, held)
+        Notifier(store, shop.clock, holder=f"start {day}").notify_operators(shop, held)
+    Notifier(store, shop.clock, holder="last").notify_operators(shop, replace(held, name="orders/other"))
+    Notifier(store, shop.clock, holder="last").notify_operators(shop, answered)
+    Notifier(store, shop.clock, holder="last").notify_operators(shop, held)
     with store.reading() as tx:
         found = [
             delivery.payload
@@ -129,7 +129,7 @@ def test_two_who_tell_at_the_same_moment_do_not_both_succeed(store, tmp_path, mo
     shop = project(tmp_path, "  operators: [desk]")
     monkeypatch.setattr(DeliveryReader, "since", lambda *_: [])
     for name in ("one", "two"):
-        Notifier(store, shop.clock, holder=name).tell_operators(shop, WRONG)
+        Notifier(store, shop.clock, holder=name).notify_operators(shop, WRONG)
     monkeypatch.undo()
     assert _heard(store) == ["config-failed"]
 
@@ -140,8 +140,8 @@ def test_operators_are_told_later_when_the_store_is_busy(store, tmp_path, monkey
     speaker = Notifier(store, shop.clock, holder="me")
     with monkeypatch.context() as broken:
         broken.setattr(Store, "writing", lambda _: _refuse())
-        speaker.tell_operators(shop, WRONG)
-        speaker.tell_operators(shop, FINE)
+        speaker.notify_operators(shop, WRONG)
+        speaker.notify_operators(shop, FINE)
     assert _heard(store) == []
     speaker.speak(shop)
     speaker.finish(shop, seconds=60.0)

@@ -12,7 +12,7 @@ from monitor.answers.data_set import DataSet
 from monitor.clock import SimulatedClock
 from monitor.daemon.leased_statistic import MOST_CHARGES
 from monitor.daemon.scheduled_queries import MOST_FREE_TRIES, PAUSE
-from monitor.workers import Died
+from monitor.workers import WorkerDied
 from remedies.differential_privacy.epsilon import NANO
 from store import SkipReason, SlotState, StoreBusy, StoredLedger, StoreUnavailable
 from tests.monitor.daemon.counted import COUNT, HOUR, CountedPlant
@@ -184,7 +184,7 @@ class Unanswering(PlacedPool):
         (target,) = job.targets
         if target.question.charged and not self.well:
             self.jobs.append(job)
-            self._events.append(Died(job.id, target.subject.name, None, "signal SIGKILL"))
+            self._events.append(WorkerDied(job.id, target.subject.name, None, "signal SIGKILL"))
         else:
             super().submit(job)
 
@@ -490,7 +490,7 @@ def test_a_stopping_daemon_stores_the_answer_it_has_and_charges_nothing_more(pla
     work.stop()
     while work.at_work:
         work.step(0.0)
-    work.give_back()
+    work.give_up_leases()
     paid = plant.spent // 100
     assert len(plant.answers) == paid
     plant.go(plant.work(holder="next"))

@@ -267,9 +267,9 @@ def test_a_table_that_ends_every_worker_before_any_check_is_given_up(plant):
     class Hopeless(type(plant.pool)):
         def submit(self, job):
             self.jobs.append(job)
-            from monitor.workers import Died
+            from monitor.workers import WorkerDied
 
-            self._events.append(Died(job.id, "orders", None, "signal SIGSEGV"))
+            self._events.append(WorkerDied(job.id, "orders", None, "signal SIGSEGV"))
 
     plant.pool = Hopeless(plant.clock)
     plant.turn(plant.work(), steps=10)
@@ -316,7 +316,7 @@ def test_what_is_given_back_is_taken_at_once(plant):
     work = plant.work(holder="stopping")
     plant.turn(work)
     work.stop()
-    work.give_back()
+    work.give_up_leases()
     plant.pool.hanging.clear()
     plant.turn(plant.work(holder="next"))
     assert [(slot.attempt, slot.state) for slot in _slots(plant)] == [(2, SlotState.DONE)]

@@ -16,8 +16,7 @@ from monitor.doctor.finding import FindingStatus
 from monitor.releases import export as export_module
 from monitor.releases.export import write_treated
 from monitor.terminal.problem import Stop
-from store._ledger_chain import EntryKind, LedgerFact, follow
-from store._ledger_chain import Head as LedgerHead
+from store._ledger_chain import EntryKind, LedgerFact, LedgerHead, follow
 
 from .desk import NOW, Desk, people
 

@@ -24,9 +24,9 @@ from monitor.reporting.domains import DomainCell, DomainGrid, DomainRow, DomainS
 from monitor.reporting.figures import ComparedFigure, Figures, Spread
 from monitor.reporting.headline import period_headline
 from monitor.reporting.model import (
-    BlindSpot,
     Coverage,
     Diagnosis,
+    DominantIncident,
     ExcludedIncidents,
     IncidentLine,
     IncidentList,
@@ -35,8 +35,8 @@ from monitor.reporting.model import (
     PartBar,
     PeriodReport,
     Share,
-    Standout,
     TrendBar,
+    UnobservedTable,
 )
 from monitor.reporting.period import Week
 from monitor.reporting.timeline import Timeline, TimelineBand, TimelineBar, TimelineLane, TimelinePart, TimelineStretch
@@ -298,8 +298,8 @@ def report(**more: Any) -> PeriodReport:
         evaluated=20_291,
         unobserved_us=310 * MINUTE,
         blind=(
-            BlindSpot("web.events", 250 * MINUTE, (Message("the source could not be reached"),)),
-            BlindSpot(
+            UnobservedTable("web.events", 250 * MINUTE, (Message("the source could not be reached"),)),
+            UnobservedTable(
                 "finance.ledger",
                 60 * MINUTE,
                 (Message("the query timed out"), Message("the check is not applicable to the table")),
@@ -338,7 +338,7 @@ def report(**more: Any) -> PeriodReport:
             Fraction(64, 100),
             found_by_person=1,
             n=6,
-            costliest=Standout(41, "sales.orders"),
+            costliest=DominantIncident(41, "sales.orders"),
             advice=ADVICE,
             title=Message("amounts x100"),
         ),

@@ -344,12 +344,12 @@ def test_accessible_names(see, page_file):
 @pytest.fixture(scope="module", params=["record", "comparison"])
 def release_file(request, tmp_path_factory) -> Path:
     """Write each page about a release, with names that are far too long."""
-    voice = Localizer("en", "Asia/Tokyo")
+    localizer = Localizer("en", "Asia/Tokyo")
     if request.param == "record":
         found = release_pages.record(LONG, note=LONG * 3)
-        text = release_record.record_html(found, voice, project=LONG)
+        text = release_record.record_html(found, localizer, project=LONG)
     else:
-        text = release_pages.comparison_page(release_pages.comparison(LONG), voice, LONG)
+        text = release_pages.comparison_page(release_pages.comparison(LONG), localizer, LONG)
     path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
     path.write_text(text, encoding="utf-8")
     return path

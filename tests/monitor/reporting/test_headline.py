@@ -21,11 +21,11 @@ def say(
     *,
     complete: bool = True,
     since: datetime | None = None,
-    voice: Localizer = ENGLISH,
+    localizer: Localizer = ENGLISH,
 ) -> str:
     """Format the headline of a week, with plain spaces."""
     said = period_headline(ComparedFigure(week, before, None), currency="JPY", complete=complete, since=since)
-    return said.render(voice).replace("\N{NO-BREAK SPACE}", " ")
+    return said.render(localizer).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def down(hours: float, cost: int | None = None, n: int = 1) -> Figures:
@@ -80,14 +80,16 @@ def test_forms():
         "データダウンタイム2時間\uff08先週より50%減\uff09、インシデント1件\uff08同数\uff09、"
         "コスト￥9,000\uff089,000倍\uff09。"
     )
-    assert say(down(2, 9_000), down(4, 1), voice=JAPANESE) == japanese
+    assert say(down(2, 9_000), down(4, 1), localizer=JAPANESE) == japanese
 
 
 def test_quiet_weeks():
     """No downtime is said as such; the days before anything was watched are not called quiet."""
     assert say(down(0), down(0)) == "No data downtime this week."
     assert say(down(0), None) == "No data downtime this week; last week is unknown."
-    assert say(down(0), None, voice=JAPANESE) == "今週のデータダウンタイムはありませんでした\uff08先週は不明\uff09。"
+    assert (
+        say(down(0), None, localizer=JAPANESE) == "今週のデータダウンタイムはありませんでした\uff08先週は不明\uff09。"
+    )
     assert say(down(0), down(4)) == "No data downtime this week, after 4 h last week."
     since = datetime(2026, 11, 11, 9, 30, tzinfo=UTC)
     assert say(down(0), None, since=since) == "No data downtime since monitoring started on Wed, Nov 11, 09:30."

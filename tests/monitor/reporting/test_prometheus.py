@@ -24,7 +24,7 @@ from monitor.daemon.metrics import Metrics
 from monitor.reporting.prometheus import StoreMetrics, project_metrics
 from monitor.scan.run import run_checks
 from monitor.summaries.scan_costs import today
-from monitor.triage.desk import IncidentDesk
+from monitor.triage.incident_editor import IncidentEditor
 from sources import ReadVolume
 from store import Run, RunCost, Scheduled, Store
 from tests.monitor.shop import NOW, Shop, build_shop
@@ -54,7 +54,7 @@ def watched(tmp_path: Path) -> Iterator[tuple[Shop, Project, Store]]:
     project = shop.project()
     with project.open_store() as store:
         run_checks(project, select([], project.config), store=store)
-        desk = IncidentDesk(project, store, actor="test")
+        desk = IncidentEditor(project, store, actor="test")
         occurred = NOW - timedelta(days=2)
         detected = occurred + timedelta(hours=1)
         report = ReportedIncident(table="orders", title="x", detected_at=detected, occurred_at=occurred)
@@ -184,7 +184,7 @@ def test_promtool_accepts_the_rules_and_the_metrics(watched: tuple[Shop, Project
 def test_causes_and_answers_are_metrics(watched: tuple[Shop, Project, Store]) -> None:
     """Only causes of the configuration are labels; alarms of a check are counted by their answers."""
     shop, project, store = watched
-    desk = IncidentDesk(project, store, actor="mia")
+    desk = IncidentEditor(project, store, actor="mia")
     desk.resolve(2, Resolution.FIXED, cause="told in confidence")
     text = _text(project, store)
     assert 'tablewatch_downtime_by_cause_seconds{cause="(not in the list)"} 14400.0' in text

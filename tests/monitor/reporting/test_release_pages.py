@@ -30,8 +30,8 @@ LABEL = "40-49-as-a-label"
 
 
 @pytest.fixture(params=["en", "ja"])
-def voice(request):
-    """Return a voice of each language."""
+def localizer(request):
+    """Return a localizer of each language."""
     return VOICES[request.param]
 
 
@@ -113,9 +113,9 @@ def record(name: str = "survey", **told: Any) -> ReleaseRecord:
     return ReleaseRecord(name, ReleaseState(name, release, NOW, [], held), facts[::-1], NOW)
 
 
-def page(found: ReleaseRecord, voice: Localizer) -> Outline:
+def page(found: ReleaseRecord, localizer: Localizer) -> Outline:
     """Return the page of a record."""
-    return Outline(release_record.record_html(found, voice, project="shop"))
+    return Outline(release_record.record_html(found, localizer, project="shop"))
 
 
 def test_the_record_tells_everything_that_was_kept():
@@ -145,9 +145,9 @@ def test_the_record_tells_everything_that_was_kept():
     assert said.index("Export 3") < said.index("Export 2: people.csv") < said.index("Export 1: people.csv")
 
 
-def test_no_value_stands_on_the_page(voice):
+def test_no_value_stands_on_the_page(localizer):
     """Labels of values, which the mechanism of a randomised table names, are in the JSON form alone."""
-    assert LABEL not in release_record.record_html(record(), voice, project="shop")
+    assert LABEL not in release_record.record_html(record(), localizer, project="shop")
 
 
 def test_the_json_form_has_the_certificates():
@@ -159,16 +159,16 @@ def test_the_json_form_has_the_certificates():
     assert found["record"][2]["certificate"] == body()
 
 
-def test_a_release_that_is_gone_keeps_its_record(voice):
+def test_a_release_that_is_gone_keeps_its_record(localizer):
     """What left stays on record."""
     gone = replace(record(), state=None)
-    assert "people.csv" in page(gone, voice).text
+    assert "people.csv" in page(gone, localizer).text
     assert gone.to_json()["standing"] is None
 
 
-def test_pages_are_sound(voice):
+def test_pages_are_sound(localizer):
     """One h1, captions, scopes, names, no script, and every reference leads somewhere."""
-    for outline in (page(record(), voice), compared(voice)):
+    for outline in (page(record(), localizer), compared(localizer)):
         assert outline.elements.count("h1") == 1
         assert "script" not in outline.elements
         tables = outline.elements.count("table") - outline.values("role").count("presentation")
@@ -183,7 +183,7 @@ def test_pages_are_sound(voice):
         assert {value.removeprefix("#") for value in links} <= set(ids)
 
 
-def test_what_others_wrote_stays_text(voice):
+def test_what_others_wrote_stays_text(localizer):
     """A release, a note, a file, a column or a remedy that holds markup adds no element to the record."""
     attack = body(
         file=HOSTILE,
@@ -198,7 +198,7 @@ def test_what_others_wrote_stays_text(voice):
     )
     hostile = record(HOSTILE, note=HOSTILE, actor=HOSTILE)
     facts = [replace(event, body=attack) if event.id == 3 else event for event in hostile.events]
-    attacked, harmless = page(replace(hostile, events=facts), voice), page(record(), voice)
+    attacked, harmless = page(replace(hostile, events=facts), localizer), page(record(), localizer)
     assert sorted(set(attacked.elements)) == sorted(set(harmless.elements))
     assert {name for _, name, _ in attacked.attributes} == {name for _, name, _ in harmless.attributes}
     assert "<script>alert(1)</script>" in attacked.text
@@ -266,16 +266,16 @@ def comparison(name: str = "mondrian") -> ReleaseComparison:
     return ReleaseComparison(400, 9_000, ways, name, "loses least")
 
 
-def compared(voice: Localizer, found: ReleaseComparison | None = None, name: str = "survey") -> Outline:
+def compared(localizer: Localizer, found: ReleaseComparison | None = None, name: str = "survey") -> Outline:
     """Return the page of a comparison, as it is built."""
-    return Outline(comparison_page(found or comparison(), voice, name))
+    return Outline(comparison_page(found or comparison(), localizer, name))
 
 
-def comparison_page(found: ReleaseComparison, voice: Localizer, name: str) -> str:
+def comparison_page(found: ReleaseComparison, localizer: Localizer, name: str) -> str:
     """Return the page of a comparison."""
     release = Release(table="people", audience=name, limits=Limits(k=5))
     case: Any = SimpleNamespace(name=name, release=release)
-    return release_comparison.comparison_html(case, found, voice, project=name, as_of=NOW)
+    return release_comparison.comparison_html(case, found, localizer, project=name, as_of=NOW)
 
 
 def test_ways_stand_side_by_side():
@@ -321,9 +321,9 @@ def test_the_headline_is_the_verdict(recommended, said):
     assert said in compared(VOICES["en"], replace(comparison(), recommended=recommended)).text
 
 
-def test_what_others_wrote_stays_text_in_a_comparison(voice):
+def test_what_others_wrote_stays_text_in_a_comparison(localizer):
     """A release, a remedy, a column, a question or a reason that holds markup adds no element."""
-    attacked, harmless = compared(voice, comparison(HOSTILE), HOSTILE), compared(voice)
+    attacked, harmless = compared(localizer, comparison(HOSTILE), HOSTILE), compared(localizer)
     assert sorted(attacked.elements) == sorted(harmless.elements)
     assert {name for _, name, _ in attacked.attributes} == {name for _, name, _ in harmless.attributes}
     assert "<script>alert(1)</script>" in attacked.text

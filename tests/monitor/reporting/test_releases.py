@@ -113,18 +113,18 @@ def report(**more):
     return replace(sample.report(), releases=section([held], [exported(), exported(epsilon="1", reached={})]))
 
 
-@pytest.mark.parametrize("voice", [ENGLISH, JAPANESE], ids=["en", "ja"])
-def test_the_section_stands_in_every_format(voice):
+@pytest.mark.parametrize("localizer", [ENGLISH, JAPANESE], ids=["en", "ja"])
+def test_the_section_stands_in_every_format(localizer):
     """The page, the Markdown and the JSON form tell the same."""
     told = report()
-    for text in (Outline(as_html(told, voice)).text, as_markdown(told, voice)):
+    for text in (Outline(as_html(told, localizer)).text, as_markdown(told, localizer)):
         assert "the contract has ended" in text
         assert "survey.csv" in text
         assert "k = 5" in text
         assert "ε = 1" in text
-    (row,) = as_json(told, voice)["releases"]["shown"]
+    (row,) = as_json(told, localizer)["releases"]["shown"]
     assert (row["release"], row["state"]) == ("survey", "hold")
-    assert [one["epsilon"] for one in as_json(told, voice)["releases"]["exports"]] == ["1", None]
+    assert [one["epsilon"] for one in as_json(told, localizer)["releases"]["exports"]] == ["1", None]
 
 
 def test_without_releases_there_is_no_section():
@@ -134,8 +134,8 @@ def test_without_releases_there_is_no_section():
     assert "Releases" not in as_markdown(sample.report(), ENGLISH)
 
 
-@pytest.mark.parametrize("voice", [ENGLISH, JAPANESE], ids=["en", "ja"])
-def test_what_others_wrote_stays_text(voice):
+@pytest.mark.parametrize("localizer", [ENGLISH, JAPANESE], ids=["en", "ja"])
+def test_what_others_wrote_stays_text(localizer):
     """A release, a note, a file or a remedy that holds markup adds no element and no column."""
     harmless = report()
     attacked = replace(
@@ -145,7 +145,7 @@ def test_what_others_wrote_stays_text(voice):
             [exported(file=HOSTILE, remedy=HOSTILE), exported(epsilon=HOSTILE, reached={}, file=HOSTILE)],
         ),
     )
-    pages = [Outline(as_html(one, voice)) for one in (harmless, attacked)]
+    pages = [Outline(as_html(one, localizer)) for one in (harmless, attacked)]
     assert sorted(pages[0].elements) == sorted(pages[1].elements)
-    assert "<" not in as_markdown(attacked, voice)
-    assert len(as_markdown(attacked, voice).splitlines()) == len(as_markdown(harmless, voice).splitlines())
+    assert "<" not in as_markdown(attacked, localizer)
+    assert len(as_markdown(attacked, localizer).splitlines()) == len(as_markdown(harmless, localizer).splitlines())

@@ -12,7 +12,7 @@ from checks import Message, PlainEnglish
 from incidents import Level, LevelResult, LevelVerdict, Lever, Window
 from monitor.reporting.figures import ComparedFigure
 from monitor.reporting.filters import filters
-from monitor.reporting.model import BlindSpot, Diagnosis, IncidentList, MethodNotes
+from monitor.reporting.model import Diagnosis, IncidentList, MethodNotes, UnobservedTable
 from monitor.reporting.period import Month
 from monitor.reporting.render import SECTIONS, as_html, as_markdown, escape_markdown
 from monitor.reporting.sentences import diagnosis_sentences, onset_range
@@ -63,8 +63,8 @@ class Outline(HTMLParser):
 
 
 @pytest.fixture(params=["en", "ja"])
-def voice(request):
-    """Return a voice of each language."""
+def localizer(request):
+    """Return a localizer of each language."""
     return VOICES[request.param]
 
 
@@ -74,11 +74,11 @@ def report(request):
     return request.param()
 
 
-def test_page_is_sound(report, voice):
+def test_page_is_sound(report, localizer):
     """The page has one h1, a language, captions, scopes, names for its charts, and every reference leads somewhere."""
-    page = Outline(as_html(report, voice))
+    page = Outline(as_html(report, localizer))
     assert page.elements.count("h1") == 1
-    assert ("html", "lang", voice.language) in page.attributes
+    assert ("html", "lang", localizer.language) in page.attributes
     tables = page.elements.count("table") - page.values("role").count("presentation")
     assert page.elements.count("caption") == tables
     assert all(value in {"col", "row", "rowgroup"} for value in page.values("scope"))
@@ -90,9 +90,9 @@ def test_page_is_sound(report, voice):
     assert set(page.values("aria-labelledby")) <= set(identities)
 
 
-def test_page_needs_nothing_else(report, voice):
+def test_page_needs_nothing_else(report, localizer):
     """The page has no script, no style attribute, no event attribute, and asks for nothing."""
-    text = as_html(report, voice)
+    text = as_html(report, localizer)
     page = Outline(text)
     assert "script" not in page.elements
     assert not {"style", "src", "srcset", "action", "formaction", "xlink:href"} & {
@@ -245,9 +245,9 @@ def test_short_hours_are_rounded(minutes, text):
 
 def test_months_fit_below_a_column():
     """Twelve months stand beside each other without their year, which no month of twelve needs."""
-    name = {voice: filters(VOICES[voice], "JPY")["period_name"] for voice in VOICES}
+    name = {localizer: filters(VOICES[localizer], "JPY")["period_name"] for localizer in VOICES}
     month = Month.parse("2026-11", "Asia/Tokyo")
-    assert {voice: say(month) for voice, say in name.items()} == {"en": "Nov", "ja": "11月"}
+    assert {localizer: say(month) for localizer, say in name.items()} == {"en": "Nov", "ja": "11月"}
 
 
 def test_chart_says_its_numbers():
@@ -276,7 +276,7 @@ def hostile_report():
             strict=True,
         )
     )
-    spot = BlindSpot(HOSTILE, 60 * sample.MINUTE, (Message("{x}", {"x": HOSTILE}),))
+    spot = UnobservedTable(HOSTILE, 60 * sample.MINUTE, (Message("{x}", {"x": HOSTILE}),))
     assert report.diagnosis is not None
     return replace(
         report,
@@ -297,18 +297,18 @@ def hostile_report():
     )
 
 
-def test_what_others_wrote_stays_text(voice):
+def test_what_others_wrote_stays_text(localizer):
     """Names, titles, owners, causes and notes that hold markup add no element and no attribute to the page."""
-    harmless, attacked = Outline(as_html(sample.report(), voice)), Outline(as_html(hostile_report(), voice))
+    harmless, attacked = Outline(as_html(sample.report(), localizer)), Outline(as_html(hostile_report(), localizer))
     assert sorted(set(attacked.elements)) == sorted(set(harmless.elements))
     assert {name for _, name, _ in attacked.attributes} == {name for _, name, _ in harmless.attributes}
     assert "<script>alert(1)</script>" in attacked.text
     assert "{{7*7}}" in attacked.text
 
 
-def test_markdown_keeps_text_text(voice):
+def test_markdown_keeps_text_text(localizer):
     """In Markdown they add no HTML, no link, no column and no line."""
-    harmless, attacked = as_markdown(sample.report(), voice), as_markdown(hostile_report(), voice)
+    harmless, attacked = as_markdown(sample.report(), localizer), as_markdown(hostile_report(), localizer)
     assert "<" not in attacked
     assert Outline(attacked).elements == []
     assert "](" not in attacked.replace("\\](", "")
@@ -334,18 +334,18 @@ def test_escape_markdown(text, escaped):
     assert escape_markdown(text) == escaped
 
 
-def test_secrets_are_masked(voice):
+def test_secrets_are_masked(localizer):
     """A value that came from the environment is masked wherever it would be said."""
     report = replace(sample.report(), project="hunter2-project")
     for text in (
-        as_html(report, voice, redact=lambda said: said.replace("hunter2", "***")),
-        as_markdown(report, voice, redact=lambda said: said.replace("hunter2", "***")),
+        as_html(report, localizer, redact=lambda said: said.replace("hunter2", "***")),
+        as_markdown(report, localizer, redact=lambda said: said.replace("hunter2", "***")),
     ):
         assert "hunter2" not in text
         assert "***" in text.replace("\\*", "*")
 
 
-def test_no_price_no_column(voice):
+def test_no_price_no_column(localizer):
     """Where nothing has a price there is no column of costs, and the page says so."""
     report = sample.report()
     bare = MethodNotes(
@@ -366,22 +366,22 @@ def test_no_price_no_column(voice):
         owners=tuple(replace(owner, cost=None) for owner in report.owners),
         diagnosis=None,
     )
-    for text in (as_html(unpriced, voice), as_markdown(unpriced, voice)):
+    for text in (as_html(unpriced, localizer), as_markdown(unpriced, localizer)):
         assert "¥" not in text
         assert "￥" not in text
-        assert voice.text("No hourly rate is configured, so the cost of downtime is not shown.") in text
+        assert localizer.text("No hourly rate is configured, so the cost of downtime is not shown.") in text
 
 
-def test_nothing_to_compare_with(voice):
+def test_nothing_to_compare_with(localizer):
     """In the first week there are dashes, not zeros, beside the figures, and no explanation of a change."""
     report = sample.report()
     first = replace(report, figures=ComparedFigure(report.figures.this, None, None), change=None)
-    page = Outline(as_html(first, voice))
+    page = Outline(as_html(first, localizer))
     assert "\N{EN DASH}" in page.text
     assert "change" not in page.values("id")
 
 
-def test_onset_is_an_interval(voice):
+def test_onset_is_an_interval(localizer):
     """Where nobody knows when exactly an incident began, its row says between which moments; else it says nothing."""
     ends = (datetime(2026, 11, 11, 2, tzinfo=UTC), datetime(2026, 11, 11, 4, tzinfo=UTC))
     moments = (ends[0], datetime(2026, 11, 11, 3, tzinfo=UTC), ends[1])
@@ -393,8 +393,8 @@ def test_onset_is_an_interval(voice):
         "or as early as {earliest:time}",
     ]
     report = replace(sample.report(), incidents=IncidentList(tuple(rows), 0))
-    for text in (as_html(report, voice), as_markdown(report, voice)):
-        assert all(one.render(voice) in text for one in said if one)
+    for text in (as_html(report, localizer), as_markdown(report, localizer)):
+        assert all(one.render(localizer) in text for one in said if one)
     assert onset_range(sample.row(1, "t", Message("x"))) is None
 
 

@@ -281,10 +281,10 @@ def test_the_headline_states_each_change_beside_its_figure(
     """Whatever moves in which direction: the change in brackets after a figure is that figure's."""
     before = figures(5, 600, 0, 100_000)
     week = figures(5 + more, int(600 * hours), 0, int(100_000 * cost))
-    voice = VOICES[language]
-    said = period_headline(ComparedFigure(week, before, None), currency="JPY", complete=True).render(voice)
+    localizer = VOICES[language]
+    said = period_headline(ComparedFigure(week, before, None), currency="JPY", complete=True).render(localizer)
     said = said.replace("\uff08", "(").replace("\uff09", ")").replace("\N{NO-BREAK SPACE}", " ")
-    downtime = voice.format(timedelta(minutes=int(600 * hours)), "hours").replace("\N{NO-BREAK SPACE}", " ")
+    downtime = localizer.format(timedelta(minutes=int(600 * hours)), "hours").replace("\N{NO-BREAK SPACE}", " ")
     changes = [part.partition(")")[0] for part in said.split("(")[1:]]
     assert len(changes) == 3
     assert said.index(downtime) < said.index(changes[0])

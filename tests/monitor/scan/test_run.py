@@ -16,7 +16,7 @@ from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_line
 from monitor.scan.recorder import retire
 from monitor.scan.results import targets_of
 from monitor.scan.run import Engine, run_checks
-from monitor.scan.scanner import _Inbox
+from monitor.scan.scanner import _Results
 from sources import TimedOut, open_source
 from sources._deadline import Deadlines
 from store import IncidentFilter, Store, StoreError
@@ -444,7 +444,7 @@ def test_ctrl_c_while_judging_ends_the_pass(shop, monkeypatch):
 
 def test_full_batches_leave_the_rest_to_the_next(monkeypatch):
     """A transaction for the one table that came after a full batch costs as much as one for fifty."""
-    inbox = _Inbox(1)
+    inbox = _Results(1)
     arriving = iter([120, 31, 0])
 
     def arrive(_seconds):
@@ -461,7 +461,7 @@ def test_full_batches_leave_the_rest_to_the_next(monkeypatch):
 
 def test_few_tables_are_recorded_when_the_reader_wakes(monkeypatch):
     """Without a full batch, whatever there is is taken: nobody waits for the tables of a slow source."""
-    inbox = _Inbox(2)
+    inbox = _Results(2)
     arriving = iter([3, 0])
 
     def arrive(_seconds):

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from types import SimpleNamespace
 
-from monitor.summaries.daemons import Watchfulness
+from monitor.summaries.daemons import DaemonStates
 from store import DaemonRecord, Quarantine, Scheduled, StoreHeld
 from tests.monitor.shop import NOW
 
@@ -14,7 +14,7 @@ def _daemon(**given):
 
 
 def _said(*daemons, waits_since=None, quarantines=(), holder=None):
-    return list(Watchfulness(NOW, daemons, waits_since, quarantines, holder).lines())
+    return list(DaemonStates(NOW, daemons, waits_since, quarantines, holder).lines())
 
 
 def test_a_daemon_that_gives_signs_runs():
@@ -59,14 +59,14 @@ def test_a_refused_configuration_and_a_quarantined_check_are_told():
 def test_delayed_tables_are_named_up_to_five():
     """Whoever asks why a table was not looked at reads that the limit of its source delays it."""
     rows = [Scheduled(f"t{number}", "every 1h", "UTC", NOW, NOW, NOW - timedelta(hours=1)) for number in range(7)]
-    state = Watchfulness(NOW, [_daemon()], None, (), delayed=rows)
+    state = DaemonStates(NOW, [_daemon()], None, (), delayed=rows)
     assert list(state.lines())[-1] == "delayed by the daily limit of their source: t0, t1, t2, t3, t4 and 2 more"
     assert state.to_json()["delayed"][0] == {"table": "t0", "since": (NOW - timedelta(hours=1)).isoformat()}
 
 
 def test_the_published_form():
     """Programs get the same, with times and seconds."""
-    found = Watchfulness(NOW, [_daemon()], NOW - timedelta(seconds=4), []).to_json()
+    found = DaemonStates(NOW, [_daemon()], NOW - timedelta(seconds=4), []).to_json()
     assert (found["daemons"][0]["state"], found["lag_s"], found["quarantined"]) == ("running", 4.0, [])
 
 
@@ -82,10 +82,10 @@ def test_daemons_that_were_killed_long_ago_are_not_listed():
     """Where a daemon is killed each day, on hosts of new names, only those of the last hour are told."""
     old = [_daemon(heartbeat_at=NOW - timedelta(hours=hours)) for hours in range(1, 150)]
     fresh = _daemon(heartbeat_at=NOW - timedelta(minutes=10))
-    assert Watchfulness.of(_transaction(_daemon(), fresh, *old), NOW, None).daemons == [_daemon(), fresh]
-    assert Watchfulness.of(_transaction(*old), NOW, None).daemons == [old[0]]
+    assert DaemonStates.of(_transaction(_daemon(), fresh, *old), NOW, None).daemons == [_daemon(), fresh]
+    assert DaemonStates.of(_transaction(*old), NOW, None).daemons == [old[0]]
     stopped = _daemon(stopped_at=NOW - timedelta(hours=2))
-    assert Watchfulness.of(_transaction(stopped), NOW, None).daemons == []
+    assert DaemonStates.of(_transaction(stopped), NOW, None).daemons == []
 
 
 def test_many_daemons_that_were_killed_in_an_hour_are_counted():

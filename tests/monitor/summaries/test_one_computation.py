@@ -33,7 +33,7 @@ from monitor.reporting.terminal_views.incident import tell
 from monitor.summaries.downtime import measure_downtime
 from monitor.summaries.incident import incident_as_json, incident_figures, sheet_as_json
 from monitor.terminal.localizer import Localizer
-from monitor.triage.desk import read_incident_detail
+from monitor.triage.incident_editor import read_incident_detail
 from monitor.triage.time_parsing import format_hours
 from tests.tiers import examples
 
@@ -166,8 +166,8 @@ class Surfaces:
         self.report = report
         self.voices = [Localizer(locale, "UTC") for locale in ("en", "ja")]
         self.weekly = weekly_as_json(report, self.voices[0])
-        self.pages = [as_html(report, voice) for voice in self.voices]
-        self.markdown = [as_markdown(report, voice) for voice in self.voices]
+        self.pages = [as_html(report, localizer) for localizer in self.voices]
+        self.markdown = [as_markdown(report, localizer) for localizer in self.voices]
         reason = NotificationReason.FIRST if incident.state is not State.RESOLVED else NotificationReason.RESOLVED
         parcel = Batch((BatchItem(incident, reason, at(past.now)),))
         around = Circumstances(project.config, silences=(), around=(), now=at(past.now))
@@ -242,9 +242,9 @@ def _weekly(seen: Surfaces, past: Past, ttd: int, ttr: int) -> None:
     assert row.cost == Fraction(1_000 * (ttd + ttr))
     (listed,) = seen.weekly["incidents"]["shown"]
     assert (listed["ttd_h"], listed["cost"]) == (pytest.approx(ttd / 60), 1_000 * (ttd + ttr))
-    for voice, page, text in zip(seen.voices, seen.pages, seen.markdown, strict=True):
-        shown = [voice.format(timedelta(minutes=ttd), "hours")]
-        shown += [] if past.lasts else [voice.format(timedelta(minutes=ttr), "hours")]
+    for localizer, page, text in zip(seen.voices, seen.pages, seen.markdown, strict=True):
+        shown = [localizer.format(timedelta(minutes=ttd), "hours")]
+        shown += [] if past.lasts else [localizer.format(timedelta(minutes=ttr), "hours")]
         cells = [html.unescape(cell) for cell in re.findall(r'data-label="TT[DR]">(.*?)</td>', page)]
         assert cells[: len(shown)] == shown
         (line,) = [line for line in text.splitlines() if "ids are missing" in line and line.startswith("|")]
@@ -255,12 +255,12 @@ def _alert(payload, past: Past, ttd: int, ttr: int) -> None:
     (value,) = payload["incidents"]
     _incident_json(value, past, ttd, ttr)
     facts = dict(payload["blocks"][0]["facts"])
-    voice = Localizer("en", "UTC")
+    localizer = Localizer("en", "UTC")
     several = len(past.each) > 1
     whole, last = (f" (all {len(past.each)} episodes)", " (this episode)") if several else ("", "")
 
     def length(count: int) -> str:
-        return voice.format(timedelta(minutes=count), "hours")
+        return localizer.format(timedelta(minutes=count), "hours")
 
     def lengths(one: int, two: int) -> str:
         return f"{length(one + two)}: time to detection (TTD) {length(one)}, time to resolution (TTR) {length(two)}"

@@ -54,9 +54,9 @@ def advice_on(*incidents: Incident, costs: dict[int, int] | None = None) -> Advi
 def said(advice: Advice, title: Incident | None = None, language: str = "en") -> list[str]:
     """Return what the report says of an advice, with the sentences of a lever that nobody knows."""
     shown = Diagnosis(Lever.NONE, Fraction(1, 2), 0, advice.n, None, advice, title and title_of(title))
-    voice = Localizer(language, "UTC")
+    localizer = Localizer(language, "UTC")
     return [
-        diagnosis_sentence.render(voice).replace("\N{NO-BREAK SPACE}", " ")
+        diagnosis_sentence.render(localizer).replace("\N{NO-BREAK SPACE}", " ")
         for diagnosis_sentence in diagnosis_sentences(shown)
     ]
 

@@ -56,9 +56,9 @@ def test_the_bar_ends_when_the_work_fails() -> None:
 def test_what_a_command_does_is_shown_on_a_terminal_until_it_ends() -> None:
     """Where nobody knows how far the work is, it is named, and erased at the end; elsewhere nothing is written."""
     terminal, log = io.StringIO(), io.StringIO()
-    with activity("assessing people", console=Console(file=terminal, force_terminal=True), patience=0):
+    with activity("assessing people", console=Console(file=terminal, force_terminal=True), delay=0):
         pass
-    with activity("assessing people", console=Console(file=log), patience=0):
+    with activity("assessing people", console=Console(file=log), delay=0):
         pass
     assert "assessing people" in terminal.getvalue()
     assert terminal.getvalue().endswith("\x1b[2K")

@@ -10,7 +10,7 @@ from incidents import ReportedIncident
 from monitor.clock import SimulatedClock
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
-from monitor.triage.desk import IncidentDesk
+from monitor.triage.incident_editor import IncidentEditor
 from monitor.web.change_feed import FeedTiming
 from monitor.web.server import asgi, make_application
 from monitor.web.sessions import make_token, start_session
@@ -78,7 +78,7 @@ class Site:
     def incident(self, title: str = "late", *, table: str = "orders") -> int:
         """Log an incident that has lasted for an hour, and return its number."""
         at = self.clock.now() - timedelta(hours=1)
-        desk = IncidentDesk(self.project, self.store, actor="test")
+        desk = IncidentEditor(self.project, self.store, actor="test")
         return desk.log(ReportedIncident(table=table, title=title, detected_at=at))[0].id
 
     def schedule(self, *tables: str, due_in: timedelta = timedelta(minutes=30), every: str = "every 1h") -> None:

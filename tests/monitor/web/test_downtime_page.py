@@ -8,7 +8,7 @@ import pytest
 
 from incidents import Corrected, ReportedIncident, Resolution, Window
 from monitor.summaries.downtime import measure_downtime
-from monitor.triage.desk import IncidentDesk
+from monitor.triage.incident_editor import IncidentEditor
 from monitor.web.pictures import split_bars
 from monitor.web.views.downtime import DowntimeGroup
 from tests.monitor.web.site import Site
@@ -34,7 +34,7 @@ def reported(site: Site) -> int:
     """Log an incident of `orders` that occurred 10 h ago, was reported 6 h ago and resolved 2 h ago; of 100 an hour."""
     now = site.clock.now()
     at = {name: now - timedelta(hours=ago) for name, ago in (("occurred", 10), ("detected", 6), ("resolved", 2))}
-    desk = IncidentDesk(site.project, site.store, actor="test")
+    desk = IncidentEditor(site.project, site.store, actor="test")
     told = ReportedIncident("orders", "late", at["detected"], occurred_at=at["occurred"], resolved_at=at["resolved"])
     return desk.log(told)[0].id
 
@@ -110,7 +110,7 @@ def test_the_page_shows_what_was_known_on_a_date(site: Site, reported: int) -> N
     then = site.clock.now()
     before = _page(site)
     site.clock.advance(timedelta(hours=1))
-    desk = IncidentDesk(site.project, site.store, actor="test")
+    desk = IncidentEditor(site.project, site.store, actor="test")
     desk.correct(reported, Corrected(0, occurred_at=then - timedelta(hours=8)))
     desk.resolve(lasting, Resolution.FALSE_POSITIVE)
     desk.log(ReportedIncident("orders", "found later", then - timedelta(hours=2)))
@@ -170,7 +170,7 @@ def test_bars_are_on_one_scale_with_their_range() -> None:
 def test_causes_and_alarms_are_those_of_the_downtime_command(site: Site, reported: int) -> None:
     """The page shows the same figures as the command; a cause is a choice of people and is escaped."""
     client = site.signed_in()
-    IncidentDesk(site.project, site.store, actor="mia").resolve(reported, Resolution.FIXED, cause="a <b> load")
+    IncidentEditor(site.project, site.store, actor="mia").resolve(reported, Resolution.FIXED, cause="a <b> load")
     page = client.get("/downtime.json").json()
     times = dict.fromkeys(("downtime_h", "downtime_h_low", "downtime_h_high"), 8.0)
     assert page["patterns"]["causes"] == [{"key": "a <b> load", "n": 1, "counts": True, **times, "cost": None}]

@@ -122,8 +122,8 @@ def test_an_incident_is_logged_by_hand_once(site: Site) -> None:
     shown = client.get(f"{first.headers['location']}.json").json()
     assert (shown["severity"], shown["ttd_h"], shown["found_by"]) == ("critical", 2.0, "person")
     assert shown["events"][0]["actor"] == "mia (password)"
-    stranger = client.post("/api/v1/incidents", json={"table": "ordrs", "title": "x"})
-    assert (stranger.status_code, stranger.json()["errors"][0]["hint"]) == (422, "did you mean 'orders'?")
+    problem = client.post("/api/v1/incidents", json={"table": "ordrs", "title": "x"})
+    assert (problem.status_code, problem.json()["errors"][0]["hint"]) == (422, "did you mean 'orders'?")
 
 
 def test_tokens_end_by_time_and_by_hand(site: Site) -> None:

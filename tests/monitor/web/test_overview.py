@@ -15,7 +15,7 @@ from monitor.config.selector import select
 from monitor.reporting.build import build_report, gather
 from monitor.reporting.period import Week
 from monitor.scan.run import run_checks
-from monitor.triage.desk import IncidentDesk
+from monitor.triage.incident_editor import IncidentEditor
 from monitor.web.views.overview_pictures import DAYS
 from tests.monitor.web.site import Site
 
@@ -31,7 +31,7 @@ Hours = tuple[float, float, float | None]
 
 
 def _log(site: Site, times: Iterable[tuple[str, Hours]], **more: Resolution) -> list[int]:
-    now, desk, numbers = site.clock.now(), IncidentDesk(site.project, site.store, actor="test"), []
+    now, desk, numbers = site.clock.now(), IncidentEditor(site.project, site.store, actor="test"), []
     for at, (table, hours) in enumerate(times):
         occurred, detected, resolved = (None if ago is None else now - timedelta(hours=ago) for ago in hours)
         assert detected is not None
@@ -169,7 +169,7 @@ def test_domains_are_those_of_the_report_whatever_changes(site: Site) -> None:
         site.clock.advance(timedelta(days=days))
         run_checks(site.project, select(["orders"] if days else [], site.project.config), store=site.store)
         assert_same()
-    desk = IncidentDesk(site.project, site.store, actor="test")
+    desk = IncidentEditor(site.project, site.store, actor="test")
     desk.correct(numbers[0], Corrected(0, occurred_at=site.clock.now() - timedelta(weeks=7)))
     assert_same()
     desk.merge(numbers[2], numbers[0], force=True)

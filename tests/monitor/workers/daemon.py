@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from monitor.clock import SystemClock
-from monitor.workers import Began, Job, Pool
+from monitor.workers import Job, Pool, TableBegan
 from sources import SourceSpec
 from tests.monitor.workers.conftest import target
 from tests.monitor.workers.deadly import Deadly
@@ -22,7 +22,7 @@ def main(folder: Path, hows: list[str]) -> None:
         pool.submit(Job(number, (target(spec, "a", checks),), timedelta(hours=1)))
     begun = 0
     while begun < len(hows):
-        begun += sum(isinstance(event, Began) for event in pool.events(60.0))
+        begun += sum(isinstance(event, TableBegan) for event in pool.events(60.0))
     while not all((folder / how).exists() for how in hows):
         pool.events(0.1)
     workers = [member.pid for member in pool._crew.members.values()]

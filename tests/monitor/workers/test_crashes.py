@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from checks import Measurement, Outcome
-from monitor.workers import Began, Died, Ended, Overdue, TableScanned
+from monitor.workers import Ended, Overdue, TableBegan, TableScanned, WorkerDied
 from tests.monitor.workers.conftest import CHECKS, MINUTE, job, target, wait_for_the_end_of
 from tests.monitor.workers.deadly import Deadly, Odd
 
@@ -30,9 +30,9 @@ def test_a_worker_that_ends_is_told_with_the_table_in_hand(ear, shop, how, cause
     """Tables before the crash are found; the one in hand is named, with how the worker ended."""
     crashing = job(target(shop, "a"), target(shop, "b", (("x", Deadly(how=how)),)), target(shop, "c"))
     ear.pool.submit(crashing)
-    ear.until(lambda _: _of(ear, Died, crashing))
+    ear.until(lambda _: _of(ear, WorkerDied, crashing))
     assert [event.looked.target.subject.name for event in _of(ear, TableScanned, crashing)] == ["a"]
-    assert _of(ear, Died, crashing) == [Died(crashing.id, "b", None, cause)]
+    assert _of(ear, WorkerDied, crashing) == [WorkerDied(crashing.id, "b", None, cause)]
     after = job(target(shop, "a"))
     ear.run(after)
     assert _of(ear, Ended, after)
@@ -44,10 +44,10 @@ def test_check_by_check_the_guilty_one_is_found_out(ear, shop, how):
     checks = (CHECKS[0], ("x", Deadly(how=how)), CHECKS[1])
     alone = job(target(shop, "a", checks), target(shop, "b"), alone=True)
     ear.run(alone)
-    assert [event.check_id for event in _of(ear, Began, alone)] == [
+    assert [event.check_id for event in _of(ear, TableBegan, alone)] == [
         "a.not-null", "a.x", "a.volume", "b.not-null", "b.volume",
     ]  # fmt: skip
-    (died,) = _of(ear, Died, alone)
+    (died,) = _of(ear, WorkerDied, alone)
     assert died.check_id == "a.x"
     looked = {event.looked.target.subject.name: event.looked for event in _of(ear, TableScanned, alone)}
     assert [one.check_id for one in looked["a"].measured] == ["a.not-null", "a.x", "a.volume"]
@@ -86,31 +86,31 @@ def test_an_error_of_any_class_costs_no_worker(ear, shop, how):
     assert first[0].answer.reason == "bug"
     assert "canary" not in str(first[0].answer.message)
     assert isinstance(second[0].answer, Measurement)
-    assert not _of(ear, Died, stumbling)
+    assert not _of(ear, WorkerDied, stumbling)
 
 
 def test_a_worker_that_is_ended_from_outside_is_nobodys_fault(ear, shop):
     """When somebody terminates a worker, another one takes over where it was."""
     job_ = job(target(shop, "a"), target(shop, "endless"))
     ear.pool.submit(job_)
-    ear.until(lambda _: [event for event in _of(ear, Began, job_) if event.table == "endless"])
+    ear.until(lambda _: [event for event in _of(ear, TableBegan, job_) if event.table == "endless"])
     (worker,) = [member.pid for member in ear.pool._crew.members.values() if member.task is not None]
     os.kill(worker, signal.SIGTERM)
-    ear.until(lambda _: len([event for event in _of(ear, Began, job_) if event.table == "endless"]) == 2)
+    ear.until(lambda _: len([event for event in _of(ear, TableBegan, job_) if event.table == "endless"]) == 2)
     (other,) = [member.pid for member in ear.pool._crew.members.values() if member.task is not None]
     assert other != worker
-    assert not _of(ear, Died, job_)
+    assert not _of(ear, WorkerDied, job_)
     os.kill(other, signal.SIGKILL)
-    ear.until(lambda _: _of(ear, Died, job_))
+    ear.until(lambda _: _of(ear, WorkerDied, job_))
 
 
 def test_a_check_that_terminates_its_worker_again_and_again_is_to_blame(ear, shop):
     """Three workers in a row end no job by chance."""
     job_ = job(target(shop, "a", (("x", Deadly(how="term")),)))
     ear.pool.submit(job_)
-    ear.until(lambda _: _of(ear, Died, job_))
-    assert _of(ear, Died, job_) == [Died(job_.id, "a", None, "signal 15 (SIGTERM)")]
-    assert len(_of(ear, Began, job_)) == 3
+    ear.until(lambda _: _of(ear, WorkerDied, job_))
+    assert _of(ear, WorkerDied, job_) == [WorkerDied(job_.id, "a", None, "signal 15 (SIGTERM)")]
+    assert len(_of(ear, TableBegan, job_)) == 3
 
 
 @pytest.mark.parametrize("how", ["hang", "deaf", "stop", "half-stop"])
@@ -141,9 +141,9 @@ def test_a_worker_that_takes_too_much_memory_is_killed_and_its_check_blamed(ear,
     ear.pool._allowed = 800_000_000
     greedy = job(target(shop, "a"), target(shop, "b", (("x", Deadly(how="gorge")),)))
     ear.pool.submit(greedy)
-    ear.until(lambda _: _of(ear, Died, greedy))
+    ear.until(lambda _: _of(ear, WorkerDied, greedy))
     cause = "it took more than 0.8 GB of memory"
-    assert _of(ear, Died, greedy) == [Died(greedy.id, "b", None, cause)]
+    assert _of(ear, WorkerDied, greedy) == [WorkerDied(greedy.id, "b", None, cause)]
     assert [event.looked.target.subject.name for event in _of(ear, TableScanned, greedy)] == ["a"]
     alone = job(target(shop, "b", (CHECKS[0], ("x", Deadly(how="gorge")), CHECKS[1])), alone=True)
     ear.run(alone)

@@ -13,7 +13,7 @@ from checks import Measurement
 from checks.expectation import Expectation
 from checks.gx.caller import PRELOAD
 from monitor.clock import SystemClock
-from monitor.workers import ENGINES, Died, Ended, Overdue, Pool, TableScanned
+from monitor.workers import ENGINES, Ended, Overdue, Pool, TableScanned, WorkerDied
 from sources import SourceSpec
 from tests.monitor.workers.conftest import CHECKS, LONG, ROOT, Ear, job, target
 
@@ -90,7 +90,7 @@ def test_one_that_ends_its_worker_is_to_blame_and_no_other(ear: Ear, shop: Sourc
     checks = (("first", _ROWS), ("deed", _deed(how)), ("last", _ROWS), *CHECKS)
     crashing = job(target(shop, "a", checks), target(shop, "b"))
     ear.run(crashing)
-    assert ear.of(Died) == [Died(crashing.id, "a", "a.deed", cause)]
+    assert ear.of(WorkerDied) == [WorkerDied(crashing.id, "a", "a.deed", cause)]
     found = _found(ear)
     assert list(found) == ["a", "b"]
     assert list(found["a"]) == ["first", "deed", "last", "not-null", "volume"]

@@ -16,7 +16,7 @@ import pytest
 from checks import Measurement, Status
 from checks._judge import judge
 from monitor.clock import SystemClock
-from monitor.workers import Began, Ended, Overdue, Pool, TableScanned, Wear
+from monitor.workers import Ended, Overdue, Pool, TableBegan, TableScanned, WorkerLimits
 from monitor.workers.spawner import Spawner
 from sources import SourceSpec
 from tests.monitor.workers.conftest import (
@@ -62,7 +62,7 @@ def test_a_job_is_told_in_order(ear, shop):
     job_ = job(target(shop, "a"), target(shop, "b"))
     heard = ear.run(job_)
     assert [(type(event), getattr(event, "table", None)) for event in heard] == [
-        (Began, "a"), (TableScanned, None), (Began, "b"), (TableScanned, None), (Ended, None),
+        (TableBegan, "a"), (TableScanned, None), (TableBegan, "b"), (TableScanned, None), (Ended, None),
     ]  # fmt: skip
     looked = heard[1].looked
     assert looked.target is job_.targets[0]
@@ -85,7 +85,7 @@ def test_a_source_that_is_away_is_told_at_once(ear, tmp_path):
     """When nothing can be reached, every table is unknown without being begun one by one."""
     nowhere = SourceSpec("nowhere", tmp_path, url="sqlite:///nowhere.sqlite")
     ear.run(job(target(nowhere, "a"), target(nowhere, "b")))
-    assert [event.table for event in ear.of(Began)] == ["a"]
+    assert [event.table for event in ear.of(TableBegan)] == ["a"]
     assert {one.answer.reason for event in ear.of(TableScanned) for one in event.looked.measured} == {"unreachable"}
 
 
@@ -119,7 +119,7 @@ def test_what_hangs_delays_no_other_source(make_pool, tmp_path):
         ear.pool.submit(one)
     ear.until(lambda heard: len(heard) == 2)  # two have begun: the limit of the source
     ear.run(*(job(target(well, "a")) for _ in range(12)))
-    begun = {event.job for event in ear.of(Began)} & {one.id for one in hung}
+    begun = {event.job for event in ear.of(TableBegan)} & {one.id for one in hung}
     assert len(begun) == 2
     assert not ear.of(Overdue)
     assert len(ear.of(Ended)) == 12
@@ -196,7 +196,7 @@ def test_a_new_source_is_not_held_up_by_one_that_hangs(make_pool, tmp_path):
 def test_an_overdue_table_leaves_the_rest_to_the_caller(ear, shop):
     """Of the tables after an overdue one nothing is told: they are to be submitted again, and then found."""
     ear.pool.submit(job(target(shop, "a"), target(shop, "endless"), target(shop, "b"), deadline=MINUTE))
-    ear.until(lambda _: [event for event in ear.of(Began) if event.table == "endless"])
+    ear.until(lambda _: [event for event in ear.of(TableBegan) if event.table == "endless"])
     ear.pass_time(MINUTE)
     ear.until(lambda _: ear.of(Overdue))
     assert [event.looked.target.subject.name for event in ear.of(TableScanned)] == ["a"]
@@ -207,7 +207,7 @@ def test_an_overdue_table_leaves_the_rest_to_the_caller(ear, shop):
 @pytest.mark.parametrize("reason", ["runs", "memory"])
 def test_a_worn_worker_is_replaced(make_pool, shop, tmp_path, reason):
     """After so many tables, or when it has grown, a worker is replaced; no job notices."""
-    wear = Wear(runs=2) if reason == "runs" else Wear(memory=32 * 1024 * 1024)
+    wear = WorkerLimits(runs=2) if reason == "runs" else WorkerLimits(memory=32 * 1024 * 1024)
     ear, seen = make_pool(size=1, wear=wear), []
     for number in range(6):
         place = tmp_path / f"pid{number}"
@@ -276,10 +276,10 @@ def test_a_forkserver_that_is_killed_is_replaced_and_jobs_go_on(make_pool, shop)
     ear = make_pool()
     both = job(target(shop, "a"), target(shop, "endless"))
     ear.pool.submit(both)
-    ear.until(lambda _: [event for event in ear.of(Began) if event.table == "endless"])
+    ear.until(lambda _: [event for event in ear.of(TableBegan) if event.table == "endless"])
     workers, forkserver = _pids(ear.pool), ear.pool._crew._spawner.pid
     os.kill(forkserver, 9)
-    ear.until(lambda _: len([event for event in ear.of(Began) if event.table == "endless"]) == 2)
+    ear.until(lambda _: len([event for event in ear.of(TableBegan) if event.table == "endless"]) == 2)
     wait_for_the_end_of(*workers)
     assert _pids(ear.pool).isdisjoint(workers)
     assert [type(event) for event in ear.heard].count(TableScanned) == 1
@@ -377,7 +377,7 @@ def test_checks_are_compared_by_what_they_are(ear, shop):
 def test_what_is_used_is_given_back(make_pool, shop):
     """However many workers come and go, descriptors stay as many, and no process waits to be waited for."""
     before = len(list(Path("/proc/self/fd").iterdir()))
-    ear = make_pool(size=2, wear=Wear(runs=1))
+    ear = make_pool(size=2, wear=WorkerLimits(runs=1))
     for _ in range(10):
         ear.run(job(target(shop, "a")), job(target(shop, "b", (("x", Deadly(how="nothing")),))))
         while ear.pool.state.busy or any(member.worn for member in _members(ear.pool)):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.workers import Began, Overdue
+from monitor.workers import Overdue, TableBegan
 from sources import SourceSpec
 from tests.monitor.workers.conftest import CHECKS, LONG, MINUTE, job, target
 
@@ -46,7 +46,7 @@ def test_the_query_of_a_worker_that_is_ended_ends(ear, server, view):
     """At the deadline not only the worker ends: the server notices that nobody waits any more."""
     spec, session = server
     ear.pool.submit(job(target(spec, view, CHECKS[1:]), deadline=MINUTE))
-    ear.until(lambda _: ear.of(Began))
+    ear.until(lambda _: ear.of(TableBegan))
     _until(session, view, 1)
     ear.pass_time(MINUTE)
     ear.until(lambda _: ear.of(Overdue))

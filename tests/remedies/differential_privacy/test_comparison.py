@@ -13,10 +13,10 @@ from hypothesis.extra.numpy import arrays
 
 from remedies import Misfit
 from remedies.differential_privacy._matrix import Factor, Replacement
-from remedies.differential_privacy.comparison import AtEpsilon, compare
+from remedies.differential_privacy.comparison import ComparisonAtEpsilon, compare
 from remedies.differential_privacy.expected_error import (
-    Answering,
     Error,
+    NoisyAnswers,
     inverted_moments,
     randomised_moments,
     spearman,
@@ -28,7 +28,7 @@ from tests.tiers import examples
 DELTA = Fraction(1, 10**6)
 
 
-def at(epsilon: object, **options: Any) -> AtEpsilon:
+def at(epsilon: object, **options: Any) -> ComparisonAtEpsilon:
     """Compare on the counts of the paper, without simulation."""
     (found,) = compare(COUNTS, [epsilon], **{"runs": 0, **options}).at  # type: ignore[list-item] - tests give any
     return found
@@ -76,12 +76,12 @@ def test_answers_from_which_on_a_batch_is_nearer(epsilon: object, basic: int, zc
 )
 def test_crossovers_that_the_paper_prints_follow_from_its_errors(nano_epsilon: int, error: float, answers: int) -> None:
     """By the same rule."""
-    assert Answering(14, nano_epsilon).crossover(error) == answers
+    assert NoisyAnswers(14, nano_epsilon).crossover(error) == answers
 
 
 def test_a_crossover_is_the_first_number_of_answers_that_are_farther() -> None:
     """One answer fewer is nearer, or as near."""
-    answering = Answering(14, 10**9)
+    answering = NoisyAnswers(14, 10**9)
     for error in (0.0, 1.0, 1276.948, 2884.9):
         first = answering.crossover(error)
         assert answering.continuous(first) > error

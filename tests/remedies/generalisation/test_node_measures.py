@@ -35,8 +35,8 @@ def test_more_columns_than_fit_one_word() -> None:
     """Suppressed combinations are found by keys of several words."""
     leaves = tuple(f"{number:03}" for number in range(200))
     tree = Hierarchy((leaves, ("*",) * 200))
-    dice = np.random.default_rng(1)
-    columns = {f"q{place}": dice.choice(leaves, 60) for place in range(9)}
+    rng = np.random.default_rng(1)
+    columns = {f"q{place}": rng.choice(leaves, 60) for place in range(9)}
     counts = pd.DataFrame(columns).assign(count=1)
     counts.loc[:29] = counts.loc[0].to_numpy()
     frequencies = read_counts(counts, dict.fromkeys(columns, tree))

@@ -36,13 +36,13 @@ def grids(draw: st.DrawFn, *, least: int = 2, most: int = 24) -> NDArray[Any]:
 
 def grid(seed: int, rows: int) -> NDArray[Any]:
     """Return a larger table with many duplicates and ties."""
-    dice = np.random.default_rng(seed)
-    return dice.integers(0, dice.integers(2, 9), (rows, dice.integers(1, 5)))
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, rng.integers(2, 9), (rows, rng.integers(1, 5)))
 
 
 def cloud(seed: int, rows: int) -> NDArray[Any]:
     """Return a table of floats with long tails and columns that hang together."""
-    dice = np.random.default_rng(seed)
-    columns = int(dice.integers(1, 24))
-    factors = dice.normal(size=(rows, 3)) @ dice.normal(size=(3, columns))
-    return np.exp(0.7 * factors + 0.3 * dice.normal(size=factors.shape)) * 10.0 ** dice.integers(-6, 9, columns)
+    rng = np.random.default_rng(seed)
+    columns = int(rng.integers(1, 24))
+    factors = rng.normal(size=(rows, 3)) @ rng.normal(size=(3, columns))
+    return np.exp(0.7 * factors + 0.3 * rng.normal(size=factors.shape)) * 10.0 ** rng.integers(-6, 9, columns)

@@ -10,9 +10,9 @@ from remedies.microaggregation._cells import CellTree, directions, joined
 
 def test_cells_of_a_sample_are_balanced() -> None:
     """Each of 16 cells of other records of the same kind has about its share."""
-    dice = np.random.default_rng(1)
-    cells = CellTree.fit(dice.normal(size=(4000, 5)), 4, directions(5, 3, seed=1))
-    counts = np.bincount(cells.of(dice.normal(size=(16_000, 5))), minlength=16)
+    rng = np.random.default_rng(1)
+    cells = CellTree.fit(rng.normal(size=(4000, 5)), 4, directions(5, 3, seed=1))
+    counts = np.bincount(cells.of(rng.normal(size=(16_000, 5))), minlength=16)
     assert len(counts) == 16
     assert counts.min() > 700
     assert counts.max() < 1300

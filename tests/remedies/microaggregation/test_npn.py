@@ -38,8 +38,8 @@ def test_tables_of_floats(seed: int):
 
 def test_larger_table():
     """Thousands of records in 36 columns take the path that a plain scan in float64 takes."""
-    dice = np.random.default_rng(5)
-    table = dice.normal(size=(3_000, 5)) @ dice.normal(size=(5, 36)) + 0.5 * dice.normal(size=(3_000, 36))
+    rng = np.random.default_rng(5)
+    table = rng.normal(size=(3_000, 5)) @ rng.normal(size=(5, 36)) + 0.5 * rng.normal(size=(3_000, 36))
     scores = standardise(table)
     left = np.ones(len(scores), bool)
     path = [int(np.argmax((scores**2).sum(axis=1)))]

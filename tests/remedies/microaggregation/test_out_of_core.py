@@ -23,8 +23,8 @@ import numpy as np
 from remedies.microaggregation.out_of_core import OutOfCore
 
 def peak(rows):
-    dice = np.random.default_rng(1)
-    blocks = (dice.normal(size=(10_000, 20)) for _ in range(rows // 10_000))
+    rng = np.random.default_rng(1)
+    blocks = (rng.normal(size=(10_000, 20)) for _ in range(rows // 10_000))
     with tempfile.TemporaryDirectory() as folder:
         work = OutOfCore(Path(folder), ["f8"] * 20, 5, most=10_000, sweeps=1)
         work.group(blocks)

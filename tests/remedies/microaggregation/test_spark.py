@@ -24,14 +24,14 @@ COLUMNS = ["age", "income", "height", "visits"]
 @pytest.fixture(scope="module")
 def people(spark_session: Any) -> Any:
     """Return a table of 3,000 people, with columns of many types."""
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     rows = [
         (
             f"p{number}",
-            int(dice.integers(18, 90)),
-            float(dice.lognormal(10, 1)),
-            float(np.float32(dice.normal(170, 9))),
-            int(dice.poisson(3)),
+            int(rng.integers(18, 90)),
+            float(rng.lognormal(10, 1)),
+            float(np.float32(rng.normal(170, 9))),
+            int(rng.poisson(3)),
             datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number),
             datetime(2026, 1, 1) if number % 2 else None,  # noqa: DTZ001 - a time without a zone is what is tested
             None if number % 3 else Decimal(number) / 100,

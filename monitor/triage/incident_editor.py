@@ -56,7 +56,7 @@ def read_incident_detail(tx: ReadTransaction, incident_id: int) -> IncidentDetai
     return IncidentDetail(incident, events, duplicates, tx.external_items.of_incident(incident_id))
 
 
-class IncidentDesk:
+class IncidentEditor:
     """Changes incidents on behalf of somebody, at one moment.
 
     With `if_version` only an incident that has so many events: what somebody decided on a page is not done to another
