@@ -167,7 +167,7 @@ def family_of(kind: str, families: Iterable[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _ExpectedColumns:
-    """The columns to compare with: types by name (None: any type), their order, and how they are display_number of."""
+    """The columns to compare with: types by name (None: any type), their order, and how messages name them."""
 
     types: Mapping[str, str | None]
     order: tuple[str, ...]

@@ -83,7 +83,7 @@ def address_of(url: str) -> Address:
 
 
 def writer_engine(address: Address, *, lock_timeout: timedelta, checkpoints: bool) -> Engine:
-    """Connect for writing: one writer at a time. A BEGIN waits for a part of the lock_timeout only: try again."""
+    """Connect for writing: one writer at a time. A BEGIN waits for a part of `lock_timeout` only: try again."""
     if address.file is None:
         engine = _postgres_engine(address, lock_timeout=lock_timeout, writes=True)
     else:

@@ -125,7 +125,7 @@ class StoredLedger:
     def claim(self, request_id: str, *, lock_timeout: timedelta = timedelta(0)) -> RequestClaim | None:
         """Claim a request, so that nobody else charges it meanwhile: from before `reserve` until its answer is stored.
 
-        None if another process or thread holds the claim for longer than the lock_timeout. The claim of a process that
+        None if another process or thread holds the claim for longer than `lock_timeout`. The claim of a process that
         ends, however it ends, is released: a request whose reservation has no answer then is one that was given up.
 
         Raises:

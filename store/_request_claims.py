@@ -56,7 +56,7 @@ class RequestClaim:
 
 
 def claim_request(address: Address, request_id: str, *, lock_timeout: timedelta) -> RequestClaim | None:
-    """Claim a request; None if another process, or thread, holds its claim for longer than the lock_timeout.
+    """Claim a request; None if another process, or thread, holds its claim for longer than `lock_timeout`.
 
     Raises:
         StoreUnavailable: the lock cannot be made.
@@ -71,7 +71,7 @@ def claim_request(address: Address, request_id: str, *, lock_timeout: timedelta)
 
 
 def _within(lock_timeout: timedelta, attempt: Callable[[], RequestClaim | None]) -> RequestClaim | None:
-    """Try until the lock_timeout is over, at least once."""
+    """Try until `lock_timeout` is over, at least once."""
     end = time.monotonic() + lock_timeout.total_seconds()
     while True:
         claim = attempt()

@@ -223,7 +223,7 @@ class Store:
             self.stop_leading()
 
     def claim_request(self, request_id: str, *, lock_timeout: timedelta) -> RequestClaim | None:
-        """Claim a request for a noisy answer; None if somebody else holds its claim for longer than the lock_timeout.
+        """Claim a request for a noisy answer; None if somebody else holds its claim for longer than `lock_timeout`.
 
         Raises:
             StoreUnavailable: the lock cannot be made, or the server cannot be reached.

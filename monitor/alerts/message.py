@@ -136,7 +136,7 @@ class MessageComposer:
         return masked
 
     def localizer(self, channel: str) -> Localizer:
-        """Return the localizer in which a channel is spoken to."""
+        """Return the localizer of a channel's language and time zone."""
         known = self._project.config.alerts.channels.get(channel)
         locale = (known.locale if known is not None else None) or self._project.config.locale
         if locale not in self._voices:

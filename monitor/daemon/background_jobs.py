@@ -58,7 +58,7 @@ class BackgroundJobs:
         self._scheduler.start()
 
     def begin_anew(self) -> None:
-        """Bring the jobs back from the future, after the machine's clock was set back."""
+        """Reschedule the jobs after the machine's clock was set back: none stays in the future."""
         for name, job in self._jobs.items():
             self._scheduler.reschedule_job(name, trigger="interval", seconds=job.seconds)
 
@@ -70,7 +70,7 @@ class BackgroundJobs:
             self._scheduler.shutdown(wait=False)
 
     def wait_for(self, name: str, seconds: float) -> bool:
-        """Wait so long for a job that is being done; say whether it is not being done any more."""
+        """Wait at most so long for a running job; return whether it has ended."""
         with self._one_ended:
             return self._one_ended.wait_for(lambda: name not in self._at, max(seconds, 0.0))
 

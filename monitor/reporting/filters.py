@@ -1,4 +1,4 @@
-"""What templates may ask for: values said in one localizer, and the geometry of charts."""
+"""What templates may ask for: values formatted by one localizer, and the geometry of charts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum

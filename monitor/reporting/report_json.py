@@ -39,7 +39,7 @@ def as_text(value: Mapping[str, Any]) -> str:
 
 
 def as_json(report: PeriodReport, localizer: Localizer) -> dict[str, Any]:
-    """Return the report as a JSON value; its few sentences are said in the localizer's language."""
+    """Return the report as a JSON value; its few sentences are in the localizer's language."""
     currency = Currency.of(report.currency)
     comparison, period = report.figures, report.period
     return {

@@ -18,7 +18,7 @@ _NAMES_SHOWN: Final = 8
 
 
 def length(us: Fraction | int) -> timedelta:
-    """Return microseconds as a length of time that a localizer can say."""
+    """Return microseconds as a length of time that a localizer can format."""
     return timedelta(microseconds=round(us))
 
 

@@ -106,7 +106,7 @@ class OpenBody(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb: the body it takes, and what it does through the editor."""
+    """A verb: the body it takes, and the change it makes."""
 
     body: type[VerbBody]
     act: Callable[[IncidentEditor, TypedTimes, int, Any], Incident]

@@ -4,10 +4,11 @@
                      └───────────── a socket each ───────────────────────┘
 
 In: jobs (tables to scan) and calls (functions). Out: events (`TableBegan`, `TableScanned`, `Ended`, `WorkerDied`,
-`Overdue`, `Returned`, `CallFailed`). Read `job`, `pool`, `task`, then `worker` (the other side), `messages` (the wire format) and
-`spawner`, `forkserver`. `calls` is for commands: it waits for the answer of Great Expectations, or compares remedies
-side by side. Importing this package is cheap: engines are loaded in the forkserver, once, and shared with the workers
-it forks.
+`Overdue`, `Returned`, `CallFailed`). Read `job`, `pool`, `task`, then `worker` (the other side), `messages` (the wire
+format), `spawner` and `forkserver`.
+`calls` is for commands: it waits for the answer of Great Expectations, or compares remedies side by side.
+
+Importing this package is cheap: engines are loaded in the forkserver, once, and shared with the workers it forks.
 """
 
 from monitor.workers.calls import WorkerCalls, call_each

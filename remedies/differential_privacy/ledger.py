@@ -201,7 +201,7 @@ class Ledger(Protocol):
         """Return a budget and what was charged to it."""
 
     def claim(self, request_id: str, *, lock_timeout: timedelta = timedelta(0)) -> Claim | None:
-        """Claim a request; None if somebody else holds its claim for longer than the lock_timeout."""
+        """Claim a request; None if somebody else holds its claim for longer than `lock_timeout`."""
 
     def is_answered(self, request_id: str) -> bool:
         """Return whether the answer of a request is stored: to reserve it again costs nothing."""

@@ -14,7 +14,7 @@ _MOST = 6  # groups taken apart at once
 
 @reordered_inner
 def _throw(rng: npt.NDArray[np.uint64]) -> int:
-    """Throw the rng (xorshift64*): a whole number of 31 bits."""
+    """Return a random whole number of 31 bits (xorshift64*)."""
     state = rng[0]
     state ^= state >> np.uint64(12)
     state ^= state << np.uint64(25)

@@ -61,7 +61,7 @@ def test_singular(number, said):
 
 
 def test_another_localizer():
-    """A localizer translates the text, and says each value by its kind."""
+    """A localizer translates the text and formats each value by its kind."""
     message = Message(
         "{n:count} rows of {table}", {"n": 5, "table": "rows"}, one="{n:count} row of {table}", counted="n"
     )

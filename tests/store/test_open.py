@@ -270,7 +270,7 @@ def test_a_newer_store_is_refused(url: str) -> None:
 
 
 def test_a_locked_store_is_busy(file: Path) -> None:
-    """A store that another process holds for longer than our lock_timeout is busy; later it is not."""
+    """A store that another process holds for longer than our `lock_timeout` is busy; later it is not."""
     _made(file)
     with open_store(f"sqlite:///{file}", lock_timeout=QUICK) as store:
         with closing(sqlite3.connect(file, isolation_level=None)) as other:

@@ -51,7 +51,7 @@ def test_money(amount, currency, english, japanese):
 
 
 def test_times():
-    """Times are told on the clock of the localizer's zone, days and weeks in the reader's order."""
+    """Times are shown in the localizer's zone, days and weeks in the reader's order."""
     moment = datetime(2026, 11, 11, 1, 10, tzinfo=UTC)
     assert ENGLISH.format(moment, "time") == "Wed, Nov 11, 10:10"
     assert JAPANESE.format(moment, "time") == "11月11日(水) 10:10"
