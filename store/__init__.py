@@ -115,10 +115,10 @@ _HOMES: Final = {
     "_incidents": "History",
     "_ledger": "StoredLedger",
     "_ledger_chain": "anchor_file",
-    "_ledger_repository": "DatedCharge Tries",
+    "_ledger_repository": "DatedCharge RequestHistory",
     "_lock": "DaemonLock daemon_lock lock_holder",
     "_notices": (
-        "Changed Delivery DeliveryState Disabled ExternalItem LastNotification Lasting MessageSubject Scope Silence "
+        "Changed Delivery DeliveryState Disabled ExternalItem LastNotification LastingIncident MessageSubject Scope Silence "
         "Transition"
     ),
     "_open": "open_store",
@@ -130,7 +130,7 @@ _HOMES: Final = {
     "_store": "Store",
     "_transaction": "ReadTransaction WriteTransaction",
     "_values": (
-        "BACKFILL Counts IncidentChange IncidentFilter LoggedEvent LoggedEventKind Pace ReleaseEvent ReleaseEventKind "
+        "BACKFILL Counts IncidentChange IncidentFilter LoggedEvent LoggedEventKind CheckRunTime ReleaseEvent ReleaseEventKind "
         "Result Run RunCost Sample Spending StoredComparison"
     ),
     "_work": "DaemonConfig DaemonRecord Lease Quarantine Scheduled Skip SkipReason Slot SlotDecision SlotState",
