@@ -118,8 +118,8 @@ _HOMES: Final = {
     "_ledger_repository": "DatedCharge RequestHistory",
     "_lock": "DaemonLock daemon_lock lock_holder",
     "_notices": (
-        "Changed Delivery DeliveryState Disabled ExternalItem LastNotification LastingIncident MessageSubject Scope Silence "
-        "Transition"
+        "Changed Delivery DeliveryState Disabled ExternalItem LastNotification LastingIncident MessageSubject Scope "
+        "Silence Transition"
     ),
     "_open": "open_store",
     "_rebuild": "Discrepancy",
@@ -130,8 +130,8 @@ _HOMES: Final = {
     "_store": "Store",
     "_transaction": "ReadTransaction WriteTransaction",
     "_values": (
-        "BACKFILL Counts IncidentChange IncidentFilter LoggedEvent LoggedEventKind CheckRunTime ReleaseEvent ReleaseEventKind "
-        "Result Run RunCost Sample Spending StoredComparison"
+        "BACKFILL CheckRunTime Counts IncidentChange IncidentFilter LoggedEvent LoggedEventKind ReleaseEvent "
+        "ReleaseEventKind Result Run RunCost Sample Spending StoredComparison"
     ),
     "_work": "DaemonConfig DaemonRecord Lease Quarantine Scheduled Skip SkipReason Slot SlotDecision SlotState",
 }
