@@ -3,7 +3,7 @@
 import time
 from itertools import count
 
-from tests.crash.invariants import NodeClasses, Remains
+from tests.crash.invariants import Remains, Seen
 from tests.crash.nursery import Life, Nursery, until
 from tests.crash.places import Place
 
@@ -18,7 +18,7 @@ _WAITS = (
 )
 
 
-def settle(nursery: Nursery, place: Place, seen: NodeClasses, *, shift_s: float, step_s: float) -> Remains:
+def settle(nursery: Nursery, place: Place, seen: Seen, *, shift_s: float, step_s: float) -> Remains:
     """Start daemons on ever later clocks, each of which looks at every table, until nothing waits; give what is left.
 
     `step_s`: how much later each is: what holds a message back, a lease or a rest, has passed by then.

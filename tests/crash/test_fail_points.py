@@ -9,7 +9,7 @@ import pytest
 from monitor.reporting.period import PERIODS
 from store import FailPoint, StoreCorrupt, backup, open_store
 from store._failpoint import _read
-from tests.crash.invariants import NodeClasses, Remains, columns_of, rows_of
+from tests.crash.invariants import Remains, Seen, columns_of, rows_of
 from tests.crash.nursery import until
 from tests.crash.places import Endpoint, Place
 from tests.crash.settling import settle
@@ -66,7 +66,7 @@ def test_fails_that_wait_to_be_confirmed_outlive_the_daemon(nursery, endpoint, t
 
 
 def _kill_twice(nursery, endpoint, place, failpoint):
-    tmp_path, seen = place.folder, NodeClasses()
+    tmp_path, seen = place.folder, Seen()
     place.turn("t0")
     place.turn("t3")
     for shift_s in (0.0, 300.0):

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tests.crash.invariants import NodeClasses, Remains
+from tests.crash.invariants import Remains, Seen
 from tests.crash.places import TABLES, Endpoint, Place
 from tests.crash.settling import settle
 from tests.monitor.alerts.receivers import listening
@@ -24,7 +24,7 @@ class _Story:
     def __init__(self, nursery, place, endpoint, *, seed):
         self.nursery, self.place, self.endpoint = nursery, place, endpoint
         self.dice = random.Random(seed)
-        self.seen = NodeClasses()
+        self.seen = Seen()
         self.shift_s = 0.0
         self.killed = 0
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tests.crash.invariants import NodeClasses, Remains
+from tests.crash.invariants import Remains, Seen
 from tests.crash.places import TABLES, Place
 from tests.crash.settling import settle
 from tests.monitor.alerts.receivers import listening
@@ -68,7 +68,7 @@ def test_one_incident_is_one_ticket(nursery, tmp_path, record_property, kind, fa
         file = tmp_path / "tablewatch.yaml"
         hook = file.read_text().partition("channels: {hook: ")[2].partition("\n")[0][:-1]
         file.write_text(file.read_text().replace(hook, _channel(kind, receiver.port)))
-        seen, shift_s = NodeClasses(), 0.0
+        seen, shift_s = Seen(), 0.0
         for _ in range(ROUNDS):
             if dice.random() < 0.4:
                 shift_s += _LONGER_THAN_A_SEARCH_LAGS_S if dice.random() < 0.7 else 8 * _DAY_S

@@ -399,14 +399,14 @@ def test_what_is_over_before_it_is_written_is_not_told(desk_of, monkeypatch):
     """What there seemed to be to tell is decided once more, in the transaction that writes the message."""
     desk = desk_of()
     incident = desk.open()
-    tell = module._tell
+    tell = module._notify
 
     def late(*given):
         desk.end(incident, at(1))
         return tell(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "_tell", late)
+        patched.setattr(module, "_notify", late)
         assert desk.told(at(1)) == []
     assert desk.told(at(2)) == []
     assert desk.last()["why"] == "resolved, and the channel was never notified"
