@@ -2,7 +2,8 @@
 
 The routes of the tables say who hears of it, by the severity of the rule (`incidents.error_budgets.BURN_RULES`). A rule
 of a higher severity is told again, one of a lower is not. Silences of all its tables delay the beginning, quiet hours
-both. What was told is read from the messages themselves, so that it survives a restart.
+both, and so does `hourly_cap`. What was told is read from the messages themselves, so that it survives a restart, and
+what was held back is news again at the next look.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Final, TypeAlias
 
 from checks import Kind, Message, Severity
 from incidents import FastBurn, Window
+from monitor.alerts.batch import HOUR, rate_limit
 from monitor.alerts.hold import held_until
 from monitor.alerts.message import MessageComposer
 from monitor.alerts.operational import Operation, OperationalEvent, operation_message
@@ -21,12 +23,15 @@ from monitor.config.project import Project
 from monitor.config.promised import PromisedContract, promised_contracts
 from monitor.reporting.sentences import length
 from monitor.summaries.service_levels import fast_burns, judge_contract, survey_of
-from store import MessageSubject, ReadTransaction, Silence, Store
+from store import Delivery, MessageSubject, ReadTransaction, Silence, Store
 
 _MOST: Final = 10_000
 _REMEMBERED: Final = timedelta(days=366)
 _TABLES_NAMED: Final = 10
 _DAY: Final = timedelta(days=1)
+
+News: TypeAlias = tuple[str, str, Severity | None]
+"""Which contract is news for which channel, and at which severity; None: it is over."""
 
 Told: TypeAlias = Mapping[tuple[str, str], Severity]
 """Which channels know that a budget is being spent too fast, and at which severity: by contract and channel."""
@@ -50,7 +55,8 @@ class BurnAlerts:
             told = told_budgets(tx, now) if self._told is None else self._told
             burns = fast_burns(project, tx, list(promises.values()), now)
             silences = tx.silences.all(active_at=now)
-            news = list(_news(project, promises, burns, told, silences=silences, now=now))
+            wanted = _news(project, promises, burns, told, silences=silences, now=now)
+            news = list(_within_cap(tx, wanted, project.config.alerts.hourly_cap, now))
             events = {
                 name: _begin(project, tx, promises[name], burns[name], now)
                 if name in burns
@@ -72,13 +78,19 @@ class BurnAlerts:
 def told_budgets(tx: ReadTransaction, now: datetime) -> Told:
     """Return who knows what, by the newest message about each budget to each channel."""
     newest: dict[tuple[str, str], Severity | None] = {}
-    for delivery in tx.deliveries.since(now - _REMEMBERED, _MOST, subject=MessageSubject.OPERATIONS):
+    for delivery in _messages(tx, now - _REMEMBERED):
         payload = delivery.payload
-        if payload.get("operation") in {Operation.BUDGET_BURNING, Operation.BUDGET_CALM}:
-            burning = payload["operation"] == Operation.BUDGET_BURNING
-            severity = Severity(payload["severity"]) if burning else None
-            newest.setdefault((payload["name"], delivery.channel), severity)
+        burning = payload["operation"] == Operation.BUDGET_BURNING
+        severity = Severity(payload["severity"]) if burning else None
+        newest.setdefault((payload["name"], delivery.channel), severity)
     return {key: severity for key, severity in newest.items() if severity is not None}
+
+
+def _messages(tx: ReadTransaction, since: datetime) -> Iterator[Delivery]:
+    """Yield the messages about budgets that were written since a moment, newest first."""
+    for delivery in tx.deliveries.since(since, _MOST, subject=MessageSubject.OPERATIONS):
+        if delivery.payload.get("operation") in {Operation.BUDGET_BURNING, Operation.BUDGET_CALM}:
+            yield delivery
 
 
 def _news(
@@ -89,13 +101,13 @@ def _news(
     *,
     silences: Sequence[Silence],
     now: datetime,
-) -> Iterator[tuple[str, str, Severity | None]]:
-    """Yield which contract is news for which channel, and at which severity; None: it is over.
+) -> Iterator[News]:
+    """Yield what is news, the worst first.
 
     While a team is left out, nothing is known of what was promised of its tables.
     """
     config = project.config
-    for name, burn in burns.items():
+    for name, burn in sorted(burns.items(), key=lambda item: -item[1].rule.severity.rank):
         tables = promises[name].contract.tables
         severity = burn.rule.severity
         if all(_is_silenced(config, table, silences) for table in tables):
@@ -114,6 +126,19 @@ def _news(
         may_end = channel in config.alerts.channels and (name in promises or not project.loaded.left_out)
         if name not in burns and may_end and not _is_quiet(config, channel, severity, now):
             yield name, channel, None
+
+
+def _within_cap(tx: ReadTransaction, news: Iterator[News], cap: int, now: datetime) -> Iterator[News]:
+    """Yield the news for which the cap of its channel has room beside messages about incidents and about budgets."""
+    moments: dict[str, list[datetime]] = {}
+    for item in news:
+        channel = item[1]
+        if channel not in moments:
+            own = [message.created_at for message in _messages(tx, now - HOUR) if message.channel == channel]
+            moments[channel] = [*tx.deliveries.created_since(channel, now - HOUR), *own]
+        if rate_limit(moments[channel], cap, now).free:
+            moments[channel].append(now)
+            yield item
 
 
 def _is_silenced(config: Config, name: str, silences: Sequence[Silence]) -> bool:

@@ -137,6 +137,31 @@ def test_quiet_hours_let_a_severity_through(tmp_path, store):
     assert BurnAlerts().step(made, store, at(0.1)) == 1
 
 
+def test_the_cap_of_a_channel_delays_what_is_above_it(tmp_path, store):
+    """Of three budgets one is told in each hour, also by another daemon; so are the ends, and nothing is lost."""
+    whole = (BUDGET[0], BUDGET[1].replace("tier:gold", "*"))
+    made = project(tmp_path, "  error_budgets: true\n  hourly_cap: 1\n  routes: [{to: [desk]}]\n", changed=whole)
+    desk, alerts = Desk(made, store), BurnAlerts()
+    incidents = [desk.open(table=table, when=NOW) for table in ("orders", "lines", "board")]
+    assert [alerts.step(made, store, at(hours)) for hours in (0.1, 0.2, 1.05)] == [1, 0, 0]
+    assert [BurnAlerts().step(made, store, at(hours)) for hours in (1.1, 1.2, 2.1, 2.2)] == [1, 0, 1, 0]
+    names = ["slo:board", "slo:lines", "slo:orders"]
+    assert sorted(name for _, _, name, _ in _told(store)) == names
+    for incident in incidents:
+        desk.end(incident, at(2.3), Resolution.FALSE_POSITIVE)
+    assert [BurnAlerts().step(made, store, at(hours)) for hours in (3, 3.1, 4.1, 4.2, 5.1, 6.1)] == [0, 1, 1, 0, 1, 0]
+    assert sorted(name for _, end, name, _ in _told(store) if end == "budget-calm") == names
+
+
+def test_messages_about_incidents_leave_less_of_the_cap(tmp_path, store):
+    """A channel that was given as many messages about incidents hears of the budget when the hour is over."""
+    made = project(tmp_path, ROUTES + "  hourly_cap: 1\n", changed=BUDGET)
+    desk, alerts = Desk(made, store), BurnAlerts()
+    desk.open(when=NOW)
+    assert desk.told(at(0.1))
+    assert [alerts.step(made, store, at(hours)) for hours in (0.2, 1, 1.1)] == [0, 0, 1]
+
+
 @pytest.mark.parametrize("wanted", ["true", "false"])
 def test_a_daemon_tells_it_where_that_is_configured(tmp_path, store, wanted):
     """It looks once a minute; without the key nothing is told."""
