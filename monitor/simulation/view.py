@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _SHOWN: Final = 20
+_NAMED: Final = 3
 _MOST: Final = 1_000
 
 
@@ -193,5 +194,7 @@ def _notes(project: Project, result: Simulation) -> Iterator[tuple[str, str]]:
             "as recorded",
             f"{result.reproduced:,} of {count(result.recorded, 'incident')} with the present configuration",
         )
-    for check_id, why in sorted(result.skipped.items()):
-        yield "not replayed", f"{check_id}: {why}"
+    for why in sorted({*result.skipped.values()}):
+        names = sorted(check_id for check_id, reason in result.skipped.items() if reason == why)
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        yield "not replayed", f"{count(len(names), 'check')}, {why}: {', '.join(names[:_NAMED])}{more}"

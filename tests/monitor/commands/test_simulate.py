@@ -99,3 +99,18 @@ def test_checks_without_results_say_so(terminal: Terminal) -> None:
     assert value["checks"][0]["skipped"] == "no results are stored"
     assert value["cover"]["share"] is None
     assert (value["now"]["n"], value["problems"]) == (0, [])
+
+
+def test_checks_that_are_not_replayed_are_counted_by_reason(terminal: Terminal) -> None:
+    """A person sees one line for each reason, with the number and the first names; JSON names every check."""
+    columns = "".join(f"      - {{type: not_null, columns: [id], id: c{number}}}\n" for number in range(5))
+    old = "      - {type: not_null, columns: [customer]}\n"
+    assert old in CONFIG
+    Path(terminal.folder, "other.yaml").write_text(CONFIG.replace(old, columns), encoding="utf-8")
+    lines = [line for line in terminal("simulate", "--with", "other.yaml").out.splitlines() if "not replayed" in line]
+    assert [" ".join(line.split()) for line in lines] == [
+        "not replayed 1 check, no results are stored: orders.not-null",
+        "not replayed 5 checks, the check is new: orders.c0, orders.c1, orders.c2 and 2 more",
+    ]
+    checks = terminal.json("simulate", "--with", "other.yaml")["checks"]
+    assert sum(check["skipped"] == "the check is new" for check in checks) == 5
