@@ -314,8 +314,8 @@ def adopt_store(ctx: typer.Context) -> None:
 
 
 def _format(note: Problem) -> str:
-    place = f" ({note.file}:{note.line}:{note.column})" if note.file is not None else ""
-    return f"{note.message}{place}"
+    team = f", team {note.team}" if note.team is not None else ""
+    return f"{note.message} ({note.place}{team})" if note.file is not None else note.message
 
 
 def _summary(result: dict[str, Any]) -> str:

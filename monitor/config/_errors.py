@@ -21,20 +21,24 @@ class TeamTexts:
 
 
 class ConfigError(Exception):
-    """The configuration is invalid; `problems` lists every error.
-
-    `team_of` names the teams by their files, `of_teams` is what was read of each.
-    """
+    """The configuration is invalid; `problems` lists every error, `of_teams` is what was read of each team."""
 
     def __init__(
         self,
         problems: Sequence[Problem],
         redactor: Redactor | None = None,
-        team_of: Mapping[str, str] | None = None,
         of_teams: Mapping[str, TeamTexts] | None = None,
     ) -> None:
         super().__init__(sum_up(problems))
         self.problems = tuple(problems)
         self.redactor = redactor or Redactor()
-        self.team_of: Mapping[str, str] = team_of or {}
         self.of_teams: Mapping[str, TeamTexts] = of_teams or {}
+
+    def summary(self, team: str | None = None) -> str:
+        """Return the first error with its place, masked, and how many more there are.
+
+        Of those in files of the team, or of no team, where there are any; else of all.
+        """
+        problems = [problem for problem in self.problems if problem.team == team] or self.problems
+        place, text = problems[0].place, sum_up(problems)
+        return self.redactor(f"{place}: {text}" if place else text)

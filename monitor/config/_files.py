@@ -236,14 +236,20 @@ class ConfigFiles:
         return first
 
     def quote(self, problem: Problem) -> Problem:
-        """Return a problem with the line it points at, as it is written."""
-        if problem.file is None or problem.line is None:
+        """Return a problem with the team whose file it is in, and the line it points at, as it is written."""
+        if problem.file is None:
             return problem
-        if problem.file not in self._lines:
-            self._lines[problem.file] = self.texts.get(problem.file, "").split("\n")
-        lines = self._lines[problem.file]
-        inside = problem.line <= len(lines)
-        return replace(problem, excerpt=lines[problem.line - 1].rstrip("\r") if inside else None)
+        team = self.team_of.get(problem.file)
+        name = None if team is None else team.name
+        return replace(problem, excerpt=self._excerpt(problem.file, problem.line), team=name)
+
+    def _excerpt(self, file: str, line: int | None) -> str | None:
+        if line is None:
+            return None
+        if file not in self._lines:
+            self._lines[file] = self.texts.get(file, "").split("\n")
+        lines = self._lines[file]
+        return lines[line - 1].rstrip("\r") if line <= len(lines) else None
 
 
 def _is_folder(path: Path) -> bool:

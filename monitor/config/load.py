@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -84,9 +85,11 @@ class Loaded:
         return self.texts.team_of.get(self.place("tables", at).file)
 
     def is_left_out(self, table: str) -> bool:
-        """Check whether a table may be one of a team whose files cannot be read, so that nothing is known of it."""
-        teams = [team for team in self.texts.teams if team.name in self.left_out]
-        return any(team.may_define(table) for team in teams)
+        """Check whether a table that is missing may be in files of a team that cannot be read."""
+        teams = [team for team in self.texts.teams if team.name in self.apart]
+        if not any(team.may_define(table) for team in teams):
+            return False
+        return all(other.name != table for other in self.config.tables)
 
     def files_now(self) -> Sequence[Path]:
         """Return the files that it would be read from now, some of which may be new; a folder that cannot be read."""
@@ -105,11 +108,15 @@ class Loaded:
 
     @property
     def values_digest(self) -> str:
-        """Return a fingerprint of the values alone, wherever the files lie.
+        """Return a fingerprint of the values alone, wherever the files lie and in whatever order tables and checks are.
 
         It is kept beside the masked values, so it is slow to compute: nobody shall guess a password by it.
         """
-        content = _fingerprint(self.values(redacted=False)).encode()
+        values = self.values(redacted=False)
+        for table in values["tables"]:
+            table["checks"] = sorted(table.get("checks") or (), key=_fingerprint)
+        values["tables"].sort(key=itemgetter("name"))
+        content = _fingerprint(values).encode()
         return hashlib.scrypt(content, salt=b"tablewatch configuration", n=1 << 14, r=8, p=1, dklen=8).hex()
 
     def values(self, *, redacted: bool = True) -> Any:
@@ -283,8 +290,7 @@ def _error(problems: Iterable[Problem], files: ConfigFiles, redactor: Redactor) 
     ordered = sorted(dict.fromkeys(problems), key=lambda item: (item.file or "", item.line or 0, item.column or 0))
     unfilled = {_spot(item) for item in ordered if item.code in UNFILLED}
     told = [item for item in ordered if item.code in UNFILLED or _spot(item) not in unfilled]
-    team_of = {file: team.name for file, team in files.team_of.items()}
-    return ConfigError([files.quote(item) for item in told], redactor, team_of, files.of_teams)
+    return ConfigError([files.quote(item) for item in told], redactor, files.of_teams)
 
 
 def _spot(problem: Problem) -> tuple[str | None, int | None, int | None]:

@@ -12,7 +12,7 @@ from monitor.config._errors import ConfigError, TeamTexts
 from monitor.config._files import find
 from monitor.config.load import Loaded, load
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop, sum_up
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 
 def load_apart(path: Path, before: Loaded | None = None, *, environment: Mapping[str, str] | None = None) -> Loaded:
@@ -29,7 +29,7 @@ def load_apart(path: Path, before: Loaded | None = None, *, environment: Mapping
     except ConfigError as error:
         whole = error
     last = {team: texts for team in whole.of_teams if (texts := _changed(before, whole, team)) is not None}
-    reasons = {team: _reason(whole, team) for team in last}
+    reasons = {team: whole.summary(team) for team in last}
     for teams in _attempts(whole, last):
         kept: Mapping[str, TeamTexts] = {team: last[team] for team in teams}
         try:
@@ -53,8 +53,7 @@ def _changed(before: Loaded | None, whole: ConfigError, team: str) -> TeamTexts 
         return TeamTexts()
     texts = before.texts.of_teams.get(team, TeamTexts())
     as_before = texts == whole.of_teams[team] and not any(
-        whole.team_of.get(problem.file or "") == team and problem.code == "config.team_folder"
-        for problem in whole.problems
+        problem.team == team and problem.code == "config.team_folder" for problem in whole.problems
     )
     return None if as_before and texts.files else texts
 
@@ -64,12 +63,12 @@ def _shared(error: ConfigError) -> set[Problem]:
 
     One that is there with all files of teams as they are, and with all as they were, is there with any mix of them.
     """
-    return {problem for problem in error.problems if (problem.file or "") not in error.team_of}
+    return {problem for problem in error.problems if problem.team is None}
 
 
 def _attempts(whole: ConfigError, changed: Collection[str]) -> Iterator[Collection[str]]:
     """Yield which teams may keep their files: those with errors, if nothing else has any, then all that changed."""
-    broken = {whole.team_of.get(problem.file or "") for problem in whole.problems}
+    broken = {problem.team for problem in whole.problems}
     some = [team for team in changed if team in broken]
     if None not in broken and some:
         yield some
@@ -92,20 +91,10 @@ def _fewest(
             try:
                 load(path, environment=environment, kept=attempt)
             except ConfigError as error:
-                reasons[team] = _reason(error, team)
+                reasons[team] = error.summary(team)
             else:
                 kept, progress = attempt, True
     return kept
-
-
-def _reason(error: ConfigError, team: str) -> str:
-    """Return what is wrong with a team's files, or what is wrong elsewhere by what they say."""
-    own = [problem for problem in error.problems if error.team_of.get(problem.file or "") == team]
-    problems = own or error.problems
-    first = problems[0]
-    place = ":".join(str(item) for item in (first.file, first.line, first.column) if item is not None)
-    text = sum_up(problems)
-    return error.redactor(f"{place}: {text}" if place else text)
 
 
 def load_apart_for(invocation: Invocation) -> Loaded:

@@ -15,7 +15,6 @@ from monitor.daemon.presence import DaemonPresence, notify_systemd
 from monitor.daemon.work_loop import WorkLoop
 from monitor.scan.recorder import retire
 from monitor.terminal.output import count
-from monitor.terminal.problem import sum_up
 from store import Store, StoreBusy, StoreUnavailable
 
 _Mark: TypeAlias = tuple[tuple[str, int, int, int], ...]
@@ -60,10 +59,7 @@ class ConfigWatch:
         try:
             loaded = load_apart(self._path, self.loaded)
         except ConfigError as error:
-            first = error.problems[0]
-            place = ":".join(str(item) for item in (first.file, first.line, first.column) if item is not None)
-            text = sum_up(error.problems)
-            raise ReloadRefused(error.redactor(f"{place}: {text}" if place else text)) from None
+            raise ReloadRefused(error.summary()) from None
         if (loaded.digest, loaded.apart) == (self.loaded.digest, self.loaded.apart):
             return None
         old, new = self.loaded.config, loaded.config

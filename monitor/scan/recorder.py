@@ -367,7 +367,7 @@ def retire(project: Project, store: Store) -> int:
         lasting = tx.incidents.matching(IncidentFilter(states=LASTING))
         keeping = {*configured, *(table.name for table in project.config.tables if table.incremental is not None)}
         forgotten = tx.classes.subjects() - keeping
-    if forgotten and not project.loaded.left_out:
+    if forgotten and not project.loaded.apart:
         with store.writing() as tx:
             tx.classes.keep_only(keeping)
     incidents = [

@@ -110,7 +110,7 @@ class DaemonStates:
             }[self.word(daemon)]
             yield f"daemon on {daemon.host} (pid {daemon.pid}): {text}"
             if daemon.config_error is not None and daemon.stopped_at is None:
-                yield f"  rejects the new configuration: {daemon.config_error}"
+                yield f"  does not use all of the configuration on disk: {daemon.config_error}"
         if len(silent) > _MOST_SILENT:
             yield f"and {len(silent) - _MOST_SILENT} more in the last hour that did not shut down cleanly"
         if not self.runs:

@@ -155,8 +155,8 @@ def draw_problem(console: "Console", problem: Problem, redact: Redactor) -> None
 
     console.print(Text.assemble(("error: ", "bold red"), (redact(problem.message), "bold")))
     if problem.file is not None:
-        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
-        console.print(Text(f"  --> {redact(place)}", "dim"))
+        team = f" (team {problem.team})" if problem.team is not None else ""
+        console.print(Text(f"  --> {redact(problem.place + team)}", "dim"))
     if problem.excerpt is not None and problem.line is not None:
         gutter = " " * len(str(problem.line))
         line, blank = _cut(problem.excerpt, problem.column or 1, redact)

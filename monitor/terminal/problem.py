@@ -29,7 +29,8 @@ class ExitCode(IntEnum):
 class Problem:
     """One error: a stable dotted code, what was seen and expected, where (line and column from 1), and what to do.
 
-    `excerpt` is the text of the line it points at, for the terminal; it is no part of the JSON form.
+    `excerpt` is the text of the line it points at, and `team` whose file that is, for the terminal; neither is part of
+    the JSON form.
     """
 
     code: str
@@ -39,6 +40,12 @@ class Problem:
     column: int | None = None
     hint: str | None = None
     excerpt: str | None = None
+    team: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Return where it is, such as `tablewatch.yaml:3:1`; empty where it is in no file."""
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
 
     def as_json(self) -> dict[str, Any]:
         """Return the published shape of an error (DESIGN.md section 9)."""

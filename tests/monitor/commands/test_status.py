@@ -300,7 +300,7 @@ def test_what_the_daemon_goes_on_with_is_shown(terminal: Terminal) -> None:
         value = terminal("status", "--format", "json").json
     assert said.code == 2
     assert "a daemon keeps using the one it loaded at 2026-11-20 09:30 UTC" in said.out
-    assert "rejects the new configuration: 'teir' is unknown" in said.out
+    assert "does not use all of the configuration on disk: 'teir' is unknown" in said.out
     assert value["config_loaded_at"] == moment.isoformat()
     assert _health(value) == {"orders": "healthy", "refunds": "healthy"}
 

@@ -51,7 +51,7 @@ def test_a_refused_configuration_and_a_quarantined_check_are_told():
     forgiven = Quarantine("orders.other", 2, None, NOW)
     said = _said(_daemon(config_error="tablewatch.yaml:3: no"), quarantines=[crashes, forgiven])
     assert said[1:] == [
-        "  rejects the new configuration: tablewatch.yaml:3: no",
+        "  does not use all of the configuration on disk: tablewatch.yaml:3: no",
         "orders.key is suspended until 2026-11-20 10:00 UTC: its worker process ended 5 times",
     ]
 
