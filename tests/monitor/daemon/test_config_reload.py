@@ -130,6 +130,24 @@ def test_a_team_with_an_error_keeps_its_tables_and_the_rest_is_taken_over(plant)
     assert [event.operation for event in plant.happened] == [Operation.CONFIG_FAILED, Operation.CONFIG_FINE]
 
 
+def test_a_table_that_moves_into_a_broken_file_of_a_team_keeps_its_incident(plant):
+    """It may be in there; once the file can be read and has it not, the incident is closed."""
+    _write_team(plant, "{type: volume, min: 100}")
+    whole = (plant.folder / "shop" / "a.yaml").read_text(encoding="utf-8")
+    teams = "teams: {shop: {folder: shop, tables: [shop.*], sources: [shop]}, web: {folder: web, tables: [shop.*]}}\n"
+    (plant.folder / "web").mkdir()
+    (plant.folder / "web" / "a.yaml").write_text("contracts: {}\n", encoding="utf-8")
+    plant.configure({"orders": "every 15m"}, more=teams)
+    reloader = _reloader(plant)
+    (plant.folder / "shop" / "a.yaml").write_text("tables: []\n", encoding="utf-8")
+    for text, resolution in ((f"{whole}storage: {{}}\n", None), ("tables: []\n", Resolution.NO_ACTION)):
+        (plant.folder / "web" / "a.yaml").write_text(text, encoding="utf-8")
+        reloader.reload()
+        assert [table.name for table in reloader.project.config.tables] == ["orders"]
+        with plant.store.reading() as tx:
+            assert [incident.resolution for incident in tx.incidents.matching(IncidentFilter())] == [resolution]
+
+
 def test_a_team_that_is_left_out_at_the_start_keeps_its_incidents(plant):
     """Nothing is known of its checks, so none of them is gone."""
     _write_team(plant, "{type: volume, min: 100}")
