@@ -53,6 +53,7 @@ from monitor.reporting.releases import releases_in
 from monitor.reporting.sentences import title_of
 from monitor.reporting.timeline import timeline
 from monitor.summaries.coverage import Observed, lasting_gaps
+from monitor.summaries.grouping import by_domain
 from monitor.summaries.products import product_states
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.ranking import Ranking, advise, rank
@@ -172,7 +173,9 @@ def _by_domain(evidence: Evidence, periods: Sequence[Period]) -> DowntimeByDomai
     domain_of = {table.name: table.domain for table in config.tables}
     observed = Observed.by_group(evidence.watches, evidence.gaps, config, evidence.as_of, group_of=domain_of.get)
     known = (period for period in periods if not why_unknown(evidence, period, Downtime(window_of(period), as_of)))
-    measured = measure_domains(evidence.spans, periods, as_of_us=as_of, config=config, maintenance=evidence.maintenance)
+    spans, maintenance = evidence.spans, evidence.maintenance
+    grouped = by_domain(spans, config)
+    measured = measure_domains(spans, periods, as_of_us=as_of, grouped=grouped, maintenance=maintenance)
     seen = domains_seen(observed, known)
     return downtime_by_domain(measured, periods, config=config, as_of_us=as_of, seen=seen)
 

@@ -12,10 +12,11 @@ from incidents.downtime import HOUR_US
 from monitor.reporting.figures import Figures, figures_of
 from monitor.reporting.period import Period
 from monitor.summaries.coverage import Observed
-from monitor.summaries.grouping import by_domain
+from monitor.summaries.grouping import Labels, by_domain
 from monitor.summaries.service_levels import JudgedContract
 
 if TYPE_CHECKING:
+    from incidents.spans import Ints
     from monitor.config import Config
     from monitor.reporting.evidence import Evidence
 
@@ -116,13 +117,19 @@ DowntimeByDomain: TypeAlias = Mapping[str | None, Sequence[Downtime | None]]
 
 
 def measure_domains(
-    spans: Spans, periods: Iterable[Period], *, as_of_us: int, config: Config, maintenance: MaintenanceSpans | None
+    spans: Spans,
+    periods: Iterable[Period],
+    *,
+    as_of_us: int,
+    grouped: tuple[Labels, Ints],
+    maintenance: MaintenanceSpans | None,
 ) -> list[Mapping[str | None, Downtime]]:
     """Return of each period the downtime of the domains with any incident; that of a table counts for its domain.
 
-    None are tables without a domain, or no longer configured. The domains of a period add up to its downtime.
+    `grouped` is `by_domain` of the spans; None are tables without a domain, or no longer configured. The domains of a
+    period add up to its downtime.
     """
-    labels, group = by_domain(spans, config)
+    labels, group = grouped
     measured = (
         measure_by(spans, Window.of(period.start, period.end), as_of_us=as_of_us, group=group, maintenance=maintenance)
         for period in periods

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache, partial
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -83,6 +83,7 @@ class Localizer:
         self.language = self._locale.language
         self.zone = ZoneInfo(timezone)
         self._catalogue = catalogue(self.language)
+        self._whole = lru_cache(_MOST_KEPT)(partial(format_decimal, locale=self._locale))
 
     def text(self, text: str) -> str:
         """Return the translation of a text."""
@@ -96,7 +97,7 @@ class Localizer:
         """Return a value of a kind as text; a kind unknown here leaves the value as it is."""
         match kind:
             case "count":
-                return format_decimal(int(value), locale=self._locale)
+                return self._whole(int(value))
             case "number":
                 return self._number(value)
             case "tenths":
@@ -115,8 +116,10 @@ class Localizer:
                 return value.render(self) if isinstance(value, Message) else str(value)
 
     def _number(self, value: Any) -> str:
+        if isinstance(value, int):
+            return self._whole(value, format="#,##0.######")
         if not isinstance(value, Decimal):
-            return format_decimal(_six_digits(value), format="#,##0.######", locale=self._locale)
+            return format_decimal(float(f"{float(value):.6g}"), format="#,##0.######", locale=self._locale)
         with localcontext(prec=_MOST_DIGITS):  # what a message says exactly; Python's own context has 28 digits
             return format_decimal(value, locale=self._locale, decimal_quantization=False)
 
@@ -164,18 +167,14 @@ class Localizer:
             count, rest = divmod(rest, _SECONDS[unit])
             counts.append((count, names[unit]))
         first = next((place for place, (count, _) in enumerate(counts) if count), len(counts) - 2)
-        parts = [
-            f"{format_decimal(count, locale=self._locale)}{name}" for count, name in counts[first : first + 2] if count
-        ]
+        parts = [f"{self._whole(count)}{name}" for count, name in counts[first : first + 2] if count]
         return sign + (between.join(parts) or f"0{names[units[-2]]}")
 
 
 _MOST_DIGITS: Final = 200
 """Digits of the longest number that a message says."""
-
-
-def _six_digits(value: Any) -> Any:
-    return value if isinstance(value, int) else float(f"{float(value):.6g}")
+_MOST_KEPT: Final = 4096
+"""Whole numbers whose texts are kept: a page shows the same ones again and again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from incidents import Downtime, Gap, Spans, Window, from_us, to_us
+from incidents.spans import Ints
 from monitor.config.project import Project
 from monitor.reporting.domains import (
     DomainAndPeriod,
@@ -20,6 +21,7 @@ from monitor.reporting.domains import (
 from monitor.reporting.period import PeriodPart, Week
 from monitor.reporting.timeline import Timeline, timeline
 from monitor.summaries.coverage import Observed, kept_since
+from monitor.summaries.grouping import Labels, by_domain
 from monitor.summaries.ranking import rank
 from monitor.web.views.table import day_edges, gaps_of
 from store import ReadTransaction
@@ -86,8 +88,13 @@ def _weeks(project: Project, now: datetime) -> tuple[Week, ...]:
 def _measured(
     project: Project, spans: Spans, weeks: Sequence[Week], as_of_us: int
 ) -> Sequence[Mapping[str | None, Downtime]]:
-    maintenance = project.maintenance(spans.names)
-    return measure_domains(spans, weeks, as_of_us=as_of_us, config=project.config, maintenance=maintenance)
+    maintenance, grouped = project.maintenance(spans.names), _grouped(project, spans)
+    return measure_domains(spans, weeks, as_of_us=as_of_us, grouped=grouped, maintenance=maintenance)
+
+
+@lru_cache(maxsize=2)
+def _grouped(project: Project, spans: Spans) -> tuple[Labels, Ints]:
+    return by_domain(spans, project.config)
 
 
 _measured_before = lru_cache(maxsize=2)(_measured)
