@@ -5,6 +5,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from babel.numbers import format_decimal
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checks import Message
 from monitor.terminal.localizer import Localizer, Money
@@ -76,6 +79,15 @@ def test_times():
 def test_numbers(value, kind, said):
     """Numbers are grouped; small shares keep a decimal; a text is left alone."""
     assert Message(f"{{value:{kind}}}", {"value": value}).render(ENGLISH) == said
+
+
+@given(st.integers(-(10**20), 10**20), st.sampled_from(["en", "ja", "hi", "de"]))
+def test_whole_numbers_are_those_of_babel(number, locale):
+    """A whole number is shown as Babel formats it, whichever kind was asked for before."""
+    localizer = Localizer(locale, "UTC")
+    patterns = {"count": None, "number": "#,##0.######"}
+    for kind in ("count", "number", "count"):
+        assert localizer.format(number, kind) == format_decimal(number, format=patterns[kind], locale=locale)
 
 
 def test_messages():
