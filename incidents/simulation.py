@@ -41,7 +41,7 @@ _OUTCOMES: Final = (
     Outcome(Status.UNKNOWN, _REPLAYED, reason=UnknownReason.NO_DATA),
 )
 _STEADY: Final = frozenset({Reason.HEALTHY, Reason.JOINED, Reason.NOT_ITS_OWN})
-_ONLY_WHILE_IT_LASTS: Final = (Acknowledged, Assigned, Snoozed, Merged)
+_ONLY_WHILE_IT_LASTS: Final = (Acknowledged, Assigned, Snoozed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +356,8 @@ def _may_follow(incident: Incident, change: Change) -> bool:
             return at >= last.detected_at
         case Reopened(episode):
             return is_over and last.resolved_at is not None and episode.detected_at >= last.resolved_at
+        case Merged():
+            return incident.merged_into is None
         case Corrected(episode=number):
             if not -len(incident.episodes) <= number < len(incident.episodes):
                 return False

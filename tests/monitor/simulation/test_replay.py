@@ -116,6 +116,18 @@ def test_what_was_merged_is_spoken_for_while_the_other_lasts():
         assert _reproduced(play)[:2] == (1, 1)
 
 
+def test_an_incident_is_merged_after_it_ended():
+    """It ends as a duplicate then as it did, and nothing that was done is without an incident."""
+    with playing("  open_after: 1\n  resolve_after: 1\n") as play:
+        play.say("report")
+        play.look(Status.FAIL, at=60)
+        play.look(Status.PASS, at=120)
+        play.say("merge")
+        assert play.incidents()[1].resolution is Resolution.DUPLICATE
+        assert _reproduced(play) == (1, 1, ["same"])
+        assert play.simulated(everything=True).dropped == 0
+
+
 @given(st.text("PPPFFFWU", min_size=1, max_size=24), st.integers(1, 9), st.sampled_from([1, 2, 3]))
 @settings(max_examples=examples(25), deadline=None)
 def test_a_coarser_schedule_never_notices_earlier(letters, times, resolve_after):
