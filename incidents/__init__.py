@@ -102,12 +102,18 @@ if TYPE_CHECKING:
     from incidents.lifecycle import LifecycleStep as LifecycleStep
     from incidents.lifecycle import Reason as Reason
     from incidents.lifecycle import advance as advance
+    from incidents.lifecycle import ended_without_rows as ended_without_rows
     from incidents.lifecycle import status_text as status_text
+    from incidents.recorded_history import RecordedHistory as RecordedHistory
     from incidents.reported import ReportedIncident as ReportedIncident
     from incidents.result_tracks import ResultTrack as ResultTrack
     from incidents.result_tracks import SlotResults as SlotResults
     from incidents.result_tracks import results_at as results_at
     from incidents.result_tracks import retry_slots as retry_slots
+    from incidents.segmented_runs import SegmentedRun as SegmentedRun
+    from incidents.segmented_runs import SegmentTrack as SegmentTrack
+    from incidents.segmented_runs import rest_track as rest_track
+    from incidents.segmented_runs import segment_tracks as segment_tracks
     from incidents.service_levels import DownTime as DownTime
     from incidents.service_levels import IncidentHistory as IncidentHistory
     from incidents.service_levels import Level as Level
@@ -115,7 +121,6 @@ if TYPE_CHECKING:
     from incidents.service_levels import LevelSurvey as LevelSurvey
     from incidents.service_levels import LevelVerdict as LevelVerdict
     from incidents.service_levels import share_kept as share_kept
-    from incidents.simulation import RecordedHistory as RecordedHistory
     from incidents.simulation import ResultReplay as ResultReplay
     from incidents.simulation import replay_results as replay_results
     from incidents.spans import OPEN_END as OPEN_END
@@ -150,11 +155,13 @@ _HOMES: Final = {
         "Acknowledged Assigned Change Commented Corrected Escalated Event Flapped Merged Opened Reopened Resolved "
         "RootNamed Snoozed TicketSaid apply decode encode replay"
     ),
-    "lifecycle": "Identity LifecycleStep Reason advance status_text",
+    "lifecycle": "Identity LifecycleStep Reason advance ended_without_rows status_text",
+    "recorded_history": "RecordedHistory",
     "reported": "ReportedIncident",
     "result_tracks": "ResultTrack SlotResults results_at retry_slots",
+    "segmented_runs": "SegmentTrack SegmentedRun rest_track segment_tracks",
     "service_levels": "DownTime IncidentHistory Level LevelResult LevelSurvey LevelVerdict share_kept",
-    "simulation": "RecordedHistory ResultReplay replay_results",
+    "simulation": "ResultReplay replay_results",
     "spans": "OPEN_END Spans Window",
     "warning_spell": "WarningSpell follow_warning",
     "what_if": "WhatIf changed_spans",

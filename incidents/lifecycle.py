@@ -157,6 +157,22 @@ def advance(
     return LifecycleStep(watch, (*changes, *_flapped(watch, incident, changes, identity=identity)), reason)
 
 
+WITHOUT_ROWS: Final = "the segment has no rows any more"
+
+
+def ended_without_rows(step: LifecycleStep) -> LifecycleStep:
+    """Return what a run changes that passed since a segment has no rows any more.
+
+    The incident of the segment ends as that of a check that is no longer configured does: it counts, and nobody says
+    that it was fixed.
+    """
+    ended = tuple(
+        Resolved(change.at, Resolution.NO_ACTION, WITHOUT_ROWS) if isinstance(change, Resolved) else change
+        for change in step.changes
+    )
+    return replace(step, changes=ended)
+
+
 def status_text(outcome: Outcome) -> str:
     """Return an outcome's status as a `Watch` has it: unknown with its reason."""
     return outcome.status.value if outcome.reason is None else f"{outcome.status}({outcome.reason})"

@@ -18,8 +18,8 @@ from incidents._measure import TimeMeasure
 from incidents._model import Episode, to_us
 from incidents.spans import Ints
 
-PASSED, WARNED, FAILED, UNKNOWN = range(4)
-"""What a result came to, from best to worst, and not known."""
+ABSENT, PASSED, WARNED, FAILED, UNKNOWN = range(-1, 4)
+"""What a result came to, from best to worst, and not known. Absent is a segment of which there were no rows."""
 STATUS_CODES: Final = (Status.PASS, Status.WARN, Status.FAIL, Status.UNKNOWN)
 LATENESS: Final = timedelta(minutes=5)
 """A result measured so long after a slot at most, and a tenth of the time to the next one, stands for it."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from checks import Message, Occurrence, OccurrenceMethod, Outcome, Status, UnknownReason
 from checks.classes.arrays import np
-from incidents._model import AGENT, Episode, Incident, Onset, Policy, Resolution, RunTimes, State, Watch, from_us, to_us
+from incidents._model import AGENT, Episode, Incident, Onset, Policy, RunTimes, State, Watch, from_us, to_us
 from incidents.events import (
     Acknowledged,
     Assigned,
@@ -28,8 +28,16 @@ from incidents.events import (
     apply,
     corrected_episode,
 )
-from incidents.lifecycle import RESULTS, Identity, LifecycleStep, Reason, advance
-from incidents.result_tracks import FAILED, PASSED, WARNED, ResultTrack
+from incidents.lifecycle import (
+    RESULTS,
+    Identity,
+    LifecycleStep,
+    Reason,
+    advance,
+    ended_without_rows,
+)
+from incidents.recorded_history import RecordedHistory
+from incidents.result_tracks import ABSENT, FAILED, PASSED, WARNED, ResultTrack
 from incidents.spans import Ints
 
 _NEVER: Final = -(2**62)
@@ -39,50 +47,11 @@ _OUTCOMES: Final = (
     Outcome(Status.WARN, _REPLAYED),
     Outcome(Status.FAIL, _REPLAYED),
     Outcome(Status.UNKNOWN, _REPLAYED, reason=UnknownReason.NO_DATA),
+    Outcome(Status.PASS, _REPLAYED),
 )
+"""By the codes of results; the last is that of `ABSENT`."""
 _STEADY: Final = frozenset({Reason.HEALTHY, Reason.JOINED, Reason.NOT_ITS_OWN})
 _ONLY_WHILE_IT_LASTS: Final = (Acknowledged, Assigned, Snoozed)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedHistory:
-    """What was recorded of the incidents of a check: the events by incident, and the incidents as they stand."""
-
-    events: Mapping[int, Sequence[Event]] = field(default_factory=dict)
-    incidents: Mapping[int, Incident] = field(default_factory=dict)
-    monitored_since: datetime | None = None
-    others: Mapping[int, Sequence[Event]] = field(default_factory=dict)
-    """The events of incidents into which some of these were merged."""
-
-    def standing(self, number: int, by: datetime) -> Incident | None:
-        """Return an incident into which one was merged as it stood at a moment; None if there was none yet."""
-        incident: Incident | None = None
-        for event in self.others.get(number, ()):
-            if event.recorded_at <= by:
-                incident = apply(incident, event)
-        return incident
-
-    def acts(self, begin: datetime) -> list[Event]:
-        """Return what is taken over: what people did, and everything before a moment, in the order of recording."""
-        every = [event for events in self.events.values() for event in events]
-        taken = [event for event in every if event.recorded_at < begin or not _is_decided(event)]
-        return sorted(taken, key=lambda event: event.recorded_at)
-
-    def detected(self) -> Iterator[Episode]:
-        """Yield the episodes that a check detected, as it did."""
-        for events in self.events.values():
-            for event in events:
-                if event.actor == AGENT and isinstance(event.change, Opened | Reopened):
-                    yield event.change.episode
-
-
-def _is_decided(event: Event) -> bool:
-    """Check whether an event is what `advance` decided: those are decided anew."""
-    if event.actor != AGENT:
-        return False
-    if isinstance(event.change, Resolved):
-        return event.change.resolution is Resolution.FIXED
-    return event.change.kind in {"opened", "reopened", "escalated", "flapped"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +98,8 @@ class _KnownState:
 
     @classmethod
     def of(cls, recorded: ResultTrack, history: RecordedHistory, policy: Policy) -> "_KnownState":
-        is_good = recorded.status == PASSED if policy.warn_opens else recorded.status <= WARNED
+        is_good = recorded.status <= (PASSED if policy.warn_opens else WARNED)
+        is_good &= (recorded.status != ABSENT) | history.was_open(recorded.ended)
         places = np.arange(recorded.at.size, dtype=np.int64)
         good = np.maximum.accumulate(np.where(is_good, places, -1))
         onsets: dict[int, list[tuple[int, Onset]]] = {}
@@ -196,8 +166,10 @@ class _Replayer:
     def _go_through(self, start: int, end: int) -> None:
         """Decide on results that all came to the same: one by one, until one more changes nothing but counts."""
         for row in range(start, end):
+            if self.track.status[row] == ABSENT and not self._lasts():
+                return
             step = self._decide(row)
-            if row + 1 < end and self._is_steady(step):
+            if row + 1 < end and self._is_steady(step, row):
                 self._skip_to(end - 1, count=end - 1 - row, reason=step.reason)
                 return
 
@@ -219,6 +191,7 @@ class _Replayer:
             policy=self.policy,
             run=times,
         )
+        step = ended_without_rows(step) if status == ABSENT else step
         self.watch = step.watch
         for change in step.changes:
             place = -1 if isinstance(step.changes[0], Opened) else newest  # what follows an opening is about it
@@ -230,7 +203,11 @@ class _Replayer:
         if since is None or since >= times.at:
             return None
         return Watch(
-            self.identity.fingerprint, monitored_since=since, last_run_at=since, last_status="unknown(no-data)"
+            self.identity.fingerprint,
+            monitored_since=since,
+            last_run_at=since,
+            last_status="unknown(no-data)",
+            last_pass_ended_at=self.history.good_by,
         )
 
     def _with_last_good(self, watch: Watch | None, place: int) -> Watch | None:
@@ -248,6 +225,10 @@ class _Replayer:
             self.newest = max(places, key=lambda at: _place_among_newest(self.incidents[at]), default=-1)
         return self.newest
 
+    def _lasts(self) -> bool:
+        newest = self._newest()
+        return newest >= 0 and self.incidents[newest].state is not State.RESOLVED
+
     def _speaking(self, newest: int, by: datetime) -> Incident | None:
         """Return the newest incident, or the one of another check that it was merged into, while that lasted."""
         if newest < 0:
@@ -260,8 +241,8 @@ class _Replayer:
             return own
         return speaks
 
-    def _is_steady(self, step: LifecycleStep) -> bool:
-        if step.changes:
+    def _is_steady(self, step: LifecycleStep, row: int) -> bool:
+        if step.changes or self.track.status[row] == ABSENT:
             return False
         if step.reason in {Reason.UNKNOWN, Reason.WARNED}:
             return True

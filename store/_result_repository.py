@@ -17,7 +17,7 @@ from store._rows import CheckStateRow, DailyCostRow, GapRow, MeasurementRow, Run
 from store._values import BACKFILL, CheckRunTime, Result, Run, RunCost, Sample
 
 if TYPE_CHECKING:
-    from incidents import ResultTrack
+    from incidents import ResultTrack, SegmentedRun
 
 _RUN: Final = RunRow.__table__
 _MEASUREMENT: Final = MeasurementRow.__table__
@@ -118,6 +118,12 @@ class ResultReader(Repository):
         from store import _tracks  # only for replays
 
         return _tracks.observations(self._connection, check_id, until)
+
+    def segmented_runs(self, check_id: str, until: datetime) -> "Sequence[SegmentedRun]":
+        """Return what the runs of a check came to whose segments are judged one by one; those of backfills are not."""
+        from store import _tracks  # only for replays
+
+        return _tracks.segmented_runs(self._connection, check_id, until)
 
     def gaps(self, since: datetime, until: datetime, check_ids: Iterable[str] | None = None) -> list[Gap]:
         """Return the unobserved times that touch `[since, until)`, unclipped, by check and start; all, or of some."""

@@ -9,16 +9,19 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Select, case, select, type_coerce
 
 from checks.classes.arrays import np
-from incidents import ResultTrack
+from incidents import ResultTrack, SegmentedRun
 from incidents.result_tracks import STATUS_CODES
 from store._columns import WHOLE
-from store._repository import batches
-from store._rows import MeasurementRow, RunRow
+from store._repository import any_of, batches
+from store._rows import CheckStateRow, MeasurementRow, RunRow
 from store._values import BACKFILL
 
 _M: Final = MeasurementRow.__table__.c
+_STATE: Final = CheckStateRow.__table__.c
 _RUN: Final = RunRow.__table__.c
 _AT: Final = type_coerce(_M.measured_at, WHOLE)
+_NO_ROWS: Final = {"rows": 0}
+"""What a check observes whose table has no rows, and so no segments."""
 _CODE: Final = case({status: code for code, status in enumerate(STATUS_CODES)}, value=_M.status)
 
 
@@ -42,3 +45,29 @@ def _decided(check_id: str, until: datetime, *columns: ColumnElement[Any]) -> Se
     runs = MeasurementRow.__table__.join(RunRow.__table__, _RUN.number == _M.run)
     chosen = (_M.check_id == check_id, _M.measured_at < until, _RUN.id.not_like(f"{BACKFILL}%"))
     return select(*columns).select_from(runs).where(*chosen)
+
+
+def segmented_runs(connection: Connection, check_id: str, until: datetime) -> list[SegmentedRun]:
+    """Return what the runs of a check before a moment came to whose segments are judged one by one, in order."""
+    series = connection.scalars(
+        select(_STATE.check_id).where(_STATE.check_id.startswith(f"{check_id}[", autoescape=True))
+    )
+    chosen = (_M.check_id.in_(any_of(connection, series.all(), "check_id")), _M.measured_at < until)
+    of_segments = select(_M.run, _M.check_id, _CODE).where(*chosen)
+    followed: dict[int, dict[str, int]] = {}
+    for run, series, code in connection.execute(of_segments):
+        followed.setdefault(run, {})[series] = code
+    columns = (_M.id, _M.run, _AT, type_coerce(_RUN.ended_at, WHOLE), _CODE, _M.observed)
+    rows = sorted(connection.execute(_decided(check_id, until, *columns)), key=lambda row: row[0])
+    return [
+        SegmentedRun(
+            at,
+            ended,
+            code,
+            segments=0 if observed == _NO_ROWS else observed.get("segments"),
+            failing=observed.get("failing", 0),
+            unknown=observed.get("unknown", 0),
+            followed=followed.get(run, {}),
+        )
+        for _, run, at, ended, code, observed in rows
+    ]

@@ -35,13 +35,14 @@ from incidents import (
     State,
     Watch,
     advance,
+    ended_without_rows,
     gaps_after,
     status_text,
 )
 from monitor.config.project import Project, follows_warnings
 from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
 from monitor.scan.results import CheckResult, PolicyOf, TableResult, run_guarded, run_of
-from monitor.scan.segment_results import GONE_CAUSE, SegmentMemory, followed, judge_segments, watch_of_segment
+from monitor.scan.segment_results import SegmentMemory, followed, judge_segments, watch_of_segment
 from store import IncidentFilter, Lease, ReadTransaction, Result, Run, Store, StoreError, WriteTransaction
 
 if TYPE_CHECKING:
@@ -193,21 +194,11 @@ def step_of(
     policy_of: PolicyOf,
     looked: TableResult,
 ) -> LifecycleStep:
-    """Return what a result changes.
-
-    The incident of a segment that has no rows any more ends as that of a check that is no longer configured does: it
-    counts, and nobody says that it was fixed.
-    """
+    """Return what a result changes."""
     judged = replace(outcome, status=Status.PASS, reason=None) if result.is_gone else outcome
     times = RunTimes(looked.started_at, looked.ended_at)
     step = advance(watch, incident, judged, identity=identity_of(result), policy=policy_of(result.check), run=times)
-    if not result.is_gone:
-        return step
-    ended = tuple(
-        Resolved(change.at, Resolution.NO_ACTION, GONE_CAUSE) if isinstance(change, Resolved) else change
-        for change in step.changes
-    )
-    return replace(step, changes=ended)
+    return ended_without_rows(step) if result.is_gone else step
 
 
 class _Recorder:

@@ -49,7 +49,6 @@ _NOT_FOLLOWED: Final = unknown(
     UnknownReason.MISCONFIGURED, Message("not compared with its past: more segments than 'most' of 'by'")
 )
 _GONE: Final = unknown(UnknownReason.NO_DATA, Message("the segment has no rows any more"))
-GONE_CAUSE: Final = "the segment has no rows any more"
 
 Judge = Callable[[Check, Measurement, Sequence[PastMeasurement] | None], Outcome]
 """Judges one measurement against its history; None where that cannot be read."""

@@ -8,7 +8,7 @@ one stand for another.
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,7 +54,7 @@ def alarms_of(
         return []
     around = _around(project, tx, checks)
     merged = heapq.merge(
-        *(sorted(part, key=lambda event: event.recorded_at) for part in (_touching(events, window), around)),
+        *(_in_order(part) for part in (_touching(events, window), around)),
         key=lambda event: event.recorded_at,
     )
     with TemporaryDirectory(prefix="tablewatch-") as folder, _scratch(Path(folder)) as scratch:
@@ -82,6 +82,15 @@ def _touching(events: Iterable[Event], window: Window) -> list[Event]:
         for event in own
         if event.recorded_at < end
     ]
+
+
+def _in_order(events: Iterable[Event]) -> list[Event]:
+    """Return events by their times, those of an incident in its order: a run may end before one decided on earlier."""
+    moved: dict[int, list[Event]] = {}
+    for event in events:
+        own = moved.setdefault(event.incident_id, [])
+        own.append(replace(event, recorded_at=max(event.recorded_at, own[-1].recorded_at)) if own else event)
+    return sorted((event for own in moved.values() for event in own), key=lambda event: event.recorded_at)
 
 
 def _around(project: Project, tx: ReadTransaction, checks: Sequence[str]) -> list[Event]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
+from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
 from incidents import Downtime, Episode, Event, Incident, ResultReplay, Spans, Window, from_us, measure, price, to_us
@@ -57,6 +58,7 @@ class SimulatedProblem:
 
     table: str
     check_id: str
+    segment: str | None
     occurred_at: datetime
     resolved_at: datetime | None
     now: datetime | None
@@ -145,7 +147,10 @@ def simulate(
         changes=tuple(changes),
         skipped={item.change.check_id: item.skipped for item in replays if item.skipped is not None},
         cover=_sum(item.cover for item in played),
-        covers={item.change.check_id: item.cover for item in played},
+        covers={
+            check_id: _sum(item.cover for item in items)
+            for check_id, items in groupby(played, lambda item: item.change.check_id)
+        },
         recorded=len(recorded),
         reproduced=is_reproduced(recorded, before),
         dropped=sum(item.worst.dropped for item in played),
@@ -252,6 +257,7 @@ def _problems(replay: CheckReplay, window: Window) -> Iterator[SimulatedProblem]
             yield SimulatedProblem(
                 table=replay.change.table,
                 check_id=replay.change.check_id,
+                segment=replay.segment,
                 occurred_at=from_us(start),
                 resolved_at=None if end == _OPEN else from_us(end),
                 now=now,
@@ -311,7 +317,7 @@ def _alarms(
     running: Project, proposed: Project, tx: ReadTransaction, replays: Sequence[CheckReplay], window: Window
 ) -> tuple[list[Alarm], list[Alarm], list[Alarm]]:
     """Return the alerts of now, and of the proposal at worst and at best."""
-    checks = [replay.change.check_id for replay in replays]
+    checks = list(dict.fromkeys(replay.change.check_id for replay in replays))
     now = alarms_of(running, tx, _events(replay.now for replay in replays), checks=checks, window=window)
     worst = alarms_of(proposed, tx, _events(replay.worst for replay in replays), checks=checks, window=window)
     if all(replay.is_exact for replay in replays):

@@ -13,7 +13,7 @@ from checks import Check
 from checks.classes.arrays import np
 from checks.parameters.numbers import decimal
 from incidents import ResultTrack
-from incidents.result_tracks import FAILED, PASSED, UNKNOWN, WARNED
+from incidents.result_tracks import ABSENT, FAILED, PASSED, UNKNOWN, WARNED
 from monitor.summaries.check_numbers import CheckNumber
 
 _SHARES: Final[Mapping[str, str]] = {
@@ -58,6 +58,8 @@ def _differs_by_limits_only(now: Check, then: Check) -> bool:
 
 
 def _again(code: int, observed: Mapping[str, Any], now: Check, then: Check) -> int:
+    if code == ABSENT:
+        return ABSENT
     if code == UNKNOWN or _status(now, observed) != code:
         return UNKNOWN
     status = _status(then, observed)
@@ -75,7 +77,7 @@ def _status(check: Check, observed: Mapping[str, Any]) -> int | None:
 
 
 def _holds(check: Check, observed: Mapping[str, Any]) -> bool | None:
-    if getattr(check, "learns", False) or check.sampling is not None or check.segments is not None:
+    if getattr(check, "learns", False) or check.sampling is not None:
         return None
     bounded = list(_numbers(check, observed))
     return all(item.holds for item in bounded) if bounded else None

@@ -1,7 +1,7 @@
 """Replay each check both ways: as it is configured now, and as it is proposed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
 
@@ -18,8 +18,10 @@ from incidents import (
     TimeMeasure,
     from_us,
     replay_results,
+    rest_track,
     results_at,
     retry_slots,
+    segment_tracks,
     to_us,
 )
 from incidents.result_tracks import UNKNOWN
@@ -50,7 +52,7 @@ class ReplayCoverage:
 
 @dataclass(frozen=True, slots=True)
 class CheckReplay:
-    """What a check did, does by its present configuration and would do by the proposed one.
+    """What a check, or a segment of it, did, does by its present configuration and would do by the proposed one.
 
     `worst` and `best`: if runs of which it is not known saw the worse or the better of two outcomes. `skipped` says why
     a check could not be replayed; then the others are as recorded.
@@ -63,6 +65,8 @@ class CheckReplay:
     best: ResultReplay
     cover: ReplayCoverage
     skipped: str | None = None
+    segment: str | None = None
+    """What people see of the segment that it is about."""
 
     @property
     def is_exact(self) -> bool:
@@ -75,7 +79,7 @@ NO_COVER = ReplayCoverage(0, 0, 0, 0)
 
 
 def replay_checks(tx: ReadTransaction, changes: Sequence[CheckChange], *, until: datetime) -> Iterator[CheckReplay]:
-    """Yield each check replayed on what is stored of it from before a moment.
+    """Yield each check, and each segment that is judged for itself, replayed on what is stored from before a moment.
 
     Raises:
         TooManySlots: a proposed schedule is much finer than what was stored.
@@ -83,28 +87,62 @@ def replay_checks(tx: ReadTransaction, changes: Sequence[CheckChange], *, until:
     numbers = count(1)
     histories = _histories(tx, changes, until)
     for change in changes:
-        yield _Case(tx, change, histories[change.check_id], until, numbers).replay()
+        for subject in _subjects(tx, change, histories, until):
+            yield _Case(tx, change, subject, until, numbers).replay()
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is stored of a check, or of a segment of it.
+
+    `is_rest`: it stands for the segments that are not followed. `title` is what people see of a segment.
+    """
+
+    series: str
+    track: ResultTrack
+    history: RecordedHistory
+    is_rest: bool = False
+    title: str | None = None
+
+
+def _subjects(
+    tx: ReadTransaction, change: CheckChange, histories: Mapping[str, RecordedHistory], until: datetime
+) -> Iterator[_Subject]:
+    """Yield what is replayed for itself: a check, and where it judges its segments one by one, each of them."""
+    check_id = change.check_id
+    own = histories[check_id]
+    by = None if change.now is None else change.now.check.segments
+    if change.now is None or by is None:
+        yield _Subject(check_id, tx.results.track(check_id, until), own)
+        return
+    runs = tx.results.segmented_runs(check_id, until)
+    yield _Subject(check_id, rest_track(runs), own, is_rest=True)
+    segments = segment_tracks(runs, histories, by=by, resolve_after=change.now.policy.resolve_after)
+    latest = tx.results.latest(segments)
+    for series, item in segments.items():
+        history = histories.get(series, RecordedHistory())
+        history = replace(history, monitored_since=own.monitored_since, good_by=item.good_by)
+        yield _Subject(series, item.track, history, title=latest[series].message.segment)
 
 
 def _histories(tx: ReadTransaction, changes: Sequence[CheckChange], until: datetime) -> Mapping[str, RecordedHistory]:
-    """Return what is recorded of the incidents of checks."""
+    """Return what is recorded of the incidents of checks and of their segments."""
     ids = tuple(change.check_id for change in changes)
     incidents = tx.incidents.matching(IncidentFilter(check_ids=ids)) if ids else []
     events = tx.incidents.histories([incident.id for incident in incidents])
     others = _merged_into(tx, events.values(), until)
     watches = tx.results.watches(ids)
-    by_check: dict[str, list[Incident]] = {check_id: [] for check_id in ids}
+    by_series: dict[str, list[Incident]] = {check_id: [] for check_id in ids}
     for incident in incidents:
-        if incident.fingerprint == incident.check_id:
-            by_check[incident.fingerprint].append(incident)
+        by_series.setdefault(incident.fingerprint, []).append(incident)
     return {
-        check_id: RecordedHistory(
+        series: RecordedHistory(
             {item.id: [event for event in events[item.id] if event.recorded_at < until] for item in own},
             {item.id: item for item in own},
-            watches[check_id].monitored_since if check_id in watches else None,
-            others,
+            watches[series].monitored_since if series in watches else None,
+            others=others,
         )
-        for check_id, own in by_check.items()
+        for series, own in by_series.items()
     }
 
 
@@ -129,28 +167,28 @@ def _targets(histories: Iterable[Sequence[Event]]) -> set[int]:
 class _Case:
     tx: ReadTransaction
     change: CheckChange
-    history: RecordedHistory
+    subject: _Subject
     until: datetime
     numbers: Iterator[int]
 
     def replay(self) -> CheckReplay:
-        recorded = tuple(self.history.incidents[number] for number in sorted(self.history.incidents))
+        recorded = tuple(self.subject.history.incidents[number] for number in sorted(self.subject.history.incidents))
         reason = self._reason_to_skip()
-        track = self.tx.results.track(self.change.check_id, self.until)
+        track = self.subject.track
         if reason is None and track.at.size == 0:
             reason = "no results are stored"
         if reason is not None:
             return CheckReplay(self.change, recorded, NOTHING, NOTHING, NOTHING, NO_COVER, reason)
         now = self._replayed(track, track, self.change.now)
         worst, best, cover = self._proposed(track, now)
-        return CheckReplay(self.change, recorded, now, worst, best, cover)
+        return CheckReplay(self.change, recorded, now, worst, best, cover, segment=self.subject.title)
 
     def _reason_to_skip(self) -> str | None:
         now, then = self.change.now, self.change.then
         if now is None:
             return "the check is new"
-        if now.check.segments is not None:
-            return "its segments are judged one by one"
+        if then is not None and (now.check.segments != then.check.segments):
+            return "other segments are judged"
         if then is not None and then.by_others and "schedule" in self.change.changed:
             return "another tool runs it"
         return None
@@ -174,9 +212,10 @@ class _Case:
         now = self.change.now
         if now is None or is_judged_alike(now.check, plan.check):
             return track
-        return rejudged(
-            track, self.tx.results.observations(self.change.check_id, self.until), now=now.check, then=plan.check
-        )
+        if self.subject.is_rest:  # the numbers of segments that were not followed are not stored
+            return track.judged(np.full_like(track.status, UNKNOWN))
+        observed = self.tx.results.observations(self.subject.series, self.until)
+        return rejudged(track, observed, now=now.check, then=plan.check)
 
     def _runs_otherwise(self, plan: CheckPlan) -> bool:
         now = self.change.now
@@ -187,7 +226,7 @@ class _Case:
         """Return the results at the runs that are proposed, with the runs that confirm a fail."""
         gaps = self._gaps()
         slots = self._slots(track, plan) if "schedule" in self.change.changed else track.at
-        begun = [episode for incident in self.history.incidents.values() for episode in incident.episodes]
+        begun = [episode for incident in self.subject.history.incidents.values() for episode in incident.episodes]
         rows = results_at(track, slots, gaps, begun)
         if plan.policy.confirm_after is None:
             return rows
@@ -219,10 +258,10 @@ class _Case:
         if plan is None:
             return NOTHING
         identity = Identity(
-            self.change.check_id, self.change.table, self.change.check_id, plan.check.kind, plan.check.severity
+            self.change.check_id, self.change.table, self.subject.series, plan.check.kind, plan.check.severity
         )
         return replay_results(
-            track, recorded, self.history, identity=identity, policy=plan.policy, numbers=self.numbers
+            track, recorded, self.subject.history, identity=identity, policy=plan.policy, numbers=self.numbers
         )
 
 

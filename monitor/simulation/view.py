@@ -104,6 +104,7 @@ def _problem(item: SimulatedProblem) -> dict[str, Any]:
     return {
         "table": item.table,
         "check_id": item.check_id,
+        "segment": item.segment,
         "effect": item.effect,
         "occurred_at": item.occurred_at.isoformat(),
         "resolved_at": _iso(item.resolved_at),
@@ -174,7 +175,8 @@ def _money(project: Project, figures: Sequence[PricedDowntime]) -> str:
 
 def _cells(item: SimulatedProblem, zone: str) -> tuple[str, ...]:
     moments = (item.now, item.earliest, item.latest)
-    return (item.check_id, *("never" if moment is None else format_time(moment, zone) for moment in moments))
+    name = " ".join(filter(None, (item.check_id, item.segment)))
+    return (name, *("never" if moment is None else format_time(moment, zone) for moment in moments))
 
 
 def _notes(project: Project, result: Simulation) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from checks import Message, Occurrence, OccurrenceMethod, Outcome, Status, UnknownReason
+from checks import (
+    Measurement,
+    Message,
+    Occurrence,
+    OccurrenceMethod,
+    Outcome,
+    Segment,
+    SegmentedMeasurement,
+    Status,
+    UnknownReason,
+)
 from incidents import Corrected, ImpossibleOrder, NotAllowed, Resolution, Window, verbs
 from incidents.verbs import Ending, IncidentReport
 from monitor.clock import SimulatedClock
@@ -68,6 +78,7 @@ class Play:
     project: Project
     store: Store
     now: int = 0
+    listed: tuple[str, ...] = ()
 
     @property
     def moment(self) -> datetime:
@@ -92,6 +103,28 @@ class Play:
         measured = [CheckMeasurement(check_id, check, outcome) for check_id, check in target.subject.checks]
         self.now = max(self.now, at + took)
         started = START + at * MINUTE
+        record_results(
+            [TableResult(target, started, started + took * MINUTE, measured)],
+            store=self.store,
+            policy_of=self.project.policy_of,
+        )
+
+    def look_at_segments(self, letters: Mapping[str, str], *, at: int, took: int = 0, since: int | None = None) -> None:
+        """Let a check with `by` have measured some segments: P, W, F, or E for listed ones without rows."""
+        counts = {"P": 0, "W": 5, "F": 100, "E": None}
+        loaded = None if since is None else START + since * MINUTE
+        segments = tuple(
+            Segment(
+                name, name, is_listed=name in self.listed,
+                values={"rows": 0 if letter == "E" else 1000, "nulls_id": counts[letter], "first_bad_load": loaded},
+            )
+            for name, letter in letters.items()
+        )  # fmt: skip
+        (target,) = targets_of(self.project, ["orders"])
+        self.now = max(self.now, at + took)
+        started = START + at * MINUTE
+        answer = SegmentedMeasurement(Measurement(measured_at=started, values={}), segments)
+        measured = [CheckMeasurement(check_id, check, answer) for check_id, check in target.subject.checks]
         record_results(
             [TableResult(target, started, started + took * MINUTE, measured)],
             store=self.store,

@@ -128,6 +128,14 @@ def test_an_incident_is_merged_after_it_ended():
         assert play.simulated(everything=True).dropped == 0
 
 
+def test_a_run_that_ended_before_an_earlier_one_resolves():
+    """Two runs at once: the one that measured later ended first, and the alerts have the incident before its end."""
+    with playing("  resolve_after: 1\n") as play:
+        play.look(Status.FAIL, at=60, took=8)
+        play.look(Status.PASS, at=64, took=3)
+        assert _reproduced(play) == (1, 1, ["same"])
+
+
 @given(st.text("PPPFFFWU", min_size=1, max_size=24), st.integers(1, 9), st.sampled_from([1, 2, 3]))
 @settings(max_examples=examples(25), deadline=None)
 def test_a_coarser_schedule_never_notices_earlier(letters, times, resolve_after):
