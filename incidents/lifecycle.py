@@ -90,7 +90,7 @@ class Reason(StrEnum):
     """It passed, but not yet often enough in a row."""
     RESOLVED = "resolved"
     NOT_ITS_OWN = "not-its-own"
-    """It passed, but a person or another check opened the incident."""
+    """It passed, but a person, another check or another segment opened the incident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def _passed(
 ) -> tuple[tuple[Change, ...], Reason]:
     if not _is_open(incident):
         return (), Reason.HEALTHY
-    if incident.check_id != identity.check_id:
+    if incident.series != identity.fingerprint:
         return (), Reason.NOT_ITS_OWN
     since = watch.passing_since
     if since is None or since <= incident.last.detected_at:

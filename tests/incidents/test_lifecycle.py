@@ -321,6 +321,15 @@ def test_a_person_closes_what_a_person_reported():
         assert life.reasons[-1] is Reason.JOINED
 
 
+def test_a_segment_does_not_close_the_incident_of_another_segment():
+    """Where people merged the incidents of two segments of one check, passing runs of one do not end what lasts."""
+    life = Life()
+    life.record(opened(check_id=IDENTITY.check_id, fingerprint=f"{IDENTITY.check_id}[country=JP]"), 5)
+    life.run("PPP")
+    assert life.newest.state is State.OPEN
+    assert life.reasons[-1] is Reason.NOT_ITS_OWN
+
+
 def test_a_check_does_not_relapse_into_what_a_person_reported():
     """A fail soon after a person's incident of the same fingerprint was resolved is the check's own, new incident."""
     life = Life()
