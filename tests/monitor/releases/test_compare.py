@@ -159,7 +159,7 @@ def test_answers_show_their_noise_and_cost_nothing(desk: Desk) -> None:
     assert (found["answers"].status, found["answers"].epsilon) == ("answers", "1")
     assert found["answers"].noise
     with desk.decisions() as decisions:
-        assert not decisions.case.project.ledger(decisions.store).standings()
+        assert not decisions.case.project.ledger(decisions.store).balances()
     json.dumps([one.as_json() for one in found.values()])
 
 
