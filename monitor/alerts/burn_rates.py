@@ -6,7 +6,7 @@ both, and so does `hourly_cap`. What was told is read from the messages themselv
 what was held back is news again at the next look.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -56,7 +56,7 @@ class BurnAlerts:
             burns = fast_burns(project, tx, list(promises.values()), now)
             silences = tx.silences.all(active_at=now)
             wanted = _news(project, promises, burns, told, silences=silences, now=now)
-            news = list(_within_cap(tx, wanted, project.config.alerts.hourly_cap, now))
+            news = _within_cap(tx, wanted, project.config.alerts.hourly_cap, now)
             events = {
                 name: _begin(project, tx, promises[name], burns[name], now)
                 if name in burns
@@ -128,17 +128,21 @@ def _news(
             yield name, channel, None
 
 
-def _within_cap(tx: ReadTransaction, news: Iterator[News], cap: int, now: datetime) -> Iterator[News]:
-    """Yield the news for which the cap of its channel has room beside messages about incidents and about budgets."""
-    moments: dict[str, list[datetime]] = {}
-    for item in news:
-        channel = item[1]
-        if channel not in moments:
-            own = [message.created_at for message in _messages(tx, now - HOUR) if message.channel == channel]
-            moments[channel] = [*tx.deliveries.created_since(channel, now - HOUR), *own]
-        if rate_limit(moments[channel], cap, now).free:
-            moments[channel].append(now)
-            yield item
+def _within_cap(tx: ReadTransaction, news: Iterable[News], cap: int, now: datetime) -> Sequence[News]:
+    """Return the news that the cap of its channel allows beside messages about incidents and about budgets."""
+    wanted = list(news)
+    if not wanted:
+        return ()
+    hour = now - HOUR
+    sent = {channel: list(tx.deliveries.created_since(channel, hour)) for channel in {item[1] for item in wanted}}
+    for message in _messages(tx, hour):
+        sent.get(message.channel, []).append(message.created_at)
+    allowed = []
+    for item in wanted:
+        if rate_limit(sent[item[1]], cap, now).free:
+            sent[item[1]].append(now)
+            allowed.append(item)
+    return allowed
 
 
 def _is_silenced(config: Config, name: str, silences: Sequence[Silence]) -> bool:
