@@ -182,7 +182,7 @@ def test_options_that_do_not_fit_are_refused(options, message):
         microaggregate(COMPANIES, **{"k": 3, **options})
 
 
-# median of five seeds, 10 s each, as in docs/benchmarks.md; here one seed and few sweeps, so that it takes a second
+# bars for the median of five seeds, 10 s each; here one seed and few sweeps, so that it takes a second
 BARS = {"Tarragona": ((3, 14.9), (5, 20.5), (10, 30.7)), "CASCrefmicrodata": ((3, 4.9), (5, 7.7), (10, 12.0))}
 
 
