@@ -19,7 +19,6 @@ STALE: Final = re.compile(
 ALLOWED: Final = (
     ("planned maintenance", "work that people plan"),
     ("planned work", "work that people plan"),
-    ("is planned once", "a table: its statements are planned"),
     ("or will be as soon as", "a channel is told"),
     ("for a part of the week or not yet", "a table that was not watched in a week"),
     ("claimed and not yet done", "a table that is in hand"),
