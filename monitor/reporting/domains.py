@@ -102,7 +102,8 @@ class DomainSection:
     @property
     def worst_contracts(self) -> Sequence[str]:
         """Return the names of those with that verdict."""
-        return [contract.name for contract in self.contracts if contract.verdict is self.verdict]
+        worst = self.verdict
+        return [contract.name for contract in self.contracts if contract.verdict is worst]
 
     @property
     def has_details(self) -> bool:
