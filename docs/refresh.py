@@ -9,6 +9,7 @@ import io
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +30,17 @@ _PART: Final = re.compile(r"(?<=<!-- generated: )(?P<name>[a-z-]+) -->\n.*?(?=<!
 _DEMO: Final = "tablewatch-demo"
 DEMO_NOW: Final = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
 _NOT_SHOWN: Final = ({"$ref": "#/$defs/Substitution"}, {"type": "null"})
+_FEW: Final = 3
+"""So many rows or commands are worth a reference."""
+_WORDS: Final = {
+    "`15m` `26h`": "duration",
+    "`UTC` `Asia/Tokyo`": "zone",
+    "`09:00` `19:30`": "clock time",
+    "`mon-fri` `mon,wed,sat`": "weekdays",
+    "`every 15m` `cron: 0 6 * * mon-fri`": "schedule",
+    "number or text": "number",
+}
+"""Terms of the section "Small words" in place of examples."""
 _SHARED: Final = frozenset({"--config", "--format", "--help"})
 
 
@@ -55,7 +67,7 @@ def configuration_reference() -> str:
     paths: dict[str, str] = {}
     _find_sections(schema, schema["$defs"], "", paths)
     models = {"": schema, **{path: schema["$defs"][name] for name, path in paths.items()}}
-    return "\n".join(_section(path, model, _Words(schema["$defs"], paths)) for path, model in models.items())
+    return "\n".join(_sections(models, _Words(schema["$defs"], paths)))
 
 
 def _find_sections(part: dict[str, Any], defs: dict[str, Any], path: str, paths: dict[str, str]) -> None:
@@ -90,14 +102,38 @@ def _named(value: dict[str, Any]) -> Iterator[Any]:
         yield value["additionalProperties"]
 
 
-def _section(path: str, part: dict[str, Any], words: "_Words") -> str:
-    title = f"### `{path}`" if path else "### The whole"
-    about = "" if not path else f"\n{part.get('description', '')}\n"
-    rows = [
+def _sections(models: Mapping[str, dict[str, Any]], words: "_Words") -> Iterator[str]:
+    """Yield each section: equal ones together, what all types of a section take once, a part of another as its keys."""
+    rows = {path: _rows(part, words) for path, part in models.items()}
+    for path, part in models.items():
+        place, _, kind = path.partition(" {")
+        equal = [other for other in models if rows[other] == rows[path]]
+        if path != equal[0]:
+            continue
+        types = [other for other in models if kind and other.startswith(f"{place} {{")]
+        shared = [row for row in rows[path] if types and all(row in rows[other] for other in types)]
+        if shared and path == types[0]:
+            yield _section(f"`{place}`", "Keys of every type:", shared)
+        own = [row for row in rows[path] if row not in shared]
+        about = part.get("description", "").partition("\n\n")[0].replace("\n", " ") if path else ""
+        whole = next((other for other in models if other != path and set(own) < set(rows[other])), None)
+        if whole is not None and len(own) >= _FEW:
+            keys = ", ".join(row.split(" | ")[0].removeprefix("| ") for row in own)
+            about, own = f"{about} Its keys are those of `{whole}`: {keys}.", []
+        yield _section(", ".join(f"`{other}`" for other in equal) if path else "The whole", about, own)
+
+
+def _rows(part: dict[str, Any], words: "_Words") -> list[str]:
+    return [
         f"| `{key}` | {words.of(value)} | {_default(key, value, part)} | {value.get('description', '')} |"
         for key, value in part["properties"].items()
+        if "const" not in value or key == "version"
     ]
-    return "\n".join([title, about, "| key | value | default | |", "|---|---|---|---|", *rows, ""])
+
+
+def _section(title: str, about: str, rows: list[str]) -> str:
+    table = ["", "| key | value | default | |", "|---|---|---|---|", *rows] if rows else []
+    return "\n".join([f"### {title}", *(["", about] if about else []), *table, ""])
 
 
 @dataclass(frozen=True)
@@ -108,6 +144,11 @@ class _Words:
     paths: dict[str, str]
 
     def of(self, value: dict[str, Any]) -> str:
+        """Return what a value may be, in a few words."""
+        words = self._words(value)
+        return _WORDS.get(words, words)
+
+    def _words(self, value: dict[str, Any]) -> str:
         if "$ref" in value:
             name = value["$ref"].removeprefix("#/$defs/")
             return f"section `{self.paths[name]}`" if name in self.paths else self.of(self.defs[name])
@@ -148,27 +189,45 @@ def _default(key: str, value: dict[str, Any], part: dict[str, Any]) -> str:
 
 
 def commands() -> str:
-    """Describe every command: what it does, an example, its own options."""
-    return "\n".join(line for name in command_files() for line in _command(f"tablewatch {name}", build_command(name)))
+    """Describe every command: what it does, an example, its own options; those that several share stand first, once."""
+    groups = {name: dict(_leaves(f"tablewatch {name}", build_command(name))) for name in command_files()}
+    rows = {name: {path: _options(command) for path, command in group.items()} for name, group in groups.items()}
+    everywhere = Counter(row for group in rows.values() for row in {row for own in group.values() for row in own})
+    common = {row for row, count in everywhere.items() if count >= _FEW}
+    lines = [*_shared("Options of several commands", common)]
+    for name, group in groups.items():
+        counts = Counter(row for own in rows[name].values() for row in own if row not in common)
+        often = {row for row, count in counts.items() if count >= _FEW}
+        inside = often if len(often) > 1 else set[str]()
+        lines += _shared(f"Options of `tablewatch {name}` commands", inside)
+        lines += [_command(path, command, rows[name][path], common | inside) for path, command in group.items()]
+    return "\n".join(lines)
 
 
-def _command(path: str, command: Any) -> Iterator[str]:
+def _shared(title: str, rows: set[str]) -> list[str]:
+    return [f"### {title}", "", "| option | |", "|---|---|", *sorted(rows), ""] if rows else []
+
+
+def _leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the commands that can be called, with their names."""
     inner: Mapping[str, Any] = getattr(command, "commands", {})
     if not inner or command.callback is None or getattr(command, "invoke_without_command", False):
-        yield f"### `{path}`\n"
-        yield _prose(command.help or "")
-        yield from _options(command)
+        yield path, command
     for name, one in inner.items():
-        yield from _command(f"{path} {name}", one)
+        yield from _leaves(f"{path} {name}", one)
 
 
-def _prose(text: str) -> str:
-    said, _, example = text.partition("Example: ")
-    shown = f"\n```\n{example.strip()}\n```\n" if example else ""
-    return f"{said.strip()}\n{shown}"
+def _command(path: str, command: Any, rows: list[str], shared: set[str]) -> str:
+    text, _, example = (command.help or "").partition("Example: ")
+    shown = ["```", example.strip(), "```", ""] if example else []
+    own = [row for row in rows if row not in shared]
+    also = ", ".join(row.split(" | ")[0].removeprefix("| ") for row in rows if row in shared)
+    table = ["| option | |", "|---|---|", *own, ""] if own else []
+    return "\n".join([f"### `{path}`", "", text.strip(), "", *shown, *table, *([f"Also {also}.", ""] if also else [])])
 
 
-def _options(command: Any) -> Iterator[str]:
+def _options(command: Any) -> list[str]:
+    """Return a row for each option of a command, without those that every command takes."""
     rows = []
     for parameter in command.params:
         words = [word for word in (*parameter.opts, *parameter.secondary_opts) if word.startswith("-")]
@@ -176,11 +235,9 @@ def _options(command: Any) -> Iterator[str]:
             continue
         shown = ", ".join(f"`{word}`" for word in words) or f"`{(parameter.metavar or parameter.name).upper()}`"
         help_text = getattr(parameter, "help", None) or ""
-        if "--format" in words and help_text == "Output format: text or JSON.":
-            continue
-        rows.append(f"| {shown} | {help_text.replace('|', '&#124;')} |")
-    if rows:
-        yield "\n".join(["| option | |", "|---|---|", *rows, ""])
+        if "--format" not in words or help_text != "Output format: text or JSON.":
+            rows.append(f"| {shown} | {help_text.replace('|', '&#124;')} |")
+    return rows
 
 
 # --- the demo ---------------------------------------------------------------------------------------------------------
