@@ -103,6 +103,8 @@ if TYPE_CHECKING:
     from incidents.lifecycle import Reason as Reason
     from incidents.lifecycle import advance as advance
     from incidents.lifecycle import ended_without_rows as ended_without_rows
+    from incidents.lifecycle import set_back as set_back
+    from incidents.lifecycle import set_incident_back as set_incident_back
     from incidents.lifecycle import status_text as status_text
     from incidents.recorded_history import RecordedHistory as RecordedHistory
     from incidents.reported import ReportedIncident as ReportedIncident
@@ -155,7 +157,7 @@ _HOMES: Final = {
         "Acknowledged Assigned Change Commented Corrected Escalated Event Flapped Merged Opened Reopened Resolved "
         "RootNamed Snoozed TicketSaid apply decode encode replay"
     ),
-    "lifecycle": "Identity LifecycleStep Reason advance ended_without_rows status_text",
+    "lifecycle": "Identity LifecycleStep Reason advance ended_without_rows set_back set_incident_back status_text",
     "recorded_history": "RecordedHistory",
     "reported": "ReportedIncident",
     "result_tracks": "ResultTrack SlotResults results_at retry_slots",

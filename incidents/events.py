@@ -104,7 +104,7 @@ class Reopened:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A person knows better when an episode (0 is the first, -1 the last) began, was noticed or ended.
+    """It is known better when an episode (0 is the first, -1 the last) began, was noticed or ended.
 
     None leaves a time as it is.
     """
@@ -340,5 +340,6 @@ def corrected_episode(episode: Episode, change: Corrected) -> Episode:
     if change.occurred_at is not None:
         onset = Onset(change.occurred_at, change.occurred_at, change.occurred_at, OccurrenceMethod.PERSON)
     elif onset.method is not OccurrenceMethod.PERSON:
-        onset = replace(onset, latest=detected_at)
+        at, earliest = min(onset.at, detected_at), min(onset.earliest, detected_at)
+        onset = Onset(at, earliest, detected_at, onset.method)
     return replace(episode, onset=onset, detected_at=detected_at, resolved_at=change.resolved_at or episode.resolved_at)

@@ -41,7 +41,7 @@ from pydantic_core import to_jsonable_python
 
 from checks import Kind, Message, OccurrenceMethod, Outcome, Severity, Status
 from incidents._model import Episode, FoundBy, Incident, Onset, Policy, Resolution, RunTimes, State, Watch
-from incidents.events import Change, Escalated, Flapped, Opened, Reopened, Resolved
+from incidents.events import Change, Corrected, Escalated, Flapped, Opened, Reopened, Resolved
 
 RESULTS: Final = 21
 _STEPS: Final = RESULTS - 1
@@ -155,6 +155,26 @@ def advance(
         watch = _count_fail(watch, incident, run, "W" if warned else "F")
         changes, reason = _failed(watch, incident, outcome, identity=identity, policy=policy, run=run)
     return LifecycleStep(watch, (*changes, *_flapped(watch, incident, changes, identity=identity)), reason)
+
+
+def set_back(watch: Watch, *, to: datetime) -> Watch:
+    """Return what is known of a check after the clock was set back.
+
+    What lies in the future by the new clock happened by `to`: else no run would count until the clock is there again.
+    """
+    times = ("monitored_since", "last_run_at", "last_pass_ended_at", "failing_since", "passing_since")
+    return replace(watch, **{name: min(at, to) for name in times if (at := getattr(watch, name)) is not None})
+
+
+def set_incident_back(incident: Incident, *, to: datetime) -> tuple[Corrected, ...]:
+    """Return what puts the times of an incident that lie in the future at `to`, after the clock was set back."""
+    changes = []
+    for number, episode in enumerate(incident.episodes):
+        if max(episode.detected_at, episode.resolved_at or to) > to:
+            by_person = episode.onset.method is OccurrenceMethod.PERSON and episode.onset.at > to
+            ended_at = None if episode.resolved_at is None else min(episode.resolved_at, to)
+            changes.append(Corrected(number, to if by_person else None, min(episode.detected_at, to), ended_at))
+    return tuple(changes)
 
 
 WITHOUT_ROWS: Final = "the segment has no rows any more"

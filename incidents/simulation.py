@@ -342,6 +342,8 @@ def _may_follow(incident: Incident, change: Change) -> bool:
         case Corrected(episode=number):
             if not -len(incident.episodes) <= number < len(incident.episodes):
                 return False
-            episode = corrected_episode(incident.episodes[number], change)
-            return episode.onset.at <= episode.detected_at <= (episode.resolved_at or episode.detected_at)
+            before = incident.episodes[number]
+            after = corrected_episode(before, change)
+            occurred_at = change.occurred_at or before.onset.at
+            return occurred_at <= after.detected_at <= (after.resolved_at or after.detected_at)
     return not (is_over and isinstance(change, _ONLY_WHILE_IT_LASTS))

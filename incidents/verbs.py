@@ -250,7 +250,7 @@ def correct(incident: Incident, change: Corrected, *, now: datetime) -> Correcte
         raise NotAllowed(f"incident #{incident.id} has not ended, so its end cannot be corrected; resolve it")
     after = corrected_episode(episode, change)
     end = ("now", now) if after.resolved_at is None else ("resolved", after.resolved_at)
-    _not_after(("occurred", after.onset.at), ("detected", after.detected_at))
+    _not_after(("occurred", change.occurred_at or episode.onset.at), ("detected", after.detected_at))
     _not_after(("detected", after.detected_at), end)
     _not_after(end, ("now", now))
     if number > 0:

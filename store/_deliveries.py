@@ -184,9 +184,13 @@ class DeliveryWriter(DeliveryReader):
         new = {"state": DeliveryState.DEAD, "buried_at": at, "error": error, "lease_until_at": None}
         return self._end_try(delivery_id, new, only_of=holder)
 
-    def hasten(self, channel: str, now: datetime) -> int:
-        """Let all that waits for a channel after a failure be tried now: the channel works again. Gives how many."""
-        later = (_IS_WAITING, _DELIVERY.c.channel == channel, _DELIVERY.c.attempts > 0, _DELIVERY.c.next_try_at > now)
+    def hasten(self, channel: str | None, now: datetime) -> int:
+        """Let what failed be tried now on a channel that works again; None: all that waits, since the clock went back.
+
+        Gives how many.
+        """
+        its = () if channel is None else (_DELIVERY.c.channel == channel, _DELIVERY.c.attempts > 0)
+        later = (_IS_WAITING, _DELIVERY.c.next_try_at > now, *its)
         return self._connection.execute(update(_DELIVERY).where(*later).values(next_try_at=now)).rowcount
 
     def resend(self, delivery_id: str, now: datetime) -> Delivery:

@@ -168,6 +168,11 @@ class OutboxWriter(OutboxReader):
         decided = {} if decision is None else {"decision": decision}
         return self._set_waiting(ids, {"not_before_at": until, **decided})
 
+    def set_back(self, now: datetime) -> None:
+        """Let what waits have been recorded by now, since the clock was set back."""
+        later = update(_TRANSITION).where(_TRANSITION.c.settled_at.is_(None), _TRANSITION.c.recorded_at > now)
+        self._connection.execute(later.values(recorded_at=now))
+
     def wake(self, ids: Iterable[int], now: datetime) -> int:
         """Let settled transitions be decided on once more, with what was decided before; gives how many."""
         batch = any_of(self._connection, ids, "transition_number")

@@ -44,6 +44,11 @@ class ResultReader(Repository):
         statement = select(*columns_of(CheckStateRow)).where(wanted)
         return {row["check_id"]: Watch(**row) for row in self._connection.execute(statement).mappings()}
 
+    def watches_after(self, moment: datetime) -> Sequence[Watch]:
+        """Return what is known of checks, and segments that are judged for themselves, that ran after a moment."""
+        statement = select(*columns_of(CheckStateRow)).where(_STATE.c.last_run_at > moment)
+        return [Watch(**row) for row in self._connection.execute(statement).mappings()]
+
     def latest(self, check_ids: Iterable[str] | None = None) -> dict[str, Result]:
         """Return the newest measurement of each check; None asks for every check that has one."""
         return _measurements.latest_results(self._connection, check_ids)

@@ -11,6 +11,7 @@ from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.timetable import Timetable
+from monitor.scan.clock_change import bring_back
 from monitor.scan.results import CheckMeasurement, TableResult, Target
 from store import FailPoint, Lease, Scheduled, Skip, SlotState, Store, WriteTransaction, reached
 
@@ -300,8 +301,11 @@ def _of_statistics(
 
 
 def _plan_anew(tx: WriteTransaction, timetables: Iterable[Timetable], now: datetime) -> None:
-    """Bring the schedule back from the future, where it lies when the clock was set back."""
+    """Bring the schedule, checks and messages back from the future, where they lie when the clock was set back."""
     tx.schedule.reschedule([timetable.after(now) for timetable in timetables])
+    bring_back(tx, tx.results.watches_after(now), to=now)
+    tx.outbox.set_back(now)
+    tx.deliveries.hasten(None, now)
     LOG.warning("the clock was set back; all schedules are recalculated from now")
 
 

@@ -342,7 +342,7 @@ class WorkLoop:
         """Conclude a batch; a table whose results we stumble over is given up alone, and not the others with it."""
         slots = [(held.lease, self._of_today(looked)) for held, looked in batch]
         concluded = run_guarded(
-            lambda: record_slot_results(slots, store=self._store, policy_of=self._policy_of, now=self._clock.now()),
+            lambda: record_slot_results(slots, store=self._store, policy_of=self._policy_of, clock=self._clock),
             passes_on=(StoreError, KeyboardInterrupt),
         )
         if not isinstance(concluded, Outcome):

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -46,14 +46,18 @@ from monitor.scan.segment_results import SegmentMemory, followed, judge_segments
 from store import IncidentFilter, Lease, ReadTransaction, Result, Run, Store, StoreError, WriteTransaction
 
 if TYPE_CHECKING:
+    from monitor.clock import Clock
     from monitor.scan.confirmation import Retry
     from monitor.scan.warnings import WarningRecorder
 
 _History: TypeAlias = "Mapping[str, Sequence[PastMeasurement] | None]"
+_SKEW = timedelta(seconds=2)  # by so much clocks may differ without one having been set back
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
 
 
-def record_results(batch: Sequence[TableResult], *, store: Store, policy_of: PolicyOf) -> Sequence[CheckResult]:
+def record_results(
+    batch: Sequence[TableResult], *, store: Store, policy_of: PolicyOf, clock: "Clock"
+) -> Sequence[CheckResult]:
     """Judge a batch of tables, decide and remember: everything of the batch in one transaction.
 
     Raises:
@@ -63,7 +67,7 @@ def record_results(batch: Sequence[TableResult], *, store: Store, policy_of: Pol
     with store.writing() as tx:
         if counts is not None:
             counts.settle(tx, batch)
-        return _Recorder(tx, policy_of).make([(new_id(), looked) for looked in batch])
+        return _Recorder(tx, policy_of, clock.now()).make([(new_id(), looked) for looked in batch])
 
 
 def _staged(batch: Sequence[TableResult], store: Store) -> tuple[Sequence[TableResult], StagedCounts | None]:
@@ -79,7 +83,7 @@ def _staged(batch: Sequence[TableResult], store: Store) -> tuple[Sequence[TableR
 
 
 def record_slot_results(
-    batch: Sequence[tuple[Lease, TableResult]], *, store: Store, policy_of: PolicyOf, now: datetime
+    batch: Sequence[tuple[Lease, TableResult]], *, store: Store, policy_of: PolicyOf, clock: "Clock"
 ) -> Sequence[CheckResult]:
     """Conclude what was looked at under leases, and end their slots, in one transaction.
 
@@ -91,13 +95,14 @@ def record_slot_results(
     ids = {lease.id: new_id() for lease, _ in batch}
     results, counts = _staged([looked for _, looked in batch], store)
     with store.writing() as tx:
+        now = clock.now()
         held = tx.slots.finish([lease for lease, _ in batch], now=tx.schedule.clock(now), run_ids=ids)
         counting = [
             (ids[lease.id], looked) for (lease, _), looked in zip(batch, results, strict=True) if lease.id in held
         ]
         if counts is not None:
             counts.settle(tx, [looked for _, looked in counting])
-        return _Recorder(tx, policy_of).make(counting)
+        return _Recorder(tx, policy_of, now).make(counting)
 
 
 def record_external_results(
@@ -113,7 +118,7 @@ def record_external_results(
     with store.writing() as tx:
         known = tx.results.known_runs(run_id for run_id, _ in batch)
         new = [(run_id, table_result) for run_id, table_result in batch if run_id not in known]
-        return _Recorder(tx, policy_of).make(new), len(known)
+        return _Recorder(tx, policy_of, None).make(new), len(known)
 
 
 def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence[CheckResult]:
@@ -202,11 +207,10 @@ def step_of(
 
 
 class _Recorder:
-    """Decides over one batch, inside one transaction."""
+    """Decides over one batch, inside one transaction; `now` is None for results of another clock."""
 
-    def __init__(self, tx: WriteTransaction, policy_of: PolicyOf) -> None:
-        self._tx = tx
-        self._policy_of = policy_of
+    def __init__(self, tx: WriteTransaction, policy_of: PolicyOf, now: datetime | None) -> None:
+        self._tx, self._policy_of, self._now = tx, policy_of, now
         self._watches: dict[str, Watch] = {}
         self._incidents: dict[str, Incident] = {}
         self._retries: dict[str, Retry] = {}
@@ -220,6 +224,12 @@ class _Recorder:
         everything = [result for *_, results in judged for result in results]
         ids = [part.remembered_as for result in everything for part in (result, *result.segments)]
         self._watches = dict(self._tx.results.watches(ids))
+        ahead = [watch for watch in self._watches.values() if self._now and watch.last_run_at > self._now + _SKEW]
+        if ahead:  # the clock was set back since: these runs come after those that are known all the same
+            from monitor.scan.clock_change import bring_back
+
+            to = min(looked.started_at for _, looked in batch) - timedelta.resolution
+            self._watches |= bring_back(self._tx, ahead, to=to)
         latest = self._tx.incidents.latest(ids)
         self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
         if everything and self._policy_of(everything[0].check).warn_notifies:  # the same for all of a configuration

@@ -66,7 +66,7 @@ class Engine:
             # 3. Judge, decide on incidents and record, many tables in one transaction.
             if self.store is not None and failure is None and not self.is_dry:
                 try:
-                    results = record_results(batch, store=self.store, policy_of=self.policy_of)
+                    results = record_results(batch, store=self.store, policy_of=self.policy_of, clock=self.clock)
                 except StoreError as error:
                     failure = error
             # 4. Without a store, or once it failed, judge only: what was measured is reported all the same.

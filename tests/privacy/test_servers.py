@@ -188,7 +188,7 @@ def test_spark_lets_nothing_out(spark, capfd):
         # in this thread: a session is known to the thread that made it
         with WorkerCalls(PRELOAD) as caller:
             scanned = list(scan_source(targets, clock=project.clock, plans={}, caller=caller))
-        results = record_results(scanned, store=store, policy_of=project.policy_of)
+        results = record_results(scanned, store=store, policy_of=project.policy_of, clock=project.clock)
     report = PassResult("canaries", "1", project.clock.now(), 1.0, results)
     spark.seen["report"] = json.dumps(pass_as_json(report)).encode() + "\n".join(map(str, pass_lines(report))).encode()
     spark.seen["streams"] = "".join(capfd.readouterr()).encode()

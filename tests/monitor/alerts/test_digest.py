@@ -151,6 +151,16 @@ def test_a_channel_of_single_incidents_has_no_digest(desk_of):
         load(file, environment={})
 
 
+def test_a_clock_that_was_set_back_hides_nothing_from_the_digest(desk):
+    """What came up by the clock of next month is in the digest of today, once."""
+    desk.open("orders", at(900))
+    assert desk.told(EIGHT) == []
+    with desk.store.writing() as tx:
+        tx.outbox.set_back(EIGHT + MINUTE)
+    assert desk.told(EIGHT + timedelta(days=1)) == [("desk", [1], ["first"])]
+    assert desk.told(EIGHT + timedelta(days=1, hours=1)) == []
+
+
 @given(
     st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)),  # noqa: DTZ001 - made aware below
     st.times().map(lambda moment: time(moment.hour, moment.minute)),

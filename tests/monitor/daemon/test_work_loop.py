@@ -9,13 +9,15 @@ import duckdb
 import pytest
 
 from checks import Status
-from monitor.alerts.operational import Operation
+from incidents import Resolution
+from monitor.alerts.operational import Operation, enqueue
 from monitor.clock import SimulatedClock
 from monitor.daemon import work_loop as module
 from monitor.daemon.claims import Claims
 from monitor.daemon.quarantine import QuarantineTracker
 from monitor.scan.recorder import record_slot_results
-from store import SkipReason, SlotState, StoreBusy, StoreUnavailable
+from monitor.triage.incident_editor import IncidentEditor
+from store import MessageSubject, SkipReason, SlotState, StoreBusy, StoreUnavailable
 from tests.monitor.daemon.plant import CHECKS, Plant
 from tests.monitor.shop import NOW
 
@@ -139,6 +141,28 @@ def test_a_clock_that_is_set_back_lets_what_waits_to_be_told_be_decided_on(plant
     plant.turn(plant.work())
     with plant.store.reading() as tx:
         assert [transition.id for transition in tx.outbox.due(plant.clock.now(), 10)] == [waiting.id]
+
+
+def test_a_clock_that_is_set_back_takes_incidents_and_messages_along(plant):
+    """What happened in the future of the new clock happened just now: people may resolve it, and messages are sent."""
+    with closing(sqlite3.connect(plant.folder / "shop.sqlite")) as connection, connection:
+        connection.execute("INSERT INTO orders VALUES (1, 'ann')")
+    plant.turn(plant.work())
+    with plant.store.writing() as tx:
+        tx.deliveries.add([enqueue("desk", MessageSubject.OPERATIONS, {}, now=NOW)])
+    plant.clock = SimulatedClock(NOW - timedelta(days=400))
+    plant.work().tick()
+    with plant.store.reading() as tx:
+        (incident,) = tx.incidents.matching()
+        (message,) = tx.deliveries.since(NOW, 10)
+        recorded_at = {transition.recorded_at for transition in tx.outbox.waiting(10)}
+    now = plant.clock.now()
+    assert (incident.last.onset.at, incident.last.detected_at, message.next_try_at) == (now, now, now)
+    assert recorded_at == {now}
+    resolved = IncidentEditor(plant.project(), plant.store, actor="sato").resolve(
+        incident.id, Resolution.EXPECTED, force=True
+    )
+    assert resolved.last.resolved_at == now
 
 
 def test_a_clock_that_is_set_forward_runs_each_table_once(plant):

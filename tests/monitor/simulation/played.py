@@ -107,6 +107,7 @@ class Play:
             [TableResult(target, started, started + took * MINUTE, measured)],
             store=self.store,
             policy_of=self.project.policy_of,
+            clock=SimulatedClock(started + took * MINUTE),
         )
 
     def look_at_segments(self, letters: Mapping[str, str], *, at: int, took: int = 0, since: int | None = None) -> None:
@@ -129,6 +130,7 @@ class Play:
             [TableResult(target, started, started + took * MINUTE, measured)],
             store=self.store,
             policy_of=self.project.policy_of,
+            clock=SimulatedClock(started + took * MINUTE),
         )
 
     def say(

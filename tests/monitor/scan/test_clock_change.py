@@ -1,0 +1,86 @@
+"""A clock that is set changes times, and nothing else: no run is ignored, no alarm lost, no time negative."""
+
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checks import Message, Outcome, Status
+from incidents import State
+from monitor.clock import SimulatedClock
+from monitor.scan.recorder import record_results
+from monitor.scan.results import CheckMeasurement, TableResult, targets_of
+from tests.incidents.histories import assert_valid
+from tests.monitor.simulation.played import ROUTES, START, made
+from tests.tiers import examples
+
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+POLICIES = ("", "  open_after: 3\n  resolve_after: 2\n", "  confirm: {after: 12m}\n  resolve_after: 1\n")
+
+
+class SettableClock(SimulatedClock):
+    """A clock that somebody sets; its monotonic seconds go on."""
+
+    shift = timedelta()
+
+    def now(self):
+        """Return what the clock shows."""
+        return super().now() + self.shift
+
+
+class Checked:
+    """One check that runs every five minutes, whatever the clock shows."""
+
+    def __init__(self, folder, alerts):
+        self.project, self.clock = made(folder, ROUTES + alerts), SettableClock(START)
+        self.store = self.project.open_store()
+
+    def run(self, status):
+        """Let five minutes pass and run the check; return its incidents."""
+        self.clock.advance(5 * MINUTE)
+        (target,) = targets_of(self.project, ["orders"])
+        started = self.clock.now()
+        outcome = Outcome(status, Message("as played"), {})
+        measured = [CheckMeasurement(check_id, check, outcome) for check_id, check in target.subject.checks]
+        self.clock.advance(SECOND)
+        table_result = TableResult(target, started, self.clock.now(), measured)
+        record_results([table_result], store=self.store, policy_of=self.project.policy_of, clock=self.clock)
+        with self.store.reading() as tx:
+            return tx.incidents.matching()
+
+
+settings_of_clock = st.sampled_from(
+    [None] * 6 + [-SECOND, SECOND, -2 * HOUR, 6 * HOUR, -90 * MINUTE, timedelta(400), -timedelta(800)]
+)
+runs = st.lists(st.tuples(settings_of_clock, st.sampled_from("PPFFF")), min_size=1, max_size=30)
+
+
+@settings(deadline=None, max_examples=examples(25))
+@given(st.sampled_from(POLICIES), runs)
+def test_a_clock_that_is_set_hides_no_run(alerts, happenings):
+    """Enough fails in a row after the clock was set last open an incident, enough passes end it; times are in order."""
+    with tempfile.TemporaryDirectory() as folder:
+        checked = Checked(Path(folder), alerts)
+        policy = checked.project.policy_of(checked.project.config.tables[0].checks[0])
+        to_open = policy.open_after if policy.confirm_after is None else 4
+        fails_to_open = policy.open_after if policy.confirm_after is None else 2
+        streak, fails, before, episodes = 0, 0, "", 0
+        for shift, letter in happenings:
+            checked.clock.shift += shift or timedelta()
+            is_set = shift is not None and abs(shift) > SECOND
+            streak, before = (streak if letter == before and not is_set else 0) + 1, letter
+            fails = fails + 1 if letter == "F" else 0
+            incidents = checked.run(Status.FAIL if letter == "F" else Status.PASS)
+            lasts = any(incident.state is not State.RESOLVED for incident in incidents)
+            assert lasts or letter == "P" or streak < to_open
+            assert not lasts or letter == "F" or streak < policy.resolve_after
+            opened = sum(len(incident.episodes) for incident in incidents)
+            assert opened == episodes or fails >= fails_to_open
+            episodes = opened
+            for incident in incidents:
+                assert_valid(incident)
+            ends = [one.resolved_at or one.detected_at for incident in incidents for one in incident.episodes]
+            assert all(time <= checked.clock.now() + SECOND for time in ends)
+    checked.store.close()
