@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from checks.classes.arrays import np, npt
+from incidents._columns import union
 from incidents.spans import Ints
 
 Bools: TypeAlias = "npt.NDArray[np.bool_]"
@@ -26,20 +27,26 @@ class TimeMeasure:
     @classmethod
     def of(cls, intervals: Iterable[tuple[int, int]]) -> "TimeMeasure":
         """Return the measure of a union of intervals in microseconds; they may overlap, empty ones are dropped."""
-        merged: list[list[int]] = []
-        for start, end in sorted(intervals):
-            if end <= start:
-                continue
-            if merged and start <= merged[-1][1]:
-                merged[-1][1] = max(end, merged[-1][1])
-            else:
-                merged.append([start, end])
-        table = np.array(merged, dtype=np.int64).reshape(-1, 2)
-        return cls._disjoint(table[:, 0], table[:, 1])
+        return cls.union(*np.array(list(intervals), dtype=np.int64).reshape(-1, 2).T)
 
     @classmethod
-    def _disjoint(cls, starts: Ints, ends: Ints) -> "TimeMeasure":
+    def union(cls, starts: Ints, ends: Ints) -> "TimeMeasure":
+        """Return the measure of a union of intervals, as `of` does."""
+        _, starts, ends = union(np.zeros_like(starts), starts, ends)
+        return cls.disjoint(starts, ends)
+
+    @classmethod
+    def disjoint(cls, starts: Ints, ends: Ints) -> "TimeMeasure":
+        """Return the measure of intervals in order of which none is empty or touches another."""
         return cls(starts, ends, np.concatenate(([0], np.cumsum(ends - starts)))[:-1].astype(np.int64))
+
+    @classmethod
+    def any_of(cls, measures: Sequence["TimeMeasure"]) -> "TimeMeasure":
+        """Return what lies inside of any of some."""
+        if len(measures) == 1:
+            return measures[0]
+        nothing = np.zeros((2, 0), dtype=np.int64)
+        return cls.union(*np.concatenate((nothing, *((item.starts, item.ends) for item in measures)), axis=1))
 
     def __call__(self, moments: Ints) -> Ints:
         """Return, for each moment, how much of the time before it lies inside."""
@@ -61,13 +68,13 @@ class TimeMeasure:
         cuts = np.unique(np.concatenate((self.starts, self.ends, other.starts, other.ends)))
         starts, ends = cuts[:-1], cuts[1:]
         flags = self.covers(starts) & ~other.covers(starts)
-        return self._disjoint(starts[flags], ends[flags])
+        return self.disjoint(starts[flags], ends[flags])
 
     def within(self, start: int, end: int) -> "TimeMeasure":
         """Return the part of it between two moments."""
         starts, ends = np.clip(self.starts, start, end), np.clip(self.ends, start, end)
         kept = ends > starts
-        return self._disjoint(starts[kept], ends[kept])
+        return self.disjoint(starts[kept], ends[kept])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,16 +14,17 @@ time is not judged yet. Availability is 1 - downtime / period; time in which nob
 and downtime at the other. `docs/contracts.md` tells this in plain words.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import floor
 
 from checks.classes.arrays import np
-from incidents._columns import dense
+from incidents._columns import dense, union
 from incidents._measure import Bools, MaintenanceSpans, TimeMeasure
 from incidents._model import to_us
 from incidents.known_episodes import CountedWindow, is_downtime
@@ -149,6 +150,7 @@ class LevelSurvey:
     number: Ints
     window: Window
     end_us: int
+    _down: dict[int, Sequence[Mapping[str, TimeMeasure]]] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, history: IncidentHistory, window: Window, *, as_of_us: int) -> "LevelSurvey":
@@ -177,15 +179,9 @@ class LevelSurvey:
 
     def down_times(self, windows: Sequence[Window], tables: Collection[str] | None = None) -> Sequence[DownTime]:
         """Return how long any of some tables, by default of all, was down in parts of the time that is known."""
-        rows = self._rows(tables)
-        rows = rows[self.spans.resolved[rows] > min(window.start_us for window in windows)]
         moments = np.array([(window.start_us, min(window.end_us, self.end_us)) for window in windows], dtype=np.int64).T
-        ends = [
-            self._down(rows, self.spans.occurred),
-            self._down(rows, self._at_latest),
-            self._down(rows, self.spans.earliest, unseen=self.history.unseen if tables is None else tables),
-        ]
-        lengths = [(down(moments[1]) - down(moments[0])).tolist() for down in ends]
+        measures = [_any_of(times, tables) for times in self._down_since(int(moments[0].min()))]
+        lengths = [(measure(moments[1]) - measure(moments[0])).tolist() for measure in measures]
         return [DownTime(*times) for times in zip(*lengths, strict=True)]
 
     def observed_us(self, tables: Collection[str]) -> int:
@@ -195,9 +191,8 @@ class LevelSurvey:
         """
         if self.end_us <= self.window.start_us:
             return 0
-        nobody = np.zeros(0, dtype=np.int64)
-        unseen = self._down(nobody, self.spans.occurred, unseen=tables)
-        start, end = unseen(np.array([self.window.start_us, self.end_us], dtype=np.int64)).tolist()
+        period = np.array([self.window.start_us, self.end_us], dtype=np.int64)
+        start, end = _any_of(self._unseen, tables)(period).tolist()
         return int(self.end_us - self.window.start_us - (end - start))
 
     @property
@@ -315,19 +310,36 @@ class LevelSurvey:
             undecided=() if broken or verdict is LevelVerdict.KEPT else touching,
         )
 
-    def _down(self, rows: Ints, occurred: Ints, *, unseen: Iterable[str] = ()) -> TimeMeasure:
-        """Return when any table was down, or may have been where nobody looked."""
-        spans = self.spans
-        ends = np.minimum(spans.resolved[rows], self.end_us)
-        by_table: dict[str, list[tuple[int, int]]] = {}
-        for code, start, end in zip(spans.table[rows].tolist(), occurred[rows].tolist(), ends.tolist(), strict=True):
-            by_table.setdefault(spans.names[code], []).append((start, end))
-        for table in unseen:
-            by_table.setdefault(table, []).extend(self.history.unseen.get(table, ()))
-        measures = [self._unplanned(table, TimeMeasure.of(intervals)) for table, intervals in by_table.items()]
-        if len(measures) == 1:
-            return measures[0]
-        return TimeMeasure.of(interval for measure in measures for interval in _intervals(measure))
+    def _down_since(self, since_us: int) -> Sequence[Mapping[str, TimeMeasure]]:
+        """Return when each table was down from a moment on: as seen, at least and at most; computed once a moment."""
+        if since_us not in self._down:
+            rows, unseen = np.flatnonzero(self.spans.resolved > since_us), self.history.unseen
+            self._down[since_us] = (
+                self._bad_times(rows, self.spans.occurred, {}),
+                self._bad_times(rows, self._at_latest, {}),
+                self._bad_times(rows, self.spans.earliest, unseen),
+            )
+        return self._down[since_us]
+
+    @cached_property
+    def _unseen(self) -> Mapping[str, TimeMeasure]:
+        return self._bad_times(np.zeros(0, dtype=np.int64), self.spans.occurred, self.history.unseen)
+
+    def _bad_times(
+        self, rows: Ints, occurred: Ints, unseen: Mapping[str, Sequence[tuple[int, int]]]
+    ) -> Mapping[str, TimeMeasure]:
+        """Return when each table was down, or may have been where nobody looked, without planned maintenance."""
+        codes = {name: code for code, name in enumerate(dict.fromkeys((*self.spans.names, *unseen)))}
+        episodes = (self.spans.table[rows], occurred[rows], np.minimum(self.spans.resolved[rows], self.end_us))
+        blind = [(codes[name], *times) for name, intervals in unseen.items() for times in intervals]
+        columns = np.concatenate((episodes, np.array(blind, dtype=np.int64).reshape(-1, 3).T), axis=1)
+        table, starts, ends = union(*columns)
+        bounds = np.searchsorted(table, np.arange(len(codes) + 1)).tolist()
+        return {
+            name: self._unplanned(name, TimeMeasure.disjoint(starts[begin:end], ends[begin:end]))
+            for name, (begin, end) in zip(codes, pairwise(bounds), strict=True)
+            if end > begin
+        }
 
     def _unplanned(self, table: str, measure: TimeMeasure) -> TimeMeasure:
         planned = self.history.planned.get(table)
@@ -369,8 +381,9 @@ def _judged(level: Level, limit: Fraction, times: _Times, incident: Ints, *, obs
     )
 
 
-def _intervals(measure: TimeMeasure) -> Iterable[tuple[int, int]]:
-    return zip(measure.starts.tolist(), measure.ends.tolist(), strict=True)
+def _any_of(times: Mapping[str, TimeMeasure], tables: Collection[str] | None) -> TimeMeasure:
+    """Return the times of any of some tables, by default of all."""
+    return TimeMeasure.any_of([times[name] for name in (times if tables is None else tables) if name in times])
 
 
 def _most(values: Ints) -> Fraction | None:
