@@ -5,7 +5,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import bindparam, func, select, type_coerce
+from sqlalchemy import and_, bindparam, func, select, type_coerce
 
 from checks import Earlier, PastMeasurement, Status
 from incidents import Gap, Watch
@@ -157,26 +157,37 @@ class ResultReader(Repository):
         statement = select(_RUN.c.id).where(_RUN.c.id.in_(any_of(self._connection, run_ids, "id")))
         return set(self._connection.scalars(statement))
 
-    def count_by_status(self, since: datetime, until: datetime) -> dict[Status, int]:
-        """Count what checks found in the runs that began in `[since, until)`, by status; none that is 0."""
+    def count_by_status(
+        self, since: datetime, until: datetime, tables: Iterable[str] | None = None
+    ) -> dict[Status, int]:
+        """Count what checks found in the runs that began in `[since, until)`, by status; none that is 0.
+
+        `tables`: in the runs of these alone.
+        """
         statement = (
             select(_MEASUREMENT.c.status, func.count())
             .join_from(_RUN, _MEASUREMENT, _MEASUREMENT.c.run == _RUN.c.number)
-            .where(_RUN.c.started_at >= since, _RUN.c.started_at < until)
-            .where(_measurements.of_checks(_MEASUREMENT.c.check_id))
+            .where(self._began(since, until, tables), _measurements.of_checks(_MEASUREMENT.c.check_id))
             .group_by(_MEASUREMENT.c.status)
         )
         return {Status(status): number for status, number in self._connection.execute(statement)}
 
-    def any_evaluated(self, since: datetime, until: datetime) -> bool:
-        """Check whether any check could be evaluated in a run that began in `[since, until)`."""
+    def any_evaluated(self, since: datetime, until: datetime, tables: Iterable[str] | None = None) -> bool:
+        """Check whether any check could be evaluated in a run that began in `[since, until)`, or in one of `tables`."""
         statement = (
             select(_MEASUREMENT.c.id)
             .join_from(_RUN, _MEASUREMENT, _MEASUREMENT.c.run == _RUN.c.number)
-            .where(_RUN.c.started_at >= since, _RUN.c.started_at < until, _MEASUREMENT.c.status != Status.UNKNOWN)
+            .where(self._began(since, until, tables), _MEASUREMENT.c.status != Status.UNKNOWN)
             .limit(1)
         )
         return self._connection.scalar(statement) is not None
+
+    def _began(self, since: datetime, until: datetime, tables: Iterable[str] | None) -> Any:
+        """Return the condition on the runs that began in a time, of some tables or all."""
+        in_time = and_(_RUN.c.started_at >= since, _RUN.c.started_at < until)
+        if tables is None:
+            return in_time
+        return and_(in_time, _RUN.c.table_name.in_(any_of(self._connection, tables, "table_name")))
 
 
 class ResultWriter(ResultReader):

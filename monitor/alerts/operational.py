@@ -156,12 +156,15 @@ def report_delivery(project: Project, report: "PeriodReport", channel: str, *, n
     localizer = writer.localizer(channel)
     dates = (report.period.first, report.period.last)
     title = Message("Data downtime, {dates:dates}: {headline}", {"dates": dates, "headline": report.headline})
+    if report.domain is not None:
+        title = Message("{domain}: {title}", {"domain": plain(report.domain_name or ""), "title": title})
     content = {
         "subject": MessageSubject.REPORT.value,
         "title": title.render(localizer),
         "blocks": list(_report_blocks(report, localizer)),
         "lines": [],
         report.period.unit: str(report.period),
+        "domain": report.domain,
     }
     parts = parts_of(
         report, project.config.alerts.channels[channel], localizer, project.loaded.redactor

@@ -32,7 +32,7 @@ def parts_of(report: PeriodReport, channel: Channel, localizer: Localizer, redac
     if channel.kind.reads_json:
         return {"report": redactor.value(shape.as_json(report, localizer))}
     page = render.as_html(report, localizer, redact=redactor)
-    name = f"tablewatch-{report.period}-{localizer.language}.html"
+    name = report.period.file_name(report.domain, localizer.language)
     return {
         "html": body_of(report, localizer, redact=redactor),
         "attachments": [{"name": name, "mime": "text/html", "text": page}],

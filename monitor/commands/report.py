@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from monitor.commands._options import Locale
+from monitor.commands._options import Locale, check_domain
 from monitor.commands._output_pages import Force, Page, format_for
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -51,6 +51,8 @@ _Out = Annotated[
 ]
 
 
+_Domain = Annotated[str | None, typer.Option(help="Report the tables of this domain alone.")]
+
 _Format = Annotated[
     ReportFormat | None,
     typer.Option(
@@ -69,6 +71,7 @@ def weekly(
         str | None,
         typer.Option(metavar="2026-W46", help="ISO week, Monday to Sunday.", show_default="the last complete week"),
     ] = None,
+    domain: _Domain = None,
     out: _Out = None,
     locale: Locale = None,
     output_format: _Format = None,
@@ -78,7 +81,7 @@ def weekly(
 
     Example: tablewatch report weekly --week 2026-W46 --locale ja --out report.html
     """
-    _write(ctx.obj, "weekly", week, Rendering(out, locale, output_format, force))
+    _write(ctx.obj, "weekly", week, domain, Rendering(out, locale, output_format, force))
 
 
 @app.command()
@@ -88,6 +91,7 @@ def monthly(
         str | None,
         typer.Option(metavar="2026-11", help="Calendar month.", show_default="the last complete month"),
     ] = None,
+    domain: _Domain = None,
     out: _Out = None,
     locale: Locale = None,
     output_format: _Format = None,
@@ -97,7 +101,7 @@ def monthly(
 
     Example: tablewatch report monthly --month 2026-10 --out october.pdf
     """
-    _write(ctx.obj, "monthly", month, Rendering(out, locale, output_format, force))
+    _write(ctx.obj, "monthly", month, domain, Rendering(out, locale, output_format, force))
 
 
 @app.command()
@@ -107,6 +111,7 @@ def quarterly(
         str | None,
         typer.Option(metavar="2026-Q4", help="Quarter of a calendar year.", show_default="the last complete quarter"),
     ] = None,
+    domain: _Domain = None,
     out: _Out = None,
     locale: Locale = None,
     output_format: _Format = None,
@@ -116,7 +121,7 @@ def quarterly(
 
     Example: tablewatch report quarterly --quarter 2026-Q3 --format markdown
     """
-    _write(ctx.obj, "quarterly", quarter, Rendering(out, locale, output_format, force))
+    _write(ctx.obj, "quarterly", quarter, domain, Rendering(out, locale, output_format, force))
 
 
 class Rendering(NamedTuple):
@@ -128,7 +133,7 @@ class Rendering(NamedTuple):
     force: bool
 
 
-def _write(invocation: Invocation, frequency: str, name: str | None, rendering: Rendering) -> None:
+def _write(invocation: Invocation, frequency: str, name: str | None, domain: str | None, rendering: Rendering) -> None:
     from monitor.config.project import Project
     from monitor.terminal.localizer import Localizer
 
@@ -141,8 +146,10 @@ def _write(invocation: Invocation, frequency: str, name: str | None, rendering: 
     page = Page(out, rendering.force, project.protected_files, "report.out")
     page.check()
     now = project.clock.now()
+    if domain is not None:
+        check_domain(project.config, domain)
     period = _period(project, frequency, name, now)
-    report = _build(project, period, now)
+    report = _build(project, period, now, domain=domain)
     localizer = Localizer(rendering.locale or project.config.locale, project.config.timezone)
     page.write(_said(report, localizer, current_f, invocation), invocation)
 
@@ -173,12 +180,12 @@ def _period(project: "Project", frequency: str, name: str | None, now: "datetime
     return period
 
 
-def _build(project: "Project", period: "Period", now: "datetime") -> "PeriodReport":
+def _build(project: "Project", period: "Period", now: "datetime", *, domain: str | None) -> "PeriodReport":
     from monitor.reporting.build import build_report, gather
     from monitor.triage.errors import explained
 
     with project.open_store() as store, explained(), store.reading() as tx:
-        return build_report(gather(project, tx, period, now), period)
+        return build_report(gather(project, tx, period, now, domain=domain), period)
 
 
 def _said(

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._options import By, actor
+from monitor.commands._options import By, actor, check_domain
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -128,7 +128,6 @@ def _scope(
     Raises:
         Stop: nothing or several things were named, or one that is not configured.
     """
-    from checks import did_you_mean
     from monitor.triage.create import unknown_table
     from store import Scope
 
@@ -140,11 +139,7 @@ def _scope(
             raise Stop(ExitCode.USAGE, problem)
         return Scope.TABLE, table
     if domain is not None:
-        entries = list(project.config.domains)
-        if domain not in entries:
-            hint = did_you_mean(domain, entries).removeprefix("; ") or "see 'domains' in the configuration"
-            text = f"domain '{domain}' is not in the configuration"
-            raise Stop(ExitCode.USAGE, Problem("domain.unknown", text, hint=hint))
+        check_domain(project.config, domain)
         return Scope.DOMAIN, domain
     return Scope.ALL, None
 

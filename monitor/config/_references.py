@@ -150,7 +150,10 @@ def _alerts(tree: Node, names: Names) -> Iterator[Problem]:
         yield from _known(child(route, "quiet_hours"), names.quiet_hours, "quiet hours", "alerts.quiet_hours")
         yield from _only_single_incidents(route, entries(child(alerts, "channels")))
     for plan in entries(child(tree, "report")).values():
-        yield from _known_each(child(plan, "to"), names.channels, "channel", "alerts.channels")
+        domains = child(plan, "domains")
+        for recipients in (plan, *entries(domains).values()):
+            yield from _known_each(child(recipients, "to"), names.channels, "channel", "alerts.channels")
+        yield from _known_keys(domains, names.domains, "domain", "domains")
     channels = entries(child(alerts, "channels"))
     for channel in channels.values():
         rota = child(channel, "on_call")
@@ -187,11 +190,7 @@ def _only_single_incidents(route: Node, channels: Mapping[str, Node]) -> Iterato
 def _cost(tree: Node, names: Names) -> Iterator[Problem]:
     cost = child(tree, "cost")
     for rates in (cost, *items(child(cost, "history"))):
-        tables = child(rates, "tables")
-        for name in entries(tables):
-            if tables is not None and name not in names.tables:
-                message, hint = _unknown("table", name, "tables", names.tables)
-                yield problem_at(tables.keys[name], "config.unknown_reference", message, hint)
+        yield from _known_keys(child(rates, "tables"), names.tables, "table", "tables")
 
 
 def _roles(tree: Node, names: Names) -> Iterator[Problem]:
@@ -208,10 +207,7 @@ def _releases(tree: Node, names: Names) -> Iterator[Problem]:
 
 def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
     budgets = child(tree, "budgets")
-    for name in entries(budgets):
-        if budgets is not None and name not in names.tables:
-            message, hint = _unknown("table", name, "tables", names.tables)
-            yield problem_at(budgets.keys[name], "config.unknown_reference", message, hint)
+    yield from _known_keys(budgets, names.tables, "table", "tables")
     yield from _one_budget_each(tree)
     for name, budget in entries(budgets).items():
         for statistic, node in entries(child(budget, "statistics")).items():
@@ -282,6 +278,13 @@ def _known(node: Node | None, names: Collection[str], what: str, section: str) -
 def _known_each(node: Node | None, names: Collection[str], what: str, section: str) -> Iterator[Problem]:
     for item in items(node):
         yield from _known(item, names, what, section)
+
+
+def _known_keys(node: Node | None, names: Collection[str], what: str, section: str) -> Iterator[Problem]:
+    for name in entries(node):
+        if node is not None and name not in names:
+            message, hint = _unknown(what, name, section, names)
+            yield problem_at(node.keys[name], "config.unknown_reference", message, hint)
 
 
 def _unknown(what: str, name: str, section: str, names: Collection[str]) -> tuple[str, str | None]:

@@ -28,7 +28,13 @@ _TABLES: Final = (
 """Where names of tables stand. `*`: each entry; `=`: the keys; what loses its last entry goes, up to a `?`."""
 _ROTAS: Final = ("alerts channels? * on_call people *", "alerts channels? * on_call fallback")
 """Where channels stand in other channels: these go with the last of their people, and with their fallback."""
-_CHANNELS: Final = ("owners * channel?", "alerts operators? *", "alerts routes? * to *", "report * to? *")
+_CHANNELS: Final = (
+    "owners * channel?",
+    "alerts operators? *",
+    "alerts routes? * to *",
+    "report * to? *",
+    "report * domains? * to? *",
+)
 
 
 def without_teams(tree: Node, teams: Sequence[TeamFolder]) -> Node:

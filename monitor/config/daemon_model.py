@@ -12,13 +12,25 @@ from checks import moment_of_local_time, within_calendar
 from monitor.config.scalars import Cron, Duration, PositiveDuration, Schedule, Section
 
 
-class ReportPlan(Section):
+class ReportRecipients(Section):
+    """Recipients of a report."""
+
+    to: tuple[str, ...] = ()
+    keep: str | None = Field(None, description="Folder where rendered reports are saved.")
+
+
+class ReportPlan(ReportRecipients):
     """Schedule, languages and recipients of a report."""
 
     cron: Cron
     locales: tuple[Literal["en", "ja"], ...] = ("en",)
-    to: tuple[str, ...] = ()
-    keep: str | None = Field(None, description="Folder where rendered reports are saved.")
+    domains: dict[str, ReportRecipients] = Field({}, description="Who gets the report of a domain, by its name.")
+
+    @property
+    def by_domain(self) -> Mapping[str | None, ReportRecipients]:
+        """Return who gets the report of everything (None), and of which domain."""
+        everything: dict[str | None, ReportRecipients] = {None: self}
+        return everything | self.domains
 
 
 class WeeklyReportPlan(ReportPlan):

@@ -321,6 +321,10 @@ class Config(Section):
         """Return a table by name."""
         return self._named.get(name)
 
+    def tables_in(self, domain: str) -> tuple[str, ...]:
+        """Return the names of the tables of a domain."""
+        return tuple(table.name for table in self.tables if table.domain == domain)
+
     def owner_of(self, table: Table) -> str | None:
         """Return who owns a table: its own owner, else that of the last match of `ownership`, else its domain's."""
         if table.owner is not None:

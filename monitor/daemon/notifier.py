@@ -111,8 +111,7 @@ class Notifier:
                 report_if_due(project, self._store, self._clock.now(), kind)
             except Stop as error:
                 self._report_at[name] = self._clock.monotonic() + _REFUSED_S
-                folder = project.config.report.by_frequency[name].keep
-                LOG.error("the %s report cannot be written to %s: %s; see report.%s.keep", name, folder, error, name)
+                LOG.error("the %s report cannot be written: %s; see report.%s.keep", name, error, name)
 
     def pull(self, project: Project) -> None:
         """Read the statuses of tickets, of each channel in its time.

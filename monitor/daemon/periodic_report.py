@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from monitor.config import ReportPlan
+from monitor.config import ReportRecipients
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.terminal.output_file import check_target, make_folders, write_file
@@ -21,57 +21,76 @@ _CODE: Final = "report.keep"
 
 
 def report_if_due(project: Project, store: Store, now: datetime, kind: "type[Period]") -> None:
-    """Make the report of the last week, month or quarter that is over, if its time has come and it was not made yet.
+    """Make the reports of the last week, month or quarter that is over, if their time has come and they were not made.
 
-    One that could not be made for longer than `Period.latest` is left out; `tablewatch report` makes it. What was made
-    is known by the names of its files and the ids of its deliveries, so a crash repeats nothing.
+    These are the one of everything, and those of the domains that have recipients. One that could not be made for
+    longer than `Period.latest` is left out; `tablewatch report` makes it. What was made is known by the names of its
+    files and the ids of its deliveries, so a crash repeats nothing.
 
     Raises:
         StoreError: the store cannot be used. Stop: a report cannot be written; the channels got theirs.
     """
     plan, zone = project.config.report.by_frequency[kind.frequency], project.config.timezone
-    if not (plan.to or plan.keep):
+    recipients = {domain: item for domain, item in plan.by_domain.items() if item.to or item.keep}
+    if not recipients:
         return
     told_for = project.config.storage.keep_measurements  # after that nothing is known of a delivery
     slots = plan.cron.last_between(now - min(kind.latest, told_for), now, zone, most=1)
     if not slots:
         return
     period = kind.last_complete(slots[0], zone)
-    files, ids = _files(plan, period), {channel: _id(project, period, channel) for channel in plan.to}
-    with store.reading() as tx:
-        delivery_states = tx.deliveries.states(ids.values())
-        missing = {channel for channel, delivery_id in ids.items() if delivery_id not in delivery_states}
-        if not (missing or any(not path.exists() for path, _ in files)) or not tx.results.any_evaluated(
-            period.start, period.end
-        ):
-            return
-    report = _build(project, store, period, now)
-    refused = _keep_all(project, report, files)
-    deliveries = [_delivery(project, report, channel, ids[channel], now) for channel in plan.to if channel in missing]
-    with store.writing() as tx:
-        tx.deliveries.add(deliveries)
-    if refused is not None:
-        raise refused
-    LOG.info("report of %s %s: %d files, %d messages", kind.unit, period, len(files), len(deliveries))
+    reports = [_DueReport.of(period, domain, item, plan.locales) for domain, item in recipients.items()]
+    problems = [_make(project, store, report, now) for report in reports]
+    for problem in filter(None, problems):
+        raise problem
 
 
-def _files(plan: ReportPlan, period: "Period") -> list[tuple[Path, str]]:
-    if plan.keep is None:
-        return []
-    return [(Path(plan.keep) / f"tablewatch-{period}-{locale}.html", locale) for locale in plan.locales]
+class _DueReport(NamedTuple):
+    """A report of everything, or of a domain, with the channels and the files (and their languages) it is made for."""
+
+    period: "Period"
+    domain: str | None
+    to: Sequence[str]
+    files: Sequence[tuple[Path, str]]
+
+    @classmethod
+    def of(cls, period: "Period", domain: str | None, recipients: ReportRecipients, locales: Sequence[str]) -> Self:
+        """Return the report for its recipients."""
+        folder = recipients.keep
+        files = [(Path(folder) / period.file_name(domain, locale), locale) for locale in locales] if folder else []
+        return cls(period, domain, recipients.to, files)
 
 
-def _id(project: Project, period: "Period", channel: str) -> str:
-    """Return a delivery its id: the same period to the same channel is the same message, whoever makes it."""
-    name = "\0".join((f"{period.frequency} report", project.config.project, str(period), channel))
-    return f"msg_{sha256(name.encode()).hexdigest()[:24]}"
-
-
-def _build(project: Project, store: Store, period: "Period", now: datetime) -> "PeriodReport":
+def _make(project: Project, store: Store, due: _DueReport, now: datetime) -> Stop | None:
+    """Write what is missing of a report; return why a page could not be written."""
     from monitor.reporting.build import build_report, gather
 
+    period, domain = due.period, due.domain
+    tables = None if domain is None else project.config.tables_in(domain)
+    ids = {channel: _id(project, due, channel) for channel in due.to}
     with store.reading() as tx:
-        return build_report(gather(project, tx, period, now), period)
+        delivery_states = tx.deliveries.states(ids.values())
+        missing = [channel for channel, delivery_id in ids.items() if delivery_id not in delivery_states]
+        if not missing and all(path.exists() for path, _ in due.files):
+            return None
+        if not tx.results.any_evaluated(period.start, period.end, tables):
+            return None
+        report = build_report(gather(project, tx, period, now, domain=domain), period)
+    refused = _keep_all(project, report, due.files)
+    deliveries = [_delivery(project, report, channel, ids[channel], now) for channel in missing]
+    with store.writing() as tx:
+        tx.deliveries.add(deliveries)
+    if refused is None:
+        of = period if domain is None else f"{period}, domain {domain}"
+        LOG.info("report of %s %s: %d files, %d messages", period.unit, of, len(due.files), len(deliveries))
+    return refused
+
+
+def _id(project: Project, due: _DueReport, channel: str) -> str:
+    """Return a delivery its id: the same period and domain to a channel is the same message, whoever makes it."""
+    names = [f"{due.period.frequency} report", project.config.project, str(due.period), channel]
+    name = "\0".join(names if due.domain is None else [*names, due.domain])
+    return f"msg_{sha256(name.encode()).hexdigest()[:24]}"
 
 
 def _page(project: Project, report: "PeriodReport", locale: str) -> str:

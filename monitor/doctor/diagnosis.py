@@ -158,7 +158,8 @@ def examine_disks(loaded: Loaded) -> Iterator[Finding]:
         file = store_file(loaded.config.storage.url)
         places |= {} if file is None else {"the store": file.absolute().parent}
     for name, plan in loaded.config.report.by_frequency.items():
-        places |= {} if plan.keep is None else {f"{name} reports": Path(plan.keep).absolute()}
+        folders = {item.keep for item in plan.by_domain.values() if item.keep}
+        places |= {f"{name} reports in {folder}": Path(folder).absolute() for folder in sorted(folders)}
     disks: dict[int, tuple[Path, list[str]]] = {}
     for what, place in places.items():
         folder = next(path for path in (place, *place.parents) if path.exists())

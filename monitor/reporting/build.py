@@ -125,6 +125,8 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         products=tuple(evidence.products),
         patterns=patterns,
         scan_costs=ScanCosts.of(evidence.scan_costs, most=_COSTS_SHOWN),
+        domain=evidence.domain,
+        domain_title=None if evidence.domain is None else config.domains[evidence.domain].title,
     )
 
 
@@ -169,6 +171,8 @@ def _trend(
 
 
 def _by_domain(evidence: Evidence, periods: Sequence[Period]) -> DowntimeByDomain:
+    if evidence.domain is not None:
+        return {}
     config, as_of = evidence.config, evidence.as_of_us
     domain_of = {table.name: table.domain for table in config.tables}
     observed = Observed.by_group(evidence.watches, evidence.gaps, config, evidence.as_of, group_of=domain_of.get)
@@ -206,7 +210,7 @@ def _method(evidence: Evidence, period: Period, this: Downtime, cost: DowntimeCo
     planned = this.excluded.get(MAINTENANCE)
     return MethodNotes(
         excluded=tuple(excluded),
-        maintenance=tuple(_maintained(config, period)),
+        maintenance=tuple(_maintained(evidence, period)),
         maintenance_us=planned.time if planned else 0,
         rate_notes=tuple(_notes(config, period)),
         priced=evidence.pricing is not None,
@@ -215,10 +219,11 @@ def _method(evidence: Evidence, period: Period, this: Downtime, cost: DowntimeCo
     )
 
 
-def _maintained(config: Config, period: Period) -> Iterator[Maintained]:
-    for work in config.maintenance:
-        start, end = work.span(config.timezone)
-        if start < period.end and end > period.start:
+def _maintained(evidence: Evidence, period: Period) -> Iterator[Maintained]:
+    for work in evidence.config.maintenance:
+        start, end = work.span(period.zone)
+        concerned = evidence.domain is None or any(work.concerns(table.name, table.domain) for table in evidence.tables)
+        if concerned and start < period.end and end > period.start:
             yield Maintained(work.reason, start, end)
 
 
@@ -235,9 +240,15 @@ def _valid_from(rates: Rates) -> date:
     return rates.valid_from or date.min
 
 
-def gather(project: Project, tx: ReadTransaction, period: Period, now: datetime) -> Evidence:
-    """Return what is known of a period and of those before it that its trend shows. Call it inside the transaction."""
+def gather(
+    project: Project, tx: ReadTransaction, period: Period, now: datetime, *, domain: str | None = None
+) -> Evidence:
+    """Return what is known of a period and of those before it that its trend shows. Call it inside the transaction.
+
+    `domain`: of its tables alone; None is all that is known.
+    """
     config = project.config
+    tables = None if domain is None else config.tables_in(domain)
     since_us, until_us = to_us(period.back(period.trend - 1).start), to_us(period.end)
     spans = tx.incidents.spans(since_us, until_us)
     watches = tx.results.watches()
@@ -255,7 +266,7 @@ def gather(project: Project, tx: ReadTransaction, period: Period, now: datetime)
     promises, products = list(promised_contracts(config)), list(config.products)
     surveyed = [*promises, *(contract_of_product(config, name) for name in products)]
     survey = survey_of(project, tx, surveyed, window_of(period), as_of=now, read=read) if surveyed else None
-    return Evidence(
+    evidence = Evidence(
         config=config,
         as_of=now,
         spans=spans,
@@ -263,12 +274,12 @@ def gather(project: Project, tx: ReadTransaction, period: Period, now: datetime)
         pricing=project.pricing if project.priced else None,
         gaps=(*tx.results.gaps(from_us(since_us), period.end), *lasting_gaps(project.config, watches, now)),
         watches=watches,
-        results=tx.results.count_by_status(period.start, period.end) if period.start >= kept_since else None,
+        results=tx.results.count_by_status(period.start, period.end, tables) if period.start >= kept_since else None,
         look_up=look_up,
         blind_periods=frozenset(
             item.first
             for item in earlier
-            if item.start >= kept_since and not tx.results.any_evaluated(item.start, item.end)
+            if item.start >= kept_since and not tx.results.any_evaluated(item.start, item.end, tables)
         ),
         releases=states_now(project, tx),
         exports=tx.release_events.matching(kind=ReleaseEventKind.EXPORTED),
@@ -277,6 +288,7 @@ def gather(project: Project, tx: ReadTransaction, period: Period, now: datetime)
         products=product_states(project, tx, products, window_of(period), as_of=now, survey=survey),
         scan_costs=tx.costs.by_table(period.first, period.last),
     )
+    return evidence if domain is None else evidence.of_domain(domain)
 
 
 def _promises(

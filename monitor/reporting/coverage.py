@@ -30,27 +30,27 @@ def why_unknown(evidence: Evidence, period: Period, downtime: Downtime) -> Messa
 
 def coverage_of(evidence: Evidence, period: Period) -> Coverage:
     """Return the coverage of a period, as far as it has come."""
-    config, watching, end = evidence.config, evidence.watching, min(period.end, evidence.as_of)
-    checks = [table.check_id(check) for table in config.tables for check in table.checks]
+    tables, watching, end = evidence.tables, evidence.watching, min(period.end, evidence.as_of)
+    checks = [table.check_id(check) for table in tables for check in table.checks]
     unseen = unobserved(evidence.gaps, Window.of(period.start, period.end))
     results = evidence.results
     total = None if results is None else sum(results.values())
     return Coverage(
-        tables=len(config.tables),
+        tables=len(tables),
         checks=len(checks),
         since=watching.first,
         begun=watching.had_begun(end),
         from_start=watching.first is not None and watching.first <= period.start,
-        partly=watching.partly(config, period.start, end),
-        not_yet=watching.not_yet(config, end),
+        partly=watching.partly(tables, period.start, end),
+        not_yet=watching.not_yet(tables, end),
         results=total,
         evaluated=None if total is None or results is None else total - results.get(Status.UNKNOWN, 0),
         silent=sum(1 for check in checks if check not in evidence.watches),
         unobserved_us=sum(current_unobserved.time for current_unobserved in unseen.values()),
         blind=_blind(unseen)[:_SHOWN],
         blind_more=max(0, len(unseen) - _SHOWN),
-        without_owner=tuple(table.name for table in config.tables if evidence.owners[table.name] is None),
-        without_checks=tuple(table.name for table in config.tables if not table.checks),
+        without_owner=tuple(table.name for table in tables if evidence.owners[table.name] is None),
+        without_checks=tuple(table.name for table in tables if not table.checks),
         promises=tuple(sorted(evidence.promises, key=lambda promise: (-promise.share, promise.check_id))[:_SHOWN]),
     )
 

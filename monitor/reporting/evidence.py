@@ -1,10 +1,12 @@
 """What a report is built from: what the store and the configuration know about a period and those before it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from typing import Self
 
 from checks import Status
+from checks.classes.arrays import np
 from incidents import (
     Downtime,
     DowntimeCost,
@@ -24,9 +26,9 @@ from incidents import (
 )
 from incidents import measure as measure_window
 from incidents.spans import Ints
-from monitor.config import Config
+from monitor.config import Config, Table
 from monitor.releases.overview import ReleaseState
-from monitor.summaries.coverage import MonitoringStart, Observed, kept_since
+from monitor.summaries.coverage import MonitoringStart, Observed, kept_since, table_of
 from monitor.summaries.patterns import PatternSurvey
 from monitor.summaries.products import ProductState
 from monitor.summaries.promises import MeasuredPromise
@@ -46,7 +48,8 @@ class Evidence:
     anything was seen. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest first.
     `promises`: how learned limits kept theirs, until the moment. `contracts`: their service levels in the period.
     `products`: the data products now, and in the period.
-    `scan_costs`: what the runs of the period cost, by source and table.
+    `scan_costs`: what the runs of the period cost, by source and table. `domain`: all of it is about the tables of this
+    domain; None is everything.
     """
 
     config: Config
@@ -65,6 +68,7 @@ class Evidence:
     contracts: Sequence[JudgedContract] = ()
     products: Sequence[ProductState] = ()
     scan_costs: Mapping[tuple[str, str], Spending] = field(default_factory=dict)
+    domain: str | None = None
     owners: Mapping[str, str | None] = field(init=False)
     watching: MonitoringStart = field(init=False)
     observed: Observed = field(init=False)
@@ -73,6 +77,31 @@ class Evidence:
         object.__setattr__(self, "owners", owner_names(self.config))
         object.__setattr__(self, "watching", MonitoringStart.of(self.watches, self.as_of))
         object.__setattr__(self, "observed", Observed.of(self.watches, self.gaps, self.config, self.as_of))
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """Return the configured tables that it is about."""
+        return [table for table in self.config.tables if self.domain in {None, table.domain}]
+
+    def of_domain(self, domain: str) -> Self:
+        """Return what of it is about the tables of a domain alone; counts by period are to be those of its tables."""
+        tables = frozenset(self.config.tables_in(domain))
+        codes = [code for code, name in enumerate(self.spans.names) if name in tables]
+        releases = [state for state in self.releases if state.release.table in tables]
+        names = {state.name for state in releases}
+        return replace(
+            self,
+            domain=domain,
+            spans=self.spans.take(np.flatnonzero(np.isin(self.spans.table, codes))),
+            gaps=[gap for gap in self.gaps if gap.table in tables],
+            watches={key: watch for key, watch in self.watches.items() if table_of(key) in tables},
+            releases=releases,
+            exports=[export for export in self.exports if export.release in names],
+            promises=[promise for promise in self.promises if table_of(promise.check_id) in tables],
+            contracts=[contract for contract in self.contracts if tables.issuperset(contract.tables)],
+            products=[product for product in self.products if tables.issuperset(product.tables)],
+            scan_costs={key: spending for key, spending in self.scan_costs.items() if key[1] in tables},
+        )
 
     @property
     def as_of_us(self) -> int:

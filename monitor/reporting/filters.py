@@ -94,7 +94,7 @@ def filters(localizer: MessageFormatter, currency: str) -> Mapping[str, Callable
         "method_sentences": lambda report: sentences.method_sentences(report.method, currency, type(report.period)),
         "parts_label": lambda report: say(sentences.parts_label(report.parts, type(report.period))),
         "trend_label": lambda trend: say(sentences.trend_label(trend)),
-        "title": lambda report: sentences.title(report.period),
+        "title": sentences.title,
         "domain_name": lambda domain: say(figure_sentences.domain_name(domain)),
         "domain_anchor": lambda name: "no-domain" if name is None else f"domain-{quote(name, safe='')}",
         "domain_sentences": figure_sentences.domain_sentences,

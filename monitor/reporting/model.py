@@ -246,7 +246,7 @@ class Releases:
 
 @dataclass(frozen=True, slots=True)
 class PeriodReport:
-    """The whole report.
+    """The whole report, or that of a domain: of its tables, and the releases, promises and products of these alone.
 
     A new section is a field here, a name in `monitor.reporting.render.SECTIONS`, a template for each format and a key
     of the JSON form.
@@ -277,6 +277,13 @@ class PeriodReport:
     domains: DomainGrid = field(default_factory=DomainGrid)
     by_domain: tuple[DomainSection, ...] = ()
     products: tuple[ProductState, ...] = ()
+    domain: str | None = None
+    domain_title: str | None = None
+
+    @property
+    def domain_name(self) -> str | None:
+        """Return what readers know its domain by; None for the report of everything."""
+        return self.domain_title or self.domain
 
     @property
     def complete(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import ClassVar, Final, Self
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from monitor.config.prices import midnight
@@ -111,6 +112,11 @@ class Period(ABC):
             PeriodPart(day, midnight(day, self.zone), midnight(following, self.zone))
             for day, following in pairwise(starts)
         )
+
+    def file_name(self, domain: str | None, locale: str) -> str:
+        """Return the name of its report as a file; signs of a domain that a name may not have are `%XX`."""
+        scope = "" if domain is None else "-" + re.sub(r"[^\w-]", lambda sign: quote(sign[0], safe=""), domain)
+        return f"tablewatch-{self}{scope}-{locale}.html"
 
     def _part_starts(self) -> Iterator[date]:
         """Yield the first day, and each Monday after it."""

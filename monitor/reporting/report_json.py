@@ -45,6 +45,7 @@ def as_json(report: PeriodReport, localizer: Localizer) -> dict[str, Any]:
     return {
         "schema": f"tablewatch.{period.frequency}/1",
         "project": report.project,
+        "domain": None if report.domain is None else {"key": report.domain, "title": report.domain_title},
         "locale": localizer.language,
         period.unit: str(period),
         "from": period.start.isoformat(),

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from checks import Message
 from incidents import FoundBy, Incident, Lever
-from monitor.reporting.model import Coverage, Diagnosis, IncidentLine, MethodNotes, PartBar, TrendBar
+from monitor.reporting.model import Coverage, Diagnosis, IncidentLine, MethodNotes, PartBar, PeriodReport, TrendBar
 from monitor.reporting.period import Period, Quarter, Week
 from monitor.reporting.words import FOUND_BY, NOT_WATCHED, PERIOD_WORDS, PeriodWords
 from monitor.summaries.incident import RESOLUTIONS
@@ -363,8 +363,14 @@ def trend_label(trend: Sequence[TrendBar]) -> Message:
     return Message("{what}. {bars}.", {"what": PERIOD_WORDS[type(trend[0].period)].per_period, "bars": bars})
 
 
-def title(period: Period) -> Message:
-    """Return what a report of a period is called."""
+def title(report: PeriodReport) -> Message:
+    """Return what a report is called."""
+    if report.domain is None:
+        return _period_title(report.period)
+    return Message("{title} · {domain}", {"title": _period_title(report.period), "domain": report.domain_name})
+
+
+def _period_title(period: Period) -> Message:
     if isinstance(period, Week):
         values = {"number": period.number, "year": period.year}
         return Message("Data downtime in week {number} of {year}", values)

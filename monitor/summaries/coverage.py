@@ -8,7 +8,12 @@ from datetime import datetime
 from typing import Self
 
 from incidents import Gap, Watch, Window, gaps_after, to_us
-from monitor.config import Config
+from monitor.config import Config, Table
+
+
+def table_of(check_id: str) -> str:
+    """Return the table of a check, also of one that is gone; a table's name may have dots, a check's has none."""
+    return check_id.rpartition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,7 @@ class MonitoringStart:
         """Return it from what is known of each check."""
         since: dict[str, datetime] = {}
         for check_id, watch in watches.items():
-            table = check_id.rpartition(".")[0]  # an id has no dot, a table's name may
+            table = table_of(check_id)
             if watch.monitored_since <= as_of:
                 since[table] = min(watch.monitored_since, since.get(table, watch.monitored_since))
         return cls(since)
@@ -39,13 +44,13 @@ class MonitoringStart:
         """Check whether any table was watched before a moment."""
         return self.first is not None and self.first < by
 
-    def partly(self, config: Config, start: datetime, end: datetime) -> tuple[str, ...]:
-        """Name the tables with a check of which the first ran inside of `(start, end)`."""
-        return tuple(name for name in _checked(config) if name in self.since and start < self.since[name] < end)
+    def partly(self, tables: Iterable[Table], start: datetime, end: datetime) -> tuple[str, ...]:
+        """Name those of some tables with a check of which the first ran inside of `(start, end)`."""
+        return tuple(name for name in _checked(tables) if name in self.since and start < self.since[name] < end)
 
-    def not_yet(self, config: Config, end: datetime) -> tuple[str, ...]:
-        """Name the tables with a check of which none had run before `end`."""
-        return tuple(name for name in _checked(config) if name not in self.since or self.since[name] >= end)
+    def not_yet(self, tables: Iterable[Table], end: datetime) -> tuple[str, ...]:
+        """Name those of some tables with a check of which none had run before `end`."""
+        return tuple(name for name in _checked(tables) if name not in self.since or self.since[name] >= end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ class Observed:
         """Return the same for each group of tables, such as a domain; groups without any are left out."""
         seen: dict[str | None, list[tuple[int, int]]] = defaultdict(list)
         for check_id, start, end in _seen(watches, gaps, config, until):
-            seen[group_of(check_id.rpartition(".")[0])].append((start, end))
+            seen[group_of(table_of(check_id))].append((start, end))
         return {group: cls._union(intervals) for group, intervals in seen.items()}
 
     @classmethod
@@ -104,7 +109,7 @@ def observed_tables(
     """Return the tables of which any check saw something between two moments; `gaps` as for `Observed`."""
     start_us = to_us(start)
     seen = _seen(watches, gaps, config, end) if start < end else ()
-    return frozenset(check_id.rpartition(".")[0] for check_id, _, over in seen if over > start_us)
+    return frozenset(table_of(check_id) for check_id, _, over in seen if over > start_us)
 
 
 def _seen(
@@ -131,8 +136,8 @@ def _between(gaps: Iterable[tuple[int, int]], start: int, end: int) -> Iterator[
         yield start, end
 
 
-def _checked(config: Config) -> Iterator[str]:
-    return (table.name for table in config.tables if table.checks)
+def _checked(tables: Iterable[Table]) -> Iterator[str]:
+    return (table.name for table in tables if table.checks)
 
 
 def kept_since(config: Config, now: datetime) -> datetime:

@@ -181,6 +181,9 @@ def test_results_of_a_time_are_counted_by_status(store: Store) -> None:
         assert tx.results.count_by_status(AT, AT + 4 * HOUR) == dict.fromkeys(Status, 1)
         assert tx.results.count_by_status(AT + HOUR, AT + 9 * HOUR)[Status.PASS] == 1
         assert tx.results.count_by_status(AT + 9 * HOUR, AT + 10 * HOUR) == {}
+        table = run().table
+        assert tx.results.count_by_status(AT, AT + 4 * HOUR, ["other", table]) == dict.fromkeys(Status, 1)
+        assert tx.results.count_by_status(AT, AT + 4 * HOUR, ["other"]) == {}
 
 
 def test_whether_anything_was_seen(store: Store) -> None:
@@ -189,6 +192,8 @@ def test_whether_anything_was_seen(store: Store) -> None:
     with store.reading() as tx:
         seen = [tx.results.any_evaluated(AT + number * HOUR, AT + (number + 1) * HOUR) for number in range(3)]
         assert tx.results.any_evaluated(AT, AT + 9 * HOUR)
+        assert tx.results.any_evaluated(AT, AT + 9 * HOUR, [run().table])
+        assert not tx.results.any_evaluated(AT, AT + 9 * HOUR, ["other"])
     assert seen == [False, True, False]
 
 

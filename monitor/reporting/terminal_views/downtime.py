@@ -231,9 +231,9 @@ def _watched(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Te
         return
     if first > start:
         yield _line("monitored", f"since {format_time(first, zone)}; before that, only reported incidents are known")
-    elif later := downtime_figures.watching.partly(project.config, start, end):
+    elif later := downtime_figures.watching.partly(project.config.tables, start, end):
         yield _line("monitored", f"for part of this period only: {_some(later)}")
-    if missing := downtime_figures.watching.not_yet(project.config, end):
+    if missing := downtime_figures.watching.not_yet(project.config.tables, end):
         yield _line("not monitored", f"{_some(missing)}; no check had run by then")
     if start < downtime_figures.kept_since:
         yield _line(

@@ -190,6 +190,31 @@ def test_week_refused(capsys, week, said):
     assert said in error["message"]
 
 
+def test_a_domain_is_reported_alone(capsys, here):
+    """The page, the Markdown and the JSON name it, and count its tables only; one that nobody configured is refused."""
+    tables = "  - {name: visits, source: shop, domain: web, checks: [{type: not_null, columns: [id]}]}\n"
+    domains = "domains: {web: {title: The <web>}, sales: {}}\n"
+    (here / "tablewatch.yaml").write_text(CONFIG + tables + domains, encoding="utf-8")
+    for frequency in ("weekly", "monthly", "quarterly"):
+        words = ["report", frequency, "--domain", "web", "--locale", "en", "--format"]
+        assert run([*words, "json"], Invocation()) == 0
+        value = json.loads(capsys.readouterr().out)
+        assert value["domain"] == {"key": "web", "title": "The <web>"}
+        assert (value["coverage"]["tables"], value["by_domain"], value["domains"]["shown"]) == (1, [], [])
+        assert run([*words, "html"], Invocation()) == 0
+        page = capsys.readouterr().out
+        assert "· The &lt;web&gt;</h1>" in page
+        assert "· The &lt;web&gt;</title>" in page
+        assert run([*words, "markdown"], Invocation()) == 0
+        assert "· The &lt;web&gt;\n" in capsys.readouterr().out
+    code, said = weekly(capsys, "--domain", "wep")
+    assert (code, said.out) == (2, "")
+    told = " ".join(said.err.split())
+    assert "domain 'wep' is not in the configuration" in told
+    assert "known: sales, web; did you mean 'web'?" in told
+    assert json.loads(weekly(capsys, "--format", "json")[1].out)["domain"] is None
+
+
 def test_present_week(capsys):
     """The present week can be asked for, and says that it is not over."""
     present = str(Week.containing(SystemClock().now(), "Asia/Tokyo"))

@@ -39,6 +39,18 @@ alerts:
         ("alerts:\n", "report: {weekly: {to: [op]}}\nalerts:\n", "unknown channel 'op'", "did you mean 'ops'?"),
         (
             "alerts:\n",
+            "report: {monthly: {domains: {sales: {to: [op]}}}}\nalerts:\n",
+            "unknown channel 'op'",
+            "did you mean 'ops'?",
+        ),
+        (
+            "alerts:\n",
+            "report: {weekly: {domains: {sails: {to: [ops]}}}}\nalerts:\n",
+            "unknown domain 'sails'",
+            "did you mean 'sales'?",
+        ),
+        (
+            "alerts:\n",
             "cost: {tables: {order: {per_hour: 1}}}\nalerts:\n",
             "unknown table 'order'",
             "did you mean 'orders'?",

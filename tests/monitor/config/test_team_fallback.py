@@ -211,6 +211,10 @@ alerts:
     - {match: {table: shop.orders}, to: [ops]}
     - {match: {table: web.orders}, to: [shop-chat]}
     - {to: [shop-chat, ops]}
+domains: {retail: {}}
+report:
+  weekly: {to: [ops], domains: {retail: {to: [shop-chat]}}}
+  monthly: {domains: {retail: {to: [shop-chat, ops]}}}
 """
 SHOP = """\
 tables: [{name: shop.orders, source: lake, tier: gold}]
@@ -235,6 +239,8 @@ def test_a_team_that_is_left_out_takes_nothing_along_that_refers_to_it(tmp_path:
     assert config.owners["sales"].channel is None
     assert config.alerts.operators == ("ops",)
     assert [(route.match.table, route.to) for route in config.alerts.routes] == [(None, ("ops",))]
+    assert config.report.weekly.domains["retail"].to == ()
+    assert config.report.monthly.domains["retail"].to == ("ops",)
 
 
 @pytest.mark.parametrize(
@@ -362,9 +368,9 @@ def test_every_rule_on_names_of_tables_and_channels_has_its_place_where_they_may
         "_tables": 1,
         "_ownership": 1,
         "_alerts": 5,
-        "_cost": 2,
+        "_cost": 1,
         "_releases": 1,
-        "_budgets": 3,
+        "_budgets": 2,
         "_contracts": 1,
         "_slo": 1,
         "_maintenance": 1,

@@ -125,6 +125,35 @@ def test_without_readers_and_folder_no_report_is_made(shop):
     assert not (shop.folder / "reports").exists()
 
 
+def test_a_domain_gets_its_own_report(shop):
+    """Its channels and folder get what is about its tables; a domain that nobody watched gets none."""
+    text = (
+        shop.config.read_text().split("report:")[0].replace("  - name: orders", "  - domain: 売/上\n    name: orders")
+    )
+    text += """
+domains: {"売/上": {title: Sales of goods}, web: {}}
+report:
+  weekly:
+    to: [mail]
+    locales: [en]
+    domains: {"売/上": {to: [hook, mail], keep: reports}, web: {to: [hook], keep: reports}}
+"""
+    shop.config.write_text(text, encoding="utf-8")
+    with shop.project().open_store() as store:
+        run_checks(shop.project(), select([], shop.project().config), store=store)
+        for seconds in (0, 30):
+            report_if_due(shop.project(), store, _MONDAY + timedelta(seconds=seconds), Week)
+        deliveries = _deliveries(store)
+    assert [path.name for path in (shop.folder / "reports").iterdir()] == ["tablewatch-2026-W47-売%2F上-en.html"]
+    assert "Data downtime in week 47 of 2026 · Sales of goods" in next((shop.folder / "reports").iterdir()).read_text()
+    by_domain = {(item.channel, item.payload["domain"]): item.payload for item in deliveries}
+    assert set(by_domain) == {("mail", None), ("mail", "売/上"), ("hook", "売/上")}
+    assert by_domain["hook", "売/上"]["report"]["domain"] == {"key": "売/上", "title": "Sales of goods"}
+    assert by_domain["mail", "売/上"]["title"].startswith("Sales of goods\uff1a")
+    (attachment,) = by_domain["mail", "売/上"]["attachments"]
+    assert attachment["name"] == "tablewatch-2026-W47-売%2F上-ja.html"
+
+
 def test_a_folder_that_cannot_be_written_is_told(shop, caplog):
     """The daemon says which folder it is, tells the channels all the same, and leaves the folder alone for a while."""
     from monitor.daemon.notifier import Notifier
@@ -139,7 +168,7 @@ def test_a_folder_that_cannot_be_written_is_told(shop, caplog):
         for _ in range(3):
             speaker.report(shop.project())
         assert sorted(delivery.channel for delivery in _deliveries(store)) == ["hook", "mail"]
-        assert caplog.text.count("the weekly report cannot be written to reports") == 1
+        assert caplog.text.count("the weekly report cannot be written: ") == 1
         (shop.folder / "reports").unlink()
         speaker.report(shop.project())
         assert not (shop.folder / "reports").exists()

@@ -679,6 +679,66 @@ def test_identities(incidents):
         assert report.change == changes(last, found)
 
 
+SUMS = ("n", "n_occurred", "undetected_us", "repair_us", "downtime_us", "low_us", "high_us", "table_us", "cost")
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(histories())
+def test_reports_of_domains_add_up(incidents):
+    """The reports of all domains add up to that of everything: figures, parts, trend, list, what was not counted."""
+    tables = [{"name": name, "source": "db", "domain": name.partition(".")[0], "tier": "gold"} for name in TABLES]
+    domains = {table["domain"]: {} for table in tables}
+    known = evidence(incidents, config={"tables": tables, "domains": domains})
+    whole = build_report(known, WEEK)
+    parts = [build_report(known.of_domain(name), WEEK) for name in domains]
+    figures = [part.figures.this for part in parts if part.figures.this is not None]
+    for name in SUMS:
+        assert sum(getattr(item, name) for item in figures) == getattr(whole.figures.this, name), name
+    for bars in ("parts", "trend"):
+        for number, bar in enumerate(getattr(whole, bars)):
+            own = [getattr(part, bars)[number] for part in parts]
+            assert sum((item.undetected_us or 0) + (item.repair_us or 0) for item in own) == (
+                (bar.undetected_us or 0) + (bar.repair_us or 0)
+            )
+    ids = [row.id for part in parts for row in part.incidents.rows]
+    assert sorted(ids) == sorted(row.id for row in whole.incidents.rows)
+    assert sum(part.timeline.incidents for part in parts) == whole.timeline.incidents
+    assert sum(item.n for part in parts for item in part.method.excluded) == sum(
+        item.n for item in whole.method.excluded
+    )
+    sections = {section.name: section.figures for section in whole.by_domain}
+    for name, part in zip(domains, parts, strict=True):
+        mine = part.figures.this
+        if mine is not None and sections[name] is not None:
+            assert replace(mine, cost_by_table_hours=None) == sections[name]
+
+
+def test_the_report_of_a_domain_is_about_its_tables_alone():
+    """Coverage, planned work, promises and unobserved time are those of its tables; there is no table of domains."""
+    everywhere = JudgedContract("everywhere", TABLES, window_of(WEEK), ())
+    own = JudgedContract("own", ("crm.customers",), window_of(WEEK), ())
+    gaps = [Gap(f"{table}.check", table, at(1), at(3), "timeout") for table in TABLES]
+    works = [
+        {"tables": [table], "start": at(30), "end": at(31), "reason": table} for table in ("sales.orders", "web.events")
+    ]
+    works.append({"domains": ["customer"], "start": at(40), "end": at(41), "reason": "move"})
+    known = evidence(SIX, config={"maintenance": works}, contracts=(everywhere, own), gaps=gaps)
+    report = build_report(known.of_domain("customer"), WEEK)
+    assert (report.domain, report.domain_name, report.by_domain, report.domains) == (
+        "customer",
+        "customer",
+        (),
+        DomainGrid(),
+    )
+    assert (report.coverage.tables, report.coverage.unobserved_us) == (1, 2 * HOUR)
+    assert [spot.table for spot in report.coverage.blind] == ["crm.customers"]
+    assert (report.contracts, [work.reason for work in report.method.maintenance]) == ((own,), ["move"])
+    assert [share.name for share in report.tables] == ["crm.customers"]
+    assert [lane.table for lane in report.timeline.lanes] == ["crm.customers"]
+    assert report.coverage.since is None  # no check of it ever ran: what was reported is all that is known
+    assert report.figures.this.n == 1
+
+
 def test_clock_change_week():
     """In a week of 169 hours an incident that lasts all week is down for 169 hours."""
     week = Week.parse("2026-W44", "America/New_York")

@@ -14,7 +14,7 @@ from monitor.alerts.route import channels_for, operators
 from monitor.config.selector import select
 from monitor.daemon.claims import _timetables
 from monitor.daemon.periodic_report import report_if_due
-from monitor.reporting.period import PERIODS, Period
+from monitor.reporting.period import PERIODS, Period, Week
 from monitor.scan.run import run_checks
 from tests.monitor.alerts.desk import Desk
 from tests.monitor.alerts.made import NOW, at
@@ -237,11 +237,17 @@ def _of_the_daemon() -> Iterator[Effect]:
             ("locales", ["en"], ["en", "ja"]),
             ("to", ["desk"], ["desk", "crew"]),
             ("keep", "reports", ABSENT),
+            ("domains", {}, {"sales": {"keep": "sales", "to": ["crew"]}}),
         ):
             place = ("report", name, key)
             yield Effect(
                 f"{name.capitalize()}ReportPlan.{key}", planned, (first, second), partial(scheduled, kind), place
             )
+
+    planned = nested(_ALERTS, "report", "weekly", domains={"sales": {"to": ["desk"], "keep": "sales"}})
+    for key, first, second in (("to", ["desk"], ["crew"]), ("keep", "sales", ABSENT)):
+        place = ("report", "weekly", "domains", "sales", key)
+        yield Effect(f"ReportRecipients.{key}", planned, (first, second), partial(scheduled, Week), place)
 
 
 def _of_statistics() -> Iterator[Effect]:
