@@ -9,7 +9,7 @@ from monitor.commands._ci_formats import CheckFormat, file_format
 from monitor.commands._options import SeverityWord
 from monitor.commands._output_pages import Force, Page
 from monitor.terminal.console import out, progress
-from monitor.terminal.output import Invocation, remember_format
+from monitor.terminal.output import Invocation, count, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ def check(
             report = run_checks(project, selection, caller=caller, **how)
         else:
             report = check_past(project, selection, past, **how)
+    if report.retired:
+        invocation.note(f"note: {count(report.retired, 'incident')} closed: the check is no longer configured")
     if page is not None and written is not None:
         page.write(_document(report, written, project, invocation), invocation)
     if invocation.format in {CheckFormat.JUNIT, CheckFormat.GITHUB}:

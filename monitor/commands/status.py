@@ -40,6 +40,7 @@ def status(ctx: typer.Context) -> None:
     from monitor.summaries.daemons import DaemonStates
     from monitor.summaries.health import states_of
     from monitor.summaries.scheduled_queries import statistics_of
+    from monitor.terminal.console import print_plain
     from monitor.triage.errors import explained
     from store import lock_holder
 
@@ -54,15 +55,22 @@ def status(ctx: typer.Context) -> None:
         releases = _releases(project, tx, states) if project.config.releases else ()
         statistics = statistics_of(project, tx)
         daemon_states = DaemonStates.of(tx, project.clock.now(), lock_holder(project.config.storage.url))
+        lasting = sorted(tx.outbox.open_incidents(), key=lambda item: item.incident_id)
+    elsewhere = [item for item in lasting if project.config.table(item.table) is None]
     now = project.clock.now()
     result = {
         **_summary(project, store.name, states, daemon_states),
+        "incidents_elsewhere": [{"incident": item.incident_id, "table": item.table} for item in elsewhere],
         "releases": [release.to_json() for release in releases],
         "statistics": [statistic.to_json() for statistic in statistics],
     }
 
     def draw(console: "Console") -> None:
         _draw(console, project, states, now)
+        if elsewhere:
+            named = ", ".join(f"#{item.incident_id} on {item.table}" for item in elsewhere[:_ALL])
+            more = ", ..." if len(elsewhere) > _ALL else ""
+            print_plain(console, f"\nopen on tables that are not in the configuration: {named}{more}\n")
         if releases:
             _draw_releases(console, releases, now)
         if statistics:
@@ -114,6 +122,7 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
         return
     result = {
         **_summary(project, name, states, daemon_states),
+        "incidents_elsewhere": [],
         "releases": [],
         "statistics": [],
         "config_loaded_at": None if loaded_at is None else loaded_at.isoformat(),

@@ -251,7 +251,8 @@ OK, FAILED, NOT_EVALUATED, NOTHING_SELECTED = 0, 1, 3, 5
 class PassResult:
     """The results of a pass; a failure below `fail_on` does not count for the exit code.
 
-    `problem` says why not all of it was remembered, None if it was.
+    `problem` says why not all of it was remembered, None if it was. `retired`: incidents that were closed, since their
+    checks are no longer configured.
     """
 
     project: str
@@ -261,6 +262,7 @@ class PassResult:
     results: Sequence[CheckResult]
     fail_on: Severity = Severity.INFO
     problem: str | None = None
+    retired: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -315,10 +317,8 @@ def unanswered(target: Target, outcome: Outcome) -> Outcome | None:
 T = TypeVar("T")
 E = TypeVar("E")
 
-_NOTHING: tuple[type[BaseException], ...] = ()
 
-
-def run_guarded(job: Callable[[], T], *, passes_on: tuple[type[BaseException], ...] = _NOTHING) -> T | Outcome:
+def run_guarded(job: Callable[[], T], *, passes_on: tuple[type[BaseException], ...] = ()) -> T | Outcome:
     """Do a job; return its result, or the outcome that says why there is none.
 
     An error of a source is what the source said; any other is a bug, told by its class only, since its text may hold
@@ -331,7 +331,7 @@ def run_explained(
     job: Callable[[], T],
     explain: Callable[[BaseException], E],
     *,
-    passes_on: tuple[type[BaseException], ...] = _NOTHING,
+    passes_on: tuple[type[BaseException], ...] = (),
 ) -> T | E:
     """Do a job; return its result, or what is made of the error that it ended in."""
     try:

@@ -93,8 +93,7 @@ def run_checks(
     """Run the selected checks once; without a store nothing is remembered. `caller` calls Great Expectations."""
     clock = project.clock
     started_at, started = clock.now(), clock.monotonic()
-    if store is not None:
-        retire(project, store)
+    retired = 0 if store is None else retire(project, store)
     problem: str | None
     try:
         results = Engine(clock, store, project.policy_of, key=project.signature_key, caller=caller).run(
@@ -112,6 +111,7 @@ def run_checks(
         results=results,
         fail_on=fail_on,
         problem=problem,
+        retired=retired,
     )
 
 

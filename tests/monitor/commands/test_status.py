@@ -53,6 +53,18 @@ def test_health_is_the_worst_of_the_checks(terminal: Terminal) -> None:
     assert "orders   degraded         1 pass, 1 fail  30 min ago  #1              crew" in said.out
 
 
+def test_what_is_open_on_a_table_that_was_taken_out_is_shown(terminal: Terminal) -> None:
+    """A report of a person on a table that was renamed stays open and is named; an incident of its check is closed."""
+    terminal.sql("INSERT INTO orders VALUES (3, NULL)")
+    assert terminal("check").code == 1
+    terminal("incident", "open", "--table", "orders", "--title", "the board is wrong")
+    terminal.configure(**{"name: orders\n": "name: sales.orders\n    table: orders\n", "[orders]": "[sales.orders]"})
+    assert "open on tables that are not in the configuration: #1 on orders, #2 on orders" in terminal("status").out
+    assert "note: 1 incident closed: the check is no longer configured" in terminal("check").err
+    assert terminal.json("status")["incidents_elsewhere"] == [{"incident": 2, "table": "orders"}]
+    assert "note:" not in terminal("check").err
+
+
 def test_what_could_not_be_evaluated_is_unknown(terminal: Terminal) -> None:
     """A check that could not be evaluated makes its table unknown, with the reason; a failure beside it weighs more."""
     terminal("check")
