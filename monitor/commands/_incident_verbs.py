@@ -251,6 +251,7 @@ def present(
     whole: bool = False,
 ) -> None:
     """Show an incident: the whole sheet, or what happened last and what can be done now; as JSON always the whole."""
+    from incidents import Resolved
     from incidents.verbs import available
     from monitor.reporting.terminal_views.incident import format_event, incident_headline, tell
     from monitor.summaries.incident import sheet_as_json
@@ -258,7 +259,9 @@ def present(
     def draw(console: "Console") -> None:
         if not whole:
             console.print(incident_headline(sheet.incident))
-            console.print(format_event(sheet.events[-1], project.config.timezone))
+            ends = [event for event in sheet.events[-2:] if isinstance(event.change, Resolved)]
+            for event in ends if len(ends) == 2 else sheet.events[-1:]:  # who corrects an end sees whose it was
+                console.print(format_event(event, project.config.timezone))
             console.print(f"  available actions: {', '.join(available(sheet.incident))}", style="dim")
             return
         for line in tell(project, sheet):

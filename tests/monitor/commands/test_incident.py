@@ -425,3 +425,11 @@ def test_a_store_that_cannot_be_read_is_no_answer(terminal: Terminal) -> None:
     (error,) = terminal.refused("incident", "list", code=3)
     assert error["code"] == "store"
     assert store.read_bytes() == before
+
+
+def test_who_corrects_an_end_sees_whose_it_was(terminal: Terminal) -> None:
+    """Resolving what somebody resolved a moment ago shows both ends, so that neither is overwritten unseen."""
+    terminal.json("incident", "open", "--table", "orders", "--title", "x")
+    assert terminal("incident", "resolve", "1", "--as", "fixed", "--by", "ann").out.count("resolved as") == 1
+    ends = terminal("incident", "resolve", "1", "--as", "expected", "--by", "bob").out
+    assert ends.index("resolved as fixed") < ends.index("by ann") < ends.index("by bob")
