@@ -55,3 +55,16 @@ def test_pages_that_the_product_names_exist() -> None:
         if not (ROOT / "docs" / page).exists() or (anchor and anchor not in _anchors(ROOT / "docs" / page))
     ]
     assert missing == []
+
+
+def test_every_decision_is_in_the_index_with_its_title_and_status() -> None:
+    """Once, in docs/adr/README.md."""
+    folder = ROOT / "docs" / "adr"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- (\d+) \[(.*)\]\((\S+)\)$", index, re.MULTILINE)
+    decisions = [(path.name, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("[0-9]*.md"))]
+    assert sorted((name, f"# {number}. {title}") for number, title, name in listed) == [
+        (name, text.partition("\n")[0]) for name, text in decisions
+    ]
+    dated = re.compile(r"^# .*\n\nDate: \d{4}-\d\d-\d\d\. Status: accepted[.;]")
+    assert [name for name, text in decisions if not dated.match(text)] == []
