@@ -104,7 +104,7 @@ def _named(value: dict[str, Any]) -> Iterator[Any]:
 
 def _sections(models: Mapping[str, dict[str, Any]], words: "_Words") -> Iterator[str]:
     """Yield each section: equal ones together, what all types of a section take once, a part of another as its keys."""
-    rows = {path: _rows(part, words) for path, part in models.items()}
+    rows = {path: _rows(path, part, words) for path, part in models.items()}
     for path, part in models.items():
         place, _, kind = path.partition(" {")
         equal = [other for other in models if rows[other] == rows[path]]
@@ -123,16 +123,20 @@ def _sections(models: Mapping[str, dict[str, Any]], words: "_Words") -> Iterator
         yield _section(", ".join(f"`{other}`" for other in equal) if path else "The whole", about, own)
 
 
-def _rows(part: dict[str, Any], words: "_Words") -> list[str]:
-    return [
-        f"| `{key}` | {words.of(value)} | {_default(key, value, part)} | {value.get('description', '')} |"
-        for key, value in part["properties"].items()
-        if "const" not in value or key == "version"
-    ]
+def _rows(path: str, part: dict[str, Any], words: "_Words") -> list[str]:
+    """Return a row for each key: what it may be, its default and its meaning; a section right below has no name."""
+    rows = []
+    for key, value in part["properties"].items():
+        if "const" in value and key != "version":
+            continue
+        below = re.escape(f"{path}.{key}".lstrip("."))
+        kind = re.sub(rf"section `{below}(\[\]|\.NAME)?`", "section", words.of(value))
+        rows.append(f"| `{key}` | {kind}{_default(key, value, part)} | {value.get('description', '')} |")
+    return rows
 
 
 def _section(title: str, about: str, rows: list[str]) -> str:
-    table = ["", "| key | value | default | |", "|---|---|---|---|", *rows] if rows else []
+    table = ["", "| key | value (default) | |", "|---|---|---|", *rows] if rows else []
     return "\n".join([f"### {title}", *(["", about] if about else []), *table, ""])
 
 
@@ -180,9 +184,9 @@ class _Words:
 
 def _default(key: str, value: dict[str, Any], part: dict[str, Any]) -> str:
     if key in part.get("required", []):
-        return "**required**"
+        return ", **required**"
     default = value.get("default")
-    return "" if default in (None, [], {}) or isinstance(default, dict) else f"`{default}`"
+    return "" if default in (None, [], {}) or isinstance(default, dict) else f" (`{default}`)"
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
@@ -205,7 +209,7 @@ def commands() -> str:
 
 
 def _shared(title: str, rows: set[str]) -> list[str]:
-    return [f"### {title}", "", "| option | |", "|---|---|", *sorted(rows), ""] if rows else []
+    return [f"### {title}", "", *sorted(rows), ""] if rows else []
 
 
 def _leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:
@@ -219,15 +223,15 @@ def _leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 def _command(path: str, command: Any, rows: list[str], shared: set[str]) -> str:
     text, _, example = (command.help or "").partition("Example: ")
-    shown = ["```", example.strip(), "```", ""] if example else []
+    shown = ["```", example.strip(), "```", ""] if example.strip() not in {"", path} else []
     own = [row for row in rows if row not in shared]
-    also = ", ".join(row.split(" | ")[0].removeprefix("| ") for row in rows if row in shared)
-    table = ["| option | |", "|---|---|", *own, ""] if own else []
-    return "\n".join([f"### `{path}`", "", text.strip(), "", *shown, *table, *([f"Also {also}.", ""] if also else [])])
+    also = ", ".join(row.split(": ")[0].removeprefix("- ") for row in rows if row in shared)
+    options = [*own, *([f"- Also {also}"] if also else [])]
+    return "\n".join([f"### `{path}`", "", text.strip(), "", *shown, *options, *([""] if options else [])])
 
 
 def _options(command: Any) -> list[str]:
-    """Return a row for each option of a command, without those that every command takes."""
+    """Return a line for each option of a command, without those that every command takes."""
     rows = []
     for parameter in command.params:
         words = [word for word in (*parameter.opts, *parameter.secondary_opts) if word.startswith("-")]
@@ -236,7 +240,7 @@ def _options(command: Any) -> list[str]:
         shown = ", ".join(f"`{word}`" for word in words) or f"`{(parameter.metavar or parameter.name).upper()}`"
         help_text = getattr(parameter, "help", None) or ""
         if "--format" not in words or help_text != "Output format: text or JSON.":
-            rows.append(f"| {shown} | {help_text.replace('|', '&#124;')} |")
+            rows.append(f"- {shown}: {help_text}")
     return rows
 
 
