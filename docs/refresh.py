@@ -118,26 +118,26 @@ def _sections(models: Mapping[str, dict[str, Any]], words: "_Words") -> Iterator
         about = part.get("description", "").partition("\n\n")[0].replace("\n", " ") if path else ""
         whole = next((other for other in models if other != path and set(own) < set(rows[other])), None)
         if whole is not None and len(own) >= _FEW:
-            keys = ", ".join(row.split(" | ")[0].removeprefix("| ") for row in own)
+            keys = ", ".join(row.split(": ")[0].removeprefix("- ") for row in own)
             about, own = f"{about} Its keys are those of `{whole}`: {keys}.", []
         yield _section(", ".join(f"`{other}`" for other in equal) if path else "The whole", about, own)
 
 
 def _rows(path: str, part: dict[str, Any], words: "_Words") -> list[str]:
-    """Return a row for each key: what it may be, its default and its meaning; a section right below has no name."""
+    """Return a line for each key: what it may be, its default and its meaning; a section right below has no name."""
     rows = []
     for key, value in part["properties"].items():
         if "const" in value and key != "version":
             continue
         below = re.escape(f"{path}.{key}".lstrip("."))
         kind = re.sub(rf"section `{below}(\[\]|\.NAME)?`", "section", words.of(value))
-        rows.append(f"| `{key}` | {kind}{_default(key, value, part)} | {value.get('description', '')} |")
+        about = f". {value['description']}" if value.get("description") else ""
+        rows.append(f"- `{key}`: {kind}{_default(key, value, part)}{about}")
     return rows
 
 
 def _section(title: str, about: str, rows: list[str]) -> str:
-    table = ["", "| key | value (default) | |", "|---|---|---|", *rows] if rows else []
-    return "\n".join([f"### {title}", *(["", about] if about else []), *table, ""])
+    return "\n".join([f"### {title}", *(["", about] if about else []), *(["", *rows] if rows else []), ""])
 
 
 @dataclass(frozen=True)
