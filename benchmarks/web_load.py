@@ -3,6 +3,7 @@
 import argparse
 import http.client
 import json
+import os
 import socket
 import statistics
 import subprocess
@@ -65,6 +66,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=5_000)
     parser.add_argument("--rate", type=float, default=20.0, help="Requests a second.")
     parser.add_argument("--requests", type=int, default=2_000)
+    parser.add_argument("--path", help="Ask for this page alone.")
     parser.add_argument("--writers", type=int, help="Write instead of read: so many clients, one verb after the other.")
     parser.add_argument("--rounds", type=int, default=10, help="Incidents that each writer logs and resolves.")
     parser.add_argument("--datasette", help="Its command: the same rows are read by its pages too, in turn with ours.")
@@ -85,18 +87,20 @@ def main() -> None:
                 print(compare(options.datasette, folder / "store.db", host, cookie, options))
                 return
             past = (END - _PAST).date().isoformat()
-            paths = [path.replace("{middle}", str(size.incidents // 2)).replace("{past}", past) for path in PAGES]
+            pages = PAGES if options.path is None else (options.path,)
+            paths = [path.replace("{middle}", str(size.incidents // 2)).replace("{past}", past) for path in pages]
             for path in paths:
                 _ask(host, path, cookie)
-            before = _memory_mb(process.pid)
+            before, cpu_before = _memory_mb(process.pid), _cpu_s(process.pid)
             seconds = load(host, list(islice(cycle(paths), options.requests)), cookie, options.rate)
-            after = _memory_mb(process.pid)
+            after, cpu = _memory_mb(process.pid), _cpu_s(process.pid) - cpu_before
     rows = [(path, *_row(times)) for path, times in seconds.items()]
     everything = [taken for times in seconds.values() for taken in times]
     held = f"{size.incidents:,} incidents, {size.measurements:,} measurements, {size.tables:,} tables"
     print(f"**Pages under load: {held}, SQLite; {options.requests:,} requests, {options.rate:g} a second.**\n")
     print(table(("page", "p50 ms", "p95 ms", "p99 ms"), [*rows, ("all", *_row(everything))]))
     print(f"\nMemory of the server: {before:.0f} MB before, {after:.0f} MB after")
+    print(f"Processor time of the server: {cpu / options.requests * 1e3:.1f} ms for an answer")
 
 
 @contextmanager
@@ -251,6 +255,11 @@ def _row(times: Sequence[float]) -> tuple[str, ...]:
 def _memory_mb(pid: int) -> float:
     text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return int(text.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

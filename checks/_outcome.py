@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from string import Formatter
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -74,9 +75,15 @@ class Message:
         return _fill(text, self.values, localizer)
 
 
+@lru_cache(maxsize=4_096)
+def _parts_of(text: str) -> Sequence[tuple[str, str | None, str | None, str | None]]:
+    """Return what `Formatter.parse` says of a text: pages fill in the same ones again and again."""
+    return tuple(Formatter().parse(text))
+
+
 def _fill(text: str, values: Mapping[str, Any], localizer: MessageFormatter) -> str:
     parts = []
-    for literal, name, kind, _ in Formatter().parse(text):
+    for literal, name, kind, _ in _parts_of(text):
         parts.append(literal)
         if name is not None:
             parts.append(_format(values[name], kind or "", localizer))

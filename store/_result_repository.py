@@ -79,7 +79,7 @@ class ResultReader(Repository):
         statement = select(*columns)
         if check_ids is not None:
             statement = statement.where(_STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id")))
-        return [(row[0], row[1], row[2]) for row in self._connection.execute(statement).all()]
+        return [tuple(row) for row in self._connection.execute(statement)]
 
     def sampled(self, check_id: str, since: datetime, until: datetime, *, points: int) -> list[Sample]:
         """Return what a check found in `[since, until)`, oldest first, in at most so many points; see `Sample`."""

@@ -31,12 +31,14 @@ def maintenance_of(config: Config, names: Sequence[str]) -> MaintenanceSpans | N
 
 def planned_work(config: Config, names: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
     """Return when work is planned on tables (microseconds), by name."""
-    domains = {table.name: table.domain for table in config.tables}
     planned = [(work, tuple(map(to_us, work.span(config.timezone)))) for work in config.maintenance]
-    return {
-        name: [(start, end) for work, (start, end) in planned if work.concerns(name, domains.get(name))]
-        for name in names
-    }
+
+    def of_table(name: str) -> list[tuple[int, int]]:
+        table = config.table(name)
+        domain = None if table is None else table.domain
+        return [(start, end) for work, (start, end) in planned if work.concerns(name, domain)]
+
+    return {name: of_table(name) for name in names}
 
 
 def _card(rates: Rates, zone: str) -> RateCard:

@@ -28,6 +28,9 @@ _MARGIN: Final = 4
 _NARROWEST: Final = 0.004
 """Share of the week below which a bar could not be seen."""
 
+_BETWEEN: Final = 0.6
+"""Percent between two cells of a grid."""
+
 Parts: TypeAlias = tuple[int, int] | None
 """Undetected and repair part of a column, microseconds; None where nothing was watched."""
 
@@ -139,6 +142,28 @@ def _lane_bar(bar: TimelineBar, y: float) -> LaneBar:
 def _across(start: float, end: float, y: float, height: float) -> Box:
     width = max(end - start, _NARROWEST)
     return Box(round(min(start, 1 - width) * 100, 3), round(width * 100, 3), y, height)
+
+
+@dataclass(frozen=True, slots=True)
+class GridColumn:
+    """A column of a grid: where its cells begin, how wide they are, and its middle; percent across."""
+
+    x: float
+    width: float
+    middle: float
+
+
+def grid_columns(count: int) -> Sequence[GridColumn]:
+    """Return columns of the same width, with white between their cells."""
+    width = 100 / count
+    return [
+        GridColumn(
+            x=round(place * width + _BETWEEN / 2, 3),
+            width=round(width - _BETWEEN, 3),
+            middle=round((place + 0.5) * width, 3),
+        )
+        for place in range(count)
+    ]
 
 
 def signed_bar(value: Fraction, largest: Fraction) -> tuple[float, float]:

@@ -34,6 +34,8 @@ NOTHING: Final = "\N{EN DASH}"
 """Where there is no figure: a dash, never a zero."""
 
 _HOUR: Final = 3_600_000_000
+_IN_WHOLE_HOURS: Final = 1_999 * _HOUR // 20
+"""Microseconds from which hours have no tenths: 99.95 hours, which round to 100."""
 
 
 def filters(localizer: MessageFormatter, currency: str) -> Mapping[str, Callable[..., Any]]:
@@ -46,7 +48,7 @@ def filters(localizer: MessageFormatter, currency: str) -> Mapping[str, Callable
             case "hours":
                 return localizer.format(sentences.length(value), "hours")
             case "short_hours":
-                return _short(Fraction(value) / _HOUR, localizer)
+                return _short(value, localizer)
             case "money":
                 return localizer.format(Money(value, currency), "money")
             case "number":
@@ -102,6 +104,7 @@ def filters(localizer: MessageFormatter, currency: str) -> Mapping[str, Callable
         "period_name": lambda period: _period_name(period, localizer),
         "columns": _columns,
         "timeline_lanes": charts.timeline_lanes,
+        "grid_columns": charts.grid_columns,
         "collapsed": collapsed,
         "signed_bar": charts.signed_bar,
         "percent": charts.percent,
@@ -154,11 +157,12 @@ def _period_name(period: Period, localizer: MessageFormatter) -> str:
     return localizer.format(period.first, "date" if isinstance(period, Week) else "short_month")
 
 
-def _short(hours: Fraction, localizer: MessageFormatter) -> str:
-    """Format hours in the few letters that fit over a column."""
-    if 0 < hours < Fraction(1, 10):
+def _short(length_us: Fraction | int, localizer: MessageFormatter) -> str:
+    """Format a length of time as hours, in the few letters that fit over a column."""
+    if 0 < 10 * length_us < _HOUR:
         return f"<{localizer.format(0.1, 'tenths')}"
-    if round(hours, 1) >= 100 or not hours:
+    hours = Fraction(length_us, _HOUR)
+    if not length_us or length_us >= _IN_WHOLE_HOURS:
         return localizer.format(round(hours), "count")
     return localizer.format(hours, "tenths")
 

@@ -116,12 +116,13 @@ def _seen(
     watches: Mapping[str, Watch], gaps: Iterable[Gap], config: Config, until: datetime
 ) -> Iterator[tuple[str, int, int]]:
     """Yield when each check saw something, up to a moment."""
-    configured = {table.check_id(check) for table in config.tables for check in table.checks}
     unseen: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for gap in gaps:
         unseen[gap.check_id].append((to_us(gap.start), to_us(gap.end)))
     for check_id, watch in watches.items():
-        end = until if check_id in configured else min(until, watch.last_run_at)
+        table = config.table(check_id.rpartition(".")[0])
+        is_configured = table is not None and table.check(check_id) is not None
+        end = until if is_configured else min(until, watch.last_run_at)
         for start_us, end_us in _between(unseen[check_id], to_us(watch.monitored_since), to_us(end)):
             yield check_id, start_us, end_us
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import Final
 
 from checks import Kind, Status
 from incidents import NOT_RUN, overdue_after, to_us
@@ -69,27 +70,25 @@ def health_list(
     health: dict[str, TableHealth] = {}
     silent: list[SilentCheck] = []
     for plan in plans:
-        its = [(check_id, *ran[check_id]) for check_id in plan.overdue_us if check_id in ran]
-        mute = [check for row in its if (check := _silent(plan, row, now_us)) is not None]
-        statuses = {status for _, status, _ in its}
+        before, statuses = len(silent), set()
+        for check_id, overdue_us in plan.overdue_us.items():
+            status, last_us = ran.get(check_id, _NEVER)
+            statuses.add(status)
+            if status.startswith(_UNKNOWN):
+                reason = status.removeprefix(f"{_UNKNOWN}(").removesuffix(")")
+                silent.append(SilentCheck(plan.table, check_id, reason, last_us))
+            elif overdue_us is not None and status and now_us - last_us > overdue_us:
+                silent.append(SilentCheck(plan.table, check_id, NOT_RUN, last_us))
         health[plan.table] = worst_of(
             fails=_FAIL in statuses or plan.table in troubled,
-            is_silent=bool(mute),
+            is_silent=len(silent) > before,
             warns=_WARN in statuses,
-            never_ran=not its or len(its) < len(plan.overdue_us),
+            never_ran=not statuses or "" in statuses,
         )
-        silent += mute
     return HealthList(health, silent)
 
 
 _FAIL, _WARN, _UNKNOWN = (status.value for status in (Status.FAIL, Status.WARN, Status.UNKNOWN))
 
-
-def _silent(plan: _Plan, row: tuple[str, str, int], now_us: int) -> SilentCheck | None:
-    check_id, status, last_us = row
-    if status.startswith(_UNKNOWN):
-        return SilentCheck(plan.table, check_id, status.removeprefix(f"{_UNKNOWN}(").removesuffix(")"), last_us)
-    overdue_us = plan.overdue_us[check_id]
-    if overdue_us is not None and now_us - last_us > overdue_us:
-        return SilentCheck(plan.table, check_id, NOT_RUN, last_us)
-    return None
+_NEVER: Final = ("", 0)
+"""The last status of a check that never ran, and when that was."""

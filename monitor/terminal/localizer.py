@@ -17,7 +17,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from babel import Locale, UnknownLocaleError
-from babel.dates import format_interval, format_skeleton, format_time
+from babel.dates import format_interval, format_skeleton
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_currency, format_decimal, format_percent, get_currency_precision
@@ -84,6 +84,7 @@ class Localizer:
         self.zone = ZoneInfo(timezone)
         self._catalogue = catalogue(self.language)
         self._whole = lru_cache(_MOST_KEPT)(partial(format_decimal, locale=self._locale))
+        self._date = lru_cache(_MOST_KEPT)(partial(format_skeleton, locale=self._locale))
 
     def text(self, text: str) -> str:
         """Return the translation of a text."""
@@ -134,12 +135,8 @@ class Localizer:
             case (datetime() as moment, "time"):
                 local = moment.astimezone(self.zone)
                 pattern = self._locale.datetime_formats["medium"]
-                day = format_skeleton("MMMEd", local.date(), locale=self._locale)
-                return (
-                    str(pattern)
-                    .replace("{1}", day)
-                    .replace("{0}", format_time(local.time(), "HH:mm", locale=self._locale))
-                )
+                day = self._date("MMMEd", local.date())
+                return str(pattern).replace("{1}", day).replace("{0}", f"{local:%H:%M}")
             case (datetime() as moment, "moment"):
                 return f"{moment.astimezone(self.zone):%Y-%m-%d %H:%M}"
             case (datetime() as moment, "full_date"):
@@ -154,7 +151,7 @@ class Localizer:
                     "month": "yMMMM",
                     "short_month": "MMM",
                 }.get(kind, "yMMMd")
-                return format_skeleton(skeleton, moment, locale=self._locale)
+                return self._date(skeleton, moment)
             case _:
                 return str(value)
 
@@ -174,7 +171,7 @@ class Localizer:
 _MOST_DIGITS: Final = 200
 """Digits of the longest number that a message says."""
 _MOST_KEPT: Final = 4096
-"""Whole numbers whose texts are kept: a page shows the same ones again and again."""
+"""Whole numbers and dates whose texts are kept: a page shows the same ones again and again."""
 
 
 @dataclass(frozen=True, slots=True)

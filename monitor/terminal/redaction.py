@@ -13,6 +13,7 @@ from unicodedata import category
 
 _HARMLESS: Final = "\t\u200c\u200d"
 """A tab, and the two marks that shape letters (Persian, Hindi) and join emoji."""
+_NOT_PLAIN: Final = re.compile(r"[^ -~]")
 _PLAIN_JSON: Final = re.compile(r"[ -~\n]*")
 _UNPRINTABLE: Final = re.compile(r"[^ -~\n]")
 
@@ -21,10 +22,13 @@ def visible(text: str, *, keep: str = "") -> str:
     r"""Show control characters as escapes (`\x1b`): text must not move the cursor, turn its direction or recolour."""
     if text.isprintable():
         return text
-    current_text = keep + _HARMLESS
-    return "".join(
-        item if item.isprintable() or item in current_text or category(item) == "Zs" else _escape(item) for item in text
-    )
+    harmless = keep + _HARMLESS
+
+    def shown(match: re.Match[str]) -> str:
+        item = match[0]
+        return item if item.isprintable() or item in harmless or category(item) == "Zs" else _escape(item)
+
+    return _NOT_PLAIN.sub(shown, text)
 
 
 def one_line(text: str) -> str:

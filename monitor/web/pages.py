@@ -50,6 +50,7 @@ class Pages:
         made.tests["link"] = lambda text: urlsplit(text).scheme in {"https", "http"} and len(text.split()) == 1
         made.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
         made.filters["address"] = lambda query, **changed: _address(query, changed)
+        made.filters["cards"] = lambda text: with_cards(str(text))
         made.globals.update(
             has_products=bool(project.config.products),
             project_name=project.config.project,
@@ -58,6 +59,7 @@ class Pages:
             asset=lambda name: f"/static/{name}?v={asset_versions()[name]}",
             words=page_words(),
             picture=pictures,
+            shared=_SharedContents(made),
             states=tuple(State),
             severities=tuple(Severity),
             resolutions=tuple(Resolution),
@@ -77,11 +79,30 @@ class Pages:
     def render(self, template: str, *, language: str, path: str, principal: Principal | None, page: Any) -> str:
         """Return a page by the name of its template."""
         made = self._environments[language].get_template(f"web/{template}.html.j2")
-        return with_cards(made.render(page=page, path=path, principal=principal))
+        return made.render(page=page, path=path, principal=principal)
 
     def refused(self, error: WebError, *, language: str, path: str, principal: Principal | None) -> str:
         """Return the page of an error."""
         return self.render("error", language=language, path=path, principal=principal, page=error)
+
+
+class _SharedContents:
+    """What pages show to all readers alike, kept for as long as its model is: `shared(template, page)` in a template.
+
+    It is rendered without the reader and the path; a template that asks for either fails.
+    """
+
+    def __init__(self, made: Environment) -> None:
+        self._environment = made
+        self._last: dict[str, tuple[BaseModel, str]] = {}
+
+    def __call__(self, name: str, page: BaseModel) -> str:
+        """Return the content of a model as HTML, made once for as long as readers are shown the same model."""
+        model, content = self._last.get(name, (None, ""))
+        if model is not page:
+            content = with_cards(self._environment.get_template(f"web/{name}.html.j2").render(page=page))
+            self._last[name] = page, content
+        return content
 
 
 def _address(query: BaseModel, changed: Mapping[str, Any]) -> str:

@@ -1,16 +1,19 @@
 """The first page: open incidents, pictures of days and weeks, how the tables are, this week against the last."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
+from heapq import nsmallest
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, PlainSerializer
 
 from checks import Severity
 from checks.classes.arrays import np
-from incidents import Spans, Window, from_us, measure, price_by, to_us
+from incidents import Downtime, Spans, Window, from_us, measure, price_by, to_us
 from monitor.config.project import Project
 from monitor.reporting.domains import DomainGrid
 from monitor.reporting.period import Week
@@ -175,7 +178,7 @@ def show_overview(project: Project, tx: ReadTransaction, _query: BaseModel, now:
 def _open(project: Project, tx: ReadTransaction, now: datetime) -> OpenIncidents:
     lasting = tx.outbox.open_incidents()
     counts = Counter(item.severity for item in lasting)
-    worst = [item.incident_id for item in sorted(lasting, key=_worst_first)[:SHOWN]]
+    worst = [item.incident_id for item in nsmallest(SHOWN, lasting, key=_worst_first)]
     incidents = tx.incidents.get_many(worst)
     return OpenIncidents(
         n=len(lasting),
@@ -193,18 +196,19 @@ def _rank(severity: Severity) -> int:
 
 
 def _health(project: Project, current: HealthList) -> HealthCounts:
-    counts = Counter(current.health.values())
-    by_rank = sorted(
-        (name for name, health in current.health.items() if health is not TableHealth.HEALTHY),
-        key=lambda name: (current.health[name].rank, name),
+    by_health: Mapping[TableHealth, list[str]] = {health: [] for health in TableHealth}
+    for name, health in current.health.items():
+        by_health[health].append(name)
+    worst_first = (
+        TroubledTable(table=name, health=health, owner=_owner(project, name))
+        for health, names in by_health.items()
+        if health is not TableHealth.HEALTHY
+        for name in sorted(names)
     )
     return HealthCounts(
         n=len(current.health),
-        by_health={health: counts[health] for health in TableHealth},
-        worst=tuple(
-            TroubledTable(table=name, health=current.health[name], owner=_owner(project, name))
-            for name in by_rank[:SHOWN]
-        ),
+        by_health={health: len(names) for health, names in by_health.items()},
+        worst=tuple(islice(worst_first, SHOWN)),
     )
 
 
@@ -214,7 +218,7 @@ def _owner(project: Project, name: str) -> str | None:
 
 
 def _unobserved(current: HealthList) -> UnobservedNow:
-    longest = sorted(current.silent, key=lambda check: (check.last_run_us, check.check_id))
+    longest = nsmallest(SHOWN, current.silent, key=lambda check: (check.last_run_us, check.check_id))
     return UnobservedNow(
         tables=len({check.table for check in current.silent}),
         checks=len(current.silent),
@@ -225,7 +229,7 @@ def _unobserved(current: HealthList) -> UnobservedNow:
                 reason=check.reason,
                 last_run_at=from_us(check.last_run_us),
             )
-            for check in longest[:SHOWN]
+            for check in longest
         ),
     )
 
@@ -233,33 +237,44 @@ def _unobserved(current: HealthList) -> UnobservedNow:
 def compare_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: datetime) -> WeekComparison:
     """Return the downtime of this week and of the last, as they are known now."""
     this = Week.containing(now, project.config.timezone)
-    last = this.back(1)
-    start, passed = to_us(this.start), max(to_us(now) - to_us(this.start), 1)
-    last_start, last_end = to_us(last.start), to_us(last.end)
-    windows = (
-        Window(start, start + passed),
-        Window(last_start, min(last_start + passed, last_end)),
-        Window(last_start, last_end),
+    last = Window.of(this.back(1).start, this.start)
+    start, as_of_us = to_us(this.start), to_us(now)
+    passed = max(as_of_us - start, 1)
+
+    def totals(window: Window, measured: tuple[Downtime, Fraction | None]) -> DowntimeTotals:
+        downtime, cost = measured
+        return totals_of(project, downtime, cost, known=downtime.n > 0 or _was_watched(project, tx, window, now))
+
+    so_far = Window(start, start + passed)
+    last_so_far = Window(last.start_us, min(last.start_us + passed, last.end_us))
+    return WeekComparison(
+        this=totals(so_far, _measured(project, spans, so_far, as_of_us)),
+        last_so_far=totals(last_so_far, _measured(project, spans, last_so_far, as_of_us)),
+        last=totals(last, _measured_before(project, spans, last, to_us(this.end))),
     )
-    known: dict[str, Any] = {"as_of_us": to_us(now), "maintenance": project.maintenance(spans.names)}
-    totals: Sequence[DowntimeTotals] = [
-        totals_of(
-            project,
-            downtime := measure(spans, window, **known),
-            _cost(project, spans, window, known),
-            known=downtime.n > 0 or _was_watched(project, tx, window, now),
-        )
-        for window in windows
-    ]
-    return WeekComparison(this=totals[0], last_so_far=totals[1], last=totals[2])
 
 
-def _cost(project: Project, spans: Spans, window: Window, known: Mapping[str, Any]) -> Fraction | None:
+def _measured(project: Project, spans: Spans, window: Window, as_of_us: int) -> tuple[Downtime, Fraction | None]:
+    """Return the downtime of a window and its cost, None where nothing has a price."""
+    maintenance = project.maintenance(spans.names)
+    downtime = measure(spans, window, as_of_us=as_of_us, maintenance=maintenance)
     if not project.priced:
-        return None
+        return downtime, None
     group = np.zeros(spans.incident.size, dtype=np.int64)
-    costs = price_by(spans, window, pricing=project.pricing, group=group, table_hours=False, **known)
-    return costs[0].amount if costs else Fraction()
+    costs = price_by(
+        spans,
+        window,
+        pricing=project.pricing,
+        as_of_us=as_of_us,
+        group=group,
+        maintenance=maintenance,
+        table_hours=False,
+    )
+    return downtime, costs[0].amount if costs else Fraction()
+
+
+_measured_before = lru_cache(maxsize=2)(_measured)
+"""A week that is over stays as it is while no incident changes, which makes other spans."""
 
 
 def _was_watched(project: Project, tx: ReadTransaction, window: Window, now: datetime) -> bool:

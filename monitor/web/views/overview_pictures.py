@@ -53,7 +53,8 @@ def last_days(project: Project, tx: ReadTransaction, spans: Spans, now: datetime
 
 def domain_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: datetime) -> DomainGrid:
     """Return the domains over this week and those before. `spans` reach back to `first_week`."""
-    if not any(table.domain for table in project.config.tables):
+    domains = {table.domain for table in project.config.tables}
+    if not any(domains):
         return DomainGrid()
     weeks, as_of_us = _weeks(project, now), to_us(now)
     measured = [
@@ -63,7 +64,7 @@ def domain_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: datet
     quiet = {
         (name, week)
         for week, parts in zip(weeks, measured, strict=True)
-        if (without := [name for name in (*project.config.domains, None) if not has_incident(parts.get(name))])
+        if (without := [name for name in domains if not has_incident(parts.get(name))])
         and _is_known(project, tx, week, now)
         for name in without
     }

@@ -9,14 +9,21 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 import pytest
+from jinja2.meta import find_referenced_templates, find_undeclared_variables
+from starlette.testclient import TestClient
 
 from incidents import Corrected, ReportedIncident, Resolution
 from monitor.config.selector import select
+from monitor.config.web_model import cookie_name
 from monitor.reporting.build import build_report, gather
 from monitor.reporting.period import Week
 from monitor.scan.run import run_checks
 from monitor.triage.incident_editor import IncidentEditor
+from monitor.web.pages import Pages
+from monitor.web.server import SERVED, asgi, make_application
+from monitor.web.sessions import start_session
 from monitor.web.views.overview_pictures import DAYS
+from store import Grant, SignInMethod, WebRole
 from tests.monitor.web.site import Site
 
 _BAR: Final = re.compile(
@@ -177,3 +184,42 @@ def test_domains_are_those_of_the_report_whatever_changes(site: Site) -> None:
     assert_same()
     assert None in _shown_domains(site).values()
     assert (0, 0.0) in _shown_domains(site).values()
+
+
+def test_readers_share_what_the_page_shows_but_not_who_they_are(site: Site) -> None:
+    """Every role reads the same content, made once while its model is shown; name, role and menu are the reader's."""
+    site.incident("late load")
+    application = asgi(make_application(site.project, site.store, freshness=SERVED))
+    pages = {}
+    for name, role, limits in (
+        ("ann", WebRole.VIEWER, {}),
+        ("bob", WebRole.OWNER, {"owners": ("others",)}),
+        ("mia", WebRole.STEWARD, {}),
+    ):
+        with site.store.writing() as tx:
+            secret = start_session(tx, name, SignInMethod.FORM, Grant(role, **limits), now=site.clock.now())
+        client = TestClient(application, base_url="http://localhost", headers={"sec-fetch-site": "same-origin"})
+        client.cookies.set(cookie_name(site.project.config.web), secret)
+        pages[name] = client.get("/").text
+    heads, contents = zip(*(page.split("<main", 1) for page in pages.values()), strict=True)
+    assert len(set(contents)) == 1
+    assert "late load" in contents[0]
+    for name, head in zip(pages, heads, strict=True):
+        assert [other for other in pages if f"<span>{other} · " in pages[name]] == [name]
+        assert ('href="/budgets"' in head) is (name == "mia")
+    site.incident("another fault", table="refunds")
+    site.clock.advance(timedelta(seconds=11))
+    assert "another fault" in client.get("/").text
+
+
+def test_content_that_readers_share_cannot_ask_who_reads(site: Site) -> None:
+    """The template of what readers share, and all that it takes from others, names neither the reader nor the path."""
+    made = Pages(site.project)._environments["en"]
+    waiting, names = ["web/_overview.html.j2"], set()
+    while waiting:
+        name = waiting.pop()
+        tree = made.parse(made.loader.get_source(made, name)[0])
+        names.add(name)
+        assert not find_undeclared_variables(tree) & {"principal", "path", "allowed"}, name
+        waiting += set(find_referenced_templates(tree)) - names
+    assert len(names) == 3
