@@ -158,7 +158,7 @@ class CheckParameters(BaseModel):
     )
     open_after: Annotated[int, Ge(1)] | None = Field(None, description="Failing runs in a row that open an incident.")
     resolve_after: Annotated[int, Ge(1)] | None = Field(None, description="Passing runs in a row that resolve it.")
-    confirm: ConfirmRule = Field(None, description="A second look before an incident opens.")
+    confirm: ConfirmRule = Field(None, description="A second run before an incident opens.")
     why: str | None = Field(None, description="Why it matters, shown to the person handling the incident.")
     runbook: str | None = Field(
         None, description="What to do when it fails: a URL, Markdown, or a `.md` file in the configuration's folder."

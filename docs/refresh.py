@@ -32,6 +32,8 @@ DEMO_NOW: Final = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
 _NOT_SHOWN: Final = ({"$ref": "#/$defs/Substitution"}, {"type": "null"})
 _FEW: Final = 3
 """So many rows or commands are worth a reference."""
+_MANY: Final = 4
+"""In more sections than these a key is described once."""
 _WORDS: Final = {
     "`15m` `26h`": "duration",
     "`UTC` `Asia/Tokyo`": "zone",
@@ -105,14 +107,16 @@ def _named(value: dict[str, Any]) -> Iterator[Any]:
 def _sections(models: Mapping[str, dict[str, Any]], words: "_Words") -> Iterator[str]:
     """Yield each section: equal ones together, what all types of a section take once, a part of another as its keys."""
     rows = {path: _rows(path, part, words) for path, part in models.items()}
+    counts = Counter(row for path, own in rows.items() for row in own if row not in _of_every_type(path, rows))
+    common = [row for row, count in counts.items() if count > _MANY]
+    yield _section("Keys of several sections", "", common)
     for path, part in models.items():
-        place, _, kind = path.partition(" {")
+        place = path.partition(" {")[0]
         equal = [other for other in models if rows[other] == rows[path]]
         if path != equal[0]:
             continue
-        types = [other for other in models if kind and other.startswith(f"{place} {{")]
-        shared = [row for row in rows[path] if types and all(row in rows[other] for other in types)]
-        if shared and path == types[0]:
+        shared = _of_every_type(path, rows)
+        if shared and path == next(other for other in models if other.startswith(f"{place} {{")):
             yield _section(f"`{place}`", "Keys of every type:", shared)
         own = [row for row in rows[path] if row not in shared]
         about = part.get("description", "").partition("\n\n")[0].replace("\n", " ") if path else ""
@@ -120,7 +124,16 @@ def _sections(models: Mapping[str, dict[str, Any]], words: "_Words") -> Iterator
         if whole is not None and len(own) >= _FEW:
             keys = ", ".join(row.split(": ")[0].removeprefix("- ") for row in own)
             about, own = f"{about} Its keys are those of `{whole}`: {keys}.", []
-        yield _section(", ".join(f"`{other}`" for other in equal) if path else "The whole", about, own)
+        also = ", ".join(row.split(": ")[0].removeprefix("- ") for row in own if row in common)
+        lines = [*(row for row in own if row not in common), *([f"- Also {also}"] if also else [])]
+        yield _section(", ".join(f"`{other}`" for other in equal) if path else "The whole", about, lines)
+
+
+def _of_every_type(path: str, rows: Mapping[str, list[str]]) -> list[str]:
+    """Return the lines of a section that all types of it have."""
+    place, _, kind = path.partition(" {")
+    types = [other for other in rows if kind and other.startswith(f"{place} {{")]
+    return [row for row in rows[path] if types and all(row in rows[other] for other in types)]
 
 
 def _rows(path: str, part: dict[str, Any], words: "_Words") -> list[str]:

@@ -255,7 +255,7 @@ class SchemaOfText(GenerateJsonSchema):
 
 
 class Confirmation(BaseModel):
-    """A second look before an incident opens: it opens if the check fails again, as detected by the first run."""
+    """A second run before an incident opens: it opens if the check fails again, as detected by the first run."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 

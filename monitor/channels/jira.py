@@ -37,7 +37,7 @@ class Jira(Settings):
     close_fields: dict[str, Any] = Field({}, description="Fields that closing needs, as Jira's API takes them.")
     close_resolves: bool = Field(default=False, description="Whether closing an issue resolves its incident.")
     pull_every_s: Annotated[int, Field(ge=60, le=86_400)] = Field(
-        300, description="Seconds between two reads of the statuses."
+        300, description="Seconds between two polls of the statuses."
     )
     allow_private: bool = Field(default=False, description="Whether the address may lie in a private network.")
 

@@ -23,7 +23,7 @@ class PagerDuty(Settings):
 
     routing_key: str = Field(description="The integration key, 32 characters.")
     url: Annotated[str, Field(pattern="^https?://[^@ ]+$")] = Field(
-        "https://events.pagerduty.com/v2/enqueue", description="Where events go; events.eu.pagerduty.com in Europe."
+        "https://events.pagerduty.com/v2/enqueue", description="Address of the API; events.eu.pagerduty.com in Europe."
     )
     allow_private: bool = Field(default=False, description="Whether the address may lie in a private network.")
 

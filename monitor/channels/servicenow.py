@@ -40,7 +40,7 @@ class ServiceNow(Settings):
     )
     close_resolves: bool = Field(default=False, description="Whether resolving a record resolves its incident.")
     pull_every_s: Annotated[int, Field(ge=60, le=86_400)] = Field(
-        300, description="Seconds between two reads of the states."
+        300, description="Seconds between two polls of the states."
     )
     allow_private: bool = Field(default=False, description="Whether the address may lie in a private network.")
 

@@ -39,7 +39,7 @@ class Slack(Settings):
     token: str = Field(description="The bot's token, xoxb-...")
     channel: Annotated[str, Field(pattern="^[CGD][A-Z0-9]+$")] = Field(description="Id of the channel: C0123ABCD.")
     url: Annotated[str, Field(pattern="^https?://[^@ ]+$")] = Field(
-        "https://slack.com/api", description="Where Slack's Web API is."
+        "https://slack.com/api", description="Address of Slack's Web API."
     )
     allow_private: bool = Field(default=False, description="Whether the address may lie in a private network.")
 

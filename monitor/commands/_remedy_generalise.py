@@ -248,7 +248,7 @@ def suppress(
     keep_order: KeepOrder = False,
     force: Force = False,
 ) -> None:
-    """Leave out records, or cells, until each record is in a class of at least k; all else stays as it is.
+    """Suppress records, or cells, until each record is in a class of at least k; nothing else changes.
 
     The file is verified, and published only if it meets every limit.
 

@@ -63,12 +63,12 @@ class Match(Section):
     severity: Severity | None = Field(None, description="Minimum severity.")
     kind: Kind | None = Field(None, description="Kind of incident.")
     outcome: Literal["warn"] | None = Field(
-        None, description="`warn`: warnings that open no incident, in place of incidents."
+        None, description="`warn`: warnings that open no incident, instead of incidents."
     )
 
 
 class Digest(Section):
-    """One message a day in place of single alerts."""
+    """One message a day instead of single alerts."""
 
     at: Clock = Field(description="When it is sent: a local time of the project.")
 
@@ -83,7 +83,7 @@ class Route(Section):
         None, description="Only incidents that nobody acknowledged for so long: whom to notify next."
     )
 
-    digest: Digest | None = Field(None, description="One message a day: what opened, lasts and was resolved.")
+    digest: Digest | None = Field(None, description="One message a day: what opened, is open and was resolved.")
 
     @model_validator(mode="after")
     def _can_match(self) -> Self:
@@ -130,7 +130,7 @@ class LifecycleRules(Section):
     )
     open_after: Annotated[int, Ge(1)] | None = Field(None, description="Failing runs in a row that open an incident.")
     resolve_after: Annotated[int, Ge(1)] | None = Field(None, description="Passing runs in a row that resolve it.")
-    confirm: ConfirmRule = Field(None, description="A second look before an incident opens.")
+    confirm: ConfirmRule = Field(None, description="A second run before an incident opens.")
 
 
 CauseName: TypeAlias = Annotated[
@@ -139,10 +139,10 @@ CauseName: TypeAlias = Annotated[
 
 
 class IncidentRules(Section):
-    """What people give as the causes of incidents."""
+    """Causes of incidents."""
 
     causes: tuple[CauseName, ...] = Field(
-        (), description="Causes that people may give, and 'other'; by default any text.", examples=[["late upstream"]]
+        (), description="Accepted causes, and 'other'; by default any text.", examples=[["late upstream"]]
     )
 
     @property
@@ -196,7 +196,7 @@ class Alerts(Section):
     )
     open_after: Annotated[int, Ge(1)] = Field(1, description="Failing runs in a row that open an incident.")
     resolve_after: Annotated[int, Ge(1)] = Field(2, description="Passing runs in a row that resolve it.")
-    confirm: ConfirmRule = Field(None, description="A second look before an incident opens.")
+    confirm: ConfirmRule = Field(None, description="A second run before an incident opens.")
     severities: dict[Severity, LifecycleRules] = Field(
         {}, description="When incidents open and resolve, by the severity of their check."
     )

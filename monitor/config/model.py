@@ -93,12 +93,12 @@ def _names_a_period(form: str) -> str:
 
 
 class FileTimesFormat(Section):
-    """When the files of a table are there that has one for each period."""
+    """Arrival of the files of a table with one file for each period."""
 
     name: Annotated[str, AfterValidator(_names_a_period)] = Field(
         description="Name of a file without its ending, with the begin of its period, such as 'orders-%Y-%m-%d'."
     )
-    after: Duration = Field(description="How long after the begin of its period a file is there, such as 26h.")
+    after: Duration = Field(description="Time from the begin of the period to the arrival of its file, such as 26h.")
 
 
 class IcebergSource(Section):

@@ -23,7 +23,7 @@ class ProxySignIn(Section):
     secret_header: HeaderName = Field(
         "X-Tablewatch-Proxy-Secret", description="The header in which the proxy sends `secret`."
     )
-    secret: Annotated[str, MinLen(16)] = Field(description="What only the proxy and Tablewatch know.")
+    secret: Annotated[str, MinLen(16)] = Field(description="Secret shared by the proxy and Tablewatch.")
 
     @field_validator("trusted")
     @classmethod
@@ -55,11 +55,11 @@ class OidcSignIn(Section):
     """An OpenID Connect provider that signs people in; needs the extra `[oidc]` and `public_url`."""
 
     issuer: str = Field(description="Its issuer identifier, exactly as the provider writes it; https.")
-    client_id: Annotated[str, MinLen(1)] = Field(description="What the provider calls this application.")
+    client_id: Annotated[str, MinLen(1)] = Field(description="Client id of this application.")
     client_secret: Annotated[str, MinLen(1)] | None = Field(
-        None, description="What only the provider and this application know; none for a public client."
+        None, description="Client secret; none for a public client."
     )
-    scopes: tuple[str, ...] = Field(("openid", "profile", "email"), description="What is asked of the provider.")
+    scopes: tuple[str, ...] = Field(("openid", "profile", "email"), description="Requested scopes.")
     name_claim: Annotated[str, MinLen(1)] = Field(
         "preferred_username", description="The claim that is the user's name; `email` only where it is verified."
     )
@@ -67,7 +67,7 @@ class OidcSignIn(Section):
         "groups", description="The claim of the ID token that lists the user's groups."
     )
     roles: tuple[GroupRole, ...] = Field(
-        (), description="Roles by group; the first whose group the user is in holds. Whoever is in none is a viewer."
+        (), description="Roles by group; the first whose group the user is in applies, else viewer."
     )
 
     @field_validator("issuer")
@@ -97,10 +97,10 @@ class Web(Section):
         "127.0.0.1:8737", description="Address and port."
     )
     public_url: Annotated[str, Field(pattern="^https?://[^/ ]+/?$")] | None = Field(
-        None, description="What browsers open, where that is another address; needed to listen beyond this machine."
+        None, description="Address that browsers open, if different; required to listen beyond this machine."
     )
     hosts: tuple[HostName, ...] = Field(
-        (), description="Names by which it may be called, beside those of `public_url` and this machine."
+        (), description="Further host names that are answered."
     )
     passwords: bool = Field(
         default=False, description="Whether users sign in by name and password (`tablewatch web user add`)."

@@ -35,7 +35,7 @@ _Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 _Pair: TypeAlias = tuple[_Number | None, _Number | None]
 _Root: TypeAlias = Annotated[str, MinLen(1)] | None
 _OF_BUILDERS: Final = frozenset({FaultKind.UNCHANGED, FaultKind.NO_ROOT})
-_OF_ROOT: Final = "What everything is at the last level; null for no such level."
+_OF_ROOT: Final = "Label of the last level; null for none."
 
 
 class HierarchySpec(BaseModel, ABC):
@@ -133,7 +133,7 @@ class DatesSpec(HierarchySpec):
     type: Literal["dates"] = "dates"
     levels: tuple[DateLevel, ...] = Field(description="From fine to coarse; nothing after a week.")
     pattern: Annotated[str, MinLen(1)] | None = Field(
-        None, description="How texts are written that are no ISO dates, such as `%d.%m.%Y`."
+        None, description="Format of texts that are not ISO dates, such as `%d.%m.%Y`."
     )
     root: _Root = Field(ROOT, description=_OF_ROOT)
 
@@ -148,17 +148,17 @@ class DatesSpec(HierarchySpec):
 
 
 class MaskSpec(HierarchySpec):
-    """Texts of which less and less is left, such as postcodes, whose last characters are hidden first."""
+    """Texts whose characters are hidden level by level, such as postcodes."""
 
     type: Literal["mask"] = "mask"
     hide: tuple[int, ...] = Field((), description="How many of the longest value's last characters each level hides.")
     keep: tuple[int, ...] = Field((), description="Instead: how many first characters each level keeps.")
-    character: Annotated[str, MinLen(1), MaxLen(1)] = Field("*", description="What stands for a hidden character.")
+    character: Annotated[str, MinLen(1), MaxLen(1)] = Field("*", description="Mask character.")
     length: Annotated[int, Ge(1)] | None = Field(
-        None, description="How long a masked value is; as long as the longest by default."
+        None, description="Length of masked values; by default that of the longest."
     )
     side: Literal["right", "left"] = Field(
-        "right", description="Where characters are hidden; with `left` the first ones are, and the last ones kept."
+        "right", description="Side on which characters are hidden."
     )
     root: _Root = Field(ROOT, description=_OF_ROOT)
 
@@ -181,7 +181,7 @@ class MaskSpec(HierarchySpec):
 
 
 class TreeSpec(HierarchySpec):
-    """Groups of groups of values, as somebody wrote them down."""
+    """Nested groups of values."""
 
     type: Literal["tree"] = "tree"
     groups: dict[str, Any] = Field(description="Group: its members, a list of values or again groups.")
@@ -217,10 +217,10 @@ class CodingSpec(HierarchySpec):
 
 
 class FlatSpec(HierarchySpec):
-    """Values that have no groups: the value or nothing."""
+    """The value or nothing."""
 
     type: Literal["flat"] = "flat"
-    root: Annotated[str, MinLen(1)] = Field(ROOT, description="What everything is at the last level.")
+    root: Annotated[str, MinLen(1)] = Field(ROOT, description="Label of the last level.")
 
     def build(self, values: Iterable[object]) -> Hierarchy:
         """Return the hierarchy of the values, as `flat`."""
@@ -233,7 +233,7 @@ class FileSpec(HierarchySpec):
     type: Literal["file"] = "file"
     path: Annotated[str, MinLen(1)] = Field(description="Relative to the file that names it.")
     delimiter: Annotated[str, MinLen(1), MaxLen(1)] | None = Field(
-        None, description="What stands between two cells; by default found out."
+        None, description="Delimiter; detected by default."
     )
 
     def build(self, values: Iterable[object]) -> Hierarchy:

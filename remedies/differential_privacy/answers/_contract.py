@@ -43,9 +43,9 @@ class Statistic(Declaration, ABC):
 
     summary: ClassVar[str]
 
-    where: tuple[WhereComparison, ...] = Field((), description="Which rows are meant: comparisons of declared columns.")
-    epsilon: WrittenLoss | None = Field(None, description="What it costs, of a budget in epsilon.")
-    rho: WrittenLoss | None = Field(None, description="What it costs, of a budget in rho (zcdp).")
+    where: tuple[WhereComparison, ...] = Field((), description="Filter: comparisons of declared columns.")
+    epsilon: WrittenLoss | None = Field(None, description="Cost, for budgets in epsilon.")
+    rho: WrittenLoss | None = Field(None, description="Cost, for budgets in rho (zcdp).")
 
     @model_validator(mode="after")
     def _one_price(self) -> Self:

@@ -25,7 +25,7 @@ class Histogram(Statistic):
     summary: ClassVar[str] = "How many rows there are in each cell of some columns."
 
     statistic: Literal["histogram"] = "histogram"
-    by: ColumnNames = Field(description="Columns whose cells are counted.")
+    by: ColumnNames = Field(description="Columns to group by.")
 
     def columns(self) -> Sequence[str]:
         """Name the columns that are counted by."""

@@ -39,8 +39,8 @@ class Mean(Statistic):
     summary: ClassVar[str] = "The mean of a column."
 
     statistic: Literal["mean"] = "mean"
-    column: ColumnName = Field(description="The column whose mean is wanted.")
-    by: ColumnNames | tuple[()] = Field((), description="Columns in whose cells it is wanted.")
+    column: ColumnName = Field(description="Column to average.")
+    by: ColumnNames | tuple[()] = Field((), description="Columns to group by.")
 
     def columns(self) -> Sequence[str]:
         """Name the column, and those that it is grouped by."""

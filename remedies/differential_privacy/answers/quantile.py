@@ -45,7 +45,7 @@ class Quantile(Statistic):
     summary: ClassVar[str] = "A quantile of a column, such as its median."
 
     statistic: Literal["quantile"] = "quantile"
-    column: ColumnName = Field(description="The column whose quantile is wanted.")
+    column: ColumnName = Field(description="Column of the quantile.")
     share: Annotated[Number, Ge(0), Le(1)] = Field(Decimal("0.5"), description="0.5 is the median.")
     step: Annotated[Number, Gt(0)] | None = Field(
         None,

@@ -26,8 +26,8 @@ class Sum(Statistic):
     summary: ClassVar[str] = "What a column adds up to."
 
     statistic: Literal["sum"] = "sum"
-    column: ColumnName = Field(description="The column that is added up.")
-    by: ColumnNames | tuple[()] = Field((), description="Columns in whose cells it is added up.")
+    column: ColumnName = Field(description="Column to add up.")
+    by: ColumnNames | tuple[()] = Field((), description="Columns to group by.")
 
     def columns(self) -> Sequence[str]:
         """Name the column, and those that it is grouped by."""
