@@ -77,7 +77,8 @@ def union(group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
         halves = (union(group[half], start[half], end[half]) for half in (lower, ~lower))
         return tuple(np.concatenate(columns) for columns in zip(*halves, strict=True))  # type: ignore[return-value]  # zip keeps the three columns
     offset = (group - first) * width - origin
-    order = np.argsort(start + offset)
+    # the smaller the type of the second key, the faster: it is sorted by counting
+    order = np.lexsort((start, (group - first).astype(np.min_scalar_type(last - first))))
     group, start, end = group[order], start[order], end[order]
     # laid end to end, one group after the other, so that no interval reaches into the next group
     reach = np.maximum.accumulate(end + offset[order])

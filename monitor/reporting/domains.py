@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from incidents import Downtime, DowntimeCost, LevelVerdict, MaintenanceSpans, Repeats, Spans, Window, measure_by
@@ -75,7 +76,7 @@ class DomainGrid:
         return {"key": row.name, "title": row.title, "cells": cells}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DomainSection:
     """A domain in the period of a report; `name` is None for tables without one, and those no longer configured.
 
@@ -93,7 +94,7 @@ class DomainSection:
     contracts: tuple[JudgedContract, ...] = ()
     without_owner: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def verdict(self) -> LevelVerdict | None:
         """Return the worst verdict of its service levels, None without any."""
         verdicts = [contract.verdict for contract in self.contracts]
@@ -102,8 +103,7 @@ class DomainSection:
     @property
     def worst_contracts(self) -> Sequence[str]:
         """Return the names of those with that verdict."""
-        worst = self.verdict
-        return [contract.name for contract in self.contracts if contract.verdict is worst]
+        return [contract.name for contract in self.contracts if contract.verdict is self.verdict]
 
     @property
     def has_details(self) -> bool:
