@@ -194,14 +194,14 @@ def _draw_log(
             format_time(delivery.created_at, zone)[4:],
             delivery.channel,
             delivery.state.value,
-            delivery.payload.get("title"),
             delivery.id,
+            delivery.payload.get("title"),
             delivery.error,
         )
         for delivery in deliveries
     ]
     if rows:
-        draw_table(console, ("when", "channel", "state", "~message", "id", "~error"), rows)
+        draw_table(console, ("when", "channel", "state", "id", "~message", "~error"), rows)
 
 
 def _decision_rows(transition: "Transition", zone: str) -> "Iterator[tuple[str | None, ...]]":

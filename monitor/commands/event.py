@@ -141,9 +141,9 @@ def _draw(console: "Console", project: "Project", events: "Sequence[LoggedEvent]
             format_time(event.happened_at, project.config.timezone),
             event.kind.value,
             event.table or (f"source {event.source}" if event.source else "any table"),
-            event.note,
             event.actor,
+            event.note,
         )
         for event in events
     ]
-    draw_table(console, (">#", "at", "event", "~of", "~note", "~by"), rows)
+    draw_table(console, (">#", "at", "event", "~of", "~by", "~note"), rows)

@@ -125,15 +125,15 @@ def _draw(
         (
             str(incident.id),
             incident.table,
-            title_of(incident),
             incident.severity.value,
             (incident.resolution or incident.state).value,
             format_time(incident.episodes[0].detected_at, project.config.timezone)[4:],
             format_hours(figures[incident.id].downtime_us) if is_downtime(incident) else "not counted",
+            title_of(incident),
         )
         for incident in incidents
     ]
-    draw_table(console, (">#", "~table", "~what", "severity", "state", "detected", ">downtime"), rows)
+    draw_table(console, (">#", "~table", "severity", "state", "detected", ">downtime", "~what"), rows)
 
 
 @app.command()

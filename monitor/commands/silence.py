@@ -182,9 +182,9 @@ def _draw(console: "Console", project: "Project", silences: "Sequence[Silence]",
             format_time(silence.starts_at, zone),
             format_time(silence.ended_at or silence.until, zone),
             "yes" if _is_active(silence, now) else "over",
-            silence.reason,
             silence.by,
+            silence.reason,
         )
         for silence in silences
     ]
-    draw_table(console, (">#", "~of", "from", "until", "active", "~why", "~by"), rows)
+    draw_table(console, (">#", "~of", "from", "until", "active", "~by", "~why"), rows)

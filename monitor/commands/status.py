@@ -207,7 +207,7 @@ def _draw(console: "Console", project: "Project", states: "Sequence[TableState]"
         )
         for state in table_states
     ]
-    draw_table(console, ("~table", "health", "~checks", "last run", "~open incidents", "~owner"), rows)
+    draw_table(console, ("~table", "health", "~checks", "last run", "~open", "~owner"), rows)
     if len(table_states) < len(states):
         console.print(f"and {len(states) - len(table_states)} healthy tables; --format json has all")
     silent = [not_evaluated for state in table_states for not_evaluated in state.not_evaluated]

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.segment import Segment
 
-_PIPE_WIDTH = 160
+_UNLIMITED = 1_000_000
+"""Width of a pipe or a file, whose reader wraps lines or searches them."""
 _MOST_SHOWN = 140
 _BEFORE_CARET = 60
 
@@ -63,7 +64,7 @@ def make_console(mask: Callable[[str], str], *, stderr: bool) -> "Console":
     stream: Any = _Masked("stderr" if stderr else "stdout", mask)
     console = Quiet(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = _PIPE_WIDTH
+        console.width = _UNLIMITED
     return console
 
 

@@ -1,64 +1,184 @@
-"""Draw calm tables on a terminal: no lines, words instead of colours, at most 100 columns, in any script."""
+"""Draw calm tables on a terminal: no lines, words instead of colours, in any script.
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+Nothing is cut off. Where a table is wider than the terminal it gives way in this order, each step only if the one
+before is not enough: texts take several lines; the last columns of text go below their rows; names break after their
+signs (`daily_` `revenue`); columns that may be left out are, which is told; all columns but the first go below. Ids,
+times and figures stay in one piece. In a pipe or a file each row is one line.
+"""
 
-from rich.cells import cell_len
-from rich.table import Table
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from rich.cells import cell_len, chop_cells
 from rich.text import Text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-WIDTH: Final = 100
 NOTHING: Final = "-"
 """Where there is no figure: never a zero."""
-_NARROWEST: Final = 12
 _GAP: Final = 2
+_INDENT: Final = " " * 4
+_READABLE: Final = 30
+"""Cells below which a text of several words goes below its row."""
+_LEAST: Final = 2
+"""Cells of a wide character."""
+_PIECE: Final = re.compile(r"[^._/:,@-]*[._/:,@-]+|[^._/:,@-]+")
 
 
 def draw_table(console: "Console", columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
     """Print rows under their columns.
 
-    A column whose name begins with `>` holds figures and is set to the right; one that begins with `~` holds texts and
-    is folded when there is not enough room. Neither sign is shown. Nothing is ever cut off: where there is too little
-    room for that, every column is folded.
+    Signs before the name of a column say how it gives way, and are not shown: `>` holds figures, set to the right; `~`
+    holds names or texts, which may take several lines; `?` may be left out. Others hold ids, times and states.
     """
     cells = [[cell or NOTHING for cell in row] for row in rows]
-    width = min(console.width, WIDTH)
-    console.print(_table(columns, cells, widths=_widths(columns, cells, width)), width=width, soft_wrap=False)
+    table = [_Column.of(name, [row[number] for row in cells]) for number, name in enumerate(columns)]
+    layout = _arrange(table, console.width)
+    for style, line in layout.lines(range(len(cells))):
+        console.print(Text(line.rstrip(), style), soft_wrap=True)
+    if layout.left_out:
+        names = ", ".join(column.name for column in layout.left_out)
+        console.print(Text(f"left out for lack of room: {names}", "dim"), soft_wrap=True)
 
 
-def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Sequence[int] | None:
-    """Return each column its width: figures theirs, texts what is left; None where that is too little."""
-    wanted = [_widest(column, number, rows) for number, column in enumerate(columns)]
-    folds = [column.startswith("~") for column in columns]
-    given = [min(_NARROWEST, most) if fold else most for most, fold in zip(wanted, folds, strict=True)]
-    left = room - sum(given) - _GAP * len(given)
-    if left < 0:
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column; `wanted`: how many cells its widest text takes."""
+
+    name: str
+    cells: Sequence[str]
+    is_figure: bool
+    is_text: bool
+    is_optional: bool
+    wanted: int
+
+    @classmethod
+    def of(cls, name: str, cells: Sequence[str]) -> "_Column":
+        """Return a column by its name with its signs."""
+        title = name.lstrip("?>~")
+        signs = name.removesuffix(title)
+        wanted = max(cell_len(line) for cell in (title, *cells) for line in cell.split("\n"))
+        return cls(title, cells, ">" in signs, "~" in signs, "?" in signs, wanted)
+
+    def longest(self, pieces: Callable[[str], Iterable[str]]) -> int:
+        """Return how many cells the widest piece of its texts takes."""
+        return max(cell_len(piece) for cell in (self.name, *self.cells) for piece in pieces(cell) or [""])
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The columns beside each other with their widths, those below each row in some room, and those left out."""
+
+    room: int
+    columns: Sequence[_Column]
+    widths: Sequence[int]
+    below: Sequence[_Column] = ()
+    left_out: Sequence[_Column] = ()
+
+    def lines(self, rows: Iterable[int]) -> Iterator[tuple[str, str]]:
+        """Yield the style and the text of each line."""
+        yield from (("dim", line) for line in self._beside([column.name for column in self.columns]))
+        names = [f"{column.name}: " if column.name else "" for column in self.below]
+        if len(names) == 1:
+            yield "dim", _INDENT + self.below[0].name
+            names = [""]
+        for row in rows:
+            yield from (("", line) for line in self._beside([column.cells[row] for column in self.columns]))
+            for name, column in zip(names, self.below, strict=True):
+                if column.cells[row] != NOTHING:
+                    lines = _wrap(name + column.cells[row], max(_LEAST, self.room - len(_INDENT)))
+                    yield from (("", _INDENT + line) for line in lines)
+
+    def _beside(self, cells: Sequence[str]) -> Iterator[str]:
+        wrapped = [_wrap(cell, width) for cell, width in zip(cells, self.widths, strict=True)]
+        for parts in zip_longest(*wrapped, fillvalue=""):
+            placed = zip(self.columns, self.widths, parts, strict=True)
+            yield (" " * _GAP).join(_set(text, width, right=column.is_figure) for column, width, text in placed)
+
+
+_Least: TypeAlias = Callable[[_Column, bool], int]
+"""The least room of a column in a step; the flag says that it is the last."""
+
+
+def _arrange(table: Sequence[_Column], room: int) -> _Layout:
+    """Return the first layout that fits; the last fits in any room."""
+    shown, left_out = list(table), list[_Column]()
+    while True:
+        for least in (_in_words, _in_pieces):
+            beside, below = list(shown), list[_Column]()
+            while (widths := _fit(beside, least, room)) is None and beside[-1].is_text and len(beside) > 1:
+                below.insert(0, beside.pop())
+            if widths is not None:
+                return _Layout(room, beside, widths, below, left_out)
+        optional = [column for column in shown if column.is_optional]
+        if not optional:
+            return _Layout(room, table[:1], [max(_LEAST, min(room, table[0].wanted))], table[1:])
+        shown.remove(optional[-1])
+        left_out.insert(0, optional[-1])
+
+
+def _in_words(column: _Column, is_last: bool) -> int:
+    """Return the least room where texts break between words."""
+    if not column.is_text:
+        return column.wanted
+    return min(column.wanted, max(column.longest(str.split), _READABLE if is_last else 0))
+
+
+def _in_pieces(column: _Column, is_last: bool) -> int:
+    """Return the least room where words break after their signs, too."""
+    if not column.is_text:
+        return column.wanted
+    is_prose = is_last and any(" " in cell for cell in column.cells)
+    return min(column.wanted, max(column.longest(_pieces), _READABLE if is_prose else 0))
+
+
+def _fit(columns: Sequence[_Column], least: _Least, room: int) -> list[int] | None:
+    """Return the widths that columns take in some room, the widest giving way first; None where it is too little."""
+    widths = [min(column.wanted, room) for column in columns]
+    bounds = [least(column, number == len(columns) - 1) for number, column in enumerate(columns)]
+    excess = sum(widths) + _GAP * (len(widths) - 1) - room
+    if excess > sum(widths) - sum(bounds):
         return None
-    for number, most in enumerate(wanted):
-        more = min(left, most - given[number])
-        given[number] += more
-        left -= more
-    return given
-
-
-def _widest(column: str, number: int, rows: Sequence[Sequence[str]]) -> int:
-    """Return how many cells the widest text of a column takes; wide characters take two."""
-    return max(cell_len(cell) for cell in (column.lstrip(">~"), *(row[number] for row in rows)))
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, widths: Sequence[int] | None) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, _GAP, 0, 0))
-    for number, column in enumerate(columns):
-        table.add_column(
-            column.lstrip(">~"),
-            justify="right" if column.startswith(">") else "left",
-            no_wrap=widths is not None and not column.startswith("~"),
-            overflow="fold",
-            width=None if widths is None else widths[number],
+    for _ in range(excess):
+        widest = max(
+            (number for number in range(len(widths)) if widths[number] > bounds[number]), key=widths.__getitem__
         )
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
+        widths[widest] -= 1
+    return widths
+
+
+def _set(text: str, width: int, *, right: bool) -> str:
+    blank = " " * (width - cell_len(text))
+    return blank + text if right else text + blank
+
+
+def _wrap(text: str, width: int) -> Sequence[str]:
+    """Return a text in lines of a width: broken between words, long words after their signs, the longest anywhere."""
+    if cell_len(text) <= width and "\n" not in text:
+        return [text]
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        lines.append("")
+        for number, word in enumerate(paragraph.split(" ")):
+            glue = " " if number else ""
+            for piece in [word] if cell_len(word) <= width else _chopped(word, width):
+                if cell_len(lines[-1] + glue + piece) <= width:
+                    lines[-1] += glue + piece
+                else:
+                    lines.append(piece)
+                glue = ""
+    return lines
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the pieces in which the words of a text may stand on lines of their own."""
+    return (piece for word in text.split() for piece in _PIECE.findall(word))
+
+
+def _chopped(word: str, width: int) -> Iterator[str]:
+    """Yield the pieces of a word, those that are longer than a width chopped anywhere."""
+    return (part for piece in _PIECE.findall(word) for part in chop_cells(piece, width))

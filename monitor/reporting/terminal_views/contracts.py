@@ -38,7 +38,7 @@ def draw(console: "Console", contracts: Sequence[JudgedContract], *, zone: str) 
 
 def draw_groups(console: "Console", groups: Sequence[LevelGroup]) -> None:
     """Print of how many tables of each group each level was kept."""
-    columns = (groups[0].by, "level", *(f">{verdict}" for verdict in LevelVerdict), "~why")
+    columns = (f"~{groups[0].by}", "level", *(f">{verdict}" for verdict in LevelVerdict), "~why")
     rows = [
         (
             group.name or f"(no {group.by})",

@@ -251,7 +251,7 @@ def _spread(name: str, statistics: Statistics | None) -> Sequence[str | None]:
 
 
 def _draw_parts(console: "Console", project: Project, downtime_figures: DowntimeFigures) -> None:
-    columns = [f"~{downtime_figures.by}", ">incidents", ">undetected", ">repair", ">downtime", ">table hours"]
+    columns = [f"~{downtime_figures.by}", ">incidents", ">undetected", ">repair", ">downtime", "?>table hours"]
     columns += [] if downtime_figures.cost is None else [">cost"]
     shown = downtime_figures.parts if downtime_figures.by == DAY else downtime_figures.parts[:_SHOWN]
     draw_table(console, columns, (list(_cells(project, downtime_figures.by, part)) for part in shown))

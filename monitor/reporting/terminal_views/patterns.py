@@ -37,7 +37,7 @@ def _draw_shares(
     console: "Console", project: Project, shares: Sequence[DowntimeShare], *, head: str, nothing: str
 ) -> None:
     priced = any(share.cost is not None for share in shares)
-    columns = (f"~{head}", ">incidents", ">downtime", ">range", *((">cost",) if priced else ()))
+    columns = (f"~{head}", ">incidents", ">downtime", "?>range", *((">cost",) if priced else ()))
     console.print()
     draw_table(
         console,
@@ -72,7 +72,7 @@ def _draw_alarms(console: "Console", patterns: IncidentPatterns) -> None:
     alarms = [(name, item) for name, item in patterns.alarms.items() if item.answered]
     total = [("all checks", patterns.all_alarms)]
     console.print()
-    columns = ("~alarms of", ">real", ">expected", ">false", ">unanswered", ">not false", ">95 %", ">of all alarms")
+    columns = ("~alarms of", ">real", ">expected", ">false", ">unanswered", ">not false", ">95 %", "?>of all alarms")
     draw_table(console, columns, (_alarm_cells(name, item) for name, item in (*alarms[:_SHOWN], *total)))
     _more(console, len(alarms))
     silent = len(patterns.alarms) - len(alarms)

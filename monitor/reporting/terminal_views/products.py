@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def draw_list(console: "Console", states: Sequence[ProductState]) -> None:
     """Print data products, those that need somebody first."""
-    columns = ("~product", "~owner", ">tables", "health", ">open", ">down (28 d)", "promises")
+    columns = ("~product", "~owner", ">tables", "health", ">open", ">down (28 d)", "?>range", "promises")
     rows = [
         (
             state.name,
@@ -27,7 +27,8 @@ def draw_list(console: "Console", states: Sequence[ProductState]) -> None:
             str(len(state.tables)),
             state.health.value,
             str(len(state.incidents)),
-            _down(state.down),
+            _seen(state.down),
+            _range(state.down),
             _promises(state),
         )
         for state in sorted(states, key=lambda state: state.health.rank)
@@ -65,10 +66,18 @@ def _promises(state: ProductState) -> str:
 
 
 def _down(down: DownTime | None) -> str:
-    if down is None:
-        return "unknown"
-    text = format_hours(down.seen)
-    return text if down.low == down.high else f"{text} ({format_hours(down.low)} to {format_hours(down.high)})"
+    between = _range(down)
+    return _seen(down) if between is None else f"{_seen(down)} ({between})"
+
+
+def _seen(down: DownTime | None) -> str:
+    return "unknown" if down is None else format_hours(down.seen)
+
+
+def _range(down: DownTime | None) -> str | None:
+    if down is None or down.low == down.high:
+        return None
+    return f"{format_hours(down.low)} to {format_hours(down.high)}"
 
 
 def _line(label: str, value: str) -> Text:

@@ -61,7 +61,7 @@ def draw_comparison(
         )
         for table in tables
     ]
-    heads = ("remedy", "limits", ">k", ">l", ">t", ">epsilon", ">suppressed", ">info lost", ">seconds")
+    heads = ("remedy", "limits", ">k", ">l", ">t", ">epsilon", ">suppressed", ">info lost", "?>seconds")
     draw_table(console, heads, rows)
     for table in tables:
         if table.why:

@@ -50,7 +50,7 @@ def test_health_is_the_worst_of_the_checks(terminal: Terminal) -> None:
     assert (orders["last_run_age_s"], value["last_run_age_s"]) == (1800.0, 1800.0)
     assert (orders["open_incidents"], value["open_incidents"]) == ([1], 1)
     assert said.code == 0
-    assert "orders   degraded         1 pass, 1 fail  30 min ago  #1              crew" in said.out
+    assert "orders   degraded         1 pass, 1 fail  30 min ago  #1    crew" in said.out
 
 
 def test_what_is_open_on_a_table_that_was_taken_out_is_shown(terminal: Terminal) -> None:
