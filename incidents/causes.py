@@ -6,7 +6,8 @@ A score is a product of five parts, each between 0 and 1:
 - `time`: the chance that the effect of something that happened then first shows between `earliest` and `latest`, when
   the data of the incident went bad. The delay is log-logistic: half of all effects show within `HALF_SHOWN`, a fifth
   take longer than four times that. It is divided by the same chance for something that happened at `earliest`. What
-  certainly came later has none. Of a fact whose own time lies in an interval, the mean over that.
+  certainly came later has none. Of a fact whose own time lies in an interval, the mean over that. Where the load time
+  of the first bad rows is known, `LOADED` of the part is the share of effects that take longer than from there to it.
 - `lineage`: `FURTHER` for each step upstream.
 - `strength`: how large the change was, or how alike the incidents are.
 - `rarity`: one over one plus the number of such facts that are expected in a time like this by chance.
@@ -21,11 +22,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, TypeGuard
 
-from incidents._model import Incident, Resolution
+from checks import OccurrenceMethod
+from incidents._model import Incident, Onset, Resolution
 
 HALF_SHOWN: Final = timedelta(hours=2)
 """Half of all effects show within this time."""
 FURTHER: Final = 0.85
+LOADED: Final = 0.75
+"""The weight of the load time of the first bad rows; the rest is that of the interval, as load times can be wrong."""
 USUAL: Final = timedelta(days=28)
 """How far back facts of a kind are counted, to tell what is usual."""
 STRONG, MODERATE = 0.5, 0.2
@@ -70,16 +74,22 @@ PRIORS: Final[Mapping[CauseKind, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """When the data of an incident went bad: between `earliest` and `latest`."""
+    """When the data of an incident went bad: between `earliest` and `latest`.
+
+    `loaded_at`: the load time of the first bad rows, None if it is not known.
+    """
 
     earliest: datetime
     latest: datetime
+    loaded_at: datetime | None = None
 
     @classmethod
     def of(cls, incident: Incident) -> "Beginning":
         """Return when the newest episode of an incident began."""
         onset = incident.last.onset
-        return cls(min(onset.earliest, onset.at), max(onset.at, min(onset.latest, incident.last.detected_at)))
+        latest = max(onset.at, min(onset.latest, incident.last.detected_at))
+        loaded_at = onset.at if onset.method is OccurrenceMethod.BAD_ROWS else None
+        return cls(min(onset.earliest, onset.at), latest, loaded_at)
 
     @property
     def _width(self) -> timedelta:
@@ -87,8 +97,15 @@ class Beginning:
 
     def fit(self, since: datetime, until: datetime) -> float:
         """Return the part of a score that time has, for something that happened between two moments."""
-        step = (until - since) / _POINTS
-        moments = [since + step * (point + 0.5) for point in range(_POINTS)] if step else [since]
+        interval = self._fit_of_interval(since, until)
+        if self.loaded_at is None:
+            return interval
+        delays = [self.loaded_at - moment for moment in _moments(since, until)]
+        longer = sum(1 - _shown(delay) for delay in delays if delay >= timedelta()) / len(delays)
+        return LOADED * longer + (1 - LOADED) * interval
+
+    def _fit_of_interval(self, since: datetime, until: datetime) -> float:
+        moments = _moments(since, until)
         start = self.latest - self._width
         delays = [max(self.latest - moment, _RESOLUTION / 2) for moment in moments if moment <= self.latest]
         shown = sum(map(_shown, delays)) - sum(_shown(start - moment) for moment in moments)
@@ -97,6 +114,12 @@ class Beginning:
     def expected(self, a_day: float) -> float:
         """Return how many facts are expected in a time like this by chance, given how many there usually are a day."""
         return a_day * ((self._width + 2 * HALF_SHOWN) / timedelta(days=1))
+
+
+def _moments(since: datetime, until: datetime) -> Sequence[datetime]:
+    """Return moments evenly spread over a time."""
+    step = (until - since) / _POINTS
+    return [since + step * (point + 0.5) for point in range(_POINTS)] if step else [since]
 
 
 def _shown(delay: timedelta) -> float:
@@ -184,25 +207,32 @@ def upstream_clue(beginning: Beginning, incidents: Sequence[Incident], *, distan
     """
     mistaken = {Resolution.EXPECTED, Resolution.FALSE_POSITIVE, Resolution.DUPLICATE}
     spans = [
-        (beginning.fit(onset.earliest, max(onset.earliest, min(onset.latest, beginning.latest))), onset, incident)
+        (beginning.fit(*times), times, incident)
         for incident in incidents
         if incident.resolution not in mistaken
-        for onset in (episode.onset for episode in incident.episodes)
+        for times in (_times_before(beginning, episode.onset) for episode in incident.episodes)
     ]
     fitting = sorted((span for span in spans if span[0] > 0), key=lambda span: (-span[0], span[2].id))
     if not fitting:
         return None
-    best, onset, incident = fitting[0]
+    best, (since, until), incident = fitting[0]
     beside = {other.id for fit, _, other in fitting if fit > best / 2}
     return Clue(
         CauseKind.UPSTREAM,
         incident.table,
         {"incident": incident, "incidents": len(beside)},
-        onset.earliest,
-        max(onset.earliest, min(onset.latest, beginning.latest)),
+        since,
+        until,
         distance,
         a_day=_a_day([span[2] for span in spans if span[2].id not in beside]),
     )
+
+
+def _times_before(beginning: Beginning, onset: Onset) -> tuple[datetime, datetime]:
+    """Return between which times the data of an incident upstream went bad, up to the end of the beginning."""
+    if onset.method is OccurrenceMethod.BAD_ROWS:
+        return onset.at, onset.at
+    return onset.earliest, max(onset.earliest, min(onset.latest, beginning.latest))
 
 
 def _a_day(incidents: Sequence[Incident]) -> float:

@@ -6,12 +6,13 @@ In: a folder to write to. Out: data, configuration, store and reports there. Rea
 """
 
 from monitor.demo._build import DAYS, Demo, DemoError, build_demo, explained, newest_start
-from monitor.demo._plan import FAULTS, PlantedFault
+from monitor.demo._plan import FAULTS, NULLS, PlantedFault
 from monitor.demo._story import DemoResult, tell
 
 __all__ = [
     "DAYS",
     "FAULTS",
+    "NULLS",
     "Demo",
     "DemoError",
     "DemoResult",

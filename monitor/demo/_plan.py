@@ -118,6 +118,8 @@ RELEASE_REMEDY = "mondrian"
 RELEASE_CHECK = f"members.{RELEASE}-k-anonymity"
 APPROVER = "privacy-desk"
 
+DEPLOYED = at(3, "mon", "10:40")
+"""When the loader was deployed that dropped the customer of every new order; its team logs that."""
 PERSON_NOTICED = at(5, "fri", "15:46")
 PERSON_ACKNOWLEDGED = at(5, "fri", "15:51")
 END = at(WEEKS, "mon", "08:00")

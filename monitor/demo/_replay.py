@@ -18,7 +18,7 @@ from monitor.demo import _plan as plan
 from monitor.demo._shop import Shop
 from monitor.scan.results import targets_of
 from monitor.scan.run import Engine
-from store import Store
+from store import LoggedEvent, LoggedEventKind, Store
 
 PERSON = "finance"
 
@@ -78,6 +78,7 @@ class Replay:
                 yield self._at(fault.ends, repair)
 
     def _person(self) -> Iterator[DemoEvent]:
+        yield self._at(plan.DEPLOYED, self._log_deployment)
         yield self._at(plan.PERSON_NOTICED, self._report)
         yield self._at(plan.PERSON_ACKNOWLEDGED, self._acknowledge)
         yield self._at(plan.TIMES_HUNDRED.ends or plan.END, self._resolve)
@@ -98,6 +99,12 @@ class Replay:
         targets = targets_of(self.project, names)
         self._engine.run(targets)
         self.runs += sum(len(target.subject.checks) for target in targets)
+
+    def _log_deployment(self, now: datetime) -> None:
+        table, team = plan.NULLS.table, "commerce-data"
+        event = LoggedEvent(LoggedEventKind.DEPLOY, now, table, None, "order loader 2.3", team, now)
+        with self.store.writing() as tx:
+            tx.logged_events.add(event)
 
     def _report(self, now: datetime) -> None:
         report = IncidentReport("orders", "amounts are a hundred times too large")

@@ -97,7 +97,10 @@ class DemoResult:
 
 _NEXT = (
     "incident list",
+    "incident causes 5",
     "downtime --by owner",
+    "contract show",
+    "simulate --schedule 'every 30m' --check orders",
     "table list",
     "check",
     "report weekly --locale ja --out report.ja.html",

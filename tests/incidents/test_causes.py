@@ -1,5 +1,6 @@
 """Candidates for causes: the score, its parts, the order, and how alike incidents are."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,6 +12,7 @@ from incidents import Episode, FoundBy, Incident, Onset, Resolution, State
 from incidents.causes import (
     FURTHER,
     HALF_SHOWN,
+    LOADED,
     PRIORS,
     Beginning,
     CauseKind,
@@ -56,10 +58,18 @@ def _incident(number: int, *, hours: float = 0, table: str = "orders", **more: o
     )
 
 
-@given(MINUTES, st.integers(0, 3_000), st.integers(0, 3_000), st.integers(0, 6), st.floats(0, 1), st.floats(0, 50))
-def test_every_part_of_a_score_lies_between_0_and_1(at, length, width, distance, strength, a_day):
-    """Whatever happened whenever; what began after the incident is no candidate."""
-    began = Beginning(AT, AT + timedelta(minutes=width))
+@given(
+    MINUTES,
+    st.integers(0, 3_000),
+    st.tuples(st.integers(0, 3_000), st.none() | st.floats(0, 1)),
+    st.integers(0, 6),
+    st.floats(0, 1),
+    st.floats(0, 50),
+)
+def test_every_part_of_a_score_lies_between_0_and_1(at, length, beginning, distance, strength, a_day):
+    """Whatever happened whenever, load time known or not; what began after the incident is no candidate."""
+    width, share = timedelta(minutes=beginning[0]), beginning[1]
+    began = Beginning(AT, AT + width, None if share is None else AT + share * width)
     clue = _clue(hours=at / 60, length=length / 60, distance=distance, strength=strength, a_day=a_day)
     ranked = rank_causes(began, [clue])
     assert clue.since <= began.latest or not ranked
@@ -85,6 +95,27 @@ def test_time_is_the_chance_that_the_effect_first_shows_in_the_beginning():
     assert HALF_SHOWN == 2 * HOUR
     inside = AT + HOUR / 2
     assert BEGAN.fit(inside, inside) == pytest.approx((0.5 / 2.5) / (1 / 3))
+
+
+def test_the_load_time_of_bad_rows_favours_what_happened_right_before_it():
+    """Most of the part is the share of effects that take longer; what happened after the load keeps the rest."""
+    loaded = replace(BEGAN, loaded_at=AT + HOUR / 2)
+    early, right_before, later = AT, AT + HOUR * 0.4, AT + HOUR * 0.6
+    assert BEGAN.fit(early, early) > BEGAN.fit(right_before, right_before)
+    assert loaded.fit(right_before, right_before) > loaded.fit(early, early)
+    taking_longer = 120 / 126  # of all effects, than six minutes
+    assert loaded.fit(right_before, right_before) == pytest.approx(
+        LOADED * taking_longer + (1 - LOADED) * BEGAN.fit(right_before, right_before)
+    )
+    assert loaded.fit(later, later) == pytest.approx((1 - LOADED) * BEGAN.fit(later, later))
+
+
+def test_an_incident_upstream_has_the_load_time_of_its_bad_rows():
+    """Where it is known, it and not the interval says when the data of the table upstream went bad."""
+    onset = Onset(AT - HOUR, AT - 9 * HOUR, AT, OccurrenceMethod.BAD_ROWS)
+    clue = upstream_clue(BEGAN, [_incident(1, table="raw", episodes=(Episode(onset, AT),))], distance=1)
+    assert clue is not None
+    assert (clue.since, clue.until) == (AT - HOUR, AT - HOUR)
 
 
 def test_a_fact_of_uncertain_time_has_the_mean_over_its_interval():

@@ -13,10 +13,12 @@ from rich.console import Console
 
 from checks import Kind
 from incidents import FoundBy, State
+from incidents.causes import CauseKind, Likelihood
 from monitor.cli import run
 from monitor.commands.demo import _program
-from monitor.demo import FAULTS, DemoError, build_demo, newest_start, tell
+from monitor.demo import FAULTS, NULLS, DemoError, build_demo, newest_start, tell
 from monitor.releases.overview import ReleaseWord
+from monitor.summaries.causes import causes_of
 from monitor.terminal.output import Invocation
 
 NOW = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
@@ -68,6 +70,25 @@ def test_what_is_stored_is_the_fold_of_what_was_recorded(demo):
                 recorded = [event.recorded_at for event in tx.incidents.events(incident.id)]
                 assert recorded == sorted(recorded)
                 assert recorded[0] >= incident.episodes[0].detected_at
+
+
+def test_the_deployment_is_the_first_candidate_for_what_followed_it(demo):
+    """The team that deployed logged it; it comes first among what may have caused the NULLs."""
+    incident = dict(demo.found)[NULLS]
+    with demo.project.open_store() as store, store.reading() as tx:
+        first, *_ = causes_of(demo.project, tx, incident).causes
+    assert first.candidate.clue.kind is CauseKind.EVENT
+    assert first.candidate.likelihood is not Likelihood.WEAK
+
+
+def test_the_configuration_keeps_its_own_rules(demo, capsys):
+    """`config test` passes, and the promise to the board is judged."""
+    config = ("-c", str(demo.folder / "tablewatch.yaml"))
+    assert run([*config, "config", "test"], Invocation()) == 0
+    run([*config, "contract", "show"], Invocation())
+    shown = capsys.readouterr().out
+    assert "product:board-report" in shown
+    assert "slo:orders" in shown
 
 
 def test_the_story_names_faults_downtime_and_reports(demo):
