@@ -1,10 +1,12 @@
 """One message a day: what opened, what lasts, what was resolved; nothing twice, nothing lost."""
 
+import tempfile
 from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks import Severity
@@ -13,7 +15,9 @@ from monitor.alerts.digest import digest_id, last_slot, next_slot
 from monitor.alerts.message import MessageComposer
 from monitor.alerts.notify import notify
 from monitor.config import ConfigError, load
-from tests.monitor.alerts.made import at
+from tests.monitor.alerts.desk import Desk
+from tests.monitor.alerts.made import at, project
+from tests.tiers import examples
 
 DAILY = """
   routes:
@@ -174,3 +178,73 @@ def test_a_digest_is_due_once_a_day(moment, clock, zone):
     assert abs(after - before - timedelta(days=1)) <= timedelta(hours=1)
     days = [one.astimezone(ZoneInfo(zone)).date() for one in (before, after)]
     assert days[1] - days[0] == timedelta(days=1)
+
+
+ZONES = ("Europe/Berlin", "America/St_Johns", "Asia/Tokyo", "Australia/Lord_Howe")
+NEAR_CHANGES = [datetime(2026, *day, 20, tzinfo=UTC) for day in ((3, 6), (3, 28), (4, 3), (10, 2), (10, 23), (10, 31))]
+"""Some days before clocks change in one of the zones, and some in which they do not."""
+TWO = """
+  routes:
+    - {{to: [desk], digest: {{at: "{desk}"}}}}
+    - {{to: [crew], digest: {{at: "{crew}"}}}}
+"""
+steps = st.one_of(
+    st.just(("open", 0)),
+    st.tuples(st.just("wait"), st.sampled_from([1, 29, 61, 240, 600, 1441, 4000])),
+    st.just(("tell", 0)),
+    st.tuples(st.just("zone"), st.sampled_from(ZONES)),
+)
+
+
+def slot_by_wall_clock(at, now, zone):
+    """Return the newest minute, not after now, at which a wall clock first shows a time of its day, or a later one."""
+    place, moment, newest = ZoneInfo(zone), now.replace(second=0), None
+    days = {}
+    for minutes in range(3 * 24 * 60):
+        local = (moment - timedelta(minutes=minutes)).astimezone(place)
+        if local.strftime("%H:%M") >= at:
+            days[local.date()] = moment - timedelta(minutes=minutes)
+    first_day = min(days)
+    for day, slot in days.items():
+        if day != first_day:  # of which the walk may have missed the beginning
+            newest = slot if newest is None else max(newest, slot)
+    return newest
+
+
+@settings(deadline=None, max_examples=examples(300))
+@given(
+    st.sampled_from(NEAR_CHANGES),
+    st.sampled_from(ZONES),
+    st.tuples(*[st.sampled_from(["00:00", "01:45", "02:30", "03:00", "08:00", "23:59"])] * 2),
+    st.lists(steps, min_size=5, max_size=30),
+)
+def test_each_message_is_in_one_digest(start, zone, ats, happenings):
+    """Of two channels with hours of their own, over changes of clocks and zones and pauses: all that came up, once."""
+    with tempfile.TemporaryDirectory() as folder:
+        alerts = TWO.format(desk=ats[0], crew=ats[1])
+        desk = Desk(project(Path(folder), alerts, zone=("timezone: Asia/Tokyo", f"timezone: {zone}")), None)
+        desk.store, now, opened = desk.project.open_store(), start, {}
+        known, made = {"desk": {}, "crew": {}}, {"desk": set(), "crew": set()}
+        for what, value in happenings:
+            if what == "open":
+                opened[desk.open(f"t{len(opened)}", now).id] = now
+            elif what == "wait":
+                now += timedelta(minutes=value)
+            elif what == "zone":
+                zone = value
+                desk.project = project(
+                    Path(folder), alerts, now=now, zone=("timezone: Asia/Tokyo", f"timezone: {zone}")
+                )
+            else:
+                now += 2 * MINUTE  # what came up is grouped by then
+                told = {channel: sorted(ids) for channel, ids, _ in desk.told(now)}
+                expected = {}
+                for channel, at_time in zip(("desk", "crew"), ats, strict=True):
+                    slot = slot_by_wall_clock(at_time, now, zone)
+                    ids = [one for one, since in opened.items() if max(since, known[channel].get(one, since)) <= slot]
+                    if ids and slot not in made[channel]:
+                        expected[channel] = ids
+                        made[channel].add(slot)
+                        known[channel] |= dict.fromkeys(ids, now)
+                assert told == expected
+        desk.store.close()
