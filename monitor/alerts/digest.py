@@ -50,7 +50,7 @@ class DigestSchedule:
     def __init__(self, tx: ReadTransaction, now: datetime, *, zone: str, whole: bool) -> None:
         """Take the moment; `whole`: what lasts is looked at too, so that a digest has all that it should."""
         self._tx, self._now, self._zone, self._whole = tx, now, zone, whole
-        self._slots: dict[tuple[str, tuple[time, ...]], datetime | None] = {}
+        self._slots: dict[tuple[str, tuple[time, ...]], tuple[datetime | None, datetime]] = {}
         self._members: dict[tuple[str, int], datetime] = {}
 
     def held_until(
@@ -65,11 +65,12 @@ class DigestSchedule:
         if (channel, times) not in self._slots:
             slot = last_slot(times, self._now, zone=self._zone)
             is_made = bool(self._tx.deliveries.states([digest_id(channel, slot)]))
-            self._slots[channel, times] = None if is_made else slot
-        open_slot = self._slots[channel, times]
+            after = next_slot(times, self._now, zone=self._zone)
+            self._slots[channel, times] = None if is_made else slot, after
+        open_slot, after = self._slots[channel, times]
         since = case.since if told is None else max(case.since, told.told_at)
         if open_slot is None or since > open_slot:
-            return next_slot(times, self._now, zone=self._zone)
+            return after
         if not self._whole:
             return self._now + timedelta.resolution
         self._members[channel, case.incident.id] = open_slot

@@ -99,9 +99,7 @@ class Web(Section):
     public_url: Annotated[str, Field(pattern="^https?://[^/ ]+/?$")] | None = Field(
         None, description="Address that browsers open, if different; required to listen beyond this machine."
     )
-    hosts: tuple[HostName, ...] = Field(
-        (), description="Further host names that are answered."
-    )
+    hosts: tuple[HostName, ...] = Field((), description="Further host names that are answered.")
     passwords: bool = Field(
         default=False, description="Whether users sign in by name and password (`tablewatch web user add`)."
     )

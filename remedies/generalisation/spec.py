@@ -157,9 +157,7 @@ class MaskSpec(HierarchySpec):
     length: Annotated[int, Ge(1)] | None = Field(
         None, description="Length of masked values; by default that of the longest."
     )
-    side: Literal["right", "left"] = Field(
-        "right", description="Side on which characters are hidden."
-    )
+    side: Literal["right", "left"] = Field("right", description="Side on which characters are hidden.")
     root: _Root = Field(ROOT, description=_OF_ROOT)
 
     @model_validator(mode="after")
@@ -232,9 +230,7 @@ class FileSpec(HierarchySpec):
 
     type: Literal["file"] = "file"
     path: Annotated[str, MinLen(1)] = Field(description="Relative to the file that names it.")
-    delimiter: Annotated[str, MinLen(1), MaxLen(1)] | None = Field(
-        None, description="Delimiter; detected by default."
-    )
+    delimiter: Annotated[str, MinLen(1), MaxLen(1)] | None = Field(None, description="Delimiter; detected by default.")
 
     def build(self, values: Iterable[object]) -> Hierarchy:
         """Return the hierarchy of the file, which must know the values."""

@@ -19,6 +19,21 @@ NIGHT, MORNING = at(11), at(19)
 """23:00 and 07:00 in Tokyo."""
 
 
+def made_opened(table, when, severity=Severity.ERROR, kind=Kind.QUALITY, check="not-null"):
+    """Make what opens an incident of a check."""
+    return Opened(
+        fingerprint=f"{table}.{check}",
+        table=table,
+        check_id=f"{table}.{check}",
+        incident_kind=kind,
+        severity=severity,
+        title="{rows:count} rows are bad",
+        title_values={"rows": 3},
+        found_by=FoundBy.CHECK,
+        episode=episode((when - NOW) / timedelta(hours=1)),
+    )
+
+
 class Desk:
     """A store with what happens in it, and what is told."""
 
@@ -27,18 +42,8 @@ class Desk:
 
     def open(self, table="orders", when=NOW, severity=Severity.ERROR, kind=Kind.QUALITY, check="not-null"):
         """Open an incident."""
-        opened = Opened(
-            fingerprint=f"{table}.{check}",
-            table=table,
-            check_id=f"{table}.{check}",
-            incident_kind=kind,
-            severity=severity,
-            title="{rows:count} rows are bad",
-            title_values={"rows": 3},
-            found_by=FoundBy.CHECK,
-            episode=episode((when - NOW) / timedelta(hours=1)),
-        )
         with self.store.writing() as tx:
+            opened = made_opened(table, when, severity, kind, check)
             return tx.incidents.open(opened, recorded_at=when, actor="tablewatch")
 
     def change(self, incident, *changes, when):

@@ -15,7 +15,8 @@ from monitor.alerts.digest import digest_id, last_slot, next_slot
 from monitor.alerts.message import MessageComposer
 from monitor.alerts.notify import notify
 from monitor.config import ConfigError, load
-from tests.monitor.alerts.desk import Desk
+from store import History
+from tests.monitor.alerts.desk import Desk, made_opened
 from tests.monitor.alerts.made import at, project
 from tests.tiers import examples
 
@@ -144,6 +145,16 @@ def test_an_incident_that_raises_an_error_delays_nothing_else_of_the_digest(desk
     assert desk.told(EIGHT + timedelta(days=1)) == [("desk", [2, 1, 3, 4, 5], ["first", *["reminder"] * 4])]
 
 
+def test_an_outage_of_thousands_is_one_digest(desk):
+    """However many tables fail at once, the digest of the day has all of them, and so has the message about a storm."""
+    opened = [made_opened("orders", at(1), check=f"c{number}") for number in range(5_010)]
+    with desk.store.writing() as tx:
+        tx.incidents.add_histories([History([one], at(1), "tablewatch") for one in opened], announce=True)
+    ((channel, ids, _),) = desk.told(EIGHT)
+    assert (channel, len(ids)) == ("desk", 5_010)
+    assert desk.told(EIGHT + MINUTE) == []
+
+
 def test_a_channel_of_single_incidents_has_no_digest(desk_of):
     """A page or a ticket for each incident has no message of the day: the configuration is refused."""
     file = desk_of(DAILY).project.loaded.files[0]
@@ -211,7 +222,7 @@ def slot_by_wall_clock(at, now, zone):
     return newest
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(deadline=None, max_examples=examples(12))
 @given(
     st.sampled_from(NEAR_CHANGES),
     st.sampled_from(ZONES),
