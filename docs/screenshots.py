@@ -21,8 +21,8 @@ from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
 from monitor.demo import build_demo
+from monitor.web.credentials import start_session
 from monitor.web.server import asgi, listen, make_application
-from monitor.web.sessions import start_session
 from store import Grant, SignInMethod, WebRole
 
 _PICTURES: Final = Path(__file__).parent / "images"

@@ -96,7 +96,7 @@ class Login(NamedTuple):
 
 def emit_link(invocation: Invocation, store: "Store", login: Login, address: str, now: "datetime") -> None:
     """Print a new login link below an address."""
-    from monitor.web.sessions import make_link
+    from monitor.web.credentials import make_link
 
     with store.writing() as tx:
         secret = make_link(tx, login.name, login.grant, now)
@@ -111,7 +111,7 @@ def check_account_name(name: str) -> None:
     Raises:
         Stop: it may not.
     """
-    from monitor.web.sessions import is_account_name
+    from monitor.web.credentials import is_account_name
 
     if not is_account_name(name):
         raise Stop(ExitCode.USAGE, Problem("web.name", f"'{name}' is no name; use letters, digits and . _ @ + -"))
@@ -194,7 +194,7 @@ def add_token(
     Example: tablewatch web token add ci --role responder --expires 30d
     """
     from monitor.triage.time_parsing import TimeReader, TypedTimes
-    from monitor.web.sessions import make_token
+    from monitor.web.credentials import make_token
 
     invocation: Invocation = ctx.obj
     with _accounts(invocation, name) as (project, store, now):
@@ -301,7 +301,7 @@ def _hashed_password() -> str:
     import sys
     from getpass import getpass
 
-    from monitor.web.passwords import hash_password
+    from monitor.web.credentials import hash_password
 
     if not sys.stdin.isatty():
         return hash_password(sys.stdin.readline().rstrip("\r\n"))

@@ -6,6 +6,6 @@
                                         session    asks for
 
 In: HTTP requests. Out: pages and JSON of the same models; incident events by `triage`, as the command line writes them.
-Read `routes` (everything there is), `dispatch` (what happens to a request), then `access`, `identify` and `sessions`.
+Read `routes` (everything there is), `dispatch` (what happens to a request), then `access` and `credentials`.
 It needs the extra `[web]`, never runs the schedule, and shows no value of a monitored table.
 """

@@ -12,9 +12,9 @@ from monitor.config.project import Project
 from monitor.terminal.problem import Problem
 from monitor.web.access import Access, Principal
 from monitor.web.change_feed import ChangeFeed
+from monitor.web.credentials import SignInLimit
 from monitor.web.model_cache import ModelCache
 from monitor.web.oidc import OidcProvider
-from monitor.web.passwords import SignInLimit
 from monitor.web.problems import WebError
 from store import ReadTransaction, Store
 

@@ -16,7 +16,7 @@ from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import json_text
 from monitor.web.access import Access, Principal, is_allowed
 from monitor.web.call import Application, Call, WebRoute, is_api_path
-from monitor.web.identify import UNSAFE, check_same_site, identify, peer_of
+from monitor.web.credentials import UNSAFE, check_same_site, identify, peer_of
 from monitor.web.pages import Pages
 from monitor.web.problems import WebError, of_validation
 from monitor.web.sign_in import sign_in_address

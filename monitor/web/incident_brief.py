@@ -11,7 +11,7 @@ from monitor.reporting.render import environment, escape_markdown, show_hours_as
 from monitor.summaries.catalogue import lineage_of
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
-from monitor.web.views.incident import IncidentNumber, IncidentPage, result_of, show_incident
+from monitor.web.views.incidents import IncidentNumber, IncidentPage, result_of, show_incident
 from monitor.web.words import page_words
 from store import ReadTransaction
 

@@ -23,6 +23,8 @@ from monitor.web.views.shapes import Number
 _HOW_TO_FORCE: Final = "tick the box that begins with 'even if'; programs send 'force': true"
 Line = Annotated[str, MinLen(1), MaxLen(500)]
 Time = Annotated[str, MaxLen(60), Field(description="ISO 8601, a local time of the project, or '2h ago'.")]
+_OFFERED: Final = 1_000
+"""Tables whose names the form offers while one types; of more, the name is typed whole."""
 
 
 class VerbBody(BaseModel):
@@ -224,6 +226,28 @@ def log_reported(editor: IncidentEditor, times: TypedTimes, body: OpenBody) -> t
         found_by=FoundBy.PERSON,
     )
     return editor.log(reported)
+
+
+class LogFormQuery(BaseModel):
+    """The table that the form begins with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: Annotated[str, MaxLen(500)] | None = None
+
+
+class LogForm(BaseModel):
+    """The form: the table it begins with, and those that the person may name."""
+
+    table: str | None
+    tables: tuple[str, ...]
+
+
+def show_log_form(call: Call) -> LogForm:
+    """Return the form."""
+    grant = call.someone().grant
+    names = [table.name for table in call.project.config.tables if may_act_on(grant, call.project.config, table.name)]
+    return LogForm(table=call.query.table, tables=tuple(names[:_OFFERED]))
 
 
 def check_may_act(call: Call, table: str) -> None:

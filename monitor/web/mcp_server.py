@@ -37,10 +37,9 @@ from monitor.web.call import View
 from monitor.web.incident_verbs import OpenBody, log_reported
 from monitor.web.problems import WebError
 from monitor.web.views.alert_log import AlertLogQuery, list_alerts
-from monitor.web.views.check import CheckQuery, show_check
+from monitor.web.views.checks import CheckQuery, show_check
 from monitor.web.views.downtime import DowntimeQuery, show_downtime
-from monitor.web.views.incident import IncidentNumber, show_incident
-from monitor.web.views.incidents import IncidentQuery, list_incidents
+from monitor.web.views.incidents import IncidentNumber, IncidentQuery, list_incidents, show_incident
 from monitor.web.views.overview import NoQuery, show_overview
 from monitor.web.views.releases import ReleaseQuery, show_release
 from monitor.web.views.shapes import Number

@@ -23,8 +23,8 @@ from urllib.parse import quote, unquote
 from monitor.config import OidcSignIn
 from monitor.config.web_model import is_private_way
 from monitor.terminal.problem import Problem
+from monitor.web.credentials import is_account_name
 from monitor.web.problems import WebError
-from monitor.web.sessions import is_account_name
 from store import Grant, WebRole
 
 LOG: Final = logging.getLogger("tablewatch")

@@ -1,7 +1,7 @@
-"""The OpenAPI 3.1 document, made of the route table and of the models alone."""
+"""The OpenAPI 3.1 document, made of the route table and of the models alone, and the page that shows it to people."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
@@ -11,6 +11,7 @@ from monitor.terminal.version import version
 from monitor.web.access import ALLOWED
 from monitor.web.call import WebRoute
 from monitor.web.problems import ErrorReply
+from monitor.web.views.shapes import Shape
 
 _PLACE: Final = "#/components/schemas/{model}"
 _PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -109,10 +110,85 @@ def _inlined(value: Any, inner: Mapping[str, Any]) -> Any:
 
 
 def _content(schema: Any, media_type: str = "application/json") -> dict[str, Any]:
-    return {media_type: {"schema": _event(schema) if media_type == "text/event-stream" else schema}}
+    return {media_type: {"schema": _event_content(schema) if media_type == "text/event-stream" else schema}}
 
 
-def _event(schema: Any) -> dict[str, Any]:
+def _event_content(schema: Any) -> dict[str, Any]:
     """Return the schema of a server-sent event whose data is JSON, in the form that OpenAPI 3.2 gives to events."""
     data = {"type": "string", "contentMediaType": "application/json", "contentSchema": schema}
     return {"type": "object", "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": data}}
+
+
+class ApiField(Shape):
+    """A value that a request takes; `place` is `path`, `query` or `body`."""
+
+    name: str
+    place: str
+    type: str
+    required: bool
+
+
+class ApiOperation(Shape):
+    """A method of an address: what it does, who may call it, what it takes."""
+
+    method: str
+    path: str
+    summary: str
+    roles: str
+    fields: tuple[ApiField, ...]
+
+
+class ApiPage(Shape):
+    """The operations of the API, in the order of the document."""
+
+    operations: tuple[ApiOperation, ...]
+
+
+def api_page(document: Mapping[str, Any]) -> ApiPage:
+    """Return the page of an OpenAPI document; the JSON twins of pages at other addresses are left out."""
+    return ApiPage(
+        operations=tuple(
+            ApiOperation(
+                method=method.upper(),
+                path=path,
+                summary=operation["summary"],
+                roles=operation["description"],
+                fields=tuple(_api_fields(operation, document["components"]["schemas"])),
+            )
+            for path, methods in document["paths"].items()
+            if path.startswith("/api/")
+            for method, operation in methods.items()
+        )
+    )
+
+
+def _api_fields(operation: Mapping[str, Any], schemas: Mapping[str, Any]) -> Iterator[ApiField]:
+    for value in operation["parameters"]:
+        yield ApiField(
+            name=value["name"], place=value["in"], type=_type_name(value["schema"], schemas), required=value["required"]
+        )
+    body = operation.get("requestBody", {"content": {}})["content"].get("application/json")
+    if body is None:
+        return
+    schema = _followed(body["schema"], schemas)
+    for name, value in schema.get("properties", {}).items():
+        is_required = name in schema.get("required", ())
+        yield ApiField(name=name, place="body", type=_type_name(value, schemas), required=is_required)
+
+
+def _followed(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = schema.get("$ref")
+    return schema if reference is None else schemas[reference.rpartition("/")[2]]
+
+
+def _type_name(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
+    """Return the type of a value in a few words."""
+    schema = _followed(schema, schemas)
+    if "anyOf" in schema:
+        kinds = [_type_name(part, schemas) for part in schema["anyOf"] if part.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    if schema.get("type") == "array":
+        return f"list of {_type_name(schema.get('items', {}), schemas)}"
+    return str(schema.get("format") or schema.get("type") or "any")

@@ -1,15 +1,23 @@
-"""Render pages: the templates of `templates/web`, in the reader's language, with secrets masked."""
+"""Pages: the templates of `templates/web` in the reader's language, with secrets masked, and the files that they load.
 
+htmx (0BSD) lies beside our style sheet and script, and is never fetched.
+"""
+
+import importlib.resources
 import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
 from jinja2 import Environment
 from pydantic import BaseModel
+from starlette.responses import Response
 
 from checks import Severity
 from incidents import Resolution, State
@@ -17,15 +25,24 @@ from monitor.config.project import Project
 from monitor.reporting.render import environment, markdown_html, masking, show_hours_as_length
 from monitor.reporting.responsive_tables import with_cards
 from monitor.terminal.localizer import Localizer
+from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import visible
 from monitor.web import pictures
 from monitor.web.access import ALLOWED, Principal
-from monitor.web.assets import asset_versions
+from monitor.web.call import Call
 from monitor.web.problems import WebError
 from monitor.web.words import page_words
 
 LANGUAGES: Final = ("en", "ja")
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2})(?:-[A-Za-z0-9]+)*\s*(?:;.*)?")
+_FILES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
+    {
+        "tablewatch.css": ("text/css", ("report/report.css", "release/plot.css", "web/static/web.css")),
+        "htmx.js": ("text/javascript", ("web/static/htmx.min.js",)),
+        "live.js": ("text/javascript", ("web/static/live.js",)),
+    }
+)
+"""The type of each file and what it is made of; nothing else is served, whatever a path says."""
 
 
 class Pages:
@@ -115,3 +132,38 @@ def _address(query: BaseModel, changed: Mapping[str, Any]) -> str:
         if item is not None
     ]
     return f"?{urlencode(pairs)}" if pairs else "?"
+
+
+class AssetName(BaseModel):
+    """The name of a file, in the path."""
+
+    name: str
+
+
+@cache
+def assets() -> Mapping[str, bytes]:
+    """Return the content of each file."""
+    folder = importlib.resources.files("templates")
+    return {
+        name: b"\n".join(folder.joinpath(*part.split("/")).read_bytes() for part in parts)
+        for name, (_, parts) in _FILES.items()
+    }
+
+
+@cache
+def asset_versions() -> Mapping[str, str]:
+    """Return a word for the content of each file: browsers keep a file until it changes."""
+    return {name: sha256(content).hexdigest()[:12] for name, content in assets().items()}
+
+
+def serve_asset(call: Call) -> Response:
+    """Return a file.
+
+    Raises:
+        WebError: there is none of that name.
+    """
+    content = assets().get(call.query.name)
+    if content is None:
+        raise WebError(404, Problem("request.not_found", "there is no such file"))
+    kept = {"cache-control": "public, max-age=31536000, immutable"}
+    return Response(content, media_type=_FILES[call.query.name][0], headers=kept)

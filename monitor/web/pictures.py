@@ -7,10 +7,10 @@ from typing import Final
 
 from monitor.reporting.risk_plot import PlottedRemedy, RiskPlot, risk_plot
 from monitor.web.views.budgets import BudgetDay
-from monitor.web.views.check import CheckPage, CheckPoint
+from monitor.web.views.checks import CheckPage, CheckPoint
 from monitor.web.views.downtime import CalendarRow, DowntimeGroup
-from monitor.web.views.incident import IncidentEpisode, IncidentPage
-from monitor.web.views.release_comparison import ReleaseComparisonPage, is_plotted, meets_limits
+from monitor.web.views.incidents import IncidentEpisode, IncidentPage
+from monitor.web.views.releases import ReleaseComparisonPage, is_plotted, meets_limits
 from monitor.web.views.shapes import TimeDistribution
 from monitor.web.views.table import StripDay
 

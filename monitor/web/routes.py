@@ -10,35 +10,46 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from pydantic import BaseModel
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from monitor.integrations.results import ExternalRun
 from monitor.web import sign_in
 from monitor.web.access import Access
-from monitor.web.assets import AssetName, serve_asset
-from monitor.web.badge import TableName, show_badge
 from monitor.web.call import Call, Nothing, View, WebRoute, reading
 from monitor.web.channel_test import ChannelTestBody, send_test
 from monitor.web.dispatch import as_json
 from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
-from monitor.web.external_results import RecordedRun, record_run
-from monitor.web.incident_verbs import VERBS, OpenBody, Verb, open_incident, perform
-from monitor.web.log_form import LogFormQuery, show_log_form
-from monitor.web.logged_events import EventBody, LoggedEventReply, record_by_form, record_event
-from monitor.web.metrics import show_metrics
-from monitor.web.openapi import document
+from monitor.web.incident_verbs import VERBS, LogFormQuery, OpenBody, Verb, open_incident, perform, show_log_form
+from monitor.web.openapi import api_page, document
+from monitor.web.pages import AssetName, serve_asset
+from monitor.web.pipeline_requests import (
+    EventBody,
+    LoggedEventReply,
+    RecordedRun,
+    RequestedRuns,
+    RunBody,
+    record_by_form,
+    record_event,
+    record_run,
+    request_run,
+    request_runs,
+)
 from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
 from monitor.web.reports import ReportQuery, list_reports, show_record, show_report
-from monitor.web.run_requests import RequestedRuns, RunBody, request_run, request_runs
+from monitor.web.status import TableName, show_badge, show_liveness, show_metrics, show_readiness
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
-from monitor.web.views.api import api_page
 from monitor.web.views.budgets import BudgetListPage, list_budgets
-from monitor.web.views.check import CheckPage, CheckQuery, show_check
-from monitor.web.views.check_cost import CheckCostPage, CheckCostQuery, list_check_costs
+from monitor.web.views.checks import CheckCostPage, CheckCostQuery, CheckPage, CheckQuery, list_check_costs, show_check
 from monitor.web.views.configuration import ConfigPage, show_configuration
 from monitor.web.views.downtime import DowntimePage, DowntimeQuery, show_downtime
-from monitor.web.views.incident import IncidentNumber, IncidentPage, show_incident
-from monitor.web.views.incidents import IncidentListPage, IncidentQuery, list_incidents
+from monitor.web.views.incidents import (
+    IncidentListPage,
+    IncidentNumber,
+    IncidentPage,
+    IncidentQuery,
+    list_incidents,
+    show_incident,
+)
 from monitor.web.views.overview import OverviewPage, show_overview
 from monitor.web.views.products import (
     ProductListPage,
@@ -48,8 +59,15 @@ from monitor.web.views.products import (
     list_products,
     show_product,
 )
-from monitor.web.views.release_comparison import ReleaseComparisonPage, show_comparison
-from monitor.web.views.releases import ReleaseListPage, ReleasePage, ReleaseQuery, list_releases, show_release
+from monitor.web.views.releases import (
+    ReleaseComparisonPage,
+    ReleaseListPage,
+    ReleasePage,
+    ReleaseQuery,
+    list_releases,
+    show_comparison,
+    show_release,
+)
 from monitor.web.views.table import TablePage, TableQuery, show_table
 from monitor.web.views.tables import TableListPage, TableListQuery, list_tables
 
@@ -86,8 +104,8 @@ def routes() -> Sequence[WebRoute]:
         ),
         WebRoute("GET", "/static/{name}", Access.PUBLIC, serve_asset, "A file that pages load", query=AssetName),
         WebRoute("GET", "/metrics", Access.READ, show_metrics, "Metrics for Prometheus"),
-        WebRoute("GET", "/healthz", Access.PUBLIC, lambda _: PlainTextResponse("ok\n"), "Whether the process answers"),
-        WebRoute("GET", "/readyz", Access.PUBLIC, _is_ready, "Whether the store can be read"),
+        WebRoute("GET", "/healthz", Access.PUBLIC, show_liveness, "Whether the process answers"),
+        WebRoute("GET", "/readyz", Access.PUBLIC, show_readiness, "Whether the store can be read"),
     )
 
 
@@ -353,9 +371,3 @@ def _document() -> Mapping[str, Any]:
 
 def _describe(_: Call) -> Response:
     return JSONResponse(_document())
-
-
-def _is_ready(call: Call) -> Response:
-    with call.store.reading() as tx:
-        tx.project()
-    return PlainTextResponse("ready\n")

@@ -17,11 +17,11 @@ from monitor.config.project import Project
 from monitor.web.boundary import Boundary
 from monitor.web.call import Application
 from monitor.web.change_feed import TIMING, ChangeFeed, FeedTiming
+from monitor.web.credentials import SignInLimit
 from monitor.web.dispatch import endpoint, refusal
 from monitor.web.model_cache import ModelCache
 from monitor.web.oidc import OidcProvider
 from monitor.web.pages import Pages
-from monitor.web.passwords import SignInLimit
 from monitor.web.routes import routes
 from monitor.web.sign_in import CALLBACK
 from store import Store

@@ -13,10 +13,9 @@ from monitor.config import Web
 from monitor.config.web_model import attempt_cookie_name, cookie_name, is_loopback
 from monitor.terminal.problem import Problem
 from monitor.web.call import Call
+from monitor.web.credentials import ABSOLUTE, digest_of, grant_of_user, is_password, start_session
 from monitor.web.oidc import ATTEMPT_LIFE, OidcProvider, SignInAttempt, grant_of, name_of, provider_error
-from monitor.web.passwords import is_password
 from monitor.web.problems import WebError
-from monitor.web.sessions import ABSOLUTE, digest_of, grant_of_user, start_session
 from store import Grant, SignInMethod
 
 SIGN_IN: Final = "/sign-in"

@@ -16,7 +16,7 @@ import pytest
 from monitor.clock import SystemClock
 from monitor.config import load
 from monitor.config.project import Project
-from monitor.web.sessions import make_token
+from monitor.web.credentials import make_token
 from store import Grant, WebRole
 from tests.monitor.shop import build_shop
 

@@ -13,10 +13,10 @@ from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
 from monitor.web.change_feed import FeedTiming
+from monitor.web.credentials import start_session
 from monitor.web.mcp_server import Assistant
 from monitor.web.routes import routes
 from monitor.web.server import asgi, make_application
-from monitor.web.sessions import start_session
 from store import Grant, SignInMethod, Store, WebRole
 
 _EACH: Final = 25

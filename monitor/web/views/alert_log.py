@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from monitor.alerts.log_json import decision_as_json, delivery_as_json
 from monitor.config.project import Project
-from monitor.web.views.paging import IncidentCursor, IncidentCursorText
-from monitor.web.views.shapes import Number, Shape, Size
+from monitor.web.views.shapes import IncidentCursor, IncidentCursorText, Number, Shape, Size
 from store import DeliveryState, IncidentPlace, ReadTransaction, Transition
 
 SHOWN_SINCE: Final = timedelta(days=30)

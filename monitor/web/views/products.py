@@ -10,10 +10,17 @@ from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.summaries.health import TableHealth, states_of
 from monitor.summaries.products import product_states
-from monitor.web.views.contracts import ContractLine
 from monitor.web.views.incidents import IncidentSummary, summaries_of
-from monitor.web.views.paging import NameCursorText, page_of_names
-from monitor.web.views.shapes import LARGEST_PAGE, Name, Shape, Size, not_there
+from monitor.web.views.shapes import (
+    LARGEST_PAGE,
+    ContractLine,
+    Name,
+    NameCursorText,
+    Shape,
+    Size,
+    not_there,
+    page_of_names,
+)
 from monitor.web.views.tables import TableLine, downtime_of, line_of
 from store import ReadTransaction
 

@@ -21,9 +21,8 @@ from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.scan_costs import TableCost
 from monitor.summaries.service_levels import recent_contracts
 from monitor.triage.logged_events import event_as_json
-from monitor.web.views.contracts import ContractLine
 from monitor.web.views.incidents import IncidentSummary, summaries_of
-from monitor.web.views.shapes import Name, Shape, as_hours, not_there
+from monitor.web.views.shapes import ContractLine, Name, Shape, as_hours, not_there
 from monitor.web.views.tables import CheckCounts
 from store import IncidentFilter, LoggedEvent, ReadTransaction, Result
 

@@ -16,8 +16,7 @@ from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.summaries.health import TableHealth, TableState, states_of
 from monitor.summaries.health_list import health_list
-from monitor.web.views.paging import NameCursorText, page_of_names
-from monitor.web.views.shapes import Amount, Name, Shape, Size, as_hours
+from monitor.web.views.shapes import Amount, Name, NameCursorText, Shape, Size, as_hours, page_of_names
 from store import ReadTransaction
 
 

@@ -5,7 +5,7 @@ import pytest
 from monitor.reporting.terminal_views.incident import tell
 from monitor.summaries.incident import sheet_as_json
 from monitor.triage.incident_editor import read_incident_detail
-from monitor.web.views.incident import IncidentNumber, show_incident
+from monitor.web.views.incidents import IncidentNumber, show_incident
 from store import WebRole
 from tests.monitor.alerts.made import at
 from tests.monitor.channels.following import SETTINGS, following

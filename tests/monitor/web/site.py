@@ -12,8 +12,8 @@ from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
 from monitor.triage.incident_editor import IncidentEditor
 from monitor.web.change_feed import FeedTiming
+from monitor.web.credentials import make_token, start_session
 from monitor.web.server import asgi, make_application
-from monitor.web.sessions import make_token, start_session
 from store import Grant, Scheduled, SignInMethod, Store, WebRole
 from tests.monitor.alerts.sending import SECRET
 

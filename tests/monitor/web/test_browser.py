@@ -13,8 +13,8 @@ import uvicorn
 from monitor.config.selector import select
 from monitor.config.web_model import cookie_name
 from monitor.scan.run import run_checks
+from monitor.web.credentials import start_session
 from monitor.web.server import asgi, listen, make_application
-from monitor.web.sessions import start_session
 from store import Grant, SignInMethod, WebRole
 from tests.monitor.reporting.test_browser import CHROMIUM, QUIET
 from tests.monitor.shop import build_shop

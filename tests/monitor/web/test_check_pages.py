@@ -15,7 +15,7 @@ from monitor.config.selector import select
 from monitor.scan.run import run_checks
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.web.pictures import HISTORY_HEIGHT, history_picture
-from monitor.web.views.check import CheckPage, CheckPoint
+from monitor.web.views.checks import CheckPage, CheckPoint
 from tests.monitor.shop import build_shop
 from tests.monitor.web.site import Site
 

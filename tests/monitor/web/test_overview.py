@@ -19,9 +19,9 @@ from monitor.reporting.build import build_report, gather
 from monitor.reporting.period import Week
 from monitor.scan.run import run_checks
 from monitor.triage.incident_editor import IncidentEditor
+from monitor.web.credentials import start_session
 from monitor.web.pages import Pages
 from monitor.web.server import SERVED, asgi, make_application
-from monitor.web.sessions import start_session
 from monitor.web.views.overview_pictures import DAYS
 from store import Grant, SignInMethod, WebRole
 from tests.monitor.web.site import Site

@@ -7,8 +7,7 @@ import pytest
 
 from monitor.config.release_model import Release
 from monitor.web.pictures import remedy_plot
-from monitor.web.views.release_comparison import show_comparison
-from monitor.web.views.releases import ReleaseQuery
+from monitor.web.views.releases import ReleaseQuery, show_comparison
 from store import StoredComparison, WebRole
 from tests.monitor.web.releases import compared, exported, pair
 from tests.monitor.web.site import Site

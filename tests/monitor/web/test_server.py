@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from monitor.clock import SystemClock
-from monitor.web.assets import assets
-from monitor.web.sessions import make_token
+from monitor.web.credentials import make_token
+from monitor.web.pages import assets
 from store import Grant, WebRole
 from tests.monitor.shop import build_shop
 

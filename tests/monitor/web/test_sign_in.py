@@ -5,8 +5,16 @@ from datetime import timedelta
 import pytest
 
 from monitor.config.web_model import cookie_name
-from monitor.web.passwords import SHORTEST, SignInLimit, hash_password, is_password
-from monitor.web.sessions import ABSOLUTE, IDLE, LINK_LIFE, make_link
+from monitor.web.credentials import (
+    ABSOLUTE,
+    IDLE,
+    LINK_LIFE,
+    SHORTEST,
+    SignInLimit,
+    hash_password,
+    is_password,
+    make_link,
+)
 from monitor.web.sign_in import local_path
 from store import Grant, WebRole, WebUser
 from tests.monitor.web.site import Site

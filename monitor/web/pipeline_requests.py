@@ -1,0 +1,206 @@
+"""What pipelines and schedulers send: data has arrived, results of another tool, a deployment or another event.
+
+Checks are run on request by making a table due in the store's schedule: the next free daemon runs them, and nothing is
+checked in this process. A table that is due already keeps its slot, so that none is lost; one that is being checked
+runs once more after that. Results and events are recorded as `tablewatch import results` and `event add` do.
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Final, Literal
+from urllib.parse import quote
+
+from annotated_types import MaxLen, MinLen
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import RedirectResponse, Response
+
+from checks import Status
+from monitor.integrations.results import FutureRun, configured_checks, import_run
+from monitor.terminal.problem import Problem
+from monitor.triage.create import unknown_table
+from monitor.triage.errors import explained
+from monitor.triage.logged_events import LONGEST_NOTE, EventForm, event_as_json, log_event
+from monitor.triage.time_parsing import TimeReader, TypedTimes
+from monitor.web.call import Call
+from monitor.web.dispatch import as_json
+from monitor.web.incident_verbs import Line, Time, check_may_act
+from monitor.web.problems import WebError
+from monitor.web.views.shapes import Shape
+from monitor.web.views.table import LoggedEventLine
+from store import LoggedEvent, LoggedEventKind, Scheduled
+
+LOG: Final = logging.getLogger("tablewatch")
+_MOST_TABLES: Final = 100
+
+
+class RunBody(BaseModel):
+    """The tables whose checks are to run now."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tables: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(500)], ...], MinLen(1), MaxLen(_MOST_TABLES)]
+
+
+class RequestedRun(Shape):
+    """A table and since when its checks wait for a daemon."""
+
+    table: str
+    due_at: datetime
+
+
+class RequestedRuns(Shape):
+    """`tablewatch.requested-runs/1`: the tables that are due now."""
+
+    schema_: Literal["tablewatch.requested-runs/1"] = Field("tablewatch.requested-runs/1", alias="schema")
+    as_of: datetime
+    tables: tuple[RequestedRun, ...]
+
+
+def request_runs(call: Call) -> RequestedRuns:
+    """Make the tables of the body due.
+
+    Raises:
+        WebError: as of `_make_due`.
+    """
+    return _make_due(call, call.body.tables)
+
+
+def request_run(call: Call) -> RequestedRuns:
+    """Make the table of the path due.
+
+    Raises:
+        WebError: as of `_make_due`.
+    """
+    return _make_due(call, (call.query.name,))
+
+
+def _make_due(call: Call, names: Iterable[str]) -> RequestedRuns:
+    """Make tables due at once, all or none of them.
+
+    Raises:
+        WebError: 404 for a table that is not configured, 403 for a table of others, 409 for one without a schedule in
+            the store.
+    """
+    unique = tuple(dict.fromkeys(names))
+    for name in unique:
+        if call.project.config.table(name) is None:
+            raise WebError(404, Problem("table.unknown", "there is no such table in the configuration"))
+        check_may_act(call, name)
+    with call.store.writing() as tx:
+        now = tx.schedule.clock(call.now)
+        due = [_due(tx.schedule.get(name), name, now) for name in unique]
+        tx.schedule.reschedule(due)
+    LOG.info("run of %s requested by %s", ", ".join(unique), call.someone().actor)
+    return RequestedRuns(as_of=now, tables=tuple(RequestedRun(table=row.table, due_at=row.due_at) for row in due))
+
+
+def _due(row: Scheduled | None, name: str, now: datetime) -> Scheduled:
+    if row is None:
+        hint = "give the table a schedule and start 'tablewatch run', or run 'tablewatch check'"
+        message = f"no daemon has scheduled table {name}, so that nobody would run its checks"
+        raise WebError(409, Problem("table.not_scheduled", message, hint=hint))
+    return replace(row, next_slot=min(row.next_slot, now), due_at=min(row.due_at, now))
+
+
+class RecordedResult(Shape):
+    """A result that was recorded, and the incident that lasts of its check."""
+
+    check_id: str
+    status: Status
+    incident: int | None
+
+
+class ResultNotTaken(Shape):
+    """A result that belongs to no configured check, and why."""
+
+    name: str
+    reason: str
+
+
+class RecordedRun(Shape):
+    """`tablewatch.recorded-run/1`: what became of a run; a run that was sent before changes nothing."""
+
+    schema_: Literal["tablewatch.recorded-run/1"] = Field("tablewatch.recorded-run/1", alias="schema")
+    run_id: str
+    already_imported: bool
+    results: tuple[RecordedResult, ...]
+    not_taken: tuple[ResultNotTaken, ...]
+
+
+def record_run(call: Call) -> RecordedRun:
+    """Record the run of the body.
+
+    Raises:
+        WebError: 403 for a check on a table of others (nothing of the run is recorded), 422 for a run in the future.
+    """
+    names = {result.check for result in call.body.results}
+    checks = configured_checks(call.project.config, call.body.origin)
+    for table in {
+        key[0] for key, (_, check) in checks.items() if call.body.complete or names & {check.key, check.name}
+    }:
+        check_may_act(call, table)
+    try:
+        run = import_run(call.project, call.store, call.body)
+    except FutureRun as error:
+        raise WebError(422, error.problem) from None
+    return RecordedRun(
+        run_id=run.run_id,
+        already_imported=run.already_imported,
+        results=tuple(
+            RecordedResult(check_id=item.check_id, status=item.outcome.status, incident=item.incident)
+            for item in run.results
+        ),
+        not_taken=tuple(ResultNotTaken(name=item.name, reason=item.reason) for item in run.not_taken),
+    )
+
+
+class EventBody(BaseModel):
+    """Something that happened to a table, to the tables of a source, or (neither is given) to any table."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["deploy", "migration", "backfill", "configuration", "other"]
+    note: Annotated[str, MinLen(1), MaxLen(LONGEST_NOTE)]
+    at: Time | None = Field(None, description="When it happened; by default now.")
+    table: Line | None = None
+    source: Line | None = None
+
+
+class LoggedEventReply(LoggedEventLine):
+    """`tablewatch.event/1`: an event as it is recorded."""
+
+    schema_: Literal["tablewatch.event/1"] = Field("tablewatch.event/1", alias="schema")
+
+
+def record_by_form(call: Call) -> Response:
+    """Record the event of a form, and show the table that it was about."""
+    event, _ = _record_event(call)
+    return RedirectResponse("/" if event.table is None else f"/tables/{quote(event.table, safe='')}", 303)
+
+
+def record_event(call: Call) -> Response:
+    """Record the event of the body: 201, or 200 if the same was recorded before."""
+    event, is_new = _record_event(call)
+    reply = LoggedEventReply.model_validate(event_as_json(event))
+    return as_json(call.application, reply.model_dump(mode="json", by_alias=True), 201 if is_new else 200)
+
+
+def _record_event(call: Call) -> tuple[LoggedEvent, bool]:
+    """Record the event of the body; return it, and whether it is new.
+
+    Raises:
+        WebError: 422 for a table that is not configured, 403 for a table of others. Stop: it cannot be recorded.
+    """
+    body: EventBody = call.body
+    problem = None if body.table is None else unknown_table(body.table, call.project.config)
+    if problem is not None:
+        raise WebError(422, problem)
+    tables = [table.name for table in call.project.config.tables if body.source in {None, table.source}]
+    for table in tables if body.table is None else [body.table]:
+        check_may_act(call, table)
+    times = TypedTimes(TimeReader(call.project.config.timezone, call.now), lambda _: None)
+    form = EventForm(LoggedEventKind(body.kind), body.note, times.moment("at", body.at), body.table, body.source)
+    with explained(call.project.config.timezone):
+        return log_event(call.project, call.store, form, actor=call.someone().actor)
