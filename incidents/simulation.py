@@ -242,12 +242,10 @@ class _Replayer:
         return speaks
 
     def _is_steady(self, step: LifecycleStep, row: int) -> bool:
+        """Check whether more of the same changes nothing: a check that does not flap does not begin to by that."""
         if step.changes or self.track.status[row] == ABSENT:
             return False
-        if step.reason in {Reason.UNKNOWN, Reason.WARNED}:
-            return True
-        recent = step.watch.recent
-        return step.reason in _STEADY and len(recent) == RESULTS and len(set(recent)) == 1
+        return step.reason in {Reason.UNKNOWN, Reason.WARNED} or (step.reason in _STEADY and not step.watch.flapping)
 
     def _skip_to(self, row: int, *, count: int, reason: Reason) -> None:
         """Take over what results that change nothing leave behind: when the last of them ran, and how many."""
@@ -255,6 +253,8 @@ class _Replayer:
         if watch is None:
             return
         watch = replace(watch, last_run_at=from_us(int(self.track.at[row])))
+        if reason in _STEADY:
+            watch = replace(watch, recent=(watch.recent + watch.recent[-1] * min(count, RESULTS))[-RESULTS:])
         if reason in {Reason.HEALTHY, Reason.NOT_ITS_OWN}:
             watch = replace(watch, pass_streak=watch.pass_streak + count)
         if reason is Reason.JOINED:

@@ -108,17 +108,20 @@ class DeliveryReader(Repository):
         row = self._connection.execute(of_channel.order_by(_DELIVERY.c.created_at.desc()).limit(1)).mappings().first()
         return None if row is None else Delivery(**row)
 
-    def created_since(self, channel: str, since: datetime) -> list[datetime]:
-        """Return when messages about incidents were written for a channel, oldest first, whether they were sent or not.
+    def created_since(self, since: datetime, channels: Iterable[str]) -> Mapping[str, list[datetime]]:
+        """Return when messages about incidents were written for channels, oldest first, whether they were sent or not.
 
         A channel that cannot be reached would otherwise be flooded when it can be again.
         """
-        written = select(_DELIVERY.c.created_at).where(
-            _DELIVERY.c.channel == channel,
+        results: dict[str, list[datetime]] = {channel: [] for channel in channels}
+        written = select(_DELIVERY.c.channel, _DELIVERY.c.created_at).where(
+            _DELIVERY.c.channel.in_(any_of(self._connection, results, "channel")),
             _DELIVERY.c.created_at >= since,
             _DELIVERY.c.subject == MessageSubject.INCIDENTS,
         )
-        return list(self._connection.scalars(written.order_by(_DELIVERY.c.created_at)))
+        for channel, moment in self._connection.execute(written):
+            results[channel].append(moment)
+        return {channel: sorted(moments) for channel, moments in results.items()}
 
 
 class DeliveryWriter(DeliveryReader):

@@ -25,7 +25,6 @@ from store._columns import columns_of
 from store._errors import NotRecorded
 from store._json import from_text, to_text
 from store._notices import Changed
-from store._outbox import to_hear_of
 from store._repository import any_of
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
 from store._values import IncidentFilter
@@ -257,7 +256,7 @@ def fold(incident: Incident | None, incident_id: int, history: History, *, first
     for number, change in enumerate(history.changes, start=first_number):
         text = to_text(encode(change))
         body = from_text(text)
-        heard_of = to_hear_of(incident, change)
+        heard_of = Changed.of(incident, change)
         incident = apply(incident, Event(incident_id, history.recorded_at, history.actor, decode(body)))
         news += [] if heard_of is None else [heard_of]
         rows.append(

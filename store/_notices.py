@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from checks import Kind, Severity
+from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reopened, Resolved, State
 
 
 class Changed(StrEnum):
@@ -21,6 +22,27 @@ class Changed(StrEnum):
     SETTLED = "settled"
     """It stopped flapping."""
     MERGED = "merged"
+
+    @classmethod
+    def of(cls, before: Incident | None, change: Change) -> "Changed | None":  # noqa: PLR0911 - one line for each change
+        """Return what a change means for those who may have to hear of it; None where it is nobody's news.
+
+        To correct how a resolved incident ended is no news.
+        """
+        match change:
+            case Opened():
+                return cls.OPENED
+            case Reopened():
+                return cls.REOPENED
+            case Escalated():
+                return cls.ESCALATED
+            case Resolved() if before is not None and before.state is not State.RESOLVED:
+                return cls.RESOLVED
+            case Flapped(flapping):
+                return cls.FLAPPING if flapping else cls.SETTLED
+            case Merged():
+                return cls.MERGED
+        return None
 
 
 class MessageSubject(StrEnum):
@@ -79,6 +101,13 @@ class LastingIncident(NamedTuple):
     detected_at: datetime
     acknowledged_at: datetime | None
     flapping: bool
+
+    @classmethod
+    def of(cls, incident: Incident) -> "LastingIncident":
+        """Return it of an incident."""
+        episode, episodes = incident.last, len(incident.episodes)
+        facts = (incident.id, incident.table, incident.severity, incident.kind, episodes)
+        return cls(*facts, episode.detected_at, episode.acknowledged_at, incident.flapping)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Select, func, literal, literal_column, select, tuple_, update
 
-from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reopened, Resolved, State, from_us
+from incidents import from_us
 from store._columns import WHOLE, UtcTime, columns_of
 from store._notice_rows import LastNotificationRow, TransitionRow, WarningRow
 from store._notices import Changed, LastingIncident, LastNotification, Transition
@@ -42,27 +42,6 @@ _OPEN_INCIDENTS: Final = (
     .join(_EPISODE, _EPISODE.c.incident_id == _INCIDENT.c.id)
     .where(_LASTS, _EPISODE.c.resolved_at.is_(None))
 )
-
-
-def to_hear_of(before: Incident | None, change: Change) -> Changed | None:  # noqa: PLR0911 - one line for each change
-    """Return what a change means for those who may have to hear of it; None where it is nobody's news.
-
-    To correct how a resolved incident ended is no news.
-    """
-    match change:
-        case Opened():
-            return Changed.OPENED
-        case Reopened():
-            return Changed.REOPENED
-        case Escalated():
-            return Changed.ESCALATED
-        case Resolved() if before is not None and before.state is not State.RESOLVED:
-            return Changed.RESOLVED
-        case Flapped(flapping):
-            return Changed.FLAPPING if flapping else Changed.SETTLED
-        case Merged():
-            return Changed.MERGED
-    return None
 
 
 class OutboxReader(Repository):

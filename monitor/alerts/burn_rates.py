@@ -134,7 +134,7 @@ def _within_cap(tx: ReadTransaction, news: Iterable[News], cap: int, now: dateti
     if not wanted:
         return ()
     hour = now - HOUR
-    sent = {channel: list(tx.deliveries.created_since(channel, hour)) for channel in {item[1] for item in wanted}}
+    sent = {**tx.deliveries.created_since(hour, {item[1] for item in wanted})}
     for message in _messages(tx, hour):
         sent.get(message.channel, []).append(message.created_at)
     allowed = []

@@ -5,7 +5,7 @@ waits is one message, under an id made of the channel and that time: a second on
 What comes later waits for the next day. Without anything to tell there is no message.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, time, timedelta
 from hashlib import blake2b
 from typing import Final
@@ -16,7 +16,7 @@ from monitor.alerts.batch import Batch, BatchItem, worst_first
 from monitor.alerts.decide import NotificationReason
 from monitor.alerts.decision_record import IncidentNotification
 from monitor.alerts.wording import beside_warnings, is_over, without_warnings
-from store import LastNotification, ReadTransaction
+from store import LastNotification
 
 _DAY: Final = timedelta(days=1)
 _TITLE: Final = Message("Digest: {opened:count} opened, {lasting:count} still open, {over:count} resolved")
@@ -47,9 +47,12 @@ def digest_id(channel: str, slot: datetime) -> str:
 class DigestSchedule:
     """Which digests may be made at one moment, and which incidents go into them."""
 
-    def __init__(self, tx: ReadTransaction, now: datetime, *, zone: str, whole: bool) -> None:
-        """Take the moment; `whole`: what lasts is looked at too, so that a digest has all that it should."""
-        self._tx, self._now, self._zone, self._whole = tx, now, zone, whole
+    def __init__(self, made: Collection[str], now: datetime, *, zone: str, whole: bool) -> None:
+        """Take the moment, and the ids of the newest digests that are made.
+
+        `whole`: what lasts is looked at too, so that a digest has all that it should.
+        """
+        self._made, self._now, self._zone, self._whole = made, now, zone, whole
         self._slots: dict[tuple[str, tuple[time, ...]], tuple[datetime | None, datetime]] = {}
         self._members: dict[tuple[str, int], datetime] = {}
 
@@ -64,9 +67,8 @@ class DigestSchedule:
             return None
         if (channel, times) not in self._slots:
             slot = last_slot(times, self._now, zone=self._zone)
-            is_made = bool(self._tx.deliveries.states([digest_id(channel, slot)]))
             after = next_slot(times, self._now, zone=self._zone)
-            self._slots[channel, times] = None if is_made else slot, after
+            self._slots[channel, times] = None if digest_id(channel, slot) in self._made else slot, after
         open_slot, after = self._slots[channel, times]
         since = case.since if told is None else max(case.since, told.told_at)
         if open_slot is None or since > open_slot:

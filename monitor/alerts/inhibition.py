@@ -9,7 +9,7 @@ from monitor.alerts.decide import believed
 from monitor.alerts.decision_record import was_dropped
 from monitor.alerts.hold import LONGEST_SETTLING, NOBODY, Audience, Circumstances, Lineage
 from monitor.config import Config
-from store import DeliveryState, Disabled, IncidentFilter, LastNotification, ReadTransaction
+from store import DeliveryState, Disabled, IncidentFilter, LastNotification, ReadTransaction, Transition
 
 _LASTING: Final = tuple(state for state in State if state is not State.RESOLVED)
 
@@ -51,9 +51,13 @@ def _listen(
         if last_notification is not None:
             response.setdefault(row.incident_id, []).append(last_notification)
     used = [channel for channel in config.alerts.channels if channel not in disabled]
-    waiting = {
-        number: [channel for channel in used if not was_dropped(news.decision, channel)]
-        for number, news in tx.outbox.latest(incident_ids).items()
+    return Audience(response, news_of(tx.outbox.latest(incident_ids), used))
+
+
+def news_of(latest: Mapping[int, Transition], channels: Iterable[str]) -> Mapping[int, Sequence[str]]:
+    """Return which channels news of incidents waits for; `latest`: their last changes."""
+    return {
+        number: [channel for channel in channels if not was_dropped(news.decision, channel)]
+        for number, news in latest.items()
         if news.settled_at is None
     }
-    return Audience(response, waiting)

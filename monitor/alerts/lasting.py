@@ -7,17 +7,17 @@ hours dropped stays dropped.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from incidents import Acknowledged, Incident, State, from_us, unacknowledged_for
+from incidents import from_us, unacknowledged_for
 from monitor.alerts.decide import FLAPPING_NOTICE, HEARD_OF_ACKNOWLEDGEMENT, NotificationReason
 from monitor.alerts.decision_record import was_dropped
 from monitor.alerts.route import Routing, channels_for
 from monitor.config import Config
 from monitor.config.project import Project
-from store import LastNotification, ReadTransaction, Store, Transition
+from store import LastingIncident, LastNotification, ReadTransaction, Store, Transition
 
 _EVERYTHING: Final = 1_000_000
 _JUST_NOW: Final = timedelta(minutes=5)
@@ -62,14 +62,6 @@ def _acknowledged_unheard(tx: ReadTransaction, project: Project, used: Collectio
     return tx.external_items.unheard_acknowledgements(dict.fromkeys(following, HEARD_OF_ACKNOWLEDGEMENT), since)
 
 
-def acknowledged_by(tx: ReadTransaction, incident: Incident) -> str | None:
-    """Return who takes care of an incident; None if nobody does."""
-    if incident.state is not State.ACKNOWLEDGED:
-        return None
-    events = tx.incidents.events(incident.id)
-    return next((event.actor for event in reversed(events) if isinstance(event.change, Acknowledged)), None)
-
-
 def backfill(
     config: Config, tx: ReadTransaction, last_notifications: Iterable[LastNotification], *, now: datetime, limit: int
 ) -> Sequence[int]:
@@ -77,6 +69,21 @@ def backfill(
 
     `last_notifications` is what channels were last told of incidents that last.
     """
+    unheard = unheard_channels(config, tx.outbox.open_incidents(), last_notifications, now=now)
+    last = tx.outbox.latest(unheard)
+    return [last[item].id for item, channels in unheard.items() if item in last and is_missed(last[item], channels)][
+        :limit
+    ]
+
+
+def unheard_channels(
+    config: Config,
+    lasting: Iterable[LastingIncident],
+    last_notifications: Iterable[LastNotification],
+    *,
+    now: datetime,
+) -> Mapping[int, Sequence[str]]:
+    """Return by incident that lasts the channels that should know of it and were not told."""
     episode_heard_of = {
         (last_notification.incident_id, last_notification.channel): last_notification.episodes
         for last_notification in last_notifications
@@ -85,7 +92,7 @@ def backfill(
     unheard: dict[int, list[str]] = {}
     routings: dict[object, Routing] = {}
     waits = sorted(route.unacknowledged_for for route in config.alerts.routes if route.unacknowledged_for is not None)
-    for item in tx.outbox.open_incidents():
+    for item in lasting:
         waited = unacknowledged_for(item.detected_at, item.acknowledged_at, now) if waits else timedelta(0)
         alike = (item.table, item.severity, item.kind, bisect_right(waits, waited))
         if alike not in routings:
@@ -98,13 +105,11 @@ def backfill(
                 missing.append(channel)
         if missing:
             unheard[item.incident_id] = missing
-    last = tx.outbox.latest(unheard)
-    return [last[item].id for item, channels in unheard.items() if item in last and _is_missed(last[item], channels)][
-        :limit
-    ]
+    return unheard
 
 
-def _is_missed(last: Transition, channels: Sequence[str]) -> bool:
+def is_missed(last: Transition, channels: Sequence[str]) -> bool:
+    """Check whether the last change of an incident is settled and was to be told to one of these channels."""
     if last.settled_at is None:
         return False  # it waits to be decided on anyhow
     return any(not was_dropped(last.decision, channel) for channel in channels)

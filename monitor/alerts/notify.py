@@ -14,9 +14,9 @@ from functools import partial
 from typing import Final, TypeVar
 
 from checks import Outcome, PlainEnglish
-from monitor.alerts.batch import ready
-from monitor.alerts.lasting import backfill, to_hear_of_lasting
-from monitor.alerts.notification_pass import AT_ONCE, NotificationPass, PendingDecision
+from monitor.alerts.facts import AT_ONCE, DueIncidents, read_facts
+from monitor.alerts.lasting import backfill
+from monitor.alerts.notification_pass import NotificationPass, PendingDecision
 from monitor.config.project import Project
 from monitor.scan.results import run_guarded
 from store import FailPoint, ReadTransaction, Store, StoreError, WriteTransaction, reached
@@ -24,7 +24,8 @@ from store import FailPoint, ReadTransaction, Store, StoreError, WriteTransactio
 _T = TypeVar("_T")
 
 NOTED_AT_ONCE: Final = 500
-"""Decisions to tell nothing that are written in one transaction: others wait for the store meanwhile."""
+"""Decisions to tell nothing that are written in one transaction: others wait for the store meanwhile. Where no more is
+due, all of it is decided on in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +57,50 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
     """
     total = NotifyResult()
     while True:
+        if remind:
+            _wake_missed(project, store, now)
         with store.reading() as tx:
-            last_notifications = tx.outbox.last_notifications_of_open() if remind else ()
-            lost = backfill(project.config, tx, last_notifications, now=now, limit=AT_ONCE) if remind else ()
-            if not (
-                lost
-                or _is_ready(project, tx, now)
-                or to_hear_of_lasting(
-                    tx,
-                    project,
-                    last_notifications,
-                    disabled=tx.silences.disabled_channels(),
-                    now=now,
-                    remind=remind,
-                )
-            ):
-                return total
-        if lost:
-            with store.writing() as tx:
-                tx.outbox.wake(lost, now)
-        with store.reading() as tx:
-            current_pass = NotificationPass(project, tx, now, remind=remind)
-            current_pass.decide()
-        done = _notify(project, store, now, current_pass, sorted(current_pass.telling))
-        done += _note(store, now, current_pass.decisions(among=current_pass.silent))
+            due = DueIncidents.read(project, tx, now, remind=remind)
+        if not due:
+            return total
+        are_few = bool(due.changed) and len(due) <= NOTED_AT_ONCE  # nothing is written of what only lasts, mostly
+        done = _notify_few(project, store, now, remind=remind) if are_few else None
+        done = done or _notify_many(project, store, now, remind=remind)
         total += done
         if done.settled + done.held < AT_ONCE:
             return total
+
+
+def _wake_missed(project: Project, store: Store, now: datetime) -> None:
+    with store.reading() as tx:
+        last_notifications = tx.outbox.last_notifications_of_open()
+        lost = backfill(project.config, tx, last_notifications, now=now, limit=AT_ONCE)
+    if lost:
+        with store.writing() as tx:
+            tx.outbox.wake(lost, now)
+
+
+def _decide(
+    project: Project, tx: ReadTransaction, now: datetime, *, remind: bool, among: Collection[int] | None = None
+) -> NotificationPass:
+    """Decide on all that is due, or on these incidents."""
+    due = DueIncidents.read(project, tx, now, remind=remind)
+    facts = read_facts(project, tx, due if among is None else due.among(among), now)
+    return NotificationPass(project, facts, now, remind=remind)
+
+
+def _notify_few(project: Project, store: Store, now: datetime, *, remind: bool) -> NotifyResult | None:
+    """Decide on all that is due and write down what comes of it, at once; None if an incident raises an error."""
+    done = _guarded(lambda: _notify_together(project, store, now, remind=remind))
+    return None if isinstance(done, Outcome) else done
+
+
+def _notify_many(project: Project, store: Store, now: datetime, *, remind: bool) -> NotifyResult:
+    """Decide first, without keeping others from the store, of which incidents a channel is told."""
+    with store.reading() as tx:
+        current_pass = _decide(project, tx, now, remind=remind)
+    done = _notify(project, store, now, current_pass, sorted(current_pass.telling))
+    return done + _note(store, now, current_pass.decisions(among=current_pass.silent))
 
 
 def _notify(
@@ -94,7 +112,7 @@ def _notify(
     """
     if not telling:
         return NotifyResult()
-    done = _guarded(lambda: _notify_together(project, store, now, remind=current_pass.reminds, telling=telling))
+    done = _guarded(lambda: _notify_together(project, store, now, remind=current_pass.reminds, among=telling))
     if not isinstance(done, Outcome):
         return done
     failing = {telling[0]: done} if len(telling) == 1 else _failing_alone(project, store, now, current_pass, telling)
@@ -114,9 +132,8 @@ def _failing_alone(
 
     def rehearse(part: Sequence[int]) -> None:
         with store.reading() as tx:
-            alone = NotificationPass(project, tx, now, remind=current_pass.reminds)
-            alone.decide(among=part)
-            alone.compose(tx)
+            alone = _decide(project, tx, now, remind=current_pass.reminds, among=part)
+        list(alone.compose())
 
     failing: dict[int, Outcome] = {}
     waiting = list(_halves(telling))
@@ -141,12 +158,11 @@ def _guarded(act: Callable[[], _T]) -> _T | Outcome:
 
 
 def _notify_together(
-    project: Project, store: Store, now: datetime, *, remind: bool, telling: Collection[int]
+    project: Project, store: Store, now: datetime, *, remind: bool, among: Collection[int] | None = None
 ) -> NotifyResult:
-    """Decide once more, alone, on what there seemed to be to tell, and write all that comes of it at once."""
+    """Decide alone on all that is due, or once more on what there seemed to be to tell, and write what comes of it."""
     with store.writing() as tx:
-        alone = NotificationPass(project, tx, now, remind=remind)
-        alone.decide(among=telling)
+        alone = _decide(project, tx, now, remind=remind, among=among)
         messages = alone.write(tx)
         done = _write_down(tx, now, alone.decisions())
     if messages:
@@ -183,8 +199,3 @@ def _write_down(tx: WriteTransaction, now: datetime, decisions: Iterable[Pending
         else:
             count += len(tx.outbox.postpone(decision.ids, decision.until, decision.decision))
     return NotifyResult(settled=settled, held=count)
-
-
-def _is_ready(project: Project, tx: ReadTransaction, now: datetime) -> bool:
-    waiting = tx.outbox.due(now, AT_ONCE)
-    return bool(ready(waiting, group_wait=project.config.alerts.group_wait, now=now))

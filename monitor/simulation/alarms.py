@@ -1,29 +1,39 @@
-"""Let the alerts of replayed incidents be decided by the product itself, on a store of their own that is thrown away.
+"""Let the alerts of replayed incidents be decided by the product itself: by `NotificationPass`, on facts in memory.
 
-What is replayed is written there as it was recorded, in order; between two changes the clock goes to each moment at
-which something is due: a group that has waited, a hold that ends, a reminder, the next in line. Messages arrive at once
-and nothing is sent. Silences are those that there were; incidents of other checks are there only where lineage makes
-one stand for another.
+What is replayed happens as it was recorded, in order; between two changes the clock goes to each moment at which
+something is due: a group that has waited, a hold that ends, a reminder, the next in line. Messages arrive at once and
+nothing is composed or sent. Silences are those that there were; incidents of other checks are there only where lineage
+makes one stand for another.
 """
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import count
 from typing import Final, NamedTuple
 
-from incidents import Event, Incident, Opened, Window, from_us
-from monitor.alerts.decide import FLAPPING_NOTICE
+from incidents import Acknowledged, Event, Incident, State, Window, apply, from_us
+from monitor.alerts.batch import HOUR
+from monitor.alerts.decide import FLAPPING_NOTICE, is_acknowledged_unheard
 from monitor.alerts.digest import next_slot
-from monitor.alerts.hold import Lineage
-from monitor.alerts.notify import notify
+from monitor.alerts.facts import AlertFacts, DueIncidents
+from monitor.alerts.hold import LONGEST_SETTLING, Audience, Circumstances, Lineage
+from monitor.alerts.inhibition import news_of
+from monitor.alerts.lasting import is_missed, may_be_reminded, unheard_channels
+from monitor.alerts.notification_pass import NotificationPass
 from monitor.config.project import Project
-from store import IncidentFilter, ReadTransaction, Store, open_store
+from store import (
+    Changed,
+    DeliveryState,
+    IncidentFilter,
+    LastingIncident,
+    LastNotification,
+    ReadTransaction,
+    Silence,
+    Transition,
+)
 
-_HOLDER: Final = "simulate"
-_MOST: Final = 100_000
 _BEFORE_ALL: Final = from_us(0)
 
 
@@ -57,16 +67,9 @@ def alarms_of(
         *(_in_order(part) for part in (_touching(events, window), around)),
         key=lambda event: event.recorded_at,
     )
-    with TemporaryDirectory(prefix="tablewatch-") as folder, _scratch(Path(folder)) as scratch:
-        replayed = _ReplayedStore(project, scratch, frozenset(checks))
-        replayed.silence(tx)
-        alarms = list(replayed.play(merged, until=from_us(window.end_us)))
     start, end = from_us(window.start_us), from_us(window.end_us)
+    alarms = _ReplayedAlerts(project, tx.silences.all(), frozenset(checks)).play(merged, until=end)
     return [alarm for alarm in alarms if start <= alarm.at < end]
-
-
-def _scratch(folder: Path) -> Store:
-    return open_store(f"sqlite:///{folder / 'simulation.db'}", checkpoints=True)
 
 
 def _touching(events: Iterable[Event], window: Window) -> list[Event]:
@@ -113,48 +116,65 @@ def _around(project: Project, tx: ReadTransaction, checks: Sequence[str]) -> lis
 
 
 @dataclass
-class _ReplayedStore:
-    """A store in which incidents happen, and who is notified of them."""
+class _ReplayedAlerts:
+    """Incidents that happen, and what channels know of them: what is in a store otherwise."""
 
     project: Project
-    store: Store
+    silences: Sequence[Silence]
     checks: frozenset[str]
     now: datetime = _BEFORE_ALL
-
-    def silence(self, tx: ReadTransaction) -> None:
-        with self.store.writing() as scratch:
-            for entry in reversed(tx.silences.all()):
-                until = entry.until if entry.ended_at is None else min(entry.until, entry.ended_at)
-                if until > entry.starts_at:
-                    scratch.silences.add(
-                        scope=entry.scope, name=entry.name, starts_at=entry.starts_at, until=until,
-                        reason="silenced", by=_HOLDER,
-                    )  # fmt: skip
+    incidents: dict[int, Incident] = field(default_factory=dict)
+    numbers: dict[int, int] = field(default_factory=dict)
+    """The numbers of incidents by those of what is replayed."""
+    acknowledged_by: dict[int, str] = field(default_factory=dict)
+    transitions: dict[int, Transition] = field(default_factory=dict)
+    """The last change of each incident that was news."""
+    waiting: dict[int, Transition] = field(default_factory=dict)
+    told: dict[int, dict[str, LastNotification]] = field(default_factory=dict)
+    deliveries: dict[str, DeliveryState] = field(default_factory=dict)
+    written: dict[str, list[datetime]] = field(default_factory=dict)
+    lasting: set[int] = field(default_factory=set)
+    held: Sequence[datetime] = ()
+    """When what holds reminders back ends."""
+    ids: Iterator[int] = field(default_factory=count)
 
     def play(self, events: Iterable[Event], *, until: datetime) -> Iterator[Alarm]:
-        incidents: dict[int, Incident] = {}
         for event in events:
             yield from self._wait(event.recorded_at)
-            self._happen(event, incidents)
+            self._happen(event)
         yield from self._wait(until)
 
-    def _happen(self, event: Event, incidents: dict[int, Incident]) -> None:
-        with self.store.writing() as tx:
-            if isinstance(event.change, Opened):
-                incident = tx.incidents.open(event.change, recorded_at=event.recorded_at, actor=event.actor)
-            else:
-                incident = tx.incidents.append(
-                    incidents[event.incident_id], [event.change], recorded_at=event.recorded_at, actor=event.actor
-                )
-        incidents[event.incident_id] = incident
+    def _happen(self, event: Event) -> None:
+        number = self.numbers.setdefault(event.incident_id, len(self.numbers) + 1)
+        before = self.incidents.get(number)
+        incident = self.incidents[number] = apply(before, replace(event, incident_id=number))
+        (self.lasting.discard if incident.state is State.RESOLVED else self.lasting.add)(number)
+        if isinstance(event.change, Acknowledged):
+            self.acknowledged_by[number] = event.actor
+        news = Changed.of(before, event.change)
+        if news is not None:
+            transition = Transition(next(self.ids), number, news, event.recorded_at, incident.table)
+            self._take_down(transition)
+
+    def _take_down(self, transition: Transition) -> None:
+        """Remember how a change stands: it waits until it is settled."""
+        incident_id = transition.incident_id or 0
+        last = self.transitions.get(incident_id)
+        if last is None or last.id <= transition.id:
+            self.transitions[incident_id] = transition
+        if transition.settled_at is None:
+            self.waiting[transition.id] = transition
+        else:
+            del self.waiting[transition.id]
+
+    # --- time ---------------------------------------------------------------------------------------------------------
 
     def _wait(self, until: datetime) -> Iterator[Alarm]:
         """Let the clock go to a moment; what happens at it comes before what is decided at it."""
         last: datetime | None = None
         while (due := self._next_due(last)) is not None and due < until:
-            notify(self.project, self.store, due)
-            yield from self._arrive(due)
             self.now = last = due
+            yield from self._notify()
         self.now = until
 
     def _next_due(self, last: datetime | None) -> datetime | None:
@@ -162,39 +182,122 @@ class _ReplayedStore:
 
         What was due before is due now, once: `last` is when it was decided since something happened.
         """
-        with self.store.reading() as tx:
-            waiting = list(self._waiting(tx))
-            lasting = [moment for moment in self._lasting(tx) if moment > self.now]
-        moments = [max(moment, self.now) for moment in waiting]
-        return min((moment for moment in (*moments, *lasting) if last is None or moment > last), default=None)
+        lasting = (moment for moment in self._moments_of_lasting() if moment >= self.now)
+        moments = (*(max(moment, self.now) for moment in self._moments_of_waiting()), *lasting)
+        return min((moment for moment in moments if last is None or moment > last), default=None)
 
-    def _waiting(self, tx: ReadTransaction) -> Iterator[datetime]:
+    def _moments_of_waiting(self) -> Iterator[datetime]:
         """Yield when changes may be decided on: their group has waited, or what holds them back ends."""
-        for item in tx.outbox.waiting(_MOST):
+        for item in self.waiting.values():
             yield item.recorded_at + self.project.config.alerts.group_wait
             if item.not_before is not None:
                 yield item.not_before
 
-    def _lasting(self, tx: ReadTransaction) -> Iterator[datetime]:
+    def _moments_of_lasting(self) -> Iterator[datetime]:
         """Yield when somebody may hear of what lasts: a reminder, the message of the day, the next in line."""
+        yield from self.held
         alerts, zone = self.project.config.alerts, self.project.config.timezone
-        for row in tx.outbox.last_notifications_of_open():
+        for row in self._told_of_lasting():
             yield row.told_at + min(alerts.remind_every, FLAPPING_NOTICE)
             yield row.told_at + alerts.remind_every
-        for item in tx.outbox.open_incidents():
+        for number in self.lasting:
+            episode = self.incidents[number].last
             for route in alerts.routes:
-                if route.unacknowledged_for is not None and item.acknowledged_at is None:
-                    yield item.detected_at + route.unacknowledged_for
+                if route.unacknowledged_for is not None:
+                    yield episode.detected_at + route.unacknowledged_for
                 if route.digest is not None:
                     yield next_slot((route.digest.at,), self.now, zone=zone)
 
-    def _arrive(self, now: datetime) -> Iterator[Alarm]:
-        """Let what was written reach its channel, and yield what was told."""
-        with self.store.writing() as tx:
-            rows = tx.deliveries.lease(now, holder=_HOLDER, lease_until=now + timedelta(minutes=1), limit=_MOST)
-            for row in rows:
-                tx.deliveries.mark_sent(row.id, now, _HOLDER)
-        for row in rows:
-            for entry in row.payload.get("incidents", ()):
-                if entry["check_id"] in self.checks:
-                    yield Alarm(now, row.channel, entry["reason"], entry["check_id"], entry["table"], row.id)
+    def _told_of_lasting(self) -> Iterator[LastNotification]:
+        for number in sorted(self.lasting):
+            yield from self.told.get(number, {}).values()
+
+    # --- alerts -------------------------------------------------------------------------------------------------------
+
+    def _notify(self) -> Iterator[Alarm]:
+        """Decide on what is due, and yield what channels are told; it reaches them at once."""
+        self._wake_missed()
+        due = self._due()
+        if not due:
+            return
+        decided = NotificationPass(self.project, self._facts(due), self.now, remind=True)
+        self.held = decided.holds_of_reminders
+        for message in list(decided.announcements()):
+            delivery = message.delivery_id or f"message {next(self.ids)}"
+            self.deliveries[delivery] = DeliveryState.SENT
+            self.written.setdefault(message.channel, []).append(self.now)
+            for row in decided.tell(message, delivery):
+                self.told.setdefault(row.incident_id, {})[row.channel] = row
+            for item in message.batch.items:
+                incident = item.incident
+                if incident.check_id in self.checks:
+                    yield Alarm(self.now, message.channel, item.reason, incident.check_id, incident.table, delivery)
+        for pending in decided.decisions():
+            settled_at = self.now if pending.until is None else None
+            for number in pending.ids:
+                last = replace(self.waiting[number], not_before=pending.until, settled_at=settled_at)
+                self._take_down(replace(last, decision=pending.decision))
+
+    def _wake_missed(self) -> None:
+        lasting = [LastingIncident.of(self.incidents[number]) for number in sorted(self.lasting)]
+        unheard = unheard_channels(self.project.config, lasting, self._told_of_lasting(), now=self.now)
+        for number, channels in unheard.items():
+            last = self.transitions.get(number)
+            if last is not None and is_missed(last, channels):
+                self._take_down(replace(last, settled_at=None, not_before=self.now))
+
+    def _due(self) -> DueIncidents:
+        config = self.project.config
+        waiting = [item for item in self.waiting.values() if (item.not_before or _BEFORE_ALL) <= self.now]
+        lasting = {
+            row.incident_id
+            for row in self._told_of_lasting()
+            if row.channel in config.alerts.channels
+            and (may_be_reminded(row, self.project, self.now) or self._is_unheard(row))
+        }
+        waiting.sort(key=lambda item: (item.not_before or _BEFORE_ALL, item.id))
+        return DueIncidents.of(waiting, lasting, config, self.now)
+
+    def _is_unheard(self, row: LastNotification) -> bool:
+        follows = self.project.config.alerts.channels[row.channel].kind.follows
+        return follows and is_acknowledged_unheard(self.incidents[row.incident_id], row)
+
+    def _facts(self, due: DueIncidents) -> AlertFacts:
+        incidents = {number: self.incidents[number] for number in (*due.changed, *due.lasting)}
+        return AlertFacts(
+            due=due,
+            incidents=incidents,
+            told={number: self.told.get(number, {}) for number in incidents},
+            states=self.deliveries,
+            circumstances=self._circumstances(),
+            disabled={},
+            written={channel: self._lately(channel) for channel in self.project.config.alerts.channels},
+            digests=self.deliveries.keys(),
+            acknowledged_by=self.acknowledged_by,
+        )
+
+    def _lately(self, channel: str) -> Sequence[datetime]:
+        moments = self.written.setdefault(channel, [])
+        moments[:] = [moment for moment in moments if moment > self.now - HOUR]
+        return moments
+
+    def _circumstances(self) -> Circumstances:
+        config = self.project.config
+        silences = [item for item in self.silences if item.starts_at <= self.now < _end(item)]
+        around = list(self._around()) if config.alerts.mute_downstream else []
+        told = {incident.id: list(self.told.get(incident.id, {}).values()) for incident in around}
+        latest = {incident.id: last for incident in around if (last := self.transitions.get(incident.id)) is not None}
+        hearing = Audience(told, news_of(latest, config.alerts.channels))
+        return Circumstances(config, silences=silences, around=around, now=self.now, hearing=hearing)
+
+    def _around(self) -> Iterator[Incident]:
+        """Yield the incidents that may mute others: those that last, and those that were resolved just now."""
+        since = self.now - LONGEST_SETTLING
+        for incident in self.incidents.values():
+            ended_at = incident.last.resolved_at
+            if ended_at is None or ended_at >= since:
+                yield incident
+
+
+def _end(silence: Silence) -> datetime:
+    return silence.until if silence.ended_at is None else min(silence.until, silence.ended_at)

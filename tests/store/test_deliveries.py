@@ -186,7 +186,8 @@ def test_a_cap_counts_messages_about_incidents(store: Store) -> None:
         told = {"subject": MessageSubject.INCIDENTS}
         others = [_message("test"), _message("mail", "mail", **told), _message("old", at=AT - HOUR, **told)]
         tx.deliveries.add([*others, _message("b", at=AT + MINUTE, **told), _message("a", **told)])
-        assert tx.deliveries.created_since("ops", AT) == [AT, AT + MINUTE]
+        written = tx.deliveries.created_since(AT, ["ops", "nobody"])
+        assert written == {"ops": [AT, AT + MINUTE], "nobody": []}
 
 
 def test_messages_are_listed_newest_first(store: Store) -> None:

@@ -63,7 +63,7 @@ STEPS: dict[str, Callable[[WriteTransaction], Any]] = {
     "sent": lambda tx: tx.deliveries.mark_sent("msg_1", AT, "one"),
     "messages": lambda tx: tx.deliveries.since(AT, 5),
     "sent at": lambda tx: tx.deliveries.sent_at(["msg_1", "msg_2"]),
-    "cap": lambda tx: tx.deliveries.created_since("ops", AT),
+    "cap": lambda tx: tx.deliveries.created_since(AT, ["ops", "mail"]),
 }
 BOUNDED = (
     r"SCAN json_each ",  # what was asked for

@@ -7,7 +7,7 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checks import Status
@@ -23,6 +23,11 @@ ALERTS = """
     - {to: [desk], quiet_hours: lunch}
     - {to: [boss], unacknowledged_for: 25m}
   quiet_hours: {lunch: {start: "00:30", end: "01:10"}}
+"""
+CAPPED = """
+  remind_every: 20m
+  hourly_cap: 2
+  routes: [{to: [desk]}, {to: [boss], unacknowledged_for: 25m}]
 """
 STEP = 5
 """Minutes: everything happens at a whole number of them, and a daemon that looks as often misses nothing."""
@@ -49,13 +54,16 @@ class Desk:
             self.minute += STEP
 
 
-@given(st.lists(LOOKS | WORDS, min_size=1, max_size=7))
+@given(st.lists(LOOKS | WORDS, min_size=1, max_size=7), st.sampled_from([ALERTS, CAPPED]))
+@example([("F", 20), ("F", 20), ("U", 20), ("U", 20), ("U", 20)], ALERTS).via("a reminder that quiet hours hold")
+@example([("F", 20), ("F", 20), ("U", 20), ("U", 20), ("U", 20)], CAPPED).via("a reminder that the cap holds")
+@example([("F", 15), ("P", 20), ("acknowledge", None), ("U", 20)], ALERTS).via("acknowledged as the next is told")
 @settings(max_examples=examples(8), deadline=None)
-def test_the_same_configuration_gives_the_alerts_that_were_sent(happenings):
-    """Reminders, quiet hours, the next in line: each message comes out at its minute, for its reason."""
+def test_the_same_configuration_gives_the_alerts_that_were_sent(happenings, alerts):
+    """Reminders, quiet hours, caps, the next in line: each message comes out at its minute, for its reason."""
     folder = Path(tempfile.mkdtemp())
     try:
-        project = made(folder, ALERTS)
+        project = made(folder, alerts)
         with closing(project.open_store()) as store:
             play, desk = Play(project, store), Desk(project, store)
             for happening in happenings:
