@@ -1,7 +1,7 @@
 """Exact sums, orders and unions over columns of whole numbers, by group.
 
 Microseconds are large and reports add up a million of them, so a sum may leave 64 bits: sums are taken in parts that a
-float64 holds exactly, and put together as Python's unbounded integers.
+float64 holds exactly, and put together as integers, where it must be Python's unbounded ones.
 """
 
 from typing import Final
@@ -19,18 +19,19 @@ def totals(values: Ints, group: Ints, size: int) -> list[int]:
     Raises:
         ValueError: a value is negative: an episode ends before it begins.
     """
-    sums = [0] * size
     if values.size == 0:
-        return sums
+        return [0] * size
     if int(values.min()) < 0:
         raise ValueError("a length of time is negative; an episode ends before it begins")
     bits = _MANTISSA - int(values.size).bit_length()
     largest, shift = int(values.max()), 0
+    sums = np.zeros(size, dtype=np.int64 if largest * values.size < _LARGEST else object)
     while largest >> shift:
         part = np.bincount(group, weights=(values >> shift) & ((1 << bits) - 1), minlength=size)
-        sums = [before + (int(more) << shift) for before, more in zip(sums, part.tolist(), strict=True)]
+        sums += part.astype(np.int64).astype(sums.dtype) << shift
         shift += bits
-    return sums
+    result: list[int] = sums.tolist()
+    return result
 
 
 def counts(group: Ints, size: int) -> list[int]:
