@@ -23,9 +23,11 @@ def totals(values: Ints, group: Ints, size: int) -> list[int]:
         return [0] * size
     if int(values.min()) < 0:
         raise ValueError("a length of time is negative; an episode ends before it begins")
-    bits = _MANTISSA - int(values.size).bit_length()
     largest, shift = int(values.max()), 0
-    sums = np.zeros(size, dtype=np.int64 if largest * values.size < _LARGEST else object)
+    is_small = largest * values.size < _LARGEST
+    is_exact = is_small and int(values.sum()) < 1 << _MANTISSA  # then one part is enough
+    bits = _MANTISSA - (0 if is_exact else int(values.size).bit_length())
+    sums = np.zeros(size, dtype=np.int64 if is_small else object)
     while largest >> shift:
         part = np.bincount(group, weights=(values >> shift) & ((1 << bits) - 1), minlength=size)
         sums += part.astype(np.int64).astype(sums.dtype) << shift
@@ -50,15 +52,12 @@ def dense(keys: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(present) + lowest, (np.cumsum(present) - 1)[keys - lowest]
 
 
-def order_by(group: Ints, value: Ints) -> Ints:
-    """Return the order of rows by group (numbered densely from 0) and then by value."""
-    if group.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    lowest = int(value.min())
-    width = int(value.max()) - lowest + 1
-    if (int(group.max()) + 1) * width < _LARGEST:  # one sort of one column is several times faster than of two
-        return np.argsort(group * width + (value - lowest))
-    return np.lexsort((value, group))
+def order_by(group: Ints, *value: Ints) -> Ints:
+    """Return the order of rows by group (numbered densely from 0) and then by value, if one is given.
+
+    The smaller the type of the groups the faster: up to 65,536 are sorted by counting.
+    """
+    return np.lexsort((*value, group.astype(np.min_scalar_type(group.max(initial=0)))))
 
 
 def union(group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
@@ -78,8 +77,7 @@ def union(group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
         halves = (union(group[half], start[half], end[half]) for half in (lower, ~lower))
         return tuple(np.concatenate(columns) for columns in zip(*halves, strict=True))  # type: ignore[return-value]  # zip keeps the three columns
     offset = (group - first) * width - origin
-    # the smaller the type of the second key, the faster: it is sorted by counting
-    order = np.lexsort((start, (group - first).astype(np.min_scalar_type(last - first))))
+    order = order_by(group, start)
     group, start, end = group[order], start[order], end[order]
     # laid end to end, one group after the other, so that no interval reaches into the next group
     reach = np.maximum.accumulate(end + offset[order])

@@ -61,33 +61,33 @@ def table_time(spans: Spans, counted_window: CountedWindow, *, group: Ints, rows
 
 
 def _statistics(values: Ints, group: Ints, size: int) -> list[Statistics | None]:
-    ordered = values[order_by(group, values)]
     sums, numbers = totals(values, group, size), count(group, size)
+    values = values[order_by(group)]
     result: list[Statistics | None] = []
     begin = 0
     for n, total in zip(numbers, sums, strict=True):
-        result.append(_statistics_of(ordered[begin : begin + n], total) if n else None)
+        result.append(_statistics_of(values[begin : begin + n], total) if n else None)
         begin += n
     return result
 
 
-def _statistics_of(ordered: Ints, total: int) -> Statistics:
-    n = ordered.size
+def _statistics_of(values: Ints, total: int) -> Statistics:
     return Statistics(
-        min=int(ordered[0]),
-        mean=Fraction(total, n),
-        median=_quantile(ordered, Fraction(1, 2)),
-        p90=_quantile(ordered, Fraction(9, 10)),
-        max=int(ordered[-1]),
+        min=int(values.min()),
+        mean=Fraction(total, values.size),
+        median=_quantile(values, Fraction(1, 2)),
+        p90=_quantile(values, Fraction(9, 10)),
+        max=int(values.max()),
     )
 
 
-def _quantile(ordered: Ints, share: Fraction) -> Fraction:
-    """Return a quantile by linear interpolation: position share x (n - 1), counted from 0."""
-    position = share * (ordered.size - 1)
+def _quantile(values: Ints, share: Fraction) -> Fraction:
+    """Return a quantile by linear interpolation: position share x (n - 1), counted from 0; the values change places."""
+    position = share * (values.size - 1)
     below = position.numerator // position.denominator
-    above = min(below + 1, ordered.size - 1)
-    low, high = int(ordered[below]), int(ordered[above])
+    above = min(below + 1, values.size - 1)
+    values.partition((below, above))
+    low, high = int(values[below]), int(values[above])
     return low + (high - low) * (position - below)
 
 
