@@ -42,7 +42,7 @@ def draw_table(console: "Console", columns: Sequence[str], rows: Iterable[Sequen
         console.print(Text(line.rstrip(), style), soft_wrap=True)
     if layout.left_out:
         names = ", ".join(column.name for column in layout.left_out)
-        console.print(Text(f"left out for lack of room: {names}", "dim"), soft_wrap=True)
+        console.print(Text(f"not shown on this narrow terminal: {names}", "dim"), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def test_what_may_be_left_out_is_the_last_to_fit_and_is_told() -> None:
     assert "129 h 16 min" in _drawn(47, columns, row)
     narrower = _drawn(46, columns, row)
     assert "129 h 16 min" not in narrower
-    assert narrower.splitlines()[-1] == "left out for lack of room: table hours"
+    assert narrower.splitlines()[-1] == "not shown on this narrow terminal: table hours"
     assert _drawn(24, columns, row).splitlines() == [
         "table",
         "orders",
