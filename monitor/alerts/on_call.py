@@ -10,7 +10,7 @@ from codecs import BOM_UTF8
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import MAXYEAR, date, datetime, time, timedelta
 from functools import lru_cache
 from math import prod
 from pathlib import Path
@@ -27,6 +27,9 @@ _TIMES: Final = frozenset({"DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "RRU
 _MOST_A_DAY: Final = 24
 _MOST_STEPS: Final = 250_000
 _EARLIEST: Final = 1970
+_RECURS_WITHIN: Final = 40
+"""Years in which a rule recurs at least once: on each 29th of February that is a Monday it does in 28, or in 40."""
+_CYCLE: Final = 400
 _DAY: Final = timedelta(days=1)
 _FOREVER: Final = timedelta(days=36_500)
 _MISSING: Final = "the package {name} is not installed: pip install 'tablewatch[oncall]'"
@@ -114,6 +117,23 @@ def _refuse_doubtful_times(event: Any) -> None:
         by_hour = rule["FREQ"] == ["HOURLY"] and not any(part.startswith("BY") for part in rule)
         if each_day > _MOST_A_DAY or not (by_hour or rule["FREQ"][0] in {"DAILY", "WEEKLY", "MONTHLY", "YEARLY"}):
             raise _Refused("has a rule that recurs more often than by the hour")
+        if not _recurs(event, rule):
+            raise _Refused("has a rule that never happens, such as a 30th of February")
+
+
+def _recurs(event: Any, rule: Any) -> bool:
+    """Check whether a rule recurs in some decades; the libraries would look for its next time until the year 9999.
+
+    It is looked for in the last of the cycles of 400 years in which days fall on equal weekdays.
+    """
+    from dateutil.rrule import rrulestr
+
+    start = event["DTSTART"].dt
+    begin = start.replace(tzinfo=None) if isinstance(start, datetime) else datetime.combine(start, time())
+    cycles = (MAXYEAR - _RECURS_WITHIN - begin.year) // _CYCLE
+    parts = {name: value for name, value in rule.items() if name not in {"COUNT", "UNTIL"}}
+    times = rrulestr(type(rule)(parts).to_ical().decode(), dtstart=begin.replace(year=begin.year + cycles * _CYCLE))
+    return any(True for _ in times)
 
 
 def _rules(event: Any) -> list[Any]:

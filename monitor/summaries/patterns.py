@@ -37,7 +37,7 @@ UNLISTED: Final = "(not in the list)"
 
 _NONE: Final = -1
 _RESOLUTIONS: Final[Mapping[int, str | None]] = {_NONE: None, **{n: item.value for n, item in enumerate(Resolution)}}
-_DO_NOT_COUNT: Final = frozenset(item.value for item in Resolution if not item.counts)
+_DO_NOT_COUNT: Final = tuple(number for number, item in enumerate(Resolution) if not item.counts)
 _US: Final = timedelta(microseconds=1)
 
 
@@ -139,16 +139,23 @@ class PatternSurvey:
         )
 
     def _parts(self, spans: Spans, window: Window) -> Sequence[tuple[str | None, DowntimeShare]]:
-        """Return what falls to each cause and resolution, both at once; hours are those if all of it counted."""
+        """Return what falls to each cause and resolution, both at once.
+
+        What does not count is what it would be if it did; planned maintenance in it is not left out, as in
+        `Downtime.excluded`.
+        """
         labels, cause = causes_of(spans, self.rules)
         group = cause * len(_RESOLUTIONS) + spans.resolution - _NONE
-        anyhow = replace(spans, resolution=np.full_like(spans.resolution, _NONE))
         as_of_us, maintenance = self.as_of_us, self.maintenance
-        downtimes = measure_by(anyhow, window, as_of_us=as_of_us, group=group, maintenance=maintenance)
+        downtimes = dict(measure_by(spans, window, as_of_us=as_of_us, group=group, maintenance=maintenance))
+        rest = np.flatnonzero(np.isin(spans.resolution, _DO_NOT_COUNT))
+        if rest.size:
+            anyhow = replace(spans.take(rest), resolution=np.full_like(rest, _NONE))
+            downtimes |= measure_by(anyhow, window, as_of_us=as_of_us, group=group[rest])
         costs: Mapping[int, DowntimeCost] = {}
         if self.pricing is not None:
             costs = price_by(
-                anyhow,
+                spans,
                 window,
                 pricing=self.pricing,
                 as_of_us=as_of_us,
@@ -159,11 +166,10 @@ class PatternSurvey:
         parts = []
         for code, part in downtimes.items():
             number, resolution = divmod(code, len(_RESOLUTIONS))
-            key = _RESOLUTIONS[resolution + _NONE]
-            counts = key not in _DO_NOT_COUNT
+            counts = resolution + _NONE not in _DO_NOT_COUNT
             cost = costs.get(code, DowntimeCost()).amount if self.pricing is not None and counts else None
             if part.n:
-                times = (part.downtime, part.low, part.high)
+                key, times = _RESOLUTIONS[resolution + _NONE], (part.downtime, part.low, part.high)
                 parts.append((labels[number], DowntimeShare(key, part.n, *times, cost=cost, counts=counts)))
         return parts
 

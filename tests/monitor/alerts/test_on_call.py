@@ -205,6 +205,8 @@ def test_a_calendar_that_takes_long_to_read_is_refused(made):
         ("DTSTART:20260105T090000Z\nRRULE:FREQ=DAILY;BYHOUR=1,2,3,4,5;BYMINUTE=1,2,3,4,5", "more often than by the"),
         ("DTSTART:20260105T090000Z\nRRULE:FREQ=DAILY;INTERVAL=0", "a rule without an interval"),
         ("DTSTART:00010105T090000Z\nRRULE:FREQ=HOURLY", "begins before 1970"),
+        ("DTSTART:20260105T090000Z\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", "a rule that never happens"),
+        ("DTSTART;VALUE=DATE:20260105\nRRULE:FREQ=DAILY;BYSETPOS=5", "a rule that never happens"),
         ("DTSTART:19700105T090000Z\nRRULE:FREQ=HOURLY", "recur too often since they began"),
         ("DTSTART:20260105T090000Z\nDURATION:P9999D\nRRULE:FREQ=HOURLY", "recur too often since they began"),
         ("RECURRENCE-ID;RANGE=THISANDFUTURE:20260105T090000Z\nDTSTART:20260105T090000Z", "in one event (RANGE)"),

@@ -679,6 +679,23 @@ def test_identities(incidents):
         assert report.change == changes(last, found)
 
 
+@settings(max_examples=examples(40), deadline=None)
+@given(histories())
+def test_an_hour_that_does_not_count_is_told_once(incidents):
+    """The table of resolutions and the notes agree; with downtime and planned work they are all hours of incidents."""
+    works = [{"tables": [name], "start": at(10), "end": at(70), "reason": "move"} for name in TABLES]
+    known = evidence(incidents, config={"maintenance": works})
+    report = build_report(known, WEEK)
+    left = {str(item.resolution): (item.n, item.downtime_us) for item in report.method.excluded}
+    assert left == {share.key: (share.n, share.time) for share in report.patterns.resolutions if not share.counts}
+    episodes = [episode for incident in incidents for episode in incident.episodes if episode.detected_at <= NOW]
+    ends = [min(episode.resolved_at or NOW, NOW, WEEK.end) for episode in episodes]
+    lasted = [end - max(item.onset.at, WEEK.start) for item, end in zip(episodes, ends, strict=True)]
+    counted = sum(share.time for share in report.patterns.resolutions)
+    whole = sum(max(length, timedelta()) // timedelta(microseconds=1) for length in lasted)
+    assert counted + report.method.maintenance_us == whole
+
+
 SUMS = ("n", "n_occurred", "undetected_us", "repair_us", "downtime_us", "low_us", "high_us", "table_us", "cost")
 
 
