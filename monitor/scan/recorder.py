@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from monitor.scan.warnings import WarningRecorder
 
 _History: TypeAlias = "Mapping[str, Sequence[PastMeasurement] | None]"
-_SKEW = timedelta(seconds=2)  # by so much clocks may differ without one having been set back
+_SKEW = timedelta(minutes=1)  # by so much the clocks of two machines may differ without one having been set back
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
 
 
@@ -224,12 +224,13 @@ class _Recorder:
         everything = [result for *_, results in judged for result in results]
         ids = [part.remembered_as for result in everything for part in (result, *result.segments)]
         self._watches = dict(self._tx.results.watches(ids))
-        ahead = [watch for watch in self._watches.values() if self._now and watch.last_run_at > self._now + _SKEW]
-        if ahead:  # the clock was set back since: these runs come after those that are known all the same
+        now = self._now
+        ahead = [watch for watch in self._watches.values() if now is not None and watch.last_run_at > now + _SKEW]
+        if now is not None and ahead:  # the clock was set back: these runs come after those that are known all the same
             from monitor.scan.clock_change import bring_back
 
             to = min(looked.started_at for _, looked in batch) - timedelta.resolution
-            self._watches |= bring_back(self._tx, ahead, to=to)
+            self._watches |= bring_back(self._tx, ahead, to=to, now=now)
         latest = self._tx.incidents.latest(ids)
         self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
         if everything and self._policy_of(everything[0].check).warn_notifies:  # the same for all of a configuration

@@ -37,18 +37,39 @@ class Checked:
         self.project, self.clock = made(folder, ROUTES + alerts), SettableClock(START)
         self.store = self.project.open_store()
 
-    def run(self, status):
-        """Let five minutes pass and run the check; return its incidents."""
-        self.clock.advance(5 * MINUTE)
-        (target,) = targets_of(self.project, ["orders"])
-        started = self.clock.now()
+    def run(self, status, table="orders", *, took=SECOND):
+        """Let five minutes pass until a check has run; return the incidents of all."""
+        self.clock.advance(5 * MINUTE + SECOND)
+        (target,) = targets_of(self.project, [table])
+        started = self.clock.now() - took
         outcome = Outcome(status, Message("as played"), {})
         measured = [CheckMeasurement(check_id, check, outcome) for check_id, check in target.subject.checks]
-        self.clock.advance(SECOND)
         table_result = TableResult(target, started, self.clock.now(), measured)
         record_results([table_result], store=self.store, policy_of=self.project.policy_of, clock=self.clock)
         with self.store.reading() as tx:
             return tx.incidents.matching()
+
+
+def test_a_machine_whose_clock_is_behind_corrects_nothing(tmp_path):
+    """Two machines share a store: a run ten seconds before one that is known moves no incident."""
+    checked = Checked(tmp_path, "")
+    before = [*checked.run(Status.FAIL), *checked.run(Status.FAIL, "lines")][1:]
+    checked.clock.shift -= 5 * MINUTE + 11 * SECOND
+    assert checked.run(Status.FAIL, "lines") == before
+    checked.store.close()
+
+
+def test_a_clock_that_was_set_back_leaves_the_incidents_of_others(tmp_path):
+    """What another check found meanwhile, by the new clock, stays; what lies in the future is brought back."""
+    checked = Checked(tmp_path, "")
+    checked.clock.shift = 2 * HOUR
+    checked.run(Status.FAIL)
+    checked.clock.shift = timedelta()
+    (other,) = (incident for incident in checked.run(Status.FAIL, "lines") if incident.table == "lines")
+    by_table = {incident.table: incident for incident in checked.run(Status.FAIL, took=HOUR)}
+    assert by_table["lines"] == other
+    assert by_table["orders"].last.detected_at < checked.clock.now() - HOUR
+    checked.store.close()
 
 
 settings_of_clock = st.sampled_from(
