@@ -67,6 +67,7 @@ class NotificationPass:
         self._reminders = [IncidentNotification(facts.incidents[item]) for item in facts.due.lasting]
         for case in self._reminders:
             self._remind(case, scales)
+        self._by_id = {case.incident.id: case for case in self._all}
         for channel in self._config.alerts.channels:
             self._keep_back(channel)
 
@@ -218,10 +219,9 @@ class NotificationPass:
     def tell(self, announcement: Announcement, delivery_id: str) -> Sequence[LastNotification]:
         """Take down that a message was written, and return what its channel knows by now."""
         channel, items = announcement.channel, announcement.batch.items
-        cases = {case.incident.id: case for case in self._all}
         for item in items:
-            case = cases[item.incident.id]
-            case.records[channel] = replace(case.records[channel], delivery=delivery_id)
+            records = self._by_id[item.incident.id].records
+            records[channel] = replace(records[channel], delivery=delivery_id)
         return [  # of warnings, what was decided says who was told
             LastNotification(
                 incident_id=item.incident.id,
