@@ -5,7 +5,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, bindparam, func, select, type_coerce
+from sqlalchemy import and_, bindparam, delete, func, select, type_coerce
 
 from checks import Earlier, PastMeasurement, Status
 from incidents import Gap, Watch
@@ -216,6 +216,15 @@ class ResultWriter(ResultReader):
         """Remember what is known of checks between two runs, in place of what was known before."""
         names = [field.name for field in fields(Watch)]
         self._merge(_STATE, [{name: getattr(watch, name) for name in names} for watch in watches])
+
+    def forget_checks(self, check_ids: Iterable[str]) -> None:
+        """Forget what is known of checks, or segments, between two runs; what they measured stays.
+
+        A check that is configured again begins anew: nobody knows how its table was in between.
+        """
+        self._connection.execute(
+            delete(_STATE).where(_STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id")))
+        )
 
     def add_gaps(self, gaps: Sequence[Gap]) -> None:
         """Remember unobserved time. What touches the newest gap of the same check and reason makes that one longer."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _ALL = 40
 """Up to so many tables, the healthy ones are listed too."""
+_MOST = 200
+"""No more tables, or checks that were not evaluated, are listed."""
 
 app = typer.Typer(rich_help_panel="Watch")
 
@@ -189,9 +191,8 @@ def _draw(console: "Console", project: "Project", states: "Sequence[TableState]"
     counted = Counter(state.health for state in states)
     text = ", ".join(f"{counted[health]} {health.value}" for health in TableHealth if counted[health])
     console.print(f"{project.config.project}  {count(len(states), 'table')}: {text or 'none'}", style="bold")
-    table_states = [
-        state for state in worst_first(states) if len(states) <= _ALL or state.health is not TableHealth.HEALTHY
-    ]
+    listed = [state for state in worst_first(states) if len(states) <= _ALL or state.health is not TableHealth.HEALTHY]
+    table_states = listed[:_MOST]
     rows = [
         (
             state.table.name,
@@ -208,13 +209,17 @@ def _draw(console: "Console", project: "Project", states: "Sequence[TableState]"
         for state in table_states
     ]
     draw_table(console, ("~table", "health", "~checks", "last run", "~open", "~owner"), rows)
-    if len(table_states) < len(states):
-        console.print(f"and {len(states) - len(table_states)} healthy tables; --format json has all")
+    left_out = {"more": len(listed) - len(table_states), "healthy": len(states) - len(listed)}
+    if any(left_out.values()):
+        text = " and ".join(f"{number:,} {word} tables" for word, number in left_out.items() if number)
+        console.print(f"and {text}; --format json has all")
     silent = [not_evaluated for state in table_states for not_evaluated in state.not_evaluated]
     if silent:
         console.print("\nnot evaluated", style="bold")
-    for not_evaluated in silent:
+    for not_evaluated in silent[:_MOST]:
         console.print(f"  {not_evaluated.check_id}  {not_evaluated.reason}: {not_evaluated.message}")
+    if len(silent) > _MOST:
+        console.print(f"  and {len(silent) - _MOST:,} more checks")
 
 
 def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: "datetime") -> None:

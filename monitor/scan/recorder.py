@@ -42,7 +42,7 @@ from incidents import (
 from monitor.config.project import Project, follows_warnings
 from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
 from monitor.scan.results import CheckResult, PolicyOf, TableResult, run_guarded, run_of
-from monitor.scan.segment_results import SegmentMemory, followed, judge_segments, watch_of_segment
+from monitor.scan.segment_results import SegmentMemory, followed, is_of, judge_segments, watch_of_segment
 from store import IncidentFilter, Lease, ReadTransaction, Result, Run, Store, StoreError, WriteTransaction
 
 if TYPE_CHECKING:
@@ -95,14 +95,13 @@ def record_slot_results(
     ids = {lease.id: new_id() for lease, _ in batch}
     results, counts = _staged([looked for _, looked in batch], store)
     with store.writing() as tx:
-        now = clock.now()
-        held = tx.slots.finish([lease for lease, _ in batch], now=tx.schedule.clock(now), run_ids=ids)
+        held = tx.slots.finish([lease for lease, _ in batch], now=tx.schedule.clock(clock.now()), run_ids=ids)
         counting = [
             (ids[lease.id], looked) for (lease, _), looked in zip(batch, results, strict=True) if lease.id in held
         ]
         if counts is not None:
             counts.settle(tx, [looked for _, looked in counting])
-        return _Recorder(tx, policy_of, now).make(counting)
+        return _Recorder(tx, policy_of, clock.now()).make(counting)
 
 
 def record_external_results(
@@ -224,13 +223,12 @@ class _Recorder:
         everything = [result for *_, results in judged for result in results]
         ids = [part.remembered_as for result in everything for part in (result, *result.segments)]
         self._watches = dict(self._tx.results.watches(ids))
-        now = self._now
-        ahead = [watch for watch in self._watches.values() if now is not None and watch.last_run_at > now + _SKEW]
-        if now is not None and ahead:  # the clock was set back: these runs come after those that are known all the same
+        ahead = [watch for watch in self._watches.values() if self._now and watch.last_run_at > self._now + _SKEW]
+        if self._now and ahead:  # the clock was set back: these runs come after those that are known all the same
             from monitor.scan.clock_change import bring_back
 
             to = min(looked.started_at for _, looked in batch) - timedelta.resolution
-            self._watches |= bring_back(self._tx, ahead, to=to, now=now)
+            self._watches |= bring_back(self._tx, ahead, to=to, now=self._now)
         latest = self._tx.incidents.latest(ids)
         self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
         if everything and self._policy_of(everything[0].check).warn_notifies:  # the same for all of a configuration
@@ -361,7 +359,7 @@ LASTING = (State.OPEN, State.ACKNOWLEDGED)
 def retire(project: Project, store: Store) -> int:
     """Close the incidents of checks, or segments, that are no longer configured, as `no-action`; give how many.
 
-    The class counts that were kept for them are given up; releases stay remembered.
+    The class counts and streaks that were kept for them are given up; releases stay remembered.
     """
     checks = {table.check_id(check): check for table in project.config.tables for check in table.checks}
     configured = checks.keys()
@@ -369,9 +367,11 @@ def retire(project: Project, store: Store) -> int:
         lasting = tx.incidents.matching(IncidentFilter(states=LASTING))
         keeping = {*configured, *(table.name for table in project.config.tables if table.incremental is not None)}
         forgotten = tx.classes.subjects() - keeping
-    if forgotten and not project.loaded.apart:
+        gone = [series for series, *_ in tx.results.last_statuses() if not is_of(series, configured)]
+    if (forgotten or gone) and not project.loaded.apart:
         with store.writing() as tx:
             tx.classes.keep_only(keeping)
+            tx.results.forget_checks(gone)
     incidents = [
         incident
         for incident in lasting

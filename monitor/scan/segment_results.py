@@ -8,7 +8,7 @@ All others are judged too, and summed up in one outcome of the check itself, the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -57,6 +57,11 @@ Judge = Callable[[Check, Measurement, Sequence[PastMeasurement] | None], Outcome
 def series_of(check_id: str, key: str) -> str:
     """Return what the measurements and incidents of one segment of a check are kept under."""
     return f"{check_id}[{key}]"
+
+
+def is_of(series: str, checks: Collection[str]) -> bool:
+    """Check whether a series is of one of these checks, or of a segment of one."""
+    return series in checks or any(series[:at] in checks for at, letter in enumerate(series) if letter == "[")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import pytest
 
 from checks import Kind, Severity
 from incidents.verbs import IncidentReport, report
+from monitor.commands import status
 from monitor.config import load
 from monitor.config.project import Project
 from store import DaemonRecord, History
@@ -63,6 +64,19 @@ def test_what_is_open_on_a_table_that_was_taken_out_is_shown(terminal: Terminal)
     assert "note: 1 incident closed: the check is no longer configured" in terminal("check").err
     assert terminal.json("status")["incidents_elsewhere"] == [{"incident": 2, "table": "orders"}]
     assert "note:" not in terminal("check").err
+
+
+def test_an_outage_of_many_tables_fits_a_terminal(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many tables the worst are listed, and how many more there are."""
+    terminal.sql("ALTER TABLE refunds RENAME TO elsewhere")
+    terminal("check")
+    monkeypatch.setattr(status, "_MOST", 1)
+    lines = terminal("status").out
+    assert "and 2 more tables; --format json has all" in lines
+    assert "\norders" not in lines
+    monkeypatch.setattr(status, "_MOST", 0)
+    monkeypatch.setattr(status, "_ALL", 0)
+    assert "and 2 more tables and 1 healthy tables; --format json" in terminal("status").out
 
 
 def test_what_could_not_be_evaluated_is_unknown(terminal: Terminal) -> None:

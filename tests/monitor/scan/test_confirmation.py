@@ -10,6 +10,7 @@ import pytest
 from checks import Status
 from monitor.config.selector import select
 from monitor.scan.backfill import PastIncidents, record_past
+from monitor.scan.recorder import retire
 from monitor.scan.results import targets_of
 from monitor.scan.run import run_checks
 from monitor.scan.scanner import scan_sources
@@ -270,3 +271,25 @@ def test_every_check_that_waits_is_run_at_its_own_time(plant):
         assert len(_incidents(plant)) == incidents
     assert _asked(plant)[1:] == [["orders.not-null"], ["orders.slow"]]
     assert _next(plant)[0] == NOW + timedelta(hours=1)
+
+
+@pytest.mark.parametrize("more", [MORE, "alerts: {open_after: 2}\n"])
+def test_a_check_that_is_configured_again_begins_anew(plant, more):
+    """A fail of weeks ago, before the check was taken out, confirms nothing and dates nothing."""
+    _spoil(plant)
+    work = plant.work()
+    plant.turn(work)
+    plant.configure({"orders": "every 1h"}, more=more, checks="{type: primary_key, columns: [id]}")
+    work.adopt(plant.project())
+    retire(plant.project(), plant.store)
+    plant.clock.advance(timedelta(days=21))
+    plant.configure({"orders": "every 1h"}, more=more)
+    work.adopt(plant.project())
+    retire(plant.project(), plant.store)
+    again = plant.clock.advance(timedelta(hours=1))
+    plant.turn(work)
+    assert _incidents(plant) == []
+    plant.clock.advance(timedelta(hours=1))
+    plant.turn(work)
+    (incident,) = _incidents(plant)
+    assert (incident.last.onset.at, incident.last.first_failed_at) == (again, again)

@@ -107,7 +107,7 @@ class Play:
             [TableResult(target, started, started + took * MINUTE, measured)],
             store=self.store,
             policy_of=self.project.policy_of,
-            clock=SimulatedClock(started + took * MINUTE),
+            clock=SimulatedClock(self.moment),
         )
 
     def look_at_segments(self, letters: Mapping[str, str], *, at: int, took: int = 0, since: int | None = None) -> None:
@@ -130,7 +130,7 @@ class Play:
             [TableResult(target, started, started + took * MINUTE, measured)],
             store=self.store,
             policy_of=self.project.policy_of,
-            clock=SimulatedClock(started + took * MINUTE),
+            clock=SimulatedClock(self.moment),
         )
 
     def say(
