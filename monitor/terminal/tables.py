@@ -23,7 +23,9 @@ NOTHING: Final = "-"
 _GAP: Final = 2
 _INDENT: Final = " " * 4
 _READABLE: Final = 30
-"""Cells below which a text of several words goes below its row."""
+"""Cells below which a last text of several words goes below its row."""
+_NARROW: Final = 20
+"""The fewest cells of any other text of several words."""
 _LEAST: Final = 2
 """Cells of a wide character."""
 _PIECE: Final = re.compile(r"[^._/:,@-]*[._/:,@-]+|[^._/:,@-]+")
@@ -125,15 +127,16 @@ def _in_words(column: _Column, is_last: bool) -> int:
     """Return the least room where texts break between words."""
     if not column.is_text:
         return column.wanted
-    return min(column.wanted, max(column.longest(str.split), _READABLE if is_last else 0))
+    return min(column.wanted, max(column.longest(str.split), _READABLE if is_last else _NARROW))
 
 
 def _in_pieces(column: _Column, is_last: bool) -> int:
     """Return the least room where words break after their signs, too."""
     if not column.is_text:
         return column.wanted
-    is_prose = is_last and any(" " in cell for cell in column.cells)
-    return min(column.wanted, max(column.longest(_pieces), _READABLE if is_prose else 0))
+    readable = _READABLE if is_last else _NARROW
+    is_prose = any(" " in cell for cell in column.cells)
+    return min(column.wanted, max(column.longest(_pieces), readable if is_prose else 0))
 
 
 def _fit(columns: Sequence[_Column], least: _Least, room: int) -> list[int] | None:

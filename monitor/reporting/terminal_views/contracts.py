@@ -23,7 +23,9 @@ _MOST_NAMED: Final = 8
 
 def draw(console: "Console", contracts: Sequence[JudgedContract], *, zone: str) -> None:
     """Print contracts with the levels of their period, by the clock of a zone."""
-    for contract in contracts:
+    for number, contract in enumerate(contracts):
+        if number:
+            console.print()
         window = contract.window
         start, end = (format_time(from_us(moment), zone) for moment in (window.start_us, window.end_us))
         title = f"{contract.name}  {', '.join(contract.tables)}  {start} to {end} ({zone})"

@@ -112,3 +112,14 @@ def test_what_may_be_left_out_is_the_last_to_fit_and_is_told() -> None:
         "    16 min",
         "    cost: JPY 14,831,095",
     ]
+
+
+def test_a_column_goes_before_a_text_becomes_a_thread_of_words() -> None:
+    """A text of several words keeps twenty cells while a column may be left out for it."""
+    row = ("the new field is in sen; the loader divides by 100", "6 h 38 min", "172 h 16 min to 228 h 16 min")
+    text = _drawn(50, ("~cause", ">downtime", "?>range"), row)
+    assert text.splitlines()[1:] == [
+        "the new field is in sen; the loader     6 h 38 min",
+        "divides by 100",
+        "not shown on this narrow terminal: range",
+    ]
