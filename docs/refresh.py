@@ -40,6 +40,7 @@ _WORDS: Final = {
     "`09:00` `19:30`": "clock time",
     "`mon-fri` `mon,wed,sat`": "weekdays",
     "`every 15m` `cron: 0 6 * * mon-fri`": "schedule",
+    "`0 8 * * mon`": "cron line",
     "number or text": "number",
 }
 """Terms of the section "Small words" in place of examples."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
 from annotated_types import Ge, Le, MinLen
@@ -33,24 +33,25 @@ class ReportPlan(ReportRecipients):
         return everything | self.domains
 
 
+_GENERATED: Final = "When it is generated (project time zone), by default at 8:00 on the day after its period."
+
+
 class WeeklyReportPlan(ReportPlan):
     """Schedule, languages and recipients of the weekly report."""
 
-    cron: Cron = Field(Schedule.parse("cron: 0 8 * * mon"), description="When it is generated (project time zone).")
+    cron: Cron = Field(Schedule.parse("cron: 0 8 * * mon"), description=_GENERATED)
 
 
 class MonthlyReportPlan(ReportPlan):
-    """Schedule, languages and recipients of the monthly report."""
+    """Schedule, languages and recipients of the report of each month or quarter."""
 
-    cron: Cron = Field(Schedule.parse("cron: 0 8 1 * *"), description="When it is generated (project time zone).")
+    cron: Cron = Field(Schedule.parse("cron: 0 8 1 * *"), description=_GENERATED)
 
 
 class QuarterlyReportPlan(ReportPlan):
-    """Schedule, languages and recipients of the quarterly report."""
+    """Schedule, languages and recipients of the report of each month or quarter."""
 
-    cron: Cron = Field(
-        Schedule.parse("cron: 0 8 1 1,4,7,10 *"), description="When it is generated (project time zone)."
-    )
+    cron: Cron = Field(Schedule.parse("cron: 0 8 1 1,4,7,10 *"), description=_GENERATED)
 
 
 class ReportPlans(Section):
