@@ -43,7 +43,7 @@ _WORDS: Final = {
     "`0 8 * * mon`": "cron line",
     "number or text": "number",
 }
-"""Terms of the section "Small words" in place of examples."""
+"""Terms of the section "Durations, schedules, zones" in place of examples."""
 _SHARED: Final = frozenset({"--config", "--format", "--help"})
 
 
