@@ -11,6 +11,8 @@ import pytest
 from docs.refresh import ROOT, pages
 
 _BLOCK: Final = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+_RUN_TOGETHER: Final = re.compile(r"^#+ .{110,}$|^\|.*[^|\s] *$|^ *[-*] *$", re.MULTILINE)
+"""A heading that goes on as a text, a row of a table that does not end, an item without a text."""
 _IN_CODE: Final = ("monitor", "checks", "incidents", "remedies", "store", "sources", "templates", "tablewatch")
 
 
@@ -41,6 +43,14 @@ def _broken(page: Path) -> Iterator[str]:
 def test_links_between_pages_lead_to_a_heading(page: Path) -> None:
     """Every relative link names a file, and every anchor a heading of its page."""
     assert list(_broken(page)) == []
+
+
+@pytest.mark.parametrize("page", list(pages()), ids=lambda page: str(page.relative_to(ROOT)))
+def test_headings_tables_items_and_code_end_where_they_should(page: Path) -> None:
+    """No heading, row or end of code runs into the text below it, and no item of a list is empty."""
+    text = page.read_text(encoding="utf-8")
+    assert _RUN_TOGETHER.findall(_BLOCK.sub("", text)) == []
+    assert [end for block in _BLOCK.finditer(text) if (end := text[block.end() :].partition("\n")[0])] == []
 
 
 def test_pages_that_the_product_names_exist() -> None:
