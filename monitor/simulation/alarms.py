@@ -134,8 +134,8 @@ class _ReplayedAlerts:
     deliveries: dict[str, DeliveryState] = field(default_factory=dict)
     written: dict[str, list[datetime]] = field(default_factory=dict)
     lasting: set[int] = field(default_factory=set)
-    held: Sequence[datetime] = ()
-    """When what holds reminders back ends."""
+    held: set[datetime] = field(default_factory=set)
+    """When what holds reminders back ends: the moments to come."""
     ids: Iterator[int] = field(default_factory=count)
 
     def play(self, events: Iterable[Event], *, until: datetime) -> Iterator[Alarm]:
@@ -201,10 +201,12 @@ class _ReplayedAlerts:
             yield row.told_at + min(alerts.remind_every, FLAPPING_NOTICE)
             yield row.told_at + alerts.remind_every
         for number in self.lasting:
-            episode = self.incidents[number].last
+            incident = self.incidents[number]
+            if incident.snoozed_until is not None:
+                yield incident.snoozed_until
             for route in alerts.routes:
                 if route.unacknowledged_for is not None:
-                    yield episode.detected_at + route.unacknowledged_for
+                    yield incident.last.detected_at + route.unacknowledged_for
                 if route.digest is not None:
                     yield next_slot((route.digest.at,), self.now, zone=zone)
 
@@ -221,7 +223,7 @@ class _ReplayedAlerts:
         if not due:
             return
         decided = NotificationPass(self.project, self._facts(due), self.now, remind=True)
-        self.held = decided.holds_of_reminders
+        self.held = {moment for moment in self.held | {*decided.holds_of_reminders} if moment > self.now}
         for message in list(decided.announcements()):
             delivery = message.delivery_id or f"message {next(self.ids)}"
             self.deliveries[delivery] = DeliveryState.SENT

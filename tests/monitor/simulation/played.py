@@ -155,7 +155,7 @@ class Play:
                 "resolve": lambda: verbs.resolve(incident, Ending(then, resolution), now=now),
                 "reopen": lambda: verbs.reopen(incident, detected_at=then, now=now),
                 "acknowledge": lambda: verbs.acknowledge(incident, now=now),
-                "snooze": lambda: verbs.snooze(incident, now + MINUTE, now=now),
+                "snooze": lambda: verbs.snooze(incident, now + 10 * MINUTE, now=now),
                 "assign": lambda: verbs.assign(incident, "kenji"),
                 "correct": lambda: verbs.correct(incident, Corrected(-1, occurred_at=then), now=now),
                 "merge": lambda: verbs.merge(incident, into, lookup=tx.incidents.get, now=now),

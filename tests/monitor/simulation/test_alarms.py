@@ -32,7 +32,7 @@ CAPPED = """
 STEP = 5
 """Minutes: everything happens at a whole number of them, and a daemon that looks as often misses nothing."""
 LOOKS = st.tuples(st.sampled_from("PPFFU"), st.integers(1, 4).map(lambda steps: STEP * steps))
-WORDS = st.tuples(st.sampled_from(["acknowledge", "resolve"]), st.sampled_from(list(Resolution)))
+WORDS = st.tuples(st.sampled_from(["acknowledge", "resolve", "snooze"]), st.sampled_from(list(Resolution)))
 LETTERS = {"P": Status.PASS, "F": Status.FAIL, "U": Status.UNKNOWN}
 
 
@@ -58,6 +58,7 @@ class Desk:
 @example([("F", 20), ("F", 20), ("U", 20), ("U", 20), ("U", 20)], ALERTS).via("a reminder that quiet hours hold")
 @example([("F", 20), ("F", 20), ("U", 20), ("U", 20), ("U", 20)], CAPPED).via("a reminder that the cap holds")
 @example([("F", 15), ("P", 20), ("acknowledge", None), ("U", 20)], ALERTS).via("acknowledged as the next is told")
+@example([("F", 20), ("P", 15), ("U", 25), ("snooze", None), ("P", 20)], CAPPED).via("a reminder after a snooze")
 @settings(max_examples=examples(8), deadline=None)
 def test_the_same_configuration_gives_the_alerts_that_were_sent(happenings, alerts):
     """Reminders, quiet hours, caps, the next in line: each message comes out at its minute, for its reason."""
