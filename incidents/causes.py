@@ -88,8 +88,7 @@ class Beginning:
         """Return when the newest episode of an incident began."""
         onset = incident.last.onset
         latest = max(onset.at, min(onset.latest, incident.last.detected_at))
-        loaded_at = onset.at if onset.method is OccurrenceMethod.BAD_ROWS else None
-        return cls(min(onset.earliest, onset.at), latest, loaded_at)
+        return cls(min(onset.earliest, onset.at), latest, _loaded_at(onset))
 
     @property
     def _width(self) -> timedelta:
@@ -114,6 +113,11 @@ class Beginning:
     def expected(self, a_day: float) -> float:
         """Return how many facts are expected in a time like this by chance, given how many there usually are a day."""
         return a_day * ((self._width + 2 * HALF_SHOWN) / timedelta(days=1))
+
+
+def _loaded_at(onset: Onset) -> datetime | None:
+    """Return the load time of the first bad rows; None where it is not known, or no later than the last good run."""
+    return onset.at if onset.method is OccurrenceMethod.BAD_ROWS and onset.at > onset.earliest else None
 
 
 def _moments(since: datetime, until: datetime) -> Sequence[datetime]:
@@ -230,8 +234,9 @@ def upstream_clue(beginning: Beginning, incidents: Sequence[Incident], *, distan
 
 def _times_before(beginning: Beginning, onset: Onset) -> tuple[datetime, datetime]:
     """Return between which times the data of an incident upstream went bad, up to the end of the beginning."""
-    if onset.method is OccurrenceMethod.BAD_ROWS:
-        return onset.at, onset.at
+    loaded_at = _loaded_at(onset)
+    if loaded_at is not None:
+        return loaded_at, loaded_at
     return onset.earliest, max(onset.earliest, min(onset.latest, beginning.latest))
 
 

@@ -118,6 +118,16 @@ def test_an_incident_upstream_has_the_load_time_of_its_bad_rows():
     assert (clue.since, clue.until) == (AT - HOUR, AT - HOUR)
 
 
+def test_a_load_time_no_later_than_the_last_good_run_says_nothing():
+    """Load times that contradict what was observed leave the interval, of the incident and of one upstream."""
+    onset = Onset(AT - HOUR, AT - HOUR, AT, OccurrenceMethod.BAD_ROWS)
+    incident = _incident(1, table="raw", episodes=(Episode(onset, AT),))
+    assert Beginning.of(incident).loaded_at is None
+    clue = upstream_clue(BEGAN, [incident], distance=1)
+    assert clue is not None
+    assert (clue.since, clue.until) == (AT - HOUR, AT)
+
+
 def test_a_fact_of_uncertain_time_has_the_mean_over_its_interval():
     """What lies to a half after the incident keeps no more than half."""
     whole, half = BEGAN.fit(AT - HOUR, AT), BEGAN.fit(AT, AT + 2 * HOUR)
