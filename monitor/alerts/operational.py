@@ -48,7 +48,7 @@ class Operation(StrEnum):
 
 
 _TITLES: Final[Mapping[Operation, Message]] = {
-    Operation.CONFIG_FAILED: Message("[tablewatch] the new configuration is invalid; the previous one stays in use"),
+    Operation.CONFIG_FAILED: Message("[tablewatch] the new configuration has errors"),
     Operation.CONFIG_FINE: Message("[tablewatch] configuration reloaded"),
     Operation.SOURCE_UNREACHABLE: Message("[tablewatch] source {name} is unreachable"),
     Operation.SOURCE_REACHABLE: Message("[tablewatch] source {name} is reachable again"),
@@ -62,7 +62,9 @@ _TITLES: Final[Mapping[Operation, Message]] = {
     Operation.BUDGET_CALM: Message("[tablewatch] the error budget of {name} is no longer being spent too fast"),
 }
 _ADVICE: Final[Mapping[Operation, Message]] = {
-    Operation.CONFIG_FAILED: Message("Run 'tablewatch config check' for the errors and their locations."),
+    Operation.CONFIG_FAILED: Message(
+        "What was valid before stays in use. Run 'tablewatch config check' for the errors and their locations."
+    ),
     Operation.SOURCE_UNREACHABLE: Message("Its tables are not monitored until then; this does not open an incident."),
     Operation.ROTA_UNKNOWN: Message("Run 'tablewatch alert on-call' for who is on call by the calendar."),
     Operation.STATISTIC_HELD: Message("This notification is sent once; 'tablewatch status' shows the current state."),

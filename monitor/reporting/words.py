@@ -59,9 +59,9 @@ LEVEL_VERDICT_SHAPES: Final[Mapping[LevelVerdict, str]] = {
     LevelVerdict.BROKEN: "▲",
 }
 LIKELIHOODS: Final[Mapping[Likelihood, Message]] = {
-    Likelihood.STRONG: Message("much speaks for it"),
-    Likelihood.MODERATE: Message("some speaks for it"),
-    Likelihood.WEAK: Message("little speaks for it"),
+    Likelihood.STRONG: Message("a strong candidate"),
+    Likelihood.MODERATE: Message("a moderate candidate"),
+    Likelihood.WEAK: Message("a weak candidate"),
 }
 LIKELIHOOD_SHAPES: Final[Mapping[Likelihood, str]] = {
     Likelihood.STRONG: "●",

@@ -8,10 +8,12 @@ from markupsafe import Markup
 from incidents import Resolution
 from monitor.config.project import Project
 from monitor.reporting.render import environment, escape_markdown, show_hours_as_length, without_gaps
+from monitor.reporting.sentences import title_of
 from monitor.summaries.catalogue import lineage_of
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
-from monitor.web.views.incidents import IncidentNumber, IncidentPage, result_of, show_incident
+from monitor.triage.create import tidy
+from monitor.web.views.incidents import IncidentNumber, IncidentPage, show_incident
 from monitor.web.words import page_words
 from store import ReadTransaction
 
@@ -47,12 +49,13 @@ def incident_brief(
         words=page_words(),
         resolution=Resolution,
         timeline=_timeline(page),
-        latest=next(map(result_of, latest.values()), None),
+        latest=next(iter(latest.values()), None),
     )
     template = made.get_template(f"incident/{'post_mortem' if post_mortem else 'brief'}.md.j2")
     return without_gaps(
         template.render(
             page=page,
+            title=tidy(title_of(tx.incidents.get(number)).render(localizer)),
             downstream=downstream,
             consumers=project.config.consumers_of(page.table),
             project_name=project.config.project,

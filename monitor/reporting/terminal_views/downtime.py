@@ -157,7 +157,7 @@ def draw(console: "Console", project: Project, downtime_figures: DowntimeFigures
     rows = [
         _spread("TTD, time to detection", whole.ttd),
         *([_spread("TTA, time to acknowledge", whole.tta)] if whole.n_acknowledged else []),
-        _spread("TTR, time to resolution", whole.ttr),
+        *([] if whole.ttr is None else [_spread("TTR, time to resolution", whole.ttr)]),
     ]
     console.print()
     draw_table(console, ("of an incident", *(f">{name}" for name in _STATISTICS)), rows)

@@ -6,6 +6,7 @@ from typing import Any
 from rich.text import Text
 
 from checks import Kind, Status, UnknownReason
+from incidents.lifecycle import softer
 from monitor.scan.results import OK, CheckResult, PassResult
 from monitor.terminal.output import count
 
@@ -64,10 +65,10 @@ def _result_lines(check_result: CheckResult) -> Iterator[Text]:
     yield Text.assemble(word, check_result.check_id, (f"  {check_result.duration_s:.2f} s", "dim"))
     if check_result.outcome.status is Status.PASS:
         return
-    parts = [
-        str(check_result.outcome.message),
-        check_result.outcome.reason.value if check_result.outcome.reason else check_result.check.severity.value,
-    ]
+    severity = check_result.check.severity
+    if check_result.outcome.status is Status.WARN:
+        severity = softer(severity)
+    parts = [str(check_result.outcome.message), str(check_result.outcome.reason or severity)]
     if check_result.incident is not None:
         parts.append(f"incident #{check_result.incident}")
     if check_result.owner is not None:

@@ -36,6 +36,14 @@ def test_every_operation_is_told_to_every_operator(tmp_path, operation):
     assert ("warehouse" in english.title) != about_config
 
 
+def test_a_configuration_with_errors_may_be_in_use_in_part(tmp_path):
+    """Only the files of a team may be kept back, so the message does not state that all of the previous one is used."""
+    (message, _) = operations(project(tmp_path, EVERYBODY), OperationalEvent(Operation.CONFIG_FAILED), now=NOW)
+    composed = compose(message.payload)
+    assert composed.title == "[tablewatch] the new configuration has errors"
+    assert "What was valid before stays in use." in composed.text
+
+
 def test_an_operation_without_a_reason_is_short(tmp_path):
     """What is not known is not said."""
     (one, _) = operations(project(tmp_path, EVERYBODY), OperationalEvent(Operation.CONFIG_FINE), now=NOW)

@@ -56,6 +56,15 @@ def test_time_to_acknowledge_stands_beside_the_other_two(terminal: Terminal) -> 
     assert re.search("TTA, time to acknowledge( +2 h){5}\n", text)
 
 
+def test_a_time_that_no_incident_has_yet_has_no_row(terminal: Terminal) -> None:
+    """An incident that is open and not acknowledged has a time to detection alone."""
+    terminal.json("incident", "open", "--table", "orders", "--title", "late", "--occurred", "2026-11-20T10:10+09:00")
+    out = terminal("downtime").out
+    assert "TTD, time to detection" in out
+    assert "TTA" not in out
+    assert "TTR" not in out
+
+
 def test_the_published_shape(january: Terminal) -> None:
     """The JSON has the keys of DESIGN.md section 9, and those figures that section 1 of FIGURES.md says."""
     value = january.json("downtime", *WINDOW, *AS_OF)

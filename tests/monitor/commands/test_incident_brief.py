@@ -74,3 +74,20 @@ def test_a_runbook_is_written_as_it_is_in_the_configuration(terminal: Terminal) 
     assert "Latest result, 2026-11-20 18:00: fail, 1 duplicate key (2 rows)" in lines
     assert "Consumers: board report" in lines
     assert "Ask **ops**, then `reload`." in lines
+
+
+def test_what_a_check_saw_is_written_in_the_language_of_the_brief(terminal: Terminal) -> None:
+    """The title and the latest result are texts of the product, and are translated as in the report and in alerts."""
+    terminal.sql("INSERT INTO orders VALUES (1, 'eve')")
+    terminal("check", "orders")
+    lines = brief(terminal, "--locale", "ja")
+    assert lines[0].startswith("# #1 orders: 1個のキーが重複しています")
+    assert any(line.startswith("最新の結果") and "不合格, 1個のキーが重複しています" in line for line in lines)
+
+
+def test_what_follows_a_resolution_is_the_post_mortem(terminal: Terminal) -> None:
+    """Nothing is left to acknowledge or to resolve."""
+    terminal.json(*OPEN)
+    terminal.json("incident", "resolve", "1", "--as", "fixed", "--force")
+    commands = [line for line in brief(terminal) if line.startswith("- `")]
+    assert commands == ["- `tablewatch incident comment 1`", "- `tablewatch incident brief 1 --post-mortem`"]

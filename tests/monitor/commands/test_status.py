@@ -79,6 +79,14 @@ def test_an_outage_of_many_tables_fits_a_terminal(terminal: Terminal, monkeypatc
     assert "and 2 more tables and 1 healthy tables; --format json" in terminal("status").out
 
 
+def test_a_warn_is_shown_with_the_severity_of_its_incident(terminal: Terminal) -> None:
+    """A softer limit that is exceeded is no error, whatever a fail of the check would be."""
+    check = "{type: volume, min: 1, warn: {min: 3}}"
+    terminal.configure(**{"{type: not_null, columns: [customer]}": check, "cost:": "alerts: {open_on: warn}\ncost:"})
+    assert "2 rows, at least 3 expected · warning · incident #1 · owner crew" in terminal("check", "orders").out
+    assert terminal.json("incident", "show", "1")["severity"] == "warning"
+
+
 def test_what_could_not_be_evaluated_is_unknown(terminal: Terminal) -> None:
     """A check that could not be evaluated makes its table unknown, with the reason; a failure beside it weighs more."""
     terminal("check")
