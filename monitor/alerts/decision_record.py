@@ -147,15 +147,20 @@ class IncidentNotification:
             return None
         return DecisionRecord.read(self.transitions[-1].decision, channel)
 
-    def conclude(self, transition: Transition, now: datetime) -> tuple[datetime | None, Mapping[str, object]]:
-        """Return what was decided on a change by now, and when to look again; None if that is settled."""
+    def conclude(
+        self, transition: Transition, now: datetime, *, soonest: datetime | None
+    ) -> tuple[datetime | None, Mapping[str, object]]:
+        """Return what was decided on a change by now, and when to look again; None if that is settled.
+
+        `soonest`: when other channels may be concerned, whatever holds back from these.
+        """
         records = {
             channel: record.after(DecisionRecord.read(transition.decision, channel))
             for channel, record in self.records.items()
         }
         holds = [record for record in records.values() if record.action is DecisionAction.HELD]
         ends = [record.until for record in holds if record.until is not None]
-        until = min([*ends, now + LOOK_AGAIN]) if holds else None
+        until = min([*ends, now + LOOK_AGAIN, *([] if soonest is None else [soonest])]) if holds else None
         return until, as_decision({**_gone(transition, records), **records}, self.why)
 
 

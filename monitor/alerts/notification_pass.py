@@ -16,7 +16,7 @@ from monitor.alerts.lasting import may_be_reminded
 from monitor.alerts.message import MessageComposer
 from monitor.alerts.operational import enqueue
 from monitor.alerts.policy import ChannelState, NotificationPolicy
-from monitor.alerts.route import any_way, channels_of
+from monitor.alerts.route import any_way, channels_of, next_in_line_at
 from monitor.config.project import Project
 from store import (
     Delivery,
@@ -105,8 +105,9 @@ class NotificationPass:
         alike: dict[tuple[datetime | None, str], tuple[Mapping[str, object], list[int]]] = {}
         for case in self._cases:
             if among is None or case.incident.id in among:
+                soonest = next_in_line_at(case.incident, self._config, self._now)
                 for transition in case.transitions:
-                    until, decision = case.conclude(transition, self._now)
+                    until, decision = case.conclude(transition, self._now, soonest=soonest)
                     alike.setdefault((until, json.dumps(decision)), (decision, []))[1].append(transition.id)
         return [PendingDecision(until, decision, ids) for (until, _), (decision, ids) in alike.items()]
 

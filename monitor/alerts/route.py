@@ -12,7 +12,7 @@ from datetime import datetime, time, timedelta
 from typing import Final, Literal, TypeAlias
 
 from checks import Kind, Severity, format_duration
-from incidents import Incident
+from incidents import Incident, State
 from monitor.alerts.decide import is_warning
 from monitor.config import Config, Route, Table
 
@@ -112,6 +112,15 @@ def channels_for(
         for channel in steps[-1].to:
             ways.setdefault(channel, []).append((OWNER, None))
     return Routing({channel: _reached(results) for channel, results in ways.items()}, tuple(steps))
+
+
+def next_in_line_at(incident: Incident, config: Config, now: datetime) -> datetime | None:
+    """Return when a route begins to apply because nobody acknowledged an incident by then; None if none will."""
+    if incident.state is not State.OPEN:
+        return None
+    waits = (route.unacknowledged_for for route in config.alerts.routes)
+    moments = (incident.last.detected_at + wait for wait in waits if wait is not None)
+    return min((moment for moment in moments if moment > now), default=None)
 
 
 def any_way(channel: str, config: Config) -> RoutedChannel:

@@ -30,6 +30,15 @@ def test_whom_to_notify_next_is_notified_when_nobody_acknowledged(desk_of):
     assert sorted(desk.told(at(2.1))) == [("crew", [1], ["resolved"]), ("desk", [1], ["resolved"])]
 
 
+def test_what_holds_other_channels_back_does_not_delay_the_next(desk_of):
+    """An alert that waits for a digest is decided on again when the wait for an acknowledgement is over."""
+    desk = desk_of(f'{NEXT}    - {{to: [audit], digest: {{at: "08:00"}}}}\n')
+    desk.open()
+    assert desk.told(at(0.1)) == [("desk", [1], ["first"])]
+    assert desk.told(at(0) + HALF_HOUR - MINUTE) == []
+    assert desk.told(at(0) + HALF_HOUR) == [("crew", [1], ["first"])]
+
+
 def test_who_acknowledges_in_time_keeps_it_from_the_next(desk_of):
     """Also for ever after; a lesser incident never goes to a route that does not match it."""
     desk = desk_of(NEXT)
