@@ -1,6 +1,7 @@
 """`tablewatch report`."""
 
 import json
+import re
 
 import pytest
 
@@ -8,6 +9,7 @@ from monitor.cli import run
 from monitor.clock import SystemClock
 from monitor.reporting.period import Week
 from monitor.terminal.output import Invocation
+from tests.monitor.commands.terminal import Terminal
 from tests.monitor.reporting.test_browser import CHROMIUM
 
 CONFIG = """\
@@ -285,3 +287,11 @@ def test_language_refused(capsys):
     code, said = weekly(capsys, "--locale", "xx")
     assert code == 2
     assert "xx" in said.err
+
+
+def test_each_monday_of_a_month_has_its_date_in_the_timeline(terminal: Terminal) -> None:
+    """The last week too, where the month cuts off a day of it."""
+    terminal("incident", "open", "--table", "orders", "--title", "late", "--occurred", "2026-10-14T10:10+09:00")
+    page = terminal("report", "monthly", "--month", "2026-10", "--format", "html").out
+    weeks = page.split('<svg class="weekdays"')[1].split("</svg>")[0]
+    assert re.findall(r">(Oct \d+)<", weeks) == ["Oct 5", "Oct 12", "Oct 19", "Oct 26"]
