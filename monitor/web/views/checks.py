@@ -15,7 +15,7 @@ from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.web.views.incidents import IncidentSummary, summaries_of
-from monitor.web.views.shapes import Name, NameCursorText, Shape, Size, as_hours, not_there, page_of_names
+from monitor.web.views.shapes import Name, NameCursorText, Sentence, Shape, Size, as_hours, not_there, page_of_names
 from store import CheckRunTime, IncidentFilter, ReadTransaction, Result, Sample
 
 LAST: Final = 200
@@ -175,7 +175,7 @@ class CheckSegment(Shape):
     series: str
     status: str
     reason: str | None
-    message: str
+    message: Sentence
     incident: int | None
 
 
@@ -245,7 +245,7 @@ def _segments(tx: ReadTransaction, check_id: str) -> tuple[CheckSegment, ...]:
             series=result.check_id,
             status=result.status.value,
             reason=None if result.reason is None else result.reason.value,
-            message=str(result.message),
+            message=result.message,
             incident=incidents.get(result.check_id),
         )
         for result in tx.results.segments_of(check_id)

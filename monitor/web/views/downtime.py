@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from checks import Message
 from checks.classes.arrays import np
 from incidents import (
     DailyParts,
@@ -31,11 +32,11 @@ from incidents import (
 from incidents.spans import Ints
 from monitor.config.prices import midnight
 from monitor.config.project import Project
+from monitor.reporting.sentences import title_of
 from monitor.summaries.grouping import GROUPINGS
-from monitor.summaries.incident import title_of
 from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternSurvey
 from monitor.web.views.patterns import PatternLists
-from monitor.web.views.shapes import Amount, DowntimeTotals, Shape, TimeDistribution, as_hours, totals_of
+from monitor.web.views.shapes import Amount, DowntimeTotals, Shape, TimeDistribution, Title, as_hours, totals_of
 from monitor.web.views.table import gaps_of
 from store import ReadTransaction
 
@@ -140,7 +141,7 @@ class DowntimeGroup(Shape):
     """
 
     key: str | None
-    title: str | None
+    title: Title | None
     n: int
     undetected_h: float
     repair_h: float
@@ -357,12 +358,12 @@ def _in_order(downtimes: Mapping[int, Downtime], codes: Sequence[int]) -> Sequen
     return [(code, downtimes[code]) for code in codes if code in downtimes]
 
 
-def _titles(tx: ReadTransaction, numbers: Sequence[int]) -> Mapping[int, str]:
+def _titles(tx: ReadTransaction, numbers: Sequence[int]) -> Mapping[int, Message]:
     return {number: title_of(incident) for number, incident in tx.incidents.get_many(numbers).items()}
 
 
 def _group(
-    project: Project, key: str | None, downtime: Downtime, cost: Fraction | None, *, title: str | None
+    project: Project, key: str | None, downtime: Downtime, cost: Fraction | None, *, title: Message | None
 ) -> DowntimeGroup:
     return DowntimeGroup(
         key=key,

@@ -12,11 +12,23 @@ from incidents import Incident, State
 from monitor.clock import iso
 from monitor.config import Config
 from monitor.config.project import Project
+from monitor.reporting.sentences import title_of
 from monitor.summaries.causes import cause_as_json, causes_of
 from monitor.summaries.incident import incident_as_json, incident_figures, sheet_as_json
 from monitor.triage.incident_editor import read_incident_detail
 from monitor.web.views.alert_log import AlertDecision, decisions_of
-from monitor.web.views.shapes import Amount, IncidentCursor, IncidentCursorText, Name, Number, Shape, Size, not_there
+from monitor.web.views.shapes import (
+    Amount,
+    IncidentCursor,
+    IncidentCursorText,
+    Name,
+    Number,
+    Sentence,
+    Shape,
+    Size,
+    Title,
+    not_there,
+)
 from store import IncidentFilter, IncidentPlace, NotRecorded, ReadTransaction, Result
 
 AROUND: Final = 5
@@ -46,7 +58,7 @@ class IncidentSummary(Shape):
     check_id: str | None
     kind: str
     severity: Severity
-    title: str
+    title: Title
     state: State
     resolution: str | None
     cause: str | None
@@ -118,7 +130,9 @@ def summaries_of(project: Project, incidents: Sequence[Incident], now: datetime)
     """Return incidents in their order, each with its figures up to now."""
     figures = incident_figures(project, incidents, now)
     return tuple(
-        IncidentSummary.model_validate(incident_as_json(project, incident, figures[incident.id]))
+        IncidentSummary.model_validate(
+            {**incident_as_json(project, incident, figures[incident.id]), "title": title_of(incident)}
+        )
         for incident in incidents
     )
 
@@ -210,7 +224,7 @@ class IncidentCheckResult(Shape):
     measured_at: datetime
     status: str
     reason: str | None
-    message: str
+    message: Sentence
 
 
 class ScorePartsShape(Shape):
@@ -281,6 +295,7 @@ def show_incident(project: Project, tx: ReadTransaction, query: IncidentNumber, 
     return IncidentPage.model_validate(
         {
             **sheet_as_json(project, sheet, now),
+            "title": title_of(incident),
             "as_of": iso(now),
             "last_change": tx.incidents.last_change(),
             "version": len(sheet.events),
@@ -313,5 +328,5 @@ def result_of(result: Result) -> IncidentCheckResult:
         measured_at=result.measured_at,
         status=result.status.value,
         reason=None if result.reason is None else result.reason.value,
-        message=str(result.message),
+        message=result.message,
     )

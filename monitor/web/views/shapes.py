@@ -7,11 +7,13 @@ from fractions import Fraction
 from typing import Annotated, Final, Literal, NamedTuple, Self, TypeAlias
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, PlainSerializer
 
+from checks import Message
 from incidents import Downtime, Level, LevelVerdict, Statistics, from_us, hours, to_us
 from monitor.config.project import Project
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.triage.create import tidy
 from store import IncidentPlace
 
 LARGEST_PAGE: Final = 100
@@ -19,6 +21,10 @@ Number: TypeAlias = Annotated[int, Ge(1), Le(2**63 - 1)]
 """The number of a row; databases hold no larger."""
 Size: TypeAlias = Annotated[int, Ge(1), Le(LARGEST_PAGE)]
 Name: TypeAlias = Annotated[str, MaxLen(500)]
+Sentence: TypeAlias = Annotated[InstanceOf[Message], PlainSerializer(str, return_type=str)]
+"""A message: pages show it in the reader's language, JSON has it in English."""
+Title: TypeAlias = Annotated[InstanceOf[Message], PlainSerializer(lambda title: tidy(str(title)), return_type=str)]
+"""The title of an incident, a `Sentence` on one line."""
 _INCIDENT_PLACE: Final = re.compile(r"(newer|older)\.(\d{1,17})\.(\d{1,18})")
 _NAME_PLACE: Final = re.compile(r"(after|before)\.(.+)", re.DOTALL)
 

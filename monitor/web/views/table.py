@@ -22,7 +22,7 @@ from monitor.summaries.scan_costs import TableCost
 from monitor.summaries.service_levels import recent_contracts
 from monitor.triage.logged_events import event_as_json
 from monitor.web.views.incidents import IncidentSummary, summaries_of
-from monitor.web.views.shapes import ContractLine, Name, Shape, as_hours, not_there
+from monitor.web.views.shapes import ContractLine, Name, Sentence, Shape, as_hours, not_there
 from monitor.web.views.tables import CheckCounts
 from store import IncidentFilter, LoggedEvent, ReadTransaction, Result
 
@@ -104,7 +104,7 @@ class CheckLine(Shape):
     runbook: str | None
     status: str
     reason: str | None
-    message: str | None
+    message: Sentence | None
     measured_at: datetime | None
     number: float | None
     low: float | None
@@ -268,9 +268,10 @@ def _nearest(near: Sequence[str], reached: Sequence[str]) -> Sequence[str]:
 
 
 def _number(check: Check, result: Result | None) -> Mapping[str, Any]:
-    """Return the number that stands for a check, with its limits."""
+    """Return the number that stands for a check, with its limits and what was found."""
     number = CheckNumber.of(check)
     return {
+        "message": None if result is None else result.message,
         "number": None if result is None else number.read(result.observed),
         "low": number.low,
         "high": number.high,

@@ -1,8 +1,9 @@
 """The pages of checks: the band of what would have been usual, and what checks cost."""
 
+import html
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.scan.run import run_checks
 from monitor.summaries.check_numbers import CheckNumber
+from monitor.terminal.localizer import Localizer
 from monitor.web.pictures import HISTORY_HEIGHT, history_picture
 from monitor.web.views.checks import CheckPage, CheckPoint
 from tests.monitor.shop import build_shop
@@ -143,6 +145,28 @@ def test_a_check_with_segments_shows_those_of_its_last_run(tmp_path: Path) -> No
             assert segment["segment"] in text
             assert word in text
             assert "bob" not in text
+
+
+def test_pages_show_titles_and_results_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    """Each reader has their own, also of what is shared among readers; JSON has them in English for everybody."""
+    shop = build_shop(tmp_path, "      - {type: range, column: amount, max: 6}\n")
+    with shop.project().open_store() as store:
+        site = Site(shop.project(), store, shop.clock)
+        run_checks(site.project, select([], site.project.config), store=store)
+        with store.reading() as tx:
+            message = tx.results.latest(["orders.range"])["orders.range"].message
+        site.clock.advance(timedelta(hours=1))
+        browser = site.signed_in()
+        english, japanese = str(message), message.render(Localizer("ja", "UTC"))
+        assert japanese != english
+        paths = "/ /incidents /incidents/1 /checks/orders.range /tables/orders /downtime?by=incident"
+        for path in paths.split():
+            for language, shown, other in (("ja", japanese, english), ("en", english, japanese)):
+                text = html.unescape(browser.get(path, headers={"accept-language": language}).text)
+                assert (shown in text, other in text) == (True, False), (path, language)
+        for path in ("/api/v1/incidents", "/api/v1/incidents/1", "/overview.json"):
+            reply = browser.get(path, headers={"accept-language": "ja"}).text
+            assert (english in reply, japanese in reply) == (True, False), path
 
 
 def test_the_page_of_a_table_has_what_is_promised_of_it_and_by_which_key(site: Site) -> None:
