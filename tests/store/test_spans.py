@@ -5,7 +5,7 @@ import pytest
 
 from checks import Kind, Severity
 from incidents import OPEN_END, Assigned, Corrected, Reopened, Resolution, Resolved, RootNamed, Spans, from_us, to_us
-from store import History, Store, _repository
+from store import History, Store, _repository, _spans
 from tests.store.made import AT, HOUR, episode, opened
 
 
@@ -53,6 +53,32 @@ def test_a_window_gets_whole_incidents(store: Store) -> None:
         nothing = tx.incidents.spans(to_us(AT - 99 * HOUR), to_us(AT - 98 * HOUR))
     assert nothing.names == ()
     assert nothing.incident.shape == nothing.resolved.shape == nothing.disclosure.shape == (0,)
+
+
+def test_reading_every_incident_comes_to_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where most incidents touch a window all are read, and those that do not are left out."""
+    _fill(store)
+    windows = [(AT + start * HOUR, AT + end * HOUR) for start in range(-11, 11, 2) for end in range(start, 12, 3)]
+    for start, end in windows:
+        with store.reading() as tx:
+            monkeypatch.setattr(_spans, "_MOST_PART", 2)
+            looked_up = tx.incidents.spans(to_us(start), to_us(end))
+            monkeypatch.setattr(_spans, "_MOST_PART", -1)
+            read = tx.incidents.spans(to_us(start), to_us(end))
+        assert _rows(read) == _rows(looked_up)
+
+
+def test_most_incidents_are_those_that_end_within_a_window(store: Store) -> None:
+    """Two of three are not enough; seven of eight are."""
+    _fill(store)
+    with store.reading() as tx:
+        window = {"since_us": to_us(AT - 99 * HOUR), "until_us": to_us(AT + 99 * HOUR)}
+        assert not _spans._are_most(tx.incidents._connection, window)
+    resolved = Resolved(AT + HOUR, Resolution.FIXED)
+    with store.writing() as tx:
+        tx.incidents.add_histories([History([opened(f"c{n}"), resolved], AT, "import") for n in range(5)])
+    with store.reading() as tx:
+        assert _spans._are_most(tx.incidents._connection, window)
 
 
 def test_many_episodes_come_in_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
