@@ -119,6 +119,7 @@ def remove(
     with project.open_store() as store, explained():
         event = remove_event(project, store, number, actor=who)
     _present(invocation, project, event)
+    invocation.note(f"note: event {event.id} was removed")
 
 
 def _present(invocation: Invocation, project: "Project", event: "LoggedEvent") -> None:

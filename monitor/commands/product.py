@@ -44,16 +44,17 @@ def show(
 
 
 def _emit(invocation: Invocation, name: str | None, *, start: str | None, end: str | None) -> None:
-    from checks import did_you_mean
     from monitor.config.project import Project
+    from monitor.triage.create import meant_or_known
     from monitor.triage.errors import explained
     from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     project = Project.of(invocation)
     names = list(project.config.products)
     if not names or (name is not None and name not in names):
-        text = f"product '{name}' is not configured{did_you_mean(name, names)}" if name else "no data products"
-        hint = None if names else "see 'products' in docs/configuration.md"
+        text = f"product '{name}' is not configured" if name else "no data products"
+        see = "see 'products' in docs/configuration.md"
+        hint = meant_or_known(name, names, see="tablewatch product list") if name and names else see
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("product.none", text, hint=hint))
     from monitor.reporting.terminal_views.products import draw_list, draw_sheet
     from monitor.summaries.products import product_states

@@ -1,7 +1,7 @@
 """Name what people report: texts in one line, fingerprints of tickets, tables that are not configured."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Final
@@ -50,8 +50,8 @@ def unknown_table(name: str, config: Config) -> Problem | None:
     """Return that a table is not configured, and which one may have been meant; None if it is."""
     if config.table(name) is not None:
         return None
-    hint = did_you_mean(name, [table.name for table in config.tables]).removeprefix("; ")
-    return Problem("table.unknown", f"table '{name}' is not in the configuration", hint=hint or _see_list(config))
+    hint = meant_or_known(name, [table.name for table in config.tables], see="tablewatch table list")
+    return Problem("table.unknown", f"table '{name}' is not in the configuration", hint=hint)
 
 
 def listed_cause(config: Config, cause: str) -> str:
@@ -67,7 +67,7 @@ def listed_cause(config: Config, cause: str) -> str:
     return listed
 
 
-def _see_list(config: Config) -> str:
-    names: Iterable[str] = sorted(table.name for table in config.tables)
-    few = ", ".join(list(names)[:5])
-    return f"known: {few}{' ...' if len(config.tables) > 5 else ''}; see 'tablewatch table list'"
+def meant_or_known(name: str, names: Sequence[str], *, see: str) -> str:
+    """Return which name may have been meant; where none is near, the first of those that there are."""
+    first = f"known: {', '.join(sorted(names)[:5])}{' ...' if len(names) > 5 else ''}; see '{see}'"
+    return did_you_mean(name, names).removeprefix("; ") or first

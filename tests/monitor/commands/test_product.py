@@ -69,6 +69,8 @@ def test_an_unknown_product_is_refused_with_the_nearest_name(terminal: Terminal)
     _prepare(terminal)
     said = terminal("product", "show", "sale-pack")
     assert (said.code, "did you mean 'sales-pack'?" in said.err) == (5, True)
+    (error,) = terminal.refused("product", "show", "nosuch", code=5)
+    assert error["hint"] == "known: sales-pack, sums; see 'tablewatch product list'"
 
 
 def test_a_product_of_no_table_is_an_error_of_the_configuration(terminal: Terminal) -> None:
