@@ -117,7 +117,11 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         domains=domain_grid(config, periods, domains),
         by_domain=domain_sections(evidence, window, domains, patterns.tables),
         timeline=timeline(
-            ranking, period.parts, as_of_us=evidence.as_of_us, config=config, gaps_of=lambda _: evidence.gaps
+            ranking,
+            period.parts,
+            as_of_us=evidence.as_of_us,
+            config=config,
+            watching_of=lambda _: (evidence.watching, evidence.gaps),
         ),
         method=_method(evidence, period, measured[0], prices[0] or DowntimeCost()),
         releases=releases_in(evidence, window),

@@ -111,6 +111,7 @@ class LaneChart:
     bars: tuple[LaneBar, ...]
     unobserved: tuple[tuple[Box, TimelineStretch], ...]
     maintenance: tuple[tuple[Box, TimelineStretch], ...]
+    unwatched: tuple[tuple[Box, TimelineStretch], ...]
     height: float
 
 
@@ -129,7 +130,7 @@ def _lane_chart(lane: TimelineLane) -> LaneChart:
         return tuple((_across(stretch.start, stretch.end, 0, height), stretch) for stretch in band.stretches)
 
     bars = tuple(_lane_bar(bar, float(_MARGIN + row * _ROW)) for bar, row in lane.bars)
-    return LaneChart(lane, bars, behind(lane.unobserved), behind(lane.maintenance), height)
+    return LaneChart(lane, bars, behind(lane.unobserved), behind(lane.maintenance), behind(lane.unwatched), height)
 
 
 def _lane_bar(bar: TimelineBar, y: float) -> LaneBar:

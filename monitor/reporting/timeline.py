@@ -12,6 +12,7 @@ from incidents import OPEN_END, Gap, TimeMeasure, from_us, to_us
 from monitor.config import Config
 from monitor.config.prices import planned_work
 from monitor.reporting.period import PeriodPart
+from monitor.summaries.coverage import MonitoringStart
 from monitor.summaries.ranking import Ranking
 
 
@@ -56,7 +57,8 @@ class TimelineBand:
 class TimelineLane:
     """The episodes of a table, each with its row (from 0); `more` counts incidents that are not drawn.
 
-    `unobserved`: when some check of the table saw nothing; `maintenance`: when work on it was planned.
+    `unobserved`: when some check of the table, that had run, saw nothing; `maintenance`: when work on it was planned;
+    `unwatched`: the time before any check of the table ran, first at `since`; None where none ever did.
     """
 
     table: str
@@ -64,6 +66,8 @@ class TimelineLane:
     more: int
     unobserved: TimelineBand = TimelineBand()
     maintenance: TimelineBand = TimelineBand()
+    unwatched: TimelineBand = TimelineBand()
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +90,12 @@ class Timeline:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a JSON value: the episodes that are drawn, by table."""
-        return {
-            "shown": [{"table": lane.table, "episodes": _episodes(lane), "more": lane.more} for lane in self.lanes],
-            "more": self.more_tables,
-            "incidents": self.incidents,
-        }
+        return {"shown": [_shown(lane) for lane in self.lanes], "more": self.more_tables, "incidents": self.incidents}
+
+
+def _shown(lane: TimelineLane) -> dict[str, Any]:
+    since = None if lane.since is None else lane.since.isoformat()
+    return {"table": lane.table, "watched_since": since, "episodes": _episodes(lane), "more": lane.more}
 
 
 def _episodes(lane: TimelineLane) -> list[dict[str, Any]]:
@@ -141,7 +146,7 @@ def timeline(
     *,
     as_of_us: int,
     config: Config,
-    gaps_of: Callable[[Sequence[str]], Iterable[Gap]],
+    watching_of: Callable[[Sequence[str]], tuple[MonitoringStart, Iterable[Gap]]],
 ) -> Timeline:
     """Return the episodes of a period's incidents by table, clipped to it, and to now while it goes on.
 
@@ -150,7 +155,8 @@ def timeline(
         calendar: the days or weeks of the period.
         as_of_us: the moment of knowing.
         config: knows what work is planned on which table.
-        gaps_of: returns the unobserved time of the tables that are drawn, by their names; of others, too.
+        watching_of: returns since when the tables that are drawn, by their names, are watched, and their unobserved
+            time; of others, too.
     """
     span = _Span(to_us(calendar[0].start), to_us(calendar[-1].end), as_of_us)
     length = span.end_us - span.start_us
@@ -164,9 +170,16 @@ def timeline(
     by_table = _places_by_table(ranking)
     lanes = [_lane(ranking, table, places, span) for table, places in list(by_table.items())[:_LANES]]
     names = [lane.table for lane in lanes]
-    unseen, planned = _unseen(gaps_of(names), names), planned_work(config, names)
+    watching, gaps = watching_of(names)
+    unseen, planned = _unseen(gaps, names), planned_work(config, names)
     marked = (
-        replace(lane, unobserved=_band(unseen[lane.table], span), maintenance=_band(planned[lane.table], span))
+        replace(
+            lane,
+            unobserved=_band(unseen[lane.table], span),
+            maintenance=_band(planned[lane.table], span),
+            unwatched=_unwatched(watching.since.get(lane.table), span),
+            since=watching.since.get(lane.table),
+        )
         for lane in lanes
     )
     return Timeline(tuple(marked), parts, len(by_table) - len(lanes), len(ranking))
@@ -179,6 +192,12 @@ def _unseen(gaps: Iterable[Gap], names: Sequence[str]) -> Mapping[str, Sequence[
         if gap.table in unseen:
             unseen[gap.table].append((to_us(gap.start), to_us(gap.end)))
     return unseen
+
+
+def _unwatched(since: datetime | None, span: _Span) -> TimelineBand:
+    """Return the time of the period before a table was watched; all of it where it never was."""
+    end = span.now_us if since is None else to_us(since)
+    return _band([(span.start_us, end)] if end > span.start_us else (), span)
 
 
 def _band(intervals: Iterable[tuple[int, int]], span: _Span) -> TimelineBand:

@@ -20,7 +20,7 @@ from monitor.reporting.domains import (
 )
 from monitor.reporting.period import PeriodPart, Week
 from monitor.reporting.timeline import Timeline, timeline
-from monitor.summaries.coverage import Observed, kept_since
+from monitor.summaries.coverage import MonitoringStart, Observed, kept_since
 from monitor.summaries.grouping import Labels, by_domain
 from monitor.summaries.ranking import rank
 from monitor.web.views.table import day_edges, gaps_of
@@ -35,9 +35,14 @@ def last_days(project: Project, tx: ReadTransaction, spans: Spans, now: datetime
     dates, edges = day_edges(project, now, DAYS)
     as_of_us, maintenance = to_us(now), project.maintenance(spans.names)
 
-    def gaps(names: Sequence[str]) -> Sequence[Gap]:
+    def watching(names: Sequence[str]) -> tuple[MonitoringStart, Sequence[Gap]]:
         tables = [table for name in names if (table := project.config.table(name)) is not None]
-        return gaps_of(tx, tables, since=from_us(edges[0]), now=now)
+        start = from_us(edges[0])
+        ids = [table.check_id(check) for table in tables for check in table.checks]
+        started = MonitoringStart.of(tx.results.watches(ids), now)
+        if any(started.since.get(name, now) > start for name in names):  # checks that are gone may have run before
+            started = MonitoringStart.of(tx.results.watches(), now)
+        return started, gaps_of(tx, tables, since=start, now=now)
 
     return timeline(
         rank(spans, Window(edges[0], edges[-1]), as_of_us=as_of_us, maintenance=maintenance, costs=None),
@@ -47,7 +52,7 @@ def last_days(project: Project, tx: ReadTransaction, spans: Spans, now: datetime
         ],
         as_of_us=as_of_us,
         config=project.config,
-        gaps_of=gaps,
+        watching_of=watching,
     )
 
 

@@ -295,3 +295,24 @@ def test_each_monday_of_a_month_has_its_date_in_the_timeline(terminal: Terminal)
     page = terminal("report", "monthly", "--month", "2026-10", "--format", "html").out
     weeks = page.split('<svg class="weekdays"')[1].split("</svg>")[0]
     assert re.findall(r">(Oct \d+)<", weeks) == ["Oct 5", "Oct 12", "Oct 19", "Oct 26"]
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "monitoring had not started"), ("ja", "監視開始前")])
+@pytest.mark.parametrize(
+    ("period", "length"),
+    [
+        (("weekly", "--week", "2026-W47"), 114),
+        (("monthly", "--month", "2026-11"), 474),
+        (("quarterly", "--quarter", "2026-Q4"), 1218),
+    ],
+)
+def test_time_before_the_first_check_is_hatched(terminal: Terminal, period, length, language, words) -> None:
+    """In the timeline of each period, up to the first run, in both languages; the coverage counts what came after."""
+    terminal("check")
+    terminal("incident", "open", "--table", "orders", "--title", "late", "--occurred", "2026-11-17T10:10+09:00")
+    page = terminal("report", *period, "--format", "html", "--locale", language).out.replace("\N{NO-BREAK SPACE}", " ")
+    unit = {"en": "h", "ja": "時間"}[language]
+    assert re.search(rf"<desc [^>]*>{words}: {length:,} ?{unit}</desc>", page)
+    assert len(re.findall(rf'<title>{words}: [^<]*</title><rect [^>]*fill="url\(#unobserved\)"', page)) == 1
+    coverage = json.loads(terminal("report", *period, "--format", "json").out)["coverage"]
+    assert coverage["unobserved_h"] == 0

@@ -196,7 +196,7 @@ def rows() -> tuple[IncidentLine, ...]:
 def timeline() -> Timeline:
     """Return a picture with what may be on one: an uncertain onset, an overlap, bars that go beyond the week.
 
-    The first table was not observed twice, and work on it was planned once.
+    The first table was not observed twice, and work on it was planned once; the second was not watched at first.
     """
 
     def band(*shares: tuple[float, float]) -> TimelineBand:
@@ -223,7 +223,9 @@ def timeline() -> Timeline:
     events = ((bar(40, 0.0, 0.0, 0.0, 0.0, 0.1, began_before=True), 0),)
     days = tuple(TimelinePart(day.date, at / 7, (at + 1) / 7) for at, day in enumerate(WEEK.parts))
     marked = TimelineLane("sales.orders", orders, 2, band((0.0, 1 / 14), (0.4, 0.5)), band((0.5, 0.625)))
-    return Timeline((marked, TimelineLane("web.events", events, 0)), days, 1, 29)
+    since = WEEK.start + timedelta(hours=42)
+    late = TimelineLane("web.events", events, 0, unwatched=band((0.0, 0.25)), since=since)
+    return Timeline((marked, late), days, 1, 29)
 
 
 def domains() -> DomainGrid:

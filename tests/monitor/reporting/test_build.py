@@ -343,6 +343,26 @@ def test_timeline_marks_unobserved_time_and_planned_work():
     assert customers.unobserved.stretches == ()
 
 
+@pytest.mark.parametrize("since", [-100, 0, 30, 100, None])
+def test_timeline_marks_the_time_before_the_first_check_of_a_table(since):
+    """Up to its first run, of whichever check, or up to now, a table was not watched; the coverage has the rest."""
+    starts = {} if since is None else {"old": since, "new": since + 20}
+    watches = {
+        f"sales.orders.{name}": Watch(f"sales.orders.{name}", at(start), NOW, "pass") for name, start in starts.items()
+    }
+    watches["crm.customers.check"] = Watch("crm.customers.check", at(-50), NOW, "pass")
+    gaps = [gap(60, 63)] if since == 30 else []
+    logged = [incident(1, "sales.orders", episode(2, 24, 48)), incident(2, "crm.customers", episode(2, 3, 4))]
+    report = build(logged, now=at(84), watches=watches, gaps=gaps)
+    orders, customers = sorted(report.timeline.lanes, key=lambda lane: lane.table, reverse=True)
+    until = 84 if since is None else min(max(since, 0), 84)
+    marks = [(mark.start, mark.end) for mark in orders.unwatched.stretches]
+    assert marks == ([(0.0, until / 168)] if until else [])
+    assert orders.unwatched.length_us == until * HOUR
+    assert customers.unwatched.length_us == 0
+    assert orders.unobserved.length_us == report.coverage.unobserved_us == 3 * HOUR * len(gaps)
+
+
 def test_timeline_marks_nothing_that_lies_ahead():
     """Of a week that goes on, neither unobserved time nor planned work is marked after the moment of the report."""
     planned = [{"start": at(80), "end": at(100), "reason": "disks"}]

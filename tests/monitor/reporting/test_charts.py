@@ -68,7 +68,7 @@ def test_lanes_hold_their_bars():
     for lane in (orders, events):
         boxes = [box for bar in lane.bars for box in (bar.uncertain, bar.undetected, bar.repair) if box is not None]
         assert all(0 <= box.y < box.y + box.height <= lane.height for box in boxes)
-        boxes += [box for box, _ in (*lane.unobserved, *lane.maintenance)]
+        boxes += [box for box, _ in (*lane.unobserved, *lane.maintenance, *lane.unwatched)]
         assert all(0 <= box.x < box.x + box.width <= 100.001 for box in boxes)
 
 
@@ -78,6 +78,7 @@ def test_unobserved_time_is_seen_beside_bars():
     assert [(box.x, box.width) for box, _ in orders.unobserved] == [(0.0, 7.143), (40.0, 10.0)]
     assert [(box.x, box.width) for box, _ in orders.maintenance] == [(50.0, 12.5)]
     assert (events.unobserved, events.maintenance) == ((), ())
+    assert [(box.x, box.width) for box, _ in events.unwatched] == [(0.0, 25.0)]
     bars = [box for bar in orders.bars for box in (bar.undetected, bar.repair) if box is not None]
     for box, _ in (*orders.unobserved, *orders.maintenance):
         assert box.y < min(bar.y for bar in bars)

@@ -12,7 +12,7 @@ import pytest
 from jinja2.meta import find_referenced_templates, find_undeclared_variables
 from starlette.testclient import TestClient
 
-from incidents import Corrected, ReportedIncident, Resolution
+from incidents import Corrected, ReportedIncident, Resolution, Watch
 from monitor.config.selector import select
 from monitor.config.web_model import cookie_name
 from monitor.reporting.build import build_report, gather
@@ -109,6 +109,34 @@ def test_the_last_seven_days_are_those_of_the_rows(site: Site) -> None:
     shown = client.get("/overview.json").json()["last_days"]
     assert {(item["incident"], lane["table"]) for lane in shown["shown"] for item in lane["episodes"]} == set(expected)
     assert (shown["incidents"], shown["more"]) == (len(expected), 0)
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "monitoring had not started"), ("ja", "監視開始前")])
+def test_the_time_before_the_first_check_is_hatched(site: Site, language: str, words: str) -> None:
+    """A lane is hatched up to now while no check of its table has run, then up to the first run; JSON names that."""
+    _log(site, [("orders", (60, 20, 5)), ("refunds", (50, 20, 5))])
+    client, start, hatched = site.signed_in(), _midnight(site) - timedelta(days=DAYS - 1), []
+    for table in (None, "orders"):
+        if table:
+            run_checks(site.project, select([table], site.project.config), store=site.store)
+            began = site.clock.now()
+            site.clock.advance(timedelta(hours=1))
+        text = client.get("/", headers={"accept-language": language}).text
+        hatched.append(
+            [
+                float(width)
+                for width in re.findall(rf'<title>{words}: [^<]*</title><rect x="0.0%" [^>]*?width="([\d.]+)%"', text)
+            ]
+        )
+    first, last = ((moment - start) / timedelta(days=DAYS) * 100 for moment in (began, site.clock.now()))
+    assert hatched[0] == pytest.approx([first, first], abs=0.01)
+    assert sorted(hatched[1]) == pytest.approx([first, last], abs=0.01)
+    for since in (began, start - timedelta(days=9)):
+        with site.store.writing() as tx:  # of a check that is no longer configured
+            tx.results.save_watches([Watch("orders.gone", since, site.clock.now(), "pass")])
+        shown = site.signed_in().get("/overview.json").json()["last_days"]["shown"]
+        starts = {lane["table"]: lane["watched_since"] for lane in shown}
+        assert starts == {"orders": since.astimezone(UTC).isoformat(), "refunds": None}
 
 
 def test_a_quiet_week_has_no_timeline(site: Site) -> None:
