@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchItem:
-    """One thing to tell: an incident, why it is told, since when that waits to be told, and who acknowledged it."""
+    """One thing to tell: an incident, why it is told, since when that waits to be told, and who acknowledged it.
+
+    `unacknowledged`: for how long nobody did, if it is told for that.
+    """
 
     incident: Incident
     reason: NotificationReason
     since: datetime
     acknowledged_by: str | None = None
+    unacknowledged: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ class DecisionAction(StrEnum):
     HELD = "held"
     """Not now: it is decided again."""
     DROPPED = "dropped"
-    """Never: quiet hours that drop what happens in them."""
+    """Never: by quiet hours that drop what happens in them, or acknowledged before the next in line was told."""
     NOTHING = "nothing"
     """There was nothing to tell."""
 
@@ -33,7 +33,7 @@ class DecisionRecord:
 
     `reason` is what there was to tell, `why` in a few words, `by` how the channel is reached. `held_by`, `hold` and
     `until` say what held it back, also after it did. `owed`: it is told afterwards even if it is over by then.
-    `delivery` is the message.
+    `delivery` is the message. `escalates` (not stored): it is told since nobody acknowledged the incident.
     """
 
     action: DecisionAction
@@ -45,6 +45,7 @@ class DecisionRecord:
     until: datetime | None = None
     owed: bool = False
     delivery: str | None = None
+    escalates: bool = False
 
     @classmethod
     def read(cls, decision: Mapping[str, Any] | None, channel: str) -> Self | None:
@@ -105,7 +106,7 @@ class DecisionRecord:
 
 
 def was_dropped(decision: Mapping[str, Any] | None, channel: str) -> bool:
-    """Check whether quiet hours dropped a change for a channel."""
+    """Check whether a change was dropped for a channel."""
     record = DecisionRecord.read(decision, channel)
     return record is not None and record.action is DecisionAction.DROPPED
 
@@ -140,7 +141,7 @@ class IncidentNotification:
         return any(record is not None and record.action is DecisionAction.HELD and record.owed for record in before)
 
     def dropped(self, channel: str) -> DecisionRecord | None:
-        """Return what was decided where quiet hours dropped all that changed: it is decided on for others only."""
+        """Return what was decided where all that changed was dropped: it is decided on for others only."""
         if not self.transitions or not all(
             was_dropped(transition.decision, channel) for transition in self.transitions
         ):

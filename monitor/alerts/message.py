@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final, TypeAlias
 
@@ -163,6 +163,7 @@ class MessageComposer:
             **incident_as_json(self._project, incident, figures[incident.id]),
             "reason": item.reason.value,
             "over": is_over(item),
+            "unacknowledged_h": None if item.unacknowledged is None else item.unacknowledged / timedelta(hours=1),
             "acknowledged_by": item.acknowledged_by,
             "page": page_of(self._project, incident),
             "page_label": label.given(id=incident.id).render(localizer),

@@ -180,10 +180,9 @@ class NotificationPass:
         return self._config.alerts.channels[channel].kind.follows
 
     def _item(self, case: IncidentNotification, channel: str) -> BatchItem:
-        incident = case.incident
-        return BatchItem(
-            incident, case.records[channel].reason, case.since, self._facts.acknowledged_by.get(incident.id)
-        )
+        incident, record = case.incident, case.records[channel]
+        waited = incident.last.unacknowledged(self._now) if record.escalates else None
+        return BatchItem(incident, record.reason, case.since, self._facts.acknowledged_by.get(incident.id), waited)
 
     # --- telling ------------------------------------------------------------------------------------------------------
 

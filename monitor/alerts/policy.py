@@ -27,6 +27,7 @@ DELIVERED_SOON: Final = timedelta(seconds=30)
 
 _PASSING: Final = frozenset({NotificationReason.RESOLVED, NotificationReason.ACKNOWLEDGED})
 """What a channel hears of a problem that it knows passes everything but quiet hours."""
+_NEW: Final = frozenset({NotificationReason.FIRST, NotificationReason.REOPENED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,15 @@ class NotificationPolicy:
         if state.follows and not decision.tells and is_acknowledged_unheard(incident, state.told):
             decision = NotificationDecision(NotificationReason.ACKNOWLEDGED, "acknowledged")
         record = DecisionRecord(
-            DecisionAction.TOLD, decision.reason, decision.why, by=state.reached.by, owed=state.owed
+            DecisionAction.TOLD,
+            decision.reason,
+            decision.why,
+            by=state.reached.by,
+            owed=state.owed,
+            escalates=state.reached.later and decision.reason in _NEW,
         )
+        if record.escalates and incident.last.acknowledged_at is not None:
+            return _replace(record, DecisionAction.DROPPED, "acknowledged by then, so it goes to nobody else")
         return self._without_ear(record, decision, state) or self._not_now(record, incident, state) or record
 
     def _remind_every(self, incident: Incident, state: ChannelState) -> timedelta:

@@ -40,6 +40,7 @@ _LASTING: Final[Mapping[NotificationReason, Message]] = {
     NotificationReason.ACKNOWLEDGED: Message("[acknowledged] {table}: {title} (#{id})"),
     NotificationReason.FLAPPING: Message("[flapping] {table}: {title} (#{id})"),
 }
+_NEXT: Final = Message("[{severity}] {table}, not acknowledged for {waited:hours}: {title} (#{id})")
 _OVER: Final = Message("[resolved] {table}: {title} (#{id})")
 _PASSED: Final = Message("[already resolved] {table}: {title} (#{id})")
 _SEVERAL: Final = Message("[{severity}] {place}: {n:count} incidents")
@@ -74,14 +75,18 @@ def is_over(item: BatchItem) -> bool:
 def alert_headline(item: BatchItem, localizer: MessageFormatter) -> str:
     """Format one incident in one line."""
     incident = item.incident
-    form = _LASTING.get(item.reason, _OVER)
+    form = _LASTING.get(item.reason, _OVER) if item.unacknowledged is None else _NEXT
     if is_over(item):
         form = _OVER if item.reason is NotificationReason.RESOLVED else _PASSED
     if is_warning(incident):
         form = _WARNING_OVER if is_over(item) else _WARNING
     title = format_title(Message(incident.title, incident.title_values), localizer)
     return form.given(
-        severity=SEVERITIES[incident.severity], table=plain(incident.table), title=plain(title), id=incident.id
+        severity=SEVERITIES[incident.severity],
+        table=plain(incident.table),
+        title=plain(title),
+        id=incident.id,
+        waited=item.unacknowledged,
     ).render(localizer)
 
 

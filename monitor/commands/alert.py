@@ -101,6 +101,10 @@ def route(
         ],
     }
     invocation.emit(result, lambda console: _draw_routing(console, project, routing, quiet))
+    known = config.table(table)
+    opens = known is not None and any(project.policy_of(check).warn_opens for check in known.checks)
+    if warning and opens and not invocation.as_json:
+        invocation.note("note: where open_on is warn, a warn opens an incident: use --severity warning instead")
 
 
 def _draw_routing(

@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 
 from checks import Kind, Severity
-from incidents import Acknowledged, Snoozed
+from incidents import Acknowledged, Escalated, Snoozed
+from monitor.alerts.message import compose
+from monitor.alerts.notify import notify
 from monitor.alerts.route import channels_for, operators
 from tests.monitor.alerts.desk import MINUTE
 from tests.monitor.alerts.made import at
@@ -48,6 +50,67 @@ def test_who_acknowledges_in_time_keeps_it_from_the_next(desk_of):
     desk.change(incident, Acknowledged(at(0.4)), when=at(0.4))
     for hours in (0.5, 1, 5):
         assert desk.told(at(hours)) == []
+
+
+def test_who_acknowledges_before_it_is_sent_keeps_it_from_the_next(desk_of):
+    """Though its time is over: the log says why, and later changes of this episode do not go there either."""
+    desk = desk_of(f"{NEXT}    - {{match: {{severity: critical}}, to: [audit], unacknowledged_for: 30m}}")
+    incident = desk.open()
+    desk.told(at(0.1))
+    desk.change(incident, Acknowledged(at(0.5) + MINUTE / 3), when=at(0.5) + MINUTE / 3)
+    assert desk.told(at(0.5) + MINUTE / 2) == []
+    assert (desk.last("crew")["action"], desk.last("crew")["reason"]) == ("dropped", "first")
+    assert desk.last("crew")["why"] == "acknowledged by then, so it goes to nobody else"
+    decided = desk.decisions()
+    assert desk.told(at(0.6)) == []
+    assert desk.decisions() == decided  # it is not decided on again every minute
+    desk.change(incident, Escalated(Severity.CRITICAL), when=at(1))
+    assert desk.told(at(1.1)) == [("desk", [1], ["escalated"])]
+    desk.end(incident, at(2))
+    assert desk.told(at(2.1)) == [("desk", [1], ["resolved"])]
+    desk.back(incident, at(3))
+    desk.told(at(3.1))
+    assert ("crew", [1], ["first"]) in desk.told(at(3.6))
+
+
+def test_an_acknowledgement_in_quiet_hours_keeps_it_from_the_next(desk_of):
+    """What they held back for their end is dropped then, also of an incident that is over by then."""
+    desk = desk_of("""
+  routes:
+    - {to: [desk]}
+    - {to: [crew], unacknowledged_for: 30m, quiet_hours: noon}
+  quiet_hours: {noon: {start: "12:00", end: "14:00"}}
+""")
+    first, second, third = desk.open(), desk.open("lines"), desk.open("stray")
+    desk.told(at(0.1)), desk.told(at(0.6))
+    for incident in (first, second):
+        desk.change(incident, Acknowledged(at(1)), when=at(1))
+    for incident in (second, third):
+        desk.end(incident, at(1.5))
+    assert [ids for channel, ids, _ in desk.told(at(2.1)) if channel == "crew"] == [[third.id]]
+
+
+def test_a_message_says_that_nobody_acknowledged_it(desk_of):
+    """For how long, of each incident that is sent for that, in the reader's language; not to others, nor afterwards."""
+    desk = desk_of(NEXT)
+    first = desk.open()
+    desk.open(check="unique")
+    desk.told(at(0.1))
+    notify(desk.project, desk.store, at(0) + HALF_HOUR)
+    with desk.store.reading() as tx:
+        messages = [delivery.payload for delivery in tx.deliveries.since(at(0), 10)]
+    sent = {payload["channel"]: payload for payload in messages}
+    assert [entry["unacknowledged_h"] for entry in sent["desk"]["incidents"]] == [None, None]
+    assert [entry["unacknowledged_h"] for entry in sent["crew"]["incidents"]] == [0.5, 0.5]
+    mail = compose(sent["crew"])
+    assert mail.text.count("30分間未対応") == mail.html.count("30分間未対応") == 2
+    assert "未対応" not in compose(sent["desk"]).text
+    desk.arrive(at(0) + HALF_HOUR)
+    desk.end(first, at(1))
+    notify(desk.project, desk.store, at(1.1))
+    with desk.store.reading() as tx:
+        ends = tx.deliveries.since(at(1), 10)
+    assert [entry["unacknowledged_h"] for end in ends for entry in end.payload["incidents"]] == [None, None]
 
 
 def test_who_acknowledges_too_late_leaves_the_next_informed(desk_of):

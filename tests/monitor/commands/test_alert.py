@@ -69,6 +69,16 @@ def test_route_explains_who_hears(terminal: Terminal) -> None:
     assert "no channel is notified" in terminal("alert", "route", "--table", "totals").out
 
 
+def test_route_says_which_warnings_open_incidents(terminal: Terminal) -> None:
+    """Where a warn opens an incident, whom that goes to is shown by its severity."""
+    note = "where open_on is warn, a warn opens an incident: use --severity warning instead"
+    with_alerts(terminal)
+    assert note not in " ".join(terminal("alert", "route", "--table", "orders", "--warning").err.split())
+    with_alerts(terminal, "  open_on: warn\n")
+    assert note in " ".join(terminal("alert", "route", "--table", "orders", "--warning").err.split())
+    assert note not in " ".join(terminal("alert", "route", "--table", "orders").err.split())
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
