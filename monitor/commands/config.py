@@ -229,28 +229,35 @@ def diff(
 ) -> None:
     """Show what this configuration changes: of the one that the daemon runs, or of another file.
 
-    Tables are compared by name and checks by id; secrets stay masked.
+    Tables are compared by name and checks by id; secrets stay masked, and `${here}` is the same in any folder.
 
     Example: tablewatch config diff
     """
     from monitor.config import ConfigError, load, load_for
     from monitor.config.project import Project
     from monitor.doctor.config_diff import config_changes, running_config
-    from store import DaemonConfig
 
     invocation: Invocation = ctx.obj
     loaded = load_for(invocation)
     if before is None:
         name, old = running_config(Project(loaded))
+        changes = config_changes(old.values, loaded.values())
+        differs = old.digest != loaded.values_digest
     else:
         try:
             other = load(before)
         except ConfigError as error:
             invocation.redactor = error.redactor
             raise Stop(ExitCode.USAGE, *error.problems) from None
-        name, old = str(before), DaemonConfig(other.values_digest, other.values())
-    changes = config_changes(old.values, loaded.values())
-    masked = not changes and old.digest != loaded.values_digest
+        name = str(before)
+        changes, unmasked = (
+            config_changes(
+                other.values(redacted=redacted, relative=True), loaded.values(redacted=redacted, relative=True)
+            )
+            for redacted in (True, False)
+        )
+        differs = bool(unmasked)
+    masked = differs and not changes
     shape = {
         "schema": "tablewatch.config-diff/1",
         "before": name,

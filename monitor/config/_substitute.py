@@ -93,6 +93,7 @@ class Substitution:
                 here = str(folder.resolve())
                 in_url = "://" in text[: piece.start()]
                 filled, secret = path_in_url(here) if in_url else glob.escape(here) if in_glob else here, False
+                node.here = filled
             else:
                 filled, secret = self._piece(piece, node, folder)
             parts += [literal, filled]

@@ -119,12 +119,12 @@ class Loaded:
         content = _fingerprint(values).encode()
         return hashlib.scrypt(content, salt=b"tablewatch configuration", n=1 << 14, r=8, p=1, dklen=8).hex()
 
-    def values(self, *, redacted: bool = True) -> Any:
+    def values(self, *, redacted: bool = True, relative: bool = False) -> Any:
         """Return the configuration as it was read, merged and filled in, as plain data.
 
-        Masked unless told not to be.
+        Masked unless told not to be. Where it is `relative`, `${here}` stays, so that it says the same in any folder.
         """
-        return as_json(_masked(self.tree, self.redactor) if redacted else plain_data(self.tree))
+        return as_json(_values(self.tree, self.redactor if redacted else None, relative=relative))
 
 
 def load(
@@ -319,14 +319,17 @@ def _fingerprint(values: Mapping[str, Any], *others: Any) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def _masked(node: Node, redact: Redactor) -> Any:
-    if isinstance(node.value, dict):
-        return {key: _masked(value, redact) for key, value in node.value.items()}
-    if isinstance(node.value, list):
-        return [_masked(value, redact) for value in node.value]
-    if node.masked is not None:
-        return redact(node.masked) or MASK
-    return redact(node.value) if isinstance(node.value, str) else node.value
+def _values(node: Node, redact: Redactor | None, *, relative: bool) -> Any:
+    value = node.value
+    if isinstance(value, dict):
+        return {key: _values(child, redact, relative=relative) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_values(child, redact, relative=relative) for child in value]
+    if redact is not None and node.masked is not None:
+        value = redact(node.masked) or MASK
+    elif redact is not None and isinstance(value, str):
+        value = redact(value)
+    return value.replace(node.here, "${here}") if relative and node.here and isinstance(value, str) else value
 
 
 def _unpriced_tiers(config: Config) -> list[Problem]:

@@ -52,7 +52,7 @@ class Node:
     """A value and its place: a scalar, a list of nodes, or a mapping of keys to nodes with the places of the keys.
 
     `plain` says that a scalar stood without quotes. `masked` is the text of a scalar with everything hidden that came
-    from the environment or a file; None when nothing did.
+    from the environment or a file; None when nothing did. `here` is what `${here}` in a scalar was filled in with.
     """
 
     place: Place
@@ -60,6 +60,7 @@ class Node:
     keys: dict[str, Place] = field(default_factory=dict)
     plain: bool = False
     masked: str | None = None
+    here: str | None = None
 
 
 class Unreadable(Exception):

@@ -65,7 +65,7 @@ def incident_brief(
 
 
 def _timeline(page: IncidentPage) -> list[tuple[datetime, str, Any]]:
-    """Return what happened in order of time: moment, kind, and the episode or event that it is of."""
+    """Return what happened in order of time: moment, kind, and the episode, event or candidate that it is of."""
     moments: list[tuple[datetime, str, Any]] = []
     for episode in page.episodes:
         moments.append((episode.occurred_at, "occurred", episode))
@@ -74,4 +74,5 @@ def _timeline(page: IncidentPage) -> list[tuple[datetime, str, Any]]:
             moments.append((episode.resolved_at, "resolved", episode))
     told_by_episodes = {"opened", "reopened", "resolved"}
     moments += [(event.recorded_at, "event", event) for event in page.events if event.kind not in told_by_episodes]
+    moments += [(cause.since, "logged", cause) for cause in page.causes if cause.event is not None and cause.since]
     return sorted(moments, key=lambda moment: (moment[0], moment[1] == "resolved"))

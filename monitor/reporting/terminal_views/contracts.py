@@ -28,8 +28,8 @@ def draw(console: "Console", contracts: Sequence[JudgedContract], *, zone: str) 
             console.print()
         window = contract.window
         start, end = (format_time(from_us(moment), zone) for moment in (window.start_us, window.end_us))
-        title = f"{contract.name}  {', '.join(contract.tables)}  {start} to {end} ({zone})"
-        console.print(Text(title, "bold"))
+        console.print(Text(f"{contract.name}  {', '.join(contract.tables)}", "bold"))
+        console.print(Text(f"{start} to {end} ({zone})"))
         if contract.levels:
             draw_table(console, ("level", ">promised", ">seen", "verdict", "~why"), map(_row, contract.levels))
         for sentence in filter(None, (observed_sentence(contract), *budget_sentences(contract))):

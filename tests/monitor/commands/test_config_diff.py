@@ -131,6 +131,25 @@ def test_another_file_is_compared_and_must_be_right(terminal: Terminal) -> None:
     assert terminal("config", "diff", "absent.yaml").code == 2
 
 
+def test_the_folder_of_a_checkout_is_no_difference(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same text in two folders is the same; what changed beside `${here}` is shown, what is masked is not."""
+    extra = 'sources: {extra: {url: "duckdb:///${here}/a b.db"}, '
+    text = CONFIG.replace("sources: {", extra) + 'daemon: {heartbeat_url: "http://127.0.0.1:1/${BEAT}"}\n'
+    monkeypatch.setenv("BEAT", "first-secret")
+    (terminal.folder / "other").mkdir()
+    write(terminal, text)
+    for other, lines in (
+        (text, ["no difference"]),
+        (text.replace("a b", "c"), ['~ sources.extra.url: "duckdb:///${here}/c.db" -> "duckdb:///${here}/a b.db"']),
+        (
+            text.replace("${BEAT}", "${BEAT}2"),
+            ["only values that are masked differ: they come from the environment or a file"],
+        ),
+    ):
+        write(terminal, other, "other/tablewatch.yaml")
+        assert terminal("config", "diff", "other").out.splitlines()[1:] == lines
+
+
 def test_a_secret_is_in_no_difference_and_not_in_the_store(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     """That one changed can be told, and what it was and is cannot."""
     text = CONFIG + 'daemon: {heartbeat_url: "http://127.0.0.1:1/${BEAT}"}\n'

@@ -55,6 +55,7 @@ def test_how_much_of_a_period_was_observed_stands_beside_its_levels(promised: Te
         text = promised("contract", "show").out
         all_of_it = promised("contract", "show", "--from", NOW.isoformat()).out
     assert contract["observed_h"] == 10.0
+    assert text.splitlines()[:2] == ["board  orders", "Sat 2026-10-24 04:00 to Sat 2026-11-21 04:00 (Asia/Tokyo)"]
     assert "All checks saw 10 h of 28 d." in text
     assert "All checks saw" not in all_of_it
 

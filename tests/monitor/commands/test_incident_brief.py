@@ -37,12 +37,16 @@ def test_the_draft_of_a_post_mortem_is_in_order_of_time_and_leaves_to_people_wha
 ) -> None:
     """The cause that was given stands; what is missing is asked for."""
     terminal.json(*OPEN)
+    event = ("event", "add", "deploy", "--table", "orders", "--note", "loader <2>")
+    terminal.json(*event, "--at", "2026-11-20T10:00")
+    terminal.json(*event, "--at", "2026-11-20T12:00")
     with terminal.at(NOW + timedelta(hours=1)):
         terminal.json("incident", "ack", "1")
         terminal.json("incident", "resolve", "1", "--as", "fixed", "--cause", "the unit changed", "--force")
     lines = brief(terminal, "--post-mortem")
-    timeline = [line for line in lines if line.startswith("- ")]
+    timeline = [line for line in lines if line.startswith("- 2026")]
     assert timeline == [
+        "- 2026-11-20 10:00 deployment (orders): loader &lt;2&gt;",
         "- 2026-11-20 10:10 Occurred",
         "- 2026-11-20 18:00 Detected",
         "- 2026-11-20 19:00 m.mori: acknowledged",
