@@ -151,6 +151,7 @@ _TOUCHING: Final = _columns().where(_E.incident_id.in_(touching(_SINCE, _UNTIL))
 _EVERY: Final = _columns().order_by(_E.incident_id)
 _ENDED: Final = select(func.count()).where(_E.resolved_at >= _SINCE, _E.resolved_at < _UNTIL)
 _MOST_PART: Final = 0.7
+"""The share of episodes from which on reading all of them in order is faster (measured over a million)."""
 
 
 _MOST: Final = 4
