@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.runtime
 READY  := $(VENV)/.ready
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo setup test test-all test-rest soak check bench docs clean
+.PHONY: help demo setup test test-all test-rest search soak check bench docs clean
 
 help:  ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -41,6 +41,9 @@ test-all: $(READY)  ## Run all tests (half an hour)
 
 test-rest: $(READY)  ## Run what `make test` left out, and every property with all its examples
 	$(BIN)/python -m pytest $(PARALLEL) --tier rest
+
+search: $(READY)  ## Look for counterexamples: every property with ten times its examples, other ones each time (an hour)
+	$(BIN)/python -m pytest $(PARALLEL) --tier search
 
 soak: $(READY)  ## Kill the daemon 2000 times, let every write of its store fail, run 10,000 tables (an hour; needs strace)
 	TABLEWATCH_CRASH_ROUNDS=2000 TABLEWATCH_CRASH_EVERY=1 TABLEWATCH_SOAK_RUNS=10000 \

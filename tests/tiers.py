@@ -3,6 +3,7 @@
     --tier quick   every test but those of `slow.txt`; of a function marked `*` there, its first case; fewer examples
     --tier rest    what `quick` left out, and every property again with all its examples
     --tier all     everything, once (the default)
+    --tier search  properties only, each with ten times as many examples
 
 `slow.txt` is written from the times of a whole run: `python -m tests.tiers FILE.xml` (from `pytest --junitxml`). A
 function is in it if its cases together take more than `QUICK_S`. Its times also decide what begins first, so that two
@@ -36,7 +37,7 @@ _SLOW_FILES: Final = frozenset(
     }
 )
 """Files whose tests share something that takes long to make: they are left out as a whole, as is Spark."""
-_SHARES: Final = {"quick": 0.2, "rest": 1.0, "all": 1.0, "nightly": 10.0}
+_SHARES: Final = {"quick": 0.2, "rest": 1.0, "all": 1.0, "search": 10.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ _share = _SHARES["all"]
 
 
 def examples(count: int) -> int:
-    """Return how many examples of a property are tried: a fifth in the quick tier, ten times as many at night."""
+    """Return how many examples of a property are tried: a fifth in the quick tier, ten times as many in a search."""
     return max(5, round(count * _share))
 
 
@@ -86,6 +87,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         again = [item for item in items if item.nodeid not in quick or _is_property(item)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(again)])
         items[:] = again
+    elif tier == "search":
+        config.hook.pytest_deselected(items=[item for item in items if not _is_property(item)])
+        items[:] = [item for item in items if _is_property(item)]
     items.sort(key=lambda item: -seconds[item.path])
 
 
