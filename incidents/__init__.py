@@ -98,6 +98,8 @@ if TYPE_CHECKING:
     from incidents.events import decode as decode
     from incidents.events import encode as encode
     from incidents.events import replay as replay
+    from incidents.lifecycle import NOT_CONFIGURED as NOT_CONFIGURED
+    from incidents.lifecycle import WITHOUT_ROWS as WITHOUT_ROWS
     from incidents.lifecycle import Identity as Identity
     from incidents.lifecycle import LifecycleStep as LifecycleStep
     from incidents.lifecycle import Reason as Reason
@@ -157,7 +159,8 @@ _HOMES: Final = {
         "Acknowledged Assigned Change Commented Corrected Escalated Event Flapped Merged Opened Reopened Resolved "
         "RootNamed Snoozed TicketSaid apply decode encode replay"
     ),
-    "lifecycle": "Identity LifecycleStep Reason advance ended_without_rows set_back set_incident_back status_text",
+    "lifecycle": "NOT_CONFIGURED WITHOUT_ROWS Identity LifecycleStep Reason advance ended_without_rows set_back "
+    "set_incident_back status_text",
     "recorded_history": "RecordedHistory",
     "reported": "ReportedIncident",
     "result_tracks": "ResultTrack SlotResults results_at retry_slots",

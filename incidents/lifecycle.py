@@ -177,6 +177,7 @@ def set_incident_back(incident: Incident, *, to: datetime) -> tuple[Corrected, .
     return tuple(changes)
 
 
+NOT_CONFIGURED: Final = "the check is no longer configured"
 WITHOUT_ROWS: Final = "the segment has no rows any more"
 
 

@@ -135,10 +135,15 @@ class IncidentNotification:
         """Check whether a channel is told of it."""
         return channel in self.records and self.records[channel].action is DecisionAction.TOLD
 
-    def owes(self, channel: str) -> bool:
-        """Check whether quiet hours or a full channel kept something of it back before."""
-        before = (DecisionRecord.read(transition.decision, channel) for transition in self.transitions)
-        return any(record is not None and record.action is DecisionAction.HELD and record.owed for record in before)
+    def held_channels(self) -> Mapping[str, bool]:
+        """Return the channels its news was held back from before, and whether they get it even if it is over by now."""
+        channels: dict[str, bool] = {}
+        for transition in self.transitions:
+            for channel in (transition.decision or {}).get("channels", {}):
+                record = DecisionRecord.read(transition.decision, channel)
+                if record is not None and record.action is DecisionAction.HELD:
+                    channels[channel] = channels.get(channel, False) or record.owed
+        return channels
 
     def dropped(self, channel: str) -> DecisionRecord | None:
         """Return what was decided where all that changed was dropped: it is decided on for others only."""

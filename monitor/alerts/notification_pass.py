@@ -117,7 +117,8 @@ class NotificationPass:
         for channel, state in self._ears(case).items():
             case.records[channel] = case.dropped(channel) or scales.weigh(case.incident, state)
         if not case.records:
-            case.why = "no route matches, and the owner has no channel"
+            is_gone = self._config.table(case.incident.table) is None
+            case.why = f"no route matches, and the {'table is not configured' if is_gone else 'owner has no channel'}"
 
     def _remind(self, case: IncidentNotification, scales: NotificationPolicy) -> None:
         """Report again what lasts. What is held back now is no loss: it is asked again, and again."""
@@ -133,26 +134,32 @@ class NotificationPass:
                 case.records[channel] = record
 
     def _ears(self, case: IncidentNotification) -> Mapping[str, ChannelState]:
-        """Return the channels that are concerned: those of the routes, and those that know of the incident."""
+        """Return the channels that are concerned: those of the routes, and those that know of the incident.
+
+        Where its table is no longer configured, no route by domain or owner leads anywhere: the channels that its news
+        was held back from stay.
+        """
         incident = case.incident
-        routing = channels_of(incident, self._config, self._now)
+        routed, held = channels_of(incident, self._config, self._now).channels, case.held_channels()
+        if self._config.table(incident.table) is None:
+            routed = {channel: any_way(channel, self._config) for channel in held} | dict(routed)
         told = self._facts.told.get(incident.id, {})
         results = {}
-        for channel in (*routing.channels, *(item for item in told if item not in routing.channels)):
+        for channel in (*routed, *(item for item in told if item not in routed)):
             if channel not in self._config.alerts.channels:
                 continue
             known = told.get(channel)
             state = None if known is None else self._facts.states.get(known.delivery_id)
             disabled = self._facts.disabled.get(channel)
-            reached = routing.channels.get(channel) or any_way(channel, self._config)
+            reached = routed.get(channel) or any_way(channel, self._config)
             results[channel] = ChannelState(
                 reached=reached,
-                routed=channel in routing.channels,
+                routed=channel in routed,
                 told=believed(known) if known is not None and state is DeliveryState.DEAD else known,
                 given_up=state is DeliveryState.DEAD,
                 undelivered=state is DeliveryState.WAITING,
                 disabled=None if disabled is None else disabled.why,
-                owed=case.owes(channel),
+                owed=held.get(channel, False),
                 follows=self._follows(channel),
                 since=case.since,
                 digest=self._digests.held_until(channel, reached.digest, case, known),

@@ -142,7 +142,7 @@ def operators(config: Config) -> tuple[str, ...]:
 def _reached(ways: list[_Way]) -> RoutedChannel:
     quiet = [None if route is None else route.quiet_hours for _, route in ways]
     names = () if None in quiet else tuple(dict.fromkeys(name for name in quiet if name is not None))
-    later = all(route is not None and route.unacknowledged_for is not None for _, route in ways)
+    later = bool(ways) and all(route is not None and route.unacknowledged_for is not None for _, route in ways)
     digests = [None if route is None else route.digest for _, route in ways]
     times = () if None in digests else tuple(dict.fromkeys(digest.at for digest in digests if digest is not None))
     return RoutedChannel(tuple(name for name, _ in ways), names, later=later, digest=times)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from checks import Kind, Message, MessageFormatter
-from incidents import Durations, Incident, State, to_us
+from incidents import NOT_CONFIGURED, WITHOUT_ROWS, Durations, Incident, State, to_us
 from monitor.alerts.batch import BatchItem
 from monitor.alerts.decide import NotificationReason, is_warning
 from monitor.config.project import Project
@@ -29,6 +29,11 @@ LONGEST: Final = 200
 LONGEST_RUNBOOK: Final = 2_000
 """Letters of a runbook in a message; the page of the incident has all of it."""
 _RUNBOOK: Final = Message("Runbook")
+_CAUSES: Final = {
+    WITHOUT_ROWS: Message("the segment has no rows any more"),
+    NOT_CONFIGURED: Message("the check is no longer configured"),
+}
+"""Why Tablewatch itself closes incidents, as their events have it."""
 _COMMAND: Final = re.compile(r"<(?=[^\s\d=<])")
 _MENTION: Final = re.compile(r"@(?=(channel|here|everyone|all)\b)", re.IGNORECASE)
 
@@ -254,6 +259,8 @@ def _times(incident: Incident, figures: IncidentFigures, *, over: bool) -> Itera
         return
     ended = {"at": last.resolved_at, "resolution": RESOLUTIONS[incident.resolution] if incident.resolution else ""}
     yield Fact(_this(incident, Message("Ended")), Message("{at:time}, {resolution}", ended))
+    if incident.cause is not None:
+        yield Fact(Message("Cause"), _CAUSES.get(incident.cause) or _given(incident.cause))
     if len(incident.episodes) > 1:
         yield Fact(_this(incident, Message("Duration")), _lengths(figures.episodes[-1]))
     yield Fact(_whole(incident, Message("Duration")), _lengths(figures.whole))

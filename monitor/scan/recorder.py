@@ -22,6 +22,7 @@ from checks import (
 )
 from incidents import (
     AGENT,
+    NOT_CONFIGURED,
     Change,
     Gap,
     Identity,
@@ -393,8 +394,7 @@ def retire(project: Project, store: Store) -> int:
         for known in incidents:
             incident = tx.incidents.get(known.id)  # another process may have closed it meanwhile
             if incident.state in LASTING:
-                at = max(now, incident.last.detected_at)
-                change = Resolved(at, Resolution.NO_ACTION, "the check is no longer configured")
-                tx.incidents.append(incident, [change], recorded_at=now, actor=AGENT)
+                ended = Resolved(max(now, incident.last.detected_at), Resolution.NO_ACTION, NOT_CONFIGURED)
+                tx.incidents.append(incident, [ended], recorded_at=now, actor=AGENT)
                 closed += 1
     return closed
