@@ -104,7 +104,7 @@ class Reopened:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """It is known better when an episode (0 is the first, -1 the last) began, was noticed or ended.
+    """It is known better when an episode (0 is the first, -1 the last) began, was detected, acknowledged or ended.
 
     None leaves a time as it is.
     """
@@ -113,6 +113,7 @@ class Corrected:
     occurred_at: datetime | None = None
     detected_at: datetime | None = None
     resolved_at: datetime | None = None
+    acknowledged_at: datetime | None = None
     kind: Literal["corrected"] = "corrected"
 
 
@@ -342,4 +343,10 @@ def corrected_episode(episode: Episode, change: Corrected) -> Episode:
     elif onset.method is not OccurrenceMethod.PERSON:
         at, earliest = min(onset.at, detected_at), min(onset.earliest, detected_at)
         onset = Onset(at, earliest, detected_at, onset.method)
-    return replace(episode, onset=onset, detected_at=detected_at, resolved_at=change.resolved_at or episode.resolved_at)
+    return replace(
+        episode,
+        onset=onset,
+        detected_at=detected_at,
+        resolved_at=change.resolved_at or episode.resolved_at,
+        acknowledged_at=change.acknowledged_at or episode.acknowledged_at,
+    )

@@ -170,10 +170,18 @@ def set_incident_back(incident: Incident, *, to: datetime) -> tuple[Corrected, .
     """Return what puts the times of an incident that lie in the future at `to`, after the clock was set back."""
     changes = []
     for number, episode in enumerate(incident.episodes):
-        if max(episode.detected_at, episode.resolved_at or to) > to:
+        ended_at, acknowledged_at = episode.resolved_at, episode.acknowledged_at
+        if max(episode.detected_at, ended_at or to, acknowledged_at or to) > to:
             by_person = episode.onset.method is OccurrenceMethod.PERSON and episode.onset.at > to
-            ended_at = None if episode.resolved_at is None else min(episode.resolved_at, to)
-            changes.append(Corrected(number, to if by_person else None, min(episode.detected_at, to), ended_at))
+            changes.append(
+                Corrected(
+                    number,
+                    occurred_at=to if by_person else None,
+                    detected_at=min(episode.detected_at, to),
+                    resolved_at=None if ended_at is None else min(ended_at, to),
+                    acknowledged_at=None if acknowledged_at is None else min(acknowledged_at, to),
+                )
+            )
     return tuple(changes)
 
 

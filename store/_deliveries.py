@@ -9,7 +9,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, true, update
 
 from store._errors import NotRecorded
 from store._notice_rows import DeliveryRow
@@ -187,14 +187,20 @@ class DeliveryWriter(DeliveryReader):
         new = {"state": DeliveryState.DEAD, "buried_at": at, "error": error, "lease_until_at": None}
         return self._end_try(delivery_id, new, only_of=holder)
 
-    def hasten(self, channel: str | None, now: datetime) -> int:
-        """Let what failed be tried now on a channel that works again; None: all that waits, since the clock went back.
-
-        Gives how many.
-        """
-        its = () if channel is None else (_DELIVERY.c.channel == channel, _DELIVERY.c.attempts > 0)
-        later = (_IS_WAITING, _DELIVERY.c.next_try_at > now, *its)
+    def hasten(self, channel: str, now: datetime) -> int:
+        """Let what failed be tried now on a channel that works again; return how many messages that is."""
+        later = (_IS_WAITING, _DELIVERY.c.next_try_at > now, _DELIVERY.c.channel == channel, _DELIVERY.c.attempts > 0)
         return self._connection.execute(update(_DELIVERY).where(*later).values(next_try_at=now)).rowcount
+
+    def set_back(self, now: datetime) -> None:
+        """Set times that lie in the future to the present, since the clock was set back; what waits is tried now.
+
+        When messages about incidents were written stays: the rate limit would take them for messages of this hour.
+        """
+        others = _DELIVERY.c.subject != MessageSubject.INCIDENTS
+        for time, condition in (("next_try_at", _IS_WAITING), ("sent_at", true()), ("created_at", others)):
+            later = update(_DELIVERY).where(_DELIVERY.c[time] > now, condition)
+            self._connection.execute(later.values({time: now}))
 
     def resend(self, delivery_id: str, now: datetime) -> Delivery:
         """Try a message again from the beginning, under its id, however far it was.

@@ -148,9 +148,9 @@ class OutboxWriter(OutboxReader):
         return self._set_waiting(ids, {"not_before_at": until, **decided})
 
     def set_back(self, now: datetime) -> None:
-        """Let what waits have been recorded by now, since the clock was set back."""
-        later = update(_TRANSITION).where(_TRANSITION.c.settled_at.is_(None), _TRANSITION.c.recorded_at > now)
-        self._connection.execute(later.values(recorded_at=now))
+        """Set the times of changes and of last notifications that lie in the future to the present."""
+        self._connection.execute(update(_TRANSITION).where(_TRANSITION.c.recorded_at > now).values(recorded_at=now))
+        self._connection.execute(update(_TOLD).where(_TOLD.c.told_at > now).values(told_at=now))
 
     def wake(self, ids: Iterable[int], now: datetime) -> int:
         """Let settled transitions be decided on once more, with what was decided before; gives how many."""

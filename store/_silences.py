@@ -65,6 +65,11 @@ class SilenceWriter(SilenceReader):
             self._connection.execute(update(_SILENCE).where(_SILENCE.c.id == silence_id).values(ended_at=at))
         return self._silence(silence_id)
 
+    def set_back(self, now: datetime) -> None:
+        """Set the beginning and the early end of silences that lie in the future to the present."""
+        for time in ("starts_at", "ended_at"):
+            self._connection.execute(update(_SILENCE).where(_SILENCE.c[time] > now).values({time: now}))
+
     def disable_channel(self, name: str, why: str, at: datetime) -> None:
         """Use a channel no more; one that is not used already keeps its reason."""
         row = self._upsert(_DISABLED).values(name=name, why=why, disabled_at=at)

@@ -301,11 +301,12 @@ def _of_statistics(
 
 
 def _plan_anew(tx: WriteTransaction, timetables: Iterable[Timetable], now: datetime) -> None:
-    """Bring the schedule, checks and messages back from the future, where they lie when the clock was set back."""
+    """Set times that lie in the future, since the clock was set back, to the present."""
     tx.schedule.reschedule([timetable.after(now) for timetable in timetables])
     bring_back(tx, tx.results.watches_after(now), to=now, now=now)
     tx.outbox.set_back(now)
-    tx.deliveries.hasten(None, now)
+    tx.deliveries.set_back(now)
+    tx.silences.set_back(now)
     LOG.warning("the clock was set back; all schedules are recalculated from now")
 
 

@@ -258,7 +258,7 @@ def _word(name: str, value: str | None, zone: str) -> str:
 
 
 def _corrections(change: Corrected, zone: str) -> str:
-    times = (("occurred", change.occurred_at), ("detected", change.detected_at), ("resolved", change.resolved_at))
+    times = ((name, getattr(change, f"{name}_at")) for name in ("occurred", "detected", "acknowledged", "resolved"))
     text = ", ".join(f"{name} {format_time(at, zone)}" for name, at in times if at is not None)
     return text if change.episode in {0, -1} else f"{text} (episode {change.episode + 1})"
 

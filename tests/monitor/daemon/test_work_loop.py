@@ -8,7 +8,7 @@ from unittest import mock
 import duckdb
 import pytest
 
-from checks import Status
+from checks import Severity, Status
 from incidents import Resolution
 from monitor.alerts.operational import Operation, enqueue
 from monitor.clock import SimulatedClock
@@ -17,7 +17,7 @@ from monitor.daemon.claims import Claims
 from monitor.daemon.quarantine import QuarantineTracker
 from monitor.scan.recorder import record_slot_results
 from monitor.triage.incident_editor import IncidentEditor
-from store import MessageSubject, SkipReason, SlotState, StoreBusy, StoreUnavailable
+from store import LastNotification, MessageSubject, Scope, SkipReason, SlotState, StoreBusy, StoreUnavailable
 from tests.monitor.daemon.plant import CHECKS, Plant
 from tests.monitor.shop import NOW
 
@@ -154,7 +154,7 @@ def test_a_clock_that_is_set_back_takes_incidents_and_messages_along(plant):
     plant.work().tick()
     with plant.store.reading() as tx:
         (incident,) = tx.incidents.matching()
-        (message,) = tx.deliveries.since(NOW, 10)
+        (message,) = tx.deliveries.since(plant.clock.now(), 10)
         recorded_at = {transition.recorded_at for transition in tx.outbox.waiting(10)}
     now = plant.clock.now()
     assert (incident.last.onset.at, incident.last.detected_at, message.next_try_at) == (now, now, now)
@@ -163,6 +163,43 @@ def test_a_clock_that_is_set_back_takes_incidents_and_messages_along(plant):
         incident.id, Resolution.EXPECTED, force=True
     )
     assert resolved.last.resolved_at == now
+
+
+def test_a_clock_that_is_set_back_takes_acknowledgements_and_notifications_along(plant):
+    """TTA has no hours that did not pass, reminders do not wait for them, and a silence holds from now on."""
+    with closing(sqlite3.connect(plant.folder / "shop.sqlite")) as connection, connection:
+        connection.execute("INSERT INTO orders VALUES (1, 'ann')")
+    plant.turn(plant.work())
+    plant.clock = SimulatedClock(NOW + timedelta(hours=3))
+    IncidentEditor(plant.project(), plant.store, actor="sato").acknowledge(1)
+    later = plant.clock.now()
+    with plant.store.writing() as tx:
+        message = enqueue("desk", MessageSubject.OPERATIONS, {}, now=later)
+        tx.deliveries.add([message])
+        tx.deliveries.mark_sent(message.id, later, "me")
+        told = LastNotification(1, "desk", "first", Severity.ERROR, 1, later, message.id)
+        tx.outbox.save_notifications([told])
+        transitions = [transition.id for transition in tx.outbox.waiting(10)]
+        tx.outbox.settle(transitions, later, {"why": None, "channels": {}})
+        tx.silences.add(
+            scope=Scope.ALL, name=None, starts_at=later, until=later + timedelta(hours=1), reason="x", by="y"
+        )
+    plant.work().tick()
+    plant.clock = SimulatedClock(NOW + timedelta(minutes=1))
+    plant.work().tick()
+    now = plant.clock.now()
+    with plant.store.reading() as tx:
+        (incident,) = tx.incidents.matching()
+        last = tx.incidents.histories([incident.id])[incident.id][-1]
+        (notification,) = tx.outbox.last_notifications([1])
+        (transition,) = tx.outbox.of_incident(1, 10)
+        (sent,) = tx.deliveries.since(NOW, 10)
+        silences = tx.silences.all(active_at=now)
+    assert (incident.last.detected_at, incident.acknowledged_at) == (NOW, now)
+    assert (last.actor, last.change.acknowledged_at) == ("tablewatch", now)
+    assert (notification.told_at, transition.recorded_at) == (now, NOW)
+    assert (sent.created_at, sent.sent_at) == (now, now)
+    assert len(silences) == 1
 
 
 def test_a_clock_that_is_set_forward_runs_each_table_once(plant):
