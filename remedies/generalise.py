@@ -231,7 +231,7 @@ class Generalise(Recodes):
         request: dict[str, Any] = {"criteria": self.criteria(frequencies), "budget": budget, "progress": progress}
         current_optimum = optimum(frequencies, self.k, share, by=self.by, **request)
         if current_optimum.levels is None:
-            why = "holds what is asked for" if current_optimum.proved else "was found within the budget"
+            why = "meets the limits" if current_optimum.proved else "was found within the budget"
             hint = "allow more suppression, add a root such as '*' to the hierarchies, or relax the limits"
             raise Refused(f"no generalisation {why}; {hint}")
         return self._at(frequencies, current_optimum.levels), current_optimum

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self, TypeAlias
 
 from annotated_types import Ge, Gt, Lt, MinLen
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, field_validator, model_validator
 
 from checks import Json
 from checks.parameters.columns import ColumnName
@@ -65,6 +65,18 @@ class Randomise(RemedyParameters):
     )
     joint: bool = Field(default=False, description="All columns are retained or redrawn jointly, as one combination.")
     rows_per_unit: Annotated[int, Ge(1)] = Field(1, description="Maximum rows per person.")
+
+    @field_validator("retention", mode="before")
+    @classmethod
+    def _check_retention(cls, value: object) -> object:
+        """Refuse a number in one message: a union reports one for each of its members."""
+        try:
+            valid = value is None or isinstance(value, Mapping) or 0 <= float(str(value)) < 1
+        except ValueError:
+            valid = False
+        if not valid:
+            raise ValueError(f"{value} is not a probability of at least 0 and below 1")
+        return value
 
     @model_validator(mode="after")
     def _declarations_fit(self) -> Self:

@@ -23,6 +23,8 @@ _RARE_DELIMITERS: Final = (*":^~\x01\x1f\x1e¦§!#&*=/\\ ",)
 _SAMPLE_ROWS: Final = 100
 _NOTE: Final = re.compile(r"\"?sep=(.)\"?", re.IGNORECASE)
 _LONGEST_LINE: Final = 1 << 24
+_BUFFER: Final = 2 * _LONGEST_LINE
+"""Bytes that DuckDB reads at once; without it, 16 of the longest lines."""
 CheckTime = Callable[[], None]
 """Raises when the time of the pass is up."""
 
@@ -61,7 +63,7 @@ class CsvLayout:
     def options(self) -> dict[str, Any]:
         """DuckDB's options: no part of the layout is left to its detection, not even lines that look like comments."""
         layout = {"delim": self.delimiter, "quote": self.quote, "escape": self.escape}
-        return {**layout, "skip": self.skip, "comment": ""}
+        return {**layout, "skip": self.skip, "comment": "", "max_line_size": _LONGEST_LINE, "buffer_size": _BUFFER}
 
 
 def read_text(path: Path, declared: CsvOptions, check_time: CheckTime) -> CsvText:

@@ -60,7 +60,10 @@ _ROW: Final = re.compile(r"CSV Error on Line: (\d+)\n")
 _UNFIT: Final = "Error when converting column"
 _TOO_LONG: Final = "Maximum line size"
 _KINDS: Final = {"BIGINT", "DOUBLE", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "BOOLEAN", "INTEGER"}
-_SNIFFED: Final = {"header", "delim", "quote", "escape", "skip", "comment", "nullstr", "dateformat", "timestampformat"}
+_SNIFFED: Final = frozenset(
+    {"header", "delim", "quote", "escape", "skip", "comment", "nullstr", "dateformat", "timestampformat"}
+    | {"max_line_size", "buffer_size"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,7 @@ class Files(DuckdbSource):
             remedy = "declare csv.types or csv.null_values, or correct the file"
             return QueryFailed(f"source '{self.name}': '{file.path.name}', {place}: {text}; {remedy}")
         if row is not None and _TOO_LONG in error:
-            text = f"'{file.path.name}', row {row[1]}: longer than 2 MB; a quote or line ending may be missing"
+            text = f"'{file.path.name}', row {row[1]}: longer than 16 MB; a quote or line ending may be missing"
             return QueryFailed(f"source '{self.name}': {text}")
         csv_fault = find_fault(file.path, file.text, file.layout, self._check_time)
         return None if csv_fault is None else self._csv_fault(file.path, csv_fault)

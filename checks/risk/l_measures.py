@@ -77,7 +77,7 @@ class LDiversity:
 
 def l_diversity(
     table: pd.DataFrame,
-    quasi_identifiers: Sequence[str],
+    quasi_identifiers: str | Sequence[str],
     sensitive: str | Sequence[str],
     *,
     c: float | None = None,
@@ -106,9 +106,9 @@ def l_diversity(
         KeyError: the frame has no such column.
         ValueError: no column of a kind, a column of both kinds, or a c or l out of range.
     """
-    names = sensitive_columns(quasi_identifiers, sensitive)
-    if l is not None and l <= 1:
-        raise ValueError(f"l is {l}; expected more than 1, since every table has an l of 1")
+    names = sensitive_columns(table, quasi_identifiers, sensitive)
+    if l is not None and not 1 < l < math.inf:
+        raise ValueError(f"l is {l}; expected a number above 1, since every table has an l of 1")
     ratio = None if c is None else ratio_of(c)
     classes = class_numbers(table, quasi_identifiers)
     results = {name: ClassPairs.of(classes, value_numbers(table[name])) for name in names}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from checks.classes.arrays import np, npt
+from checks.risk.sizes import column_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,32 +66,38 @@ class ClassPairs:
         return values
 
 
-def sensitive_columns(quasi_identifiers: Sequence[str], sensitive: str | Sequence[str]) -> tuple[str, ...]:
+def sensitive_columns(
+    table: pd.DataFrame, quasi_identifiers: str | Sequence[str], sensitive: str | Sequence[str]
+) -> tuple[str, ...]:
     """Return the sensitive columns.
 
     Raises:
-        ValueError: there is no quasi-identifier or no sensitive column, or a column is both.
+        KeyError: the frame has no such column.
+        ValueError: there is no quasi-identifier or no sensitive column, a column is both, or there are several of a
+            name.
     """
-    names = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+    names = column_names(table, sensitive)
     if not quasi_identifiers:
         raise ValueError("no quasi-identifier: name at least one column")
     if not names:
         raise ValueError("no sensitive column: name at least one")
-    both = sorted(set(names) & set(quasi_identifiers))
+    both = sorted(set(names) & set(column_names(table, quasi_identifiers)))
     if both:
         raise ValueError(f"both quasi-identifier and sensitive: {', '.join(both)}; a column can be only one of them")
-    return names
+    return tuple(names)
 
 
-def class_numbers(table: pd.DataFrame, quasi_identifiers: Sequence[str]) -> Whole:
+def class_numbers(table: pd.DataFrame, quasi_identifiers: str | Sequence[str]) -> Whole:
     """Number the equivalence class of each record from 0.
 
     Raises:
         KeyError: the frame has no such column.
+        ValueError: the frame has several columns of a name.
     """
+    names = column_names(table, quasi_identifiers)
     if not len(table):
         return np.empty(0, dtype=np.int64)
-    grouped = table.groupby(list(quasi_identifiers), dropna=False, observed=True, sort=False)
+    grouped = table.groupby(names, dropna=False, observed=True, sort=False)
     return grouped.ngroup().to_numpy().astype(np.int64)
 
 

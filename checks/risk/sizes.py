@@ -75,7 +75,26 @@ class ClassSizes:
         return int(self.sizes[small] @ self.classes[small])
 
 
-def class_sizes(table: pd.DataFrame, quasi_identifiers: Sequence[str]) -> ClassSizes:
+def column_names(table: pd.DataFrame, names: str | Sequence[str]) -> list[str]:
+    """Return the names of columns; a text is one name.
+
+    Raises:
+        KeyError: the frame has no such column; the nearest one is suggested.
+        ValueError: the frame has several columns of a name.
+    """
+    from sources import did_you_mean
+
+    names, columns = [names] if isinstance(names, str) else list(names), table.columns.tolist()
+    for name in names:
+        count = columns.count(name)
+        if not count:
+            raise KeyError(f"column '{name}' not found{did_you_mean(str(name), map(str, columns))}")
+        if count > 1:
+            raise ValueError(f"{count} columns are named '{name}'; rename them")
+    return names
+
+
+def class_sizes(table: pd.DataFrame, quasi_identifiers: str | Sequence[str]) -> ClassSizes:
     """Count the sizes of the equivalence classes of a frame; NULL is a value of its own, equal to NULL.
 
     Args:
@@ -84,12 +103,14 @@ def class_sizes(table: pd.DataFrame, quasi_identifiers: Sequence[str]) -> ClassS
 
     Raises:
         KeyError: the frame has no such column.
+        ValueError: the frame has several columns of a name.
     """
+    names = column_names(table, quasi_identifiers)
     if not len(table):
         return ClassSizes.of(())
-    if not quasi_identifiers:
+    if not names:
         return ClassSizes.of([(len(table), 1)])
-    counts = table.groupby(list(quasi_identifiers), dropna=False, observed=True, sort=False).size().to_numpy()
+    counts = table.groupby(names, dropna=False, observed=True, sort=False).size().to_numpy()
     sizes, classes = np.unique(counts, return_counts=True)
     return ClassSizes(sizes.astype(np.int64), classes.astype(np.int64))
 
@@ -138,7 +159,7 @@ class KAnonymity:
         )
 
 
-def k_anonymity(table: pd.DataFrame, quasi_identifiers: Sequence[str], k: int = 5) -> KAnonymity:
+def k_anonymity(table: pd.DataFrame, quasi_identifiers: str | Sequence[str], k: int = 5) -> KAnonymity:
     """Measure k-anonymity of a frame; NULL is a value of its own.
 
     Samarati & Sweeney 1998; Sweeney 2002, definition 3: each combination of quasi-identifiers occurs at least k times.
@@ -154,12 +175,12 @@ def k_anonymity(table: pd.DataFrame, quasi_identifiers: Sequence[str], k: int = 
 
     Raises:
         KeyError: the frame has no such column.
-        ValueError: no quasi-identifier, or k below 2.
+        ValueError: no quasi-identifier, several columns of a name, or k is not a whole number of 2 or more.
     """
     if not quasi_identifiers:
         raise ValueError("no quasi-identifier: name at least one column")
-    if k < 2:
-        raise ValueError(f"k is {k}; expected at least 2, since every table has a k of 1")
+    if not (k >= 2 and k % 1 == 0):  # of NaN neither is true
+        raise ValueError(f"k is {k!r}; expected a whole number of at least 2, since every table has a k of 1")
     return KAnonymity.of(class_sizes(table, quasi_identifiers), k)
 
 

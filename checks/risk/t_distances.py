@@ -55,7 +55,7 @@ class TCloseness:
 
 def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
     table: pd.DataFrame,
-    quasi_identifiers: Sequence[str],
+    quasi_identifiers: str | Sequence[str],
     sensitive: str | Sequence[str],
     *,
     distance: Literal["equal", "ordered"] = "equal",
@@ -88,10 +88,13 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
         KeyError: a frame has no such column.
         TypeError: `ordered` of values that are neither numbers nor times.
         ValueError: no column of a kind, a column of both kinds, a t out of range, an empty reference, a hierarchy of
-            several columns or beside `ordered`, or values that the hierarchy does not know (how many).
+            several columns or beside `ordered`, another `distance`, several columns of a name, or values that the
+            hierarchy does not know (how many).
     """
-    names = sensitive_columns(quasi_identifiers, sensitive)
+    names = sensitive_columns(table, quasi_identifiers, sensitive)
     _check_limit(t, reference)
+    if distance not in {"equal", "ordered"}:
+        raise ValueError(f"distance is '{distance}'; expected 'equal' or 'ordered'")
     if hierarchy is not None and (len(names) > 1 or distance != "equal"):
         raise ValueError("a hierarchy is of one sensitive column, and is itself the distance between its values")
     classes = class_numbers(table, quasi_identifiers)

@@ -155,7 +155,7 @@ def epsilon_for_pk(k: float, rows: int) -> Decimal:
         Misfit: k is not above 1 and below the number of rows, or so near to that number that nothing would be left.
     """
     if not 1 < k < rows:
-        raise Misfit(f"a Pk above 1 and below the number of rows, {rows}, can be had")
+        raise Misfit(f"Pk is {k:g}; expected a number above 1 and below the number of rows, {rows}")
     exact = Fraction(k) - 1
     quotient = _DIGITS.divide(Decimal((rows - 1) * exact.denominator), Decimal(exact.numerator))
     at_most = _DIGITS.subtract(_DIGITS.divide(_DIGITS.ln(quotient), Decimal(2)), _MARGIN)

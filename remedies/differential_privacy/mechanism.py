@@ -147,8 +147,9 @@ def _check(asked: _Asked, domains: Sequence[CategoryDomain], others: Mapping[str
     known = asked.table.columns.tolist()
     for domain in domains:
         if known.count(domain.name) != 1:
-            text = "not found" if domain.name not in known else f"found {known.count(domain.name)} times"
-            raise Misfit(f"column '{domain.name}' {text}{did_you_mean(domain.name, map(str, known))}")
+            if domain.name in known:
+                raise Misfit(f"{known.count(domain.name)} columns are named '{domain.name}'; rename them")
+            raise Misfit(f"column '{domain.name}' not found{did_you_mean(domain.name, map(str, known))}")
     named = [domain.name for domain in domains]
     strange = sorted({*others, *(asked.retention if isinstance(asked.retention, Mapping) else ())} - set(named))
     if strange:

@@ -124,13 +124,13 @@ def numbers_of(domain: ColumnFrequencies) -> Floats:
     """Read the leaves as numbers: float64 (leaves,), NaN of NULL.
 
     Raises:
-        Misfit: some are no numbers.
+        Misfit: some are not numbers.
     """
     texts = [text_of(value) for value in domain.values]
     numbers = np.array([_number(text) for text in texts], dtype=np.float64)
     strange = int(np.isnan(numbers).sum()) - texts.count(None)
     if strange:
-        raise Misfit(f"column '{domain.column}': {strange} of {len(texts)} values are no finite numbers")
+        raise Misfit(f"column '{domain.column}': {strange} of {len(texts)} values are not finite numbers")
     return numbers
 
 

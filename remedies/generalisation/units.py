@@ -79,7 +79,7 @@ class Numbers:
         """Read the distinct values of a column, in a unit that is fine enough for some bounds too.
 
         Raises:
-            Misfit: there is no value, or one that is no finite number.
+            Misfit: there is no value, or one that is not a finite number.
         """
         texts = leaves_of(values)
         results = [number_in(text) for text in texts]
@@ -87,7 +87,7 @@ class Numbers:
         if len(numbers) < len(texts):
             strange = len(texts) - len(numbers)
             hint = "put those into a hierarchy file, or generalise the column as texts"
-            raise Misfit(f"{strange} of {len(texts)} values are no finite numbers; {hint}")
+            raise Misfit(f"{strange} of {len(texts)} values are not finite numbers; {hint}")
         scale = Scale.of(*numbers, *bounds)
         units = [scale.units(number) for number in numbers]
         order = sorted(range(len(texts)), key=lambda place: (units[place], texts[place]))

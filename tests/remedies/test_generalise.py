@@ -120,7 +120,7 @@ def test_fixed_levels_that_suppress_too_much_are_refused() -> None:
 
 def test_what_no_level_reaches_is_refused() -> None:
     """Two diagnoses are never three."""
-    with pytest.raises(Refused, match="no generalisation holds what is asked for"):
+    with pytest.raises(Refused, match="no generalisation meets the limits"):
         remedy(l={"diagnosis": 3}).apply(people())
 
 

@@ -36,6 +36,17 @@ def refusal(folder: Path, content: bytes, name: str = "t.csv", **rest: Any) -> s
     return str(caught.value)
 
 
+@pytest.mark.parametrize("above", [0, LONG])
+def test_lines_of_up_to_16_mb_are_read(tmp_path: Path, above: int) -> None:
+    """A long text is a text; a longer one is refused with its line."""
+    start = b"id,word\n" + b"1,x\n" * above
+    found = read(tmp_path, start + b"2," + b"y" * 15_000_000 + b"\n3,2026-01-01\n")
+    assert [len(row["word"]) for row in found[above:]] == [15_000_000, 10]
+    text = refusal(tmp_path, start + b"2," + b"canary" * 3_000_000 + b"\n")
+    assert str(above + 2) in text
+    assert "longer than 16 MB" in text
+
+
 @pytest.mark.parametrize("rows", [3, LONG])
 @pytest.mark.parametrize(
     ("usual", "other"), [(b"\n", b"\r\n"), (b"\r\n", b"\n"), (b"\n", b"\r"), (b"\r\n", b"\r"), (b"\r", b"\n")]

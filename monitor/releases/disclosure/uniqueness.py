@@ -67,12 +67,11 @@ class Uniqueness:
         """Yield what a person should know, a sentence each; no value is in them."""
         for item in (*self.alone, *self.pairs):
             names = " and ".join(f"'{name}'" for name in item.columns)
-            together = " together" if len(item.columns) > 1 else ""
-            verb = "identify" if together else "identifies"
-            yield f"{names}{together} {verb} {item.records:,} of {self.rows:,} records uniquely and not treated"
+            verbs = ("together identify", "are") if len(item.columns) > 1 else ("identifies", "is")
+            yield f"{names} {verbs[0]} {item.records:,} of {self.rows:,} records uniquely and {verbs[1]} not treated"
         for name, many in self.outliers.items():
-            values = "1 value is" if many == 1 else f"{many:,} values are"
-            yield f"'{name}': {values} outliers, and the column is not treated"
+            values = "1 value is an outlier" if many == 1 else f"{many:,} values are outliers"
+            yield f"'{name}': {values}, and the column is not treated"
 
     def as_json(self) -> dict[str, Json]:
         """Return it as plain data."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk import ClassSizes, class_sizes
+from checks.risk import ClassSizes, class_sizes, k_anonymity, l_diversity, t_closeness
 
 
 def _pairs(sizes):
@@ -53,6 +53,32 @@ def test_a_size_that_is_not_positive_is_refused():
         ClassSizes.of([(0, 3)])
     with pytest.raises(ValueError, match="at least 1"):
         ClassSizes.of([(2, -1)])
+
+
+def test_one_column_may_be_named_by_a_text():
+    """A text is the name of a column, not a list of letters."""
+    table = pd.DataFrame({"age": [1, 1, 2], "a": [1, 2, 3], "g": [1, 2, 3], "e": [1, 2, 3]})
+    assert _pairs(class_sizes(table, "age")) == [(1, 1), (2, 1)]
+    assert k_anonymity(table, "age") == k_anonymity(table, ["age"])
+    assert l_diversity(table, "age", "a") == l_diversity(table, ["age"], ["a"])
+    assert t_closeness(table, "age", "a") == t_closeness(table, ["age"], ["a"])
+
+
+@pytest.mark.parametrize("measure", [class_sizes, k_anonymity, lambda *of: l_diversity(*of, "s")])
+def test_unknown_columns_and_several_of_a_name_are_refused(measure):
+    """The nearest column is suggested, also for a table without rows."""
+    table = pd.DataFrame([[1, 2, 3]], columns=["age", "age", "s"])
+    with pytest.raises(ValueError, match="2 columns are named 'age'; rename them"):
+        measure(table, ["age"])
+    with pytest.raises(KeyError, match="column 'agee' not found; did you mean 'age'"):
+        measure(table[:0], ["agee"])
+
+
+@pytest.mark.parametrize("k", [1, 0, -1, 2.5, float("nan"), float("inf")])
+def test_k_is_a_whole_number_of_two_or_more(k):
+    """A k that is not a number would count no record as too rare."""
+    with pytest.raises(ValueError, match="expected a whole number of at least 2"):
+        k_anonymity(pd.DataFrame({"a": [1]}), ["a"], k)
 
 
 @given(st.lists(st.integers(1, 9), max_size=60))

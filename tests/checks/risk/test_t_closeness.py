@@ -126,6 +126,7 @@ def test_one_value_is_close_and_an_empty_frame_has_no_figure():
             TypeError,
             "column 's' holds string values; 'ordered' takes numbers",
         ),
+        ({"distance": "emd"}, ValueError, "distance is 'emd'; expected 'equal' or 'ordered'"),
         ({"hierarchy": TREE, "distance": "ordered"}, ValueError, "is itself the distance"),
         ({"hierarchy": TREE, "sensitive": ["s", "n"]}, ValueError, "a hierarchy is of one sensitive column"),
         ({"hierarchy": Hierarchy.of({"x": ["*"]})}, ValueError, "column 's': 1 values are not in the hierarchy"),

@@ -333,7 +333,7 @@ def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureF
         ),
         ((*COLUMNS, *HIERARCHIES, "--levels", "age=1", "--by", "kl"), 2, "fixed 'levels' leave nothing"),
         ((*COLUMNS, *HIERARCHIES, "--levels", "age=1"), 1, "at these levels "),
-        ((*COLUMNS, *HIERARCHIES, "--l", "ill=9"), 1, "no generalisation holds what is asked for"),
+        ((*COLUMNS, *HIERARCHIES, "--l", "ill=9"), 1, "no generalisation meets the limits"),
         ((*COLUMNS, *HIERARCHIES, "--l", "age=2"), 2, "both quasi-identifier and sensitive: age"),
         ((*COLUMNS, *HIERARCHIES, "--l", "ill"), 2, "'ill' is not a column limit"),
         ((*COLUMNS, *HIERARCHIES, "--t", "ill=0.1:ordered"), 2, "column 'ill' holds string values"),

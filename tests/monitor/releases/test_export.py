@@ -396,7 +396,7 @@ def test_a_column_that_identifies_records_does_not_leave_without_a_word(desk: De
     frame = people().assign(ticket=[f"T-{number}" for number in range(40)])
     desk.write(frame, columns={**COLUMNS, "ticket": "other"}).approve()
     found = desk.export("first.parquet")
-    assert "'ticket' identifies 40 of 40 records uniquely and not treated" in found.notes
+    assert "'ticket' identifies 40 of 40 records uniquely and is not treated" in found.notes
     uniqueness: Any = found.event.body["uniqueness"]
     assert {"columns": ["ticket"], "records": 40} in uniqueness["unique"]
     desk.write(person_key="id", limits={"k": 5, "unclassified_uniqueness": 0.5}, re_release="warn").approve()

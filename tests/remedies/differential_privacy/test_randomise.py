@@ -298,7 +298,7 @@ def test_declarations_that_make_no_sense_are_refused(changes: dict[str, Any], sa
 
 def test_a_column_twice_is_refused() -> None:
     """Two columns of one name cannot be told apart."""
-    with pytest.raises(Misfit, match="column 'a' found 2 times"):
+    with pytest.raises(Misfit, match="2 columns are named 'a'; rename them"):
         randomise(pd.DataFrame([[1, 2]], columns=["a", "a"]), {"a": (1, 2)}, epsilon=1)
 
 

@@ -238,7 +238,7 @@ def test_progress_never_falls(adult):
     ("arguments", "said"),
     [
         ({"k": 9}, "4 rows cannot form a class of 9"),
-        ({"numeric": ["s"]}, "column 's': 2 of 2 values are no finite numbers"),
+        ({"numeric": ["s"]}, "column 's': 2 of 2 values are not finite numbers"),
         ({"numeric": ["z"]}, "column 'z' not found"),
         ({"criteria": [LDiversityLimit("d", 3)]}, "as a whole breaks a limit"),
     ],

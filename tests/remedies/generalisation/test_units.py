@@ -64,7 +64,7 @@ def test_numbers_beyond_64_bits_are_exact(bound: int) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (["1", "many", "2"], "1 of 3 values are no finite numbers"),
+        (["1", "many", "2"], "1 of 3 values are not finite numbers"),
         ([float("inf"), "\N{ARABIC-INDIC DIGIT THREE}", "1_0", "1e9999"], "4 of 4 values"),
         ([None, float("nan")], "there is no value to generalise"),
     ],

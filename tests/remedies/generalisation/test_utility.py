@@ -222,7 +222,7 @@ def test_texts_are_no_numbers_unless_said():
     with pytest.raises(Misfit, match="column 'm' is not a quasi-identifier"):
         utilities(recoding, numeric=["m"])
     frequencies, _ = read_table(JOBS, {"job": SUPPRESSED})
-    with pytest.raises(Misfit, match="column 'job': 6 of 6 values are no finite numbers"):
+    with pytest.raises(Misfit, match="column 'job': 6 of 6 values are not finite numbers"):
         utilities(Recoding.of_node(frequencies, (0,)), numeric=["job"])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.releases.disclosure import uniqueness
 from monitor.releases.disclosure.table_ref import TableRef
-from monitor.releases.disclosure.uniqueness import UniqueRecords, find_uniqueness
+from monitor.releases.disclosure.uniqueness import Uniqueness, UniqueRecords, find_uniqueness
 from monitor.scan.results import Subject, Target
 from sources import SourceSpec
 
@@ -48,7 +48,8 @@ def test_columns_that_identify_records_are_named_with_how_many(tmp_path: Path, k
     assert found.pairs[0] == UniqueRecords(("row", "seat"), 100)
     assert found.share(["ticket"]) == 1
     assert found.share(["ward", "seat"]) == 0.01
-    assert "'ticket' identifies 100 of 100 records uniquely and not treated" in found.warnings()
+    assert "'ticket' identifies 100 of 100 records uniquely and is not treated" in found.warnings()
+    assert "'row' and 'seat' together identify 100 of 100 records uniquely and are not treated" in found.warnings()
     assert not any("T-1" in said or "9000000" in said for said in found.warnings())
 
 
@@ -57,6 +58,8 @@ def test_outliers_are_counted_and_not_shown(tmp_path: Path) -> None:
     found = find_uniqueness(_place(tmp_path, "parquet"), ["pay", "seat", "ward", "none"])
     assert found.outliers == {"pay": 2}
     assert "'pay': 2 values are outliers, and the column is not treated" in found.warnings()
+    (warning,) = Uniqueness(9, outliers={"pay": 1}).warnings()
+    assert warning == "'pay': 1 value is an outlier, and the column is not treated"
 
 
 def test_what_was_not_looked_at_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
