@@ -175,14 +175,14 @@ def downtime_by_domain(
         for name, downtimes in results.items():
             part = parts.get(name, nothing)
             downtimes.append(part if has_incident(part) or (name, period) in seen else None)
-    if None not in domains and not any(part and part.high for part in results[None]):
+    if None not in domains and not any(map(has_incident, results[None])):
         del results[None]
     return results
 
 
 def has_incident(downtime: Downtime | None) -> bool:
     """Check whether there was, or may have been, an incident in a period."""
-    return downtime is not None and bool(downtime.high or downtime.open)
+    return downtime is not None and bool(downtime.high or downtime.open or downtime.n_occurred)
 
 
 def domain_grid(config: Config, periods: Sequence[Period], downtimes: DowntimeByDomain) -> DomainGrid:

@@ -8,12 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checks import Kind, OccurrenceMethod, Severity, Status, UnknownReason
 from checks.not_null import NotNull
 from incidents import (
+    DowntimeCost,
     Episode,
     FoundBy,
     Gap,
@@ -33,6 +34,7 @@ from monitor.config.prices import is_priced, maintenance_of, pricing_of
 from monitor.reporting.build import build_report, window_of
 from monitor.reporting.domains import DomainGrid
 from monitor.reporting.evidence import Evidence
+from monitor.reporting.figures import figures_of
 from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import ExcludedIncidents, PeriodReport
 from monitor.reporting.period import Week
@@ -218,6 +220,13 @@ def test_a_domain_of_which_nobody_knows_has_no_figures():
         ("empty", True),
     ]
     assert (sections[-1].title, sections[-1].tables) == ("Nothing yet", 0)
+
+
+def test_a_domain_of_an_incident_without_length_is_known():
+    """An incident that somebody logged as one moment counts for its domain, though no check saw anything."""
+    report = build([incident(1, "crm.customers", episode(0, 0, 0))])
+    section = next(section for section in report.by_domain if section.name == "customer")
+    assert section.figures.n_occurred == report.figures.this.n_occurred == 1
 
 
 def test_domains_have_their_titles_and_unknown_ones_come_last():
@@ -667,6 +676,7 @@ def histories(draw):
 
 @settings(max_examples=examples(60), deadline=None)
 @given(histories())
+@example([incident(1, "crm.customers", episode(0, 0, 0))])
 def test_identities(incidents):
     """Whatever happened, breakdowns add up to the week exactly, and the week is what the incidents package measures."""
     known = evidence(incidents)
@@ -721,6 +731,7 @@ SUMS = ("n", "n_occurred", "undetected_us", "repair_us", "downtime_us", "low_us"
 
 @settings(max_examples=examples(40), deadline=None)
 @given(histories())
+@example([incident(1, "crm.customers", episode(0, 0, 0))])
 def test_reports_of_domains_add_up(incidents):
     """The reports of all domains add up to that of everything: figures, parts, trend, list, what was not counted."""
     tables = [{"name": name, "source": "db", "domain": name.partition(".")[0], "tier": "gold"} for name in TABLES]
@@ -728,7 +739,11 @@ def test_reports_of_domains_add_up(incidents):
     known = evidence(incidents, config={"tables": tables, "domains": domains})
     whole = build_report(known, WEEK)
     parts = [build_report(known.of_domain(name), WEEK) for name in domains]
-    figures = [part.figures.this for part in parts if part.figures.this is not None]
+    figures = [part.figures.this for part in parts]
+    for number, name in enumerate(domains):  # incidents without length make nobody's week known
+        if figures[number] is None:
+            figures[number] = figures_of(known.of_domain(name).measure(window_of(WEEK)), DowntimeCost())
+            assert figures[number].n == 0
     for name in SUMS:
         assert sum(getattr(item, name) for item in figures) == getattr(whole.figures.this, name), name
     for bars in ("parts", "trend"):
