@@ -152,7 +152,7 @@ class OutboxWriter(OutboxReader):
         self._connection.execute(update(_TRANSITION).where(_TRANSITION.c.recorded_at > now).values(recorded_at=now))
         self._connection.execute(update(_TOLD).where(_TOLD.c.told_at > now).values(told_at=now))
 
-    def wake(self, ids: Iterable[int], now: datetime) -> int:
+    def requeue(self, ids: Iterable[int], now: datetime) -> int:
         """Let settled transitions be decided on once more, with what was decided before; gives how many."""
         batch = any_of(self._connection, ids, "transition_number")
         settled = update(_TRANSITION).where(_TRANSITION.c.id.in_(batch), _TRANSITION.c.settled_at.is_not(None))

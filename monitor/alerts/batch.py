@@ -1,6 +1,6 @@
-"""Group what a channel receives into messages: one for each table, and one over tables when the cap allows no more.
+"""Group the alerts of a channel into messages: one for each table, and one over tables when the cap allows no more.
 
-A table's news waits `group_wait` from the first change, so that what belongs together is told together.
+The changes of a table wait `group_wait` from the first one, so that they are in one message.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchItem:
-    """One thing to tell: an incident, why it is told, since when that waits to be told, and who acknowledged it.
+    """An incident in a message, with the reason, when its change was recorded, and who acknowledged it.
 
-    `unacknowledged`: for how long nobody did, if it is told for that.
+    `unacknowledged`: for how long nobody acknowledged it, if it is sent for that.
     """
 
     incident: Incident
@@ -31,9 +31,9 @@ class BatchItem:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What goes into one message, the worst first. A storm is over tables: the hourly cap allowed no more.
+    """The items of one message, the most severe first. `storm`: of several tables, since the cap allowed no more.
 
-    `digest`: when the message of the day was due that it is; that is over tables too.
+    `digest`: the time of the digest that it is; that has several tables too.
     """
 
     items: tuple[BatchItem, ...]
@@ -50,7 +50,7 @@ class Batch:
 def ready(waiting: Sequence["Transition"], *, group_wait: timedelta, now: datetime) -> Mapping[str, list["Transition"]]:
     """Return, by table, the transitions of those tables whose first change has waited long enough.
 
-    A change recorded after `now` has waited long enough too: the clock went back since.
+    So has a change recorded after `now`: the clock was set back since.
     """
     tables: dict[str, list[Transition]] = {}
     for transition in waiting:
@@ -66,7 +66,7 @@ def _has_waited(group: Sequence["Transition"], group_wait: timedelta, now: datet
 def batches(items: Sequence[BatchItem], free: int) -> Sequence[Batch]:
     """Return the messages of one channel: at most `free` of them (1 or more), and every item in exactly one.
 
-    Each table gets its own while the cap allows, the worst tables first; the last message sums up all others.
+    Each table has one of its own while the cap allows it, the most severe first; the last one has all others.
     """
     tables: dict[str, list[BatchItem]] = {}
     for item in sorted(items, key=worst_first):
@@ -74,23 +74,23 @@ def batches(items: Sequence[BatchItem], free: int) -> Sequence[Batch]:
     groups = [tuple(group) for group in tables.values()]
     if len(groups) <= free:
         return [Batch(group) for group in groups]
-    alone, together = groups[: free - 1], groups[free - 1 :]
-    rest = sorted((item for group in together for item in group), key=worst_first)
-    return [*(Batch(group) for group in alone), Batch(tuple(rest), storm=True)]
+    rest = sorted((item for group in groups[free - 1 :] for item in group), key=worst_first)
+    return [*(Batch(group) for group in groups[: free - 1]), Batch(tuple(rest), storm=True)]
 
 
 def worst_first(item: BatchItem) -> tuple[bool, int, datetime, int]:
-    """Return the place of what is told in the order of a message."""
+    """Return the sort key of an item in a message."""
     return item.reason is NotificationReason.RESOLVED, -item.incident.severity.rank, item.since, item.incident.id
 
 
 HOUR: Final = timedelta(hours=1)
-_MOST_KEPT: Final = 6
+_MOST_SPREAD: Final = 6
+"""The most messages of an hour that are not sent at once, but spread over it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """How many messages a channel may get now; if none, `until` is the first moment at which it may get one."""
+    """The number of messages a channel may get now; if 0, `until` is the first moment at which it may get one."""
 
     free: int
     until: datetime | None = None
@@ -100,18 +100,18 @@ def rate_limit(moments: Sequence[datetime], cap: int, now: datetime) -> RateLimi
     """Return how many messages a channel may get.
 
     Args:
-        moments: when it was given messages in the last hour, in any order; older ones do not matter.
+        moments: when messages to it were written in the last hour, in any order; older ones are ignored.
         cap: the most messages in any hour, at least 1.
         now: the present, UTC.
     """
     recent = sorted(moment for moment in moments if now - HOUR < moment <= now)
-    kept = min(_MOST_KEPT, cap // 2)
-    at_once = cap - kept
+    spread = min(_MOST_SPREAD, cap // 2)
+    at_once = cap - spread
     if len(recent) < at_once:
         return RateLimit(at_once - len(recent))
     earliest = recent[-at_once] + HOUR  # then fewer than `at_once` are left in the hour
-    if kept and len(recent) >= cap:
-        earliest = min(earliest, max(recent[-cap] + HOUR, recent[-1] + HOUR / kept))
-    elif kept:
-        earliest = min(earliest, recent[-1] + HOUR / kept)
+    if spread and len(recent) >= cap:
+        earliest = min(earliest, max(recent[-cap] + HOUR, recent[-1] + HOUR / spread))
+    elif spread:
+        earliest = min(earliest, recent[-1] + HOUR / spread)
     return RateLimit(1) if earliest <= now else RateLimit(0, earliest)

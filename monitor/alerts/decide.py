@@ -1,14 +1,13 @@
-"""Decide what there is to tell a channel about an incident, given what it was told last.
+"""Decide whether a channel is notified of an incident, given its last notification.
 
-The decision looks at how the incident stands, not at what happened to it: whatever was missed, repeated or told late,
-a channel ends up knowing the truth, and hears nothing twice. It does not ask whether this is a good moment; that is for
-`suppress`, `quiet` and `pace`.
+The decision looks at the state of the incident, not at its events: whatever was missed, repeated or late, each channel
+ends up with the present state, and gets nothing twice. Whether it is sent now is for `policy`.
 
-- The first thing a channel hears is the problem. It never hears "resolved" of something it was not told about.
-- A new episode is `reopened`, a severity above the one that was told is `escalated`.
-- While an incident flaps, a channel hears so at most once a day (and when it gets worse), and then nothing until it
-  has settled.
-- Reminders stop when somebody takes care of it.
+- The first notification is of the problem: a channel gets no "resolved" for an incident that it was not notified of.
+- A new episode is `reopened`; a severity above that of the last notification is `escalated`.
+- While an incident flaps, a channel gets one notification a day (and one when the severity rises), then none until the
+  incident is stable.
+- An acknowledged incident has no reminders.
 """
 
 from dataclasses import dataclass, replace
@@ -22,20 +21,20 @@ from incidents import Incident, State
 if TYPE_CHECKING:
     from store import LastNotification
 
-HEARD_OF_ACKNOWLEDGEMENT: Final = ("acknowledged", "resolved", "flapping")
-"""Why a channel was last told, where it need not hear that somebody takes care of the incident."""
+ACKNOWLEDGEMENT_KNOWN_FROM: Final = ("acknowledged", "resolved", "flapping")
+"""Reasons of a last notification after which `acknowledged` is not sent."""
 FLAPPING_NOTICE: Final = timedelta(days=1)
-"""A channel hears at most once in so long that an incident flaps."""
+"""How often a channel is notified at most that an incident flaps."""
 _NOTHING_YET: Final = "the channel has not been notified yet"
 
 
 def is_warning(incident: Incident) -> bool:
-    """Check whether it is a warning that stands where incidents do."""
+    """Check whether it is a warning in the form of an incident (`facts.as_incident`), which has a negative id."""
     return incident.id < 0
 
 
 class NotificationReason(StrEnum):
-    """Why a channel is told, or that it is not."""
+    """Why a channel is notified; `none` if it is not."""
 
     FIRST = "first"
     ESCALATED = "escalated"
@@ -44,20 +43,20 @@ class NotificationReason(StrEnum):
     RESOLVED = "resolved"
     FLAPPING = "flapping"
     ACKNOWLEDGED = "acknowledged"
-    """Only told where an incident is one thing that follows it (`ChannelKind.follows`)."""
+    """Only for channels in which an item follows each incident (`ChannelKind.follows`)."""
     NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationDecision:
-    """What a channel is to be told, and why in a few words, for the log."""
+    """The reason to notify a channel, and an explanation in a few words for the log."""
 
     reason: NotificationReason
     why: str
 
     @property
-    def tells(self) -> bool:
-        """Check whether there is anything to tell."""
+    def notifies(self) -> bool:
+        """Check whether the channel is notified."""
         return self.reason is not NotificationReason.NONE
 
 
@@ -68,38 +67,40 @@ def decide(
     now: datetime,
     remind_every: timedelta,
     send_resolved: bool,
-    owed: bool = False,
+    even_if_resolved: bool = False,
 ) -> NotificationDecision:
-    """Return what there is to tell.
+    """Return whether a channel is notified, and why.
 
     Args:
-        incident: as it stands.
-        last_notification: what the channel was last told about it; None if nothing.
+        incident: its present state.
+        last_notification: the channel's last one about it; None if there was none.
         now: the present, UTC.
-        remind_every: how often to remind of a problem that lasts.
-        send_resolved: whether the end of a problem is told.
-        owed: quiet hours or a full channel kept a problem of this incident back, which is to be told even if it is
-            over by now.
+        remind_every: the interval of reminders of an open incident.
+        send_resolved: whether resolutions are sent.
+        even_if_resolved: quiet hours, a digest or the rate limit held back a problem of this incident, which is sent
+            even if it is resolved by now.
     """
     if incident.flapping and incident.merged_into is None:
-        return _flapping(incident, last_notification, now, owed=owed)
+        return _decide_flapping(incident, last_notification, now, even_if_resolved=even_if_resolved)
     if incident.state is State.RESOLVED:
-        return _over(incident, last_notification, send_resolved=send_resolved, owed=owed)
-    return _lasting(incident, last_notification, now=now, remind_every=remind_every)
+        return _decide_resolved(
+            incident, last_notification, send_resolved=send_resolved, even_if_resolved=even_if_resolved
+        )
+    return _decide_open(incident, last_notification, now=now, remind_every=remind_every)
 
 
-def is_acknowledged_unheard(incident: Incident, last_notification: "LastNotification | None") -> bool:
-    """Check whether a channel knows of an incident, and not yet that somebody takes care of it."""
-    heard = None if last_notification is None else last_notification.reason
-    return incident.state is State.ACKNOWLEDGED and heard not in {None, *HEARD_OF_ACKNOWLEDGEMENT}
+def needs_acknowledged_notice(incident: Incident, last_notification: "LastNotification | None") -> bool:
+    """Check whether a channel was notified of an incident, and not yet that it is acknowledged."""
+    reason = None if last_notification is None else last_notification.reason
+    return incident.state is State.ACKNOWLEDGED and reason not in {None, *ACKNOWLEDGEMENT_KNOWN_FROM}
 
 
-def _lasting(
+def _decide_open(
     incident: Incident, last_notification: "LastNotification | None", *, now: datetime, remind_every: timedelta
 ) -> NotificationDecision:
     if last_notification is None:
         return NotificationDecision(NotificationReason.FIRST, _NOTHING_YET)
-    if _is_closed(last_notification) or last_notification.episodes < len(incident.episodes):
+    if _is_of_resolution(last_notification) or last_notification.episodes < len(incident.episodes):
         return NotificationDecision(NotificationReason.REOPENED, f"episode {len(incident.episodes)}")
     if incident.severity.rank > last_notification.severity.rank:
         return NotificationDecision(
@@ -107,10 +108,10 @@ def _lasting(
         )
     if last_notification.reason == NotificationReason.FLAPPING:
         return NotificationDecision(NotificationReason.REMINDER, "no longer flapping, still open")
-    return _reminder(incident, last_notification, now=now, remind_every=remind_every)
+    return _decide_reminder(incident, last_notification, now=now, remind_every=remind_every)
 
 
-def _reminder(
+def _decide_reminder(
     incident: Incident, last_notification: "LastNotification", *, now: datetime, remind_every: timedelta
 ) -> NotificationDecision:
     if incident.snoozed_until is not None and incident.snoozed_until > now:
@@ -122,18 +123,18 @@ def _reminder(
     return NotificationDecision(NotificationReason.NONE, "the channel was already notified")
 
 
-def _over(
-    incident: Incident, last_notification: "LastNotification | None", *, send_resolved: bool, owed: bool
+def _decide_resolved(
+    incident: Incident, last_notification: "LastNotification | None", *, send_resolved: bool, even_if_resolved: bool
 ) -> NotificationDecision:
     missed = last_notification is None or (
-        _is_closed(last_notification) and last_notification.episodes < len(incident.episodes)
+        _is_of_resolution(last_notification) and last_notification.episodes < len(incident.episodes)
     )
     if missed:
-        if owed and incident.merged_into is None:
+        if even_if_resolved and incident.merged_into is None:
             reason = NotificationReason.FIRST if last_notification is None else NotificationReason.REOPENED
             return NotificationDecision(reason, "held back, and resolved meanwhile")
         return NotificationDecision(NotificationReason.NONE, "resolved, and the channel was never notified")
-    if last_notification is not None and _is_closed(last_notification):
+    if last_notification is not None and _is_of_resolution(last_notification):
         return NotificationDecision(NotificationReason.NONE, "the channel was already notified of the resolution")
     if not send_resolved:
         return NotificationDecision(NotificationReason.NONE, "resolutions are not sent (alerts.send_resolved)")
@@ -141,22 +142,22 @@ def _over(
     return NotificationDecision(NotificationReason.RESOLVED, f"resolved{same_as}")
 
 
-def _flapping(
-    incident: Incident, last_notification: "LastNotification | None", now: datetime, *, owed: bool
+def _decide_flapping(
+    incident: Incident, last_notification: "LastNotification | None", now: datetime, *, even_if_resolved: bool
 ) -> NotificationDecision:
-    is_over = incident.state is State.RESOLVED
+    is_resolved = incident.state is State.RESOLVED
     if last_notification is None:
-        if is_over and not owed:
+        if is_resolved and not even_if_resolved:
             return NotificationDecision(
                 NotificationReason.NONE, "currently passing, and the channel was never notified"
             )
         return NotificationDecision(NotificationReason.FIRST, _NOTHING_YET)
-    missed = owed and last_notification.episodes < len(incident.episodes)
-    if is_over and _is_closed(last_notification) and not missed:
+    missed = even_if_resolved and last_notification.episodes < len(incident.episodes)
+    if is_resolved and _is_of_resolution(last_notification) and not missed:
         return NotificationDecision(
             NotificationReason.NONE, "flapping, and the channel was already notified that it is passing"
         )
-    worse = not is_over and incident.severity.rank > last_notification.severity.rank
+    worse = not is_resolved and incident.severity.rank > last_notification.severity.rank
     if (
         last_notification.reason == NotificationReason.FLAPPING
         and not worse
@@ -168,23 +169,26 @@ def _flapping(
     )
 
 
-def remembered(incident: Incident, reason: NotificationReason, *, follows: bool = False) -> NotificationReason:
-    """Return what a channel believes after it was told for a reason: `first` of what is over means that it is over.
+def stored_reason(incident: Incident, reason: NotificationReason, *, follows: bool = False) -> NotificationReason:
+    """Return the reason to store with a notification: `first` of a resolved incident counts as its resolution.
 
-    Where incidents are shown as they stand (`follows`), it knows by any message that one is acknowledged.
+    In a channel in which an item follows each incident (`follows`), every message shows that it is acknowledged.
     """
-    heard = {NotificationReason.ESCALATED, NotificationReason.REMINDER}
-    if follows and incident.state is State.ACKNOWLEDGED and reason in heard:
+    if (
+        follows
+        and incident.state is State.ACKNOWLEDGED
+        and reason in {NotificationReason.ESCALATED, NotificationReason.REMINDER}
+    ):
         return NotificationReason.ACKNOWLEDGED
     if reason in {NotificationReason.FIRST, NotificationReason.REOPENED} and incident.state is State.RESOLVED:
         return NotificationReason.FLAPPING if incident.flapping else NotificationReason.RESOLVED
     return reason
 
 
-def believed(last_notification: "LastNotification") -> "LastNotification | None":
-    """Return what a channel believes although the last message was given up: what it heard before that.
+def last_delivered(last_notification: "LastNotification") -> "LastNotification | None":
+    """Return the notification before the last one, whose message was given up; None if there was none.
 
-    Nothing is told before the last message was delivered or given up, so all but a first one had others before it.
+    Nothing is sent before the last message was delivered or given up, so before all but a first one there was another.
     """
     match last_notification.reason:
         case NotificationReason.FIRST:
@@ -198,6 +202,5 @@ def believed(last_notification: "LastNotification") -> "LastNotification | None"
     return last_notification
 
 
-def _is_closed(last_notification: "LastNotification") -> bool:
-    """Check whether the channel believes that the incident is over."""
+def _is_of_resolution(last_notification: "LastNotification") -> bool:
     return last_notification.reason == NotificationReason.RESOLVED

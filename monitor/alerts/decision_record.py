@@ -1,4 +1,4 @@
-"""What changed of an incident, and what was decided for each channel: the log shows it, the store keeps it (JSON)."""
+"""The decisions on the changes of an incident, by channel: as the store keeps them and as the alert log shows them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,31 +9,31 @@ from typing import Any, Final, Self
 from incidents import Incident
 from monitor.alerts.decide import NotificationReason
 from monitor.alerts.hold import Hold, HoldReason
-from store import Transition
+from store import Delivery, DeliveryState, Transition
 
-LOOK_AGAIN: Final = timedelta(minutes=5)
-"""The longest that what is held back waits to be decided again."""
+RECHECK_AFTER: Final = timedelta(minutes=5)
+"""After how long at most an alert that is held back is decided again."""
 
 
 class DecisionAction(StrEnum):
-    """What was done."""
+    """What is done about a change for one channel."""
 
-    TOLD = "told"
+    NOTIFIED = "told"
     HELD = "held"
     """Not now: it is decided again."""
     DROPPED = "dropped"
-    """Never: by quiet hours that drop what happens in them, or acknowledged before the next in line was told."""
+    """Never: by quiet hours with `afterwards: drop`, or acknowledged before the next in line was notified."""
     NOTHING = "nothing"
-    """There was nothing to tell."""
+    """There is no reason to notify."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionRecord:
     """A decision for one channel.
 
-    `reason` is what there was to tell, `why` in a few words, `by` how the channel is reached. `held_by`, `hold` and
-    `until` say what held it back, also after it did. `owed`: it is told afterwards even if it is over by then.
-    `delivery` is the message. `escalates` (not stored): it is told since nobody acknowledged the incident.
+    `reason` to notify it, `why` in a few words, `by` which routes it is reached. `held_by`, `hold` and `until`: what
+    held it back, also when that is over. `even_if_resolved`: what was held back is sent even if the incident is
+    resolved by then. `delivery`: the id of the message. `escalates` (not stored): because nobody acknowledged it.
     """
 
     action: DecisionAction
@@ -43,13 +43,13 @@ class DecisionRecord:
     held_by: HoldReason | None = None
     hold: str | None = None
     until: datetime | None = None
-    owed: bool = False
+    even_if_resolved: bool = False
     delivery: str | None = None
     escalates: bool = False
 
     @classmethod
     def read(cls, decision: Mapping[str, Any] | None, channel: str) -> Self | None:
-        """Return what was decided for a channel before; None if nothing was."""
+        """Return the earlier decision for a channel; None if there is none."""
         plain = (decision or {}).get("channels", {}).get(channel)
         if plain is None:
             return None
@@ -61,7 +61,7 @@ class DecisionRecord:
             held_by=None if plain["held_by"] is None else HoldReason(plain["held_by"]),
             hold=plain["hold"],
             until=None if plain["until"] is None else datetime.fromisoformat(plain["until"]),
-            owed=plain["owed"],
+            even_if_resolved=plain["owed"],
             delivery=plain["delivery"],
         )
 
@@ -75,34 +75,32 @@ class DecisionRecord:
             "held_by": None if self.held_by is None else self.held_by.value,
             "hold": self.hold,
             "until": None if self.until is None else self.until.isoformat(),
-            "owed": self.owed,
+            "owed": self.even_if_resolved,
             "delivery": self.delivery,
         }
 
     def held(self, hold: Hold) -> "DecisionRecord":
-        """Return the same decision, but not now."""
+        """Return the same decision, held back."""
         return replace(
             self,
             action=DecisionAction.HELD,
             held_by=hold.by,
             hold=hold.why,
             until=hold.until,
-            owed=self.owed or hold.by.owes,
+            even_if_resolved=self.even_if_resolved or hold.by.sends_resolved,
         )
 
-    def after(self, before: "DecisionRecord | None") -> "DecisionRecord":
-        """Return what stays of an earlier decision and this one.
-
-        What was told stays told, what held it back is kept.
-        """
-        if before is None:
+    def after(self, earlier: "DecisionRecord | None") -> "DecisionRecord":
+        """Return the decision to store after an earlier one: what was sent or dropped stays, and so does the hold."""
+        if earlier is None:
             return self
-        if before.action in {DecisionAction.TOLD, DecisionAction.DROPPED} and self.action is not DecisionAction.TOLD:
-            return before
-        if self.held_by is None and before.held_by is not None:
-            kept = replace(self, held_by=before.held_by, hold=before.hold, until=before.until)
-            return replace(kept, owed=self.owed or before.owed)
-        return replace(self, owed=self.owed or before.owed)
+        is_final = earlier.action in {DecisionAction.NOTIFIED, DecisionAction.DROPPED}
+        if is_final and self.action is not DecisionAction.NOTIFIED:
+            return earlier
+        record = replace(self, even_if_resolved=self.even_if_resolved or earlier.even_if_resolved)
+        if self.held_by is None and earlier.held_by is not None:
+            return replace(record, held_by=earlier.held_by, hold=earlier.hold, until=earlier.until)
+        return record
 
 
 def was_dropped(decision: Mapping[str, Any] | None, channel: str) -> bool:
@@ -111,14 +109,14 @@ def was_dropped(decision: Mapping[str, Any] | None, channel: str) -> bool:
     return record is not None and record.action is DecisionAction.DROPPED
 
 
-def as_decision(records: Mapping[str, DecisionRecord], why: str | None) -> dict[str, Any]:
-    """Return the decision on a change as the store keeps it; `why` says it where no channel is concerned."""
+def encode_decision(records: Mapping[str, DecisionRecord], why: str | None) -> dict[str, Any]:
+    """Return the decision on a change as the store keeps it; `why`: the reason where it concerns no channel."""
     return {"why": why, "channels": {channel: record.as_json() for channel, record in records.items()}}
 
 
 @dataclass(slots=True)
 class IncidentNotification:
-    """What changed of an incident (nothing, if it is about a reminder), and what was decided."""
+    """An incident with its undecided changes (none for a reminder) and the decisions, by channel."""
 
     incident: Incident
     transitions: Sequence[Transition] = ()
@@ -127,26 +125,26 @@ class IncidentNotification:
 
     @property
     def since(self) -> datetime:
-        """Return since when it waits to be told."""
+        """Return when the first of its changes was recorded."""
         recorded = (transition.recorded_at for transition in self.transitions)
         return min(recorded, default=self.incident.last.detected_at)
 
-    def tells(self, channel: str) -> bool:
-        """Check whether a channel is told of it."""
-        return channel in self.records and self.records[channel].action is DecisionAction.TOLD
+    def notifies(self, channel: str) -> bool:
+        """Check whether a channel is notified of it."""
+        return channel in self.records and self.records[channel].action is DecisionAction.NOTIFIED
 
     def held_channels(self) -> Mapping[str, bool]:
-        """Return the channels its news was held back from before, and whether they get it even if it is over by now."""
+        """Return the channels for which it was held back before, and whether it is sent even if resolved by now."""
         channels: dict[str, bool] = {}
         for transition in self.transitions:
             for channel in (transition.decision or {}).get("channels", {}):
                 record = DecisionRecord.read(transition.decision, channel)
                 if record is not None and record.action is DecisionAction.HELD:
-                    channels[channel] = channels.get(channel, False) or record.owed
+                    channels[channel] = channels.get(channel, False) or record.even_if_resolved
         return channels
 
     def dropped(self, channel: str) -> DecisionRecord | None:
-        """Return what was decided where all that changed was dropped: it is decided on for others only."""
+        """Return the earlier decision where all changes were dropped for a channel, so that it stays; else None."""
         if not self.transitions or not all(
             was_dropped(transition.decision, channel) for transition in self.transitions
         ):
@@ -154,24 +152,24 @@ class IncidentNotification:
         return DecisionRecord.read(self.transitions[-1].decision, channel)
 
     def conclude(
-        self, transition: Transition, now: datetime, *, soonest: datetime | None
+        self, transition: Transition, now: datetime, *, next_in_line_at: datetime | None
     ) -> tuple[datetime | None, Mapping[str, object]]:
-        """Return what was decided on a change by now, and when to look again; None if that is settled.
+        """Return when a change is decided again (None: never), and the decision to store.
 
-        `soonest`: when other channels may be concerned, whatever holds back from these.
+        `next_in_line_at`: when further channels may be notified, whatever holds back for the present ones.
         """
         records = {
             channel: record.after(DecisionRecord.read(transition.decision, channel))
             for channel, record in self.records.items()
         }
         holds = [record for record in records.values() if record.action is DecisionAction.HELD]
-        ends = [record.until for record in holds if record.until is not None]
-        until = min([*ends, now + LOOK_AGAIN, *([] if soonest is None else [soonest])]) if holds else None
-        return until, as_decision({**_gone(transition, records), **records}, self.why)
+        times = [now + RECHECK_AFTER, next_in_line_at, *(record.until for record in holds)]
+        until = min(time for time in times if time is not None) if holds else None
+        return until, encode_decision({**_unrouted(transition, records), **records}, self.why)
 
 
-def _gone(transition: Transition, records: Mapping[str, DecisionRecord]) -> Mapping[str, DecisionRecord]:
-    """Return what was decided before for channels that are not concerned any more."""
+def _unrouted(transition: Transition, records: Mapping[str, DecisionRecord]) -> Mapping[str, DecisionRecord]:
+    """Return the earlier decisions for channels that are no longer concerned; nothing is held back for these."""
     results = {}
     for channel in (transition.decision or {}).get("channels", {}):
         record = DecisionRecord.read(transition.decision, channel)
@@ -182,3 +180,34 @@ def _gone(transition: Transition, records: Mapping[str, DecisionRecord]) -> Mapp
             replace(record, action=DecisionAction.NOTHING, why="no longer one of its channels") if held else record
         )
     return results
+
+
+def decision_as_json(transition: Transition) -> dict[str, Any]:
+    """Return a change of an incident with the decisions on it, as the alert log shows it."""
+    decision = transition.decision or {"why": None, "channels": {}}
+    return {
+        "incident": transition.incident_id,
+        "warning": transition.warning_id,
+        "table": transition.table,
+        "change": transition.change.value,
+        "at": transition.recorded_at.isoformat(),
+        "settled_at": None if transition.settled_at is None else transition.settled_at.isoformat(),
+        "why": decision["why"],
+        "channels": [{"channel": name, **record} for name, record in decision["channels"].items()],
+    }
+
+
+def delivery_as_json(delivery: Delivery) -> dict[str, Any]:
+    """Return a message with its delivery state, as the alert log shows it."""
+    return {
+        "id": delivery.id,
+        "channel": delivery.channel,
+        "subject": delivery.subject.value,
+        "title": delivery.payload.get("title"),
+        "at": delivery.created_at.isoformat(),
+        "state": delivery.state.value,
+        "attempts": delivery.attempts,
+        "next_try_at": delivery.next_try_at.isoformat() if delivery.state is DeliveryState.WAITING else None,
+        "sent_at": None if delivery.sent_at is None else delivery.sent_at.isoformat(),
+        "error": delivery.error,
+    }

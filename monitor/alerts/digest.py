@@ -1,8 +1,8 @@
-"""Collect the alerts of a channel into one message a day: what opened, what lasts, what was resolved.
+"""Collect the alerts of a channel into one message a day: incidents that opened, are still open, were resolved.
 
-A channel that only routes with `digest` lead to is told nothing until the next local time that they name. Then all that
-waits is one message, under an id made of the channel and that time: a second one is not written, whatever dies when.
-What comes later waits for the next day. Without anything to tell there is no message.
+A channel that only routes with `digest` lead to gets nothing until the next local time that they name. Then all pending
+alerts are one message, under an id made of the channel and that time, so that it is never written twice. Later alerts
+wait for the next day. If there are none, there is no message.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -40,46 +40,46 @@ def _slots(times: Iterable[time], now: datetime, zone: str) -> Iterable[datetime
 
 
 def digest_id(channel: str, slot: datetime) -> str:
-    """Return the id of a channel's digest: the same whenever, and by whomever, it is made."""
+    """Return the id of the digest of a channel: the same whenever, and by whichever process, it is written."""
     return f"msg_{blake2b(f'{slot.isoformat()} {channel}'.encode(), digest_size=12).hexdigest()}"
 
 
 class DigestSchedule:
-    """Which digests may be made at one moment, and which incidents go into them."""
+    """The digests that may be written at one moment, and the incidents in them."""
 
-    def __init__(self, made: Collection[str], now: datetime, *, zone: str, whole: bool) -> None:
-        """Take the moment, and the ids of the newest digests that are made.
+    def __init__(self, written: Collection[str], now: datetime, *, zone: str, complete: bool) -> None:
+        """Prepare for one moment; `written`: the ids of the newest digests that are written.
 
-        `whole`: what lasts is looked at too, so that a digest has all that it should.
+        `complete`: all open incidents are decided on, so that a digest may be written.
         """
-        self._made, self._now, self._zone, self._whole = made, now, zone, whole
+        self._written, self._now, self._zone, self._complete = written, now, zone, complete
         self._slots: dict[tuple[str, tuple[time, ...]], tuple[datetime | None, datetime]] = {}
         self._members: dict[tuple[str, int], datetime] = {}
 
     def held_until(
-        self, channel: str, times: tuple[time, ...], case: IncidentNotification, told: LastNotification | None
+        self, channel: str, times: tuple[time, ...], case: IncidentNotification, last: LastNotification | None
     ) -> datetime | None:
-        """Return until when an incident's news waits for a digest; None if it goes into the one that is made now.
+        """Return until when an alert waits for a digest; None if it goes into the one that is written now.
 
-        What the channel was `told` later than it was due is not told again: then, it had all that there was.
+        An incident whose last notification is later than the time of that digest is in the next one.
         """
         if not times:
             return None
         if (channel, times) not in self._slots:
             slot = last_slot(times, self._now, zone=self._zone)
             after = next_slot(times, self._now, zone=self._zone)
-            self._slots[channel, times] = None if digest_id(channel, slot) in self._made else slot, after
+            self._slots[channel, times] = None if digest_id(channel, slot) in self._written else slot, after
         open_slot, after = self._slots[channel, times]
-        since = case.since if told is None else max(case.since, told.told_at)
+        since = case.since if last is None else max(case.since, last.told_at)
         if open_slot is None or since > open_slot:
             return after
-        if not self._whole:
+        if not self._complete:
             return self._now + timedelta.resolution
         self._members[channel, case.incident.id] = open_slot
         return None
 
     def batch(self, items: Sequence[BatchItem], channel: str) -> Sequence[Batch]:
-        """Return the digest of a channel with those of the items that go into it: one message, or none."""
+        """Return the digest of a channel with those of the items that go into it: one batch, or none."""
         slots = {item.incident.id: self._members.get((channel, item.incident.id)) for item in items}
         members = sorted((item for item in items if slots[item.incident.id] is not None), key=_in_order)
         newest = max((slot for slot in slots.values() if slot is not None), default=None)
@@ -91,7 +91,7 @@ class DigestSchedule:
 
 
 def _in_order(item: BatchItem) -> tuple[object, ...]:
-    """Return the place of an item: what opened, what lasts, what was resolved, each the worst first."""
+    """Return the sort key of an item: opened, still open, resolved, each the most severe first."""
     return is_over(item), item.reason is NotificationReason.REMINDER, *worst_first(item)
 
 

@@ -1,23 +1,20 @@
-"""Determine what holds the news of a problem back, for every channel alike, and until when.
+"""Determine what holds an alert back, and until when: snoozes, maintenance, silences, incidents upstream, quiet hours.
 
-A snooze, planned maintenance, a silence, and an open incident upstream. What is held back is decided again when the
-hold ends: a problem that is still there then is told, one that is over is not. The end of a problem that a channel was
-told about is never held back here.
+An alert that is held back is decided again when the hold ends: a problem that is still open is sent then, a resolved
+one is not. Resolutions of problems that a channel was notified of are not held back here.
 
-An incident is downstream of another if its table is made, directly or not, from the other's, the other is at least as
-severe, both are about quality, and somebody was told of the other or is about to be (`Audience`). Where lineage goes in
-a circle, the incident that was detected first is the root: whatever is silent has, somewhere upstream, an incident that
-is not. After the root was repaired, downstream tables get the time of their own next runs to pass, before they are told
-about.
+An incident mutes those of downstream tables if it is at least as severe, both are of kind quality, and a channel was
+notified of it or will be (`Recipients`). In a cycle of the lineage the incident that was detected first is the root, so
+every muted incident has one upstream that is not muted. After the root was resolved, downstream tables have the time of
+their own next runs to pass before they are sent.
 
-Determine until when quiet hours hold an alert back, by the wall clock of their zone.
-
-`days` are those on which a quiet stretch begins; one that ends before it starts ends on the next day. A time that the
-clocks show twice is quiet both times, one that they skip never was. Stretches that touch are one.
+Quiet hours follow the wall clock of their zone. `days` are those on which they start; if `end` is not after `start`,
+they end on the next day. A local time that occurs twice is quiet both times, one that is skipped never was. Adjoining
+quiet hours are one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -26,73 +23,66 @@ from typing import TYPE_CHECKING, Final
 
 from checks import Kind, Severity
 from incidents import BusinessCalendar, Incident, Resolution, State, from_us, to_us
+from monitor.alerts.decide import NotificationReason
 from monitor.alerts.route import channels_of
 from monitor.config import Config, QuietHours
 from monitor.config.project import policy_of
 
 if TYPE_CHECKING:
-    from store import Silence
-from collections.abc import Collection
-from dataclasses import field
-from typing import TYPE_CHECKING
-
-from monitor.alerts.decide import NotificationReason
-
-if TYPE_CHECKING:
-    from store import LastNotification
+    from store import LastNotification, Silence
 
 
 @dataclass(frozen=True, slots=True)
-class Audience:
-    """What channels know, and which of them news may still reach; both by incident.
+class Recipients:
+    """The channels that were, and that may still be, notified of incidents, by incident.
 
-    `told` leaves out what was lost on its way; `waiting` has no channel that is not used or that drops the news.
+    `last_notifications` has no messages that were given up; `pending` has no disabled channels, and none for which the
+    alert was dropped.
     """
 
-    told: Mapping[int, Sequence["LastNotification"]] = field(default_factory=dict)
-    waiting: Mapping[int, Collection[str]] = field(default_factory=dict)
+    last_notifications: Mapping[int, Sequence["LastNotification"]] = field(default_factory=dict)
+    pending: Mapping[int, Collection[str]] = field(default_factory=dict)
 
-    def knows(self, incident: Incident) -> bool:
-        """Check whether a channel was told of this episode."""
-        return any(_is_of_this_episode(item, incident) for item in self.told.get(incident.id, ()))
+    def was_notified(self, incident: Incident) -> bool:
+        """Check whether a channel was notified of the present episode."""
+        return any(_is_of_this_episode(item, incident) for item in self.last_notifications.get(incident.id, ()))
 
-    def awaits(self, incident: Incident, channels: Iterable[str]) -> bool:
-        """Check whether news of it waits for one of these channels."""
-        return not set(self.waiting.get(incident.id, ())).isdisjoint(channels)
+    def is_pending(self, incident: Incident, channels: Iterable[str]) -> bool:
+        """Check whether an alert of it is pending for one of these channels."""
+        return not set(self.pending.get(incident.id, ())).isdisjoint(channels)
 
 
 def _is_of_this_episode(last_notification: "LastNotification", incident: Incident) -> bool:
     if last_notification.reason == NotificationReason.FLAPPING and incident.flapping:
-        return True  # its channel was told that episodes come and go
+        return True  # the notification is about all episodes
     lasts = incident.state is not State.RESOLVED
     return last_notification.episodes == len(incident.episodes) and not (
         lasts and last_notification.reason == NotificationReason.RESOLVED
     )
 
 
-NOBODY: Final = Audience()
+NO_RECIPIENTS: Final = Recipients()
 
 
 _AHEAD: Final = timedelta(days=8)
-"""Further than any stretch reaches: not all days of a week are quiet."""
+"""Longer than any quiet hours: not all days of a week are quiet."""
 
 
 def held_until(quiet: QuietHours, severity: Severity, now: datetime, *, zone: str) -> datetime | None:
-    """Return when the quiet hours end that hold an alert of a severity back; None if nothing holds it.
+    """Return when the quiet hours end that hold back an alert of a severity; None if it is not held back.
 
-    `zone` is the project's, for quiet hours without one of their own. What is at least as severe as one of
-    `let_through` is let through.
+    `zone`: of the project, for quiet hours without one of their own.
     """
     return None if passes_quiet_hours(quiet, severity) else quiet_until(quiet, now, zone=zone)
 
 
 def passes_quiet_hours(quiet: QuietHours, severity: Severity) -> bool:
-    """Check whether alerts of a severity pass quiet hours."""
+    """Check whether a severity is at least one of `let_through`."""
     return any(severity.rank >= loud.rank for loud in quiet.let_through)
 
 
 def quiet_until(quiet: QuietHours, now: datetime, *, zone: str) -> datetime | None:
-    """Return when the stretch of quiet hours ends that a moment lies in, in UTC; None if it lies in none."""
+    """Return when the quiet hours around a moment end, in UTC; None if it is outside of them."""
     hours = BusinessCalendar(frozenset(quiet.days), quiet.start, quiet.end, Decimal(0), quiet.timezone or zone)
     stretches = hours.between(to_us(now), to_us(now + _AHEAD))
     if stretches.starts.size == 0 or int(stretches.starts[0]) > to_us(now):
@@ -100,8 +90,8 @@ def quiet_until(quiet: QuietHours, now: datetime, *, zone: str) -> datetime | No
     return from_us(int(stretches.ends[0]))
 
 
-LONGEST_SETTLING: Final = timedelta(days=1)
-"""The most time a downstream table gets to pass after its root was repaired."""
+LONGEST_GRACE: Final = timedelta(days=1)
+"""The longest time that a downstream table has to pass after its root incident was resolved."""
 
 
 class HoldReason(StrEnum):
@@ -116,19 +106,19 @@ class HoldReason(StrEnum):
     """The channel gets one message a day."""
     CAP = "cap"
     DELIVERY = "delivery"
-    """What the channel was to be told before is not delivered yet."""
+    """The last message is not delivered yet."""
     DISABLED = "disabled"
-    """The channel's other end said that it is gone; until somebody enables it."""
+    """The endpoint of the channel is gone; until somebody enables it."""
 
     @property
-    def owes(self) -> bool:
-        """Check whether what it holds back is told afterwards even if it is over by then."""
+    def sends_resolved(self) -> bool:
+        """Check whether an alert that it held back is sent afterwards even if the incident is resolved by then."""
         return self in {HoldReason.QUIET_HOURS, HoldReason.DIGEST, HoldReason.CAP}
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What holds an alert back, in a few words for the log, and until when; None if only events will tell."""
+    """What holds an alert back, in a few words for the log, and until when; None if that depends on events."""
 
     by: HoldReason
     why: str
@@ -136,7 +126,7 @@ class Hold:
 
 
 class Lineage:
-    """Which tables are made from which, directly or not. A table is never its own ancestor, even in a circle."""
+    """The tables upstream and downstream of each table, directly or not; never the table itself, even in a cycle."""
 
     def __init__(self, upstream: Mapping[str, Iterable[str]]) -> None:
         self._upstream = {table: tuple(parents) for table, parents in upstream.items()}
@@ -177,7 +167,7 @@ def _reach(table: str, steps: Mapping[str, Sequence[str]]) -> frozenset[str]:
     return frozenset(names - {table})
 
 
-class Circumstances:
+class HoldRules:
     """What holds alerts back at one moment: the configuration, the active silences, the incidents around."""
 
     def __init__(
@@ -187,31 +177,30 @@ class Circumstances:
         silences: Sequence["Silence"],
         around: Iterable[Incident],
         now: datetime,
-        hearing: Audience = NOBODY,
+        recipients: Recipients = NO_RECIPIENTS,
     ) -> None:
-        """Take what is there.
+        """Prepare the rules of a moment.
 
         Args:
             config: planned maintenance, lineage, routes.
             silences: those that are active now.
-            around: incidents of tables up- and downstream: those that last, and those resolved within
-                `LONGEST_SETTLING`.
+            around: incidents of tables up- and downstream: unresolved ones, and those resolved within `LONGEST_GRACE`.
             now: the present, UTC.
-            hearing: who knows of the incidents around, or is about to: what nobody hears of mutes nothing.
+            recipients: of the incidents around: an incident of which no channel is notified mutes nothing.
         """
         self._config = config
-        self._hearing = hearing
+        self._recipients = recipients
         self._now = now
         self._silences = silences
         self.lineage = Lineage.of(config)
-        self._heard: dict[int, bool] = {}
+        self._notified: dict[int, bool] = {}
         self._around: dict[str, list[Incident]] = {}
         for incident in around:
             if incident.kind is Kind.QUALITY and incident.merged_into is None:
                 self._around.setdefault(incident.table, []).append(incident)
 
     def hold(self, incident: Incident) -> Hold | None:
-        """Return what holds the news of a problem back; None if nothing does."""
+        """Return what holds alerts of a problem back; None if nothing does."""
         for reason in (*self._own_holds, self._downstream):
             text = reason(incident)
             if text is not None:
@@ -219,7 +208,7 @@ class Circumstances:
         return None
 
     def muted_by(self, root: Incident) -> Sequence[Incident]:
-        """Return the lasting incidents that are silent because of a lasting one, the first that was detected first."""
+        """Return the unresolved incidents that an unresolved one mutes, by detection."""
         if not self._config.alerts.mute_downstream or root.state is State.RESOLVED:
             return ()
         below = self._on(self.lineage.descendants(root.table))
@@ -234,7 +223,7 @@ class Circumstances:
             return None
         return Hold(HoldReason.SNOOZE, "snoozed", until)
 
-    def _maintained(self, incident: Incident) -> Hold | None:
+    def _in_maintenance(self, incident: Incident) -> Hold | None:
         table = self._config.table(incident.table)
         domain = None if table is None else table.domain
         ends = []
@@ -267,13 +256,13 @@ class Circumstances:
         roots = sorted(
             (current_incident for current_incident in above if self._mutes(current_incident, incident)), key=_rank
         )
-        lasting = [root for root in roots if root.state is not State.RESOLVED]
-        if lasting:
-            return Hold(HoldReason.DOWNSTREAM, f"downstream of #{lasting[0].id} on {lasting[0].table}", None)
-        settling = [(end, root) for root in roots if (end := self._settles(root, incident)) > self._now]
-        if not settling:
+        unresolved = [root for root in roots if root.state is not State.RESOLVED]
+        if unresolved:
+            return Hold(HoldReason.DOWNSTREAM, f"downstream of #{unresolved[0].id} on {unresolved[0].table}", None)
+        resolved = [(end, root) for root in roots if (end := self._grace_end(root, incident)) > self._now]
+        if not resolved:
             return None
-        end, root = max(settling, key=lambda pair: pair[0])
+        end, root = max(resolved, key=lambda pair: pair[0])
         return Hold(HoldReason.DOWNSTREAM, f"downstream of #{root.id} on {root.table}, which was just resolved", end)
 
     def _on(self, tables: Iterable[str]) -> Iterator[Incident]:
@@ -283,29 +272,29 @@ class Circumstances:
         """Check whether an incident on a table upstream mutes another."""
         if root.id == incident.id or incident.kind is not Kind.QUALITY or root.severity.rank < incident.severity.rank:
             return False
-        in_circle = incident.table in self.lineage.ancestors(root.table)
-        return (not in_circle or _rank(root) < _rank(incident)) and self._is_heard(root)
+        in_cycle = incident.table in self.lineage.ancestors(root.table)
+        return (not in_cycle or _rank(root) < _rank(incident)) and self._is_notified(root)
 
-    def _is_heard(self, incident: Incident) -> bool:
-        if incident.id not in self._heard:
-            self._heard[incident.id] = self._finds_ears(incident)
-        return self._heard[incident.id]
+    def _is_notified(self, incident: Incident) -> bool:
+        if incident.id not in self._notified:
+            self._notified[incident.id] = self._reaches_a_channel(incident)
+        return self._notified[incident.id]
 
-    def _finds_ears(self, incident: Incident) -> bool:
-        """Check whether somebody knows of this episode, or hears of it as soon as a message may be sent."""
-        if self._hearing.knows(incident):
+    def _reaches_a_channel(self, incident: Incident) -> bool:
+        """Check whether a channel was notified of the present episode, or will be as soon as a message may be sent."""
+        if self._recipients.was_notified(incident):
             return True
         if incident.state is State.RESOLVED or any(hold(incident) for hold in self._own_holds):
             return False
         routing = channels_of(incident, self._config, self._now)
-        return self._hearing.awaits(incident, routing.channels)
+        return self._recipients.is_pending(incident, routing.channels)
 
     @property
     def _own_holds(self) -> Sequence[Callable[[Incident], Hold | None]]:
-        return self._snoozed, self._maintained, self._silenced
+        return self._snoozed, self._in_maintenance, self._silenced
 
-    def _settles(self, root: Incident, incident: Incident) -> datetime:
-        """Return until when a table downstream of a repaired one may still fail without being told about."""
+    def _grace_end(self, root: Incident, incident: Incident) -> datetime:
+        """Return until when a table downstream of a resolved incident may still fail without an alert."""
         if root.resolution is not Resolution.FIXED or root.last.resolved_at is None:
             return self._now
         table = self._config.table(incident.table)
@@ -314,7 +303,7 @@ class Circumstances:
         check = table.check(incident.check_id)
         alerts = self._config.alerts
         runs = (alerts.resolve_after if check is None else policy_of(check, alerts).resolve_after) + 1
-        return root.last.resolved_at + min(runs * table.schedule.longest_period(), LONGEST_SETTLING)
+        return root.last.resolved_at + min(runs * table.schedule.longest_period(), LONGEST_GRACE)
 
 
 def _rank(incident: Incident) -> tuple[datetime, int]:

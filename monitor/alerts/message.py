@@ -20,7 +20,7 @@ from incidents import Incident, State
 from monitor.alerts.batch import Batch, BatchItem
 from monitor.alerts.decide import is_warning
 from monitor.alerts.digest import title_of_digest
-from monitor.alerts.hold import Circumstances
+from monitor.alerts.hold import HoldRules
 from monitor.alerts.wording import (
     alert_headline,
     facts,
@@ -76,7 +76,7 @@ class MessageComposer:
         self._voices: dict[str, Localizer] = {}
 
     def incidents(
-        self, batch: Batch, channel: str, circumstances: Circumstances, *, full_until: datetime | None = None
+        self, batch: Batch, channel: str, hold_rules: HoldRules, *, full_until: datetime | None = None
     ) -> Mapping[str, Any]:
         """Return the payload (`tablewatch.alert/1`) that tells a channel of incidents.
 
@@ -86,7 +86,7 @@ class MessageComposer:
         stored = without_warnings(items)
         shown = stored[:_AS_JSON]
         figures = incident_figures(self._project, [item.incident for item in shown], self._now)
-        muted = {item.incident.id: circumstances.muted_by(item.incident) for item in shown}
+        muted = {item.incident.id: hold_rules.muted_by(item.incident) for item in shown}
         blocks = [] if batch.storm else [self._block(item, figures, muted, localizer) for item in items[:_TOLD_IN_FULL]]
         lines = [alert_headline(item, localizer) for item in items[len(blocks) : _TOLD]]
         if len(items) > _TOLD:

@@ -1,10 +1,10 @@
-"""Decide on everything that waits to be told, and write the messages: a crash tells nothing twice.
+"""Decide on all changes and reminders that are due, and write the messages: none is written twice after a crash.
 
-What changed of an incident waits in the store. For each channel it is decided what there is to tell and whether this is
-the moment. Then the messages, what the channels know by now, and what was decided are written down together. What
-nothing holds back any more is settled; the rest waits, with the reason, and is decided again when the hold ends, at the
-latest after `LOOK_AGAIN`: silences are ended and configurations changed meanwhile. What lasts is looked at now and then
-too: channels are reminded of it, and those that should know of it by now and do not are told (`missed`).
+Changes of incidents wait in the store's outbox. For each channel it is decided whether it is notified now. Messages,
+last notifications and decisions are written in one transaction. A change that nothing holds back is decided for good;
+the others are decided again when the hold ends, at the latest after `RECHECK_AFTER`, since silences are ended and
+configurations changed meanwhile. With `remind`, unresolved incidents without changes are looked at too: for reminders,
+and for channels that should have been notified and were not (`missed_transitions`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -14,132 +14,127 @@ from functools import partial
 from typing import Final, TypeVar
 
 from checks import Outcome, PlainEnglish
-from monitor.alerts.facts import AT_ONCE, DueIncidents, read_facts
-from monitor.alerts.lasting import backfill
+from monitor.alerts.facts import BATCH_LIMIT, DueIncidents, read_facts
 from monitor.alerts.notification_pass import NotificationPass, PendingDecision
+from monitor.alerts.reminders import missed_transitions
 from monitor.config.project import Project
 from monitor.scan.results import run_guarded
 from store import FailPoint, ReadTransaction, Store, StoreError, WriteTransaction, reached
 
 _T = TypeVar("_T")
 
-NOTED_AT_ONCE: Final = 500
-"""Decisions to tell nothing that are written in one transaction: others wait for the store meanwhile. Where no more is
-due, all of it is decided on in one."""
+WRITE_LIMIT: Final = 500
+"""The most decisions without a message written in one transaction, since others wait for the store meanwhile; and the
+most incidents that are decided on and written in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotifyResult:
-    """What was done: messages written, changes settled, changes that wait on; incidents that we stumbled over."""
+    """The numbers of messages written, of changes decided for good or held back, and of incidents with errors."""
 
     messages: int = 0
     settled: int = 0
     held: int = 0
-    stumbled: int = 0
+    failed: int = 0
 
     def __add__(self, other: "NotifyResult") -> "NotifyResult":
         return NotifyResult(
             self.messages + other.messages,
             self.settled + other.settled,
             self.held + other.held,
-            self.stumbled + other.stumbled,
+            self.failed + other.failed,
         )
 
 
 def notify(project: Project, store: Store, now: datetime, *, remind: bool = True) -> NotifyResult:
-    """Decide on what waits and write the messages. Give how much was done; nothing, if nothing was due.
+    """Decide on what is due and write the messages.
 
-    `remind`: also of what lasts, and tell of it where that was missed. That looks at everything that lasts, so a daemon
-    asks for it now and then only.
+    `remind`: with reminders and missed notifications. That reads all unresolved incidents, so a daemon asks for it once
+    a minute only.
 
     Raises:
-        StoreError: the store cannot be used; what was not finished waits on.
+        StoreError: the store cannot be used; the rest waits.
     """
     total = NotifyResult()
     while True:
         if remind:
-            _wake_missed(project, store, now)
+            _requeue_missed(project, store, now)
         with store.reading() as tx:
             due = DueIncidents.read(project, tx, now, remind=remind)
         if not due:
             return total
-        are_few = bool(due.changed) and len(due) <= NOTED_AT_ONCE  # nothing is written of what only lasts, mostly
-        done = _notify_few(project, store, now, remind=remind) if are_few else None
-        done = done or _notify_many(project, store, now, remind=remind)
-        total += done
-        if done.settled + done.held < AT_ONCE:
+        are_few = bool(due.changed) and len(due) <= WRITE_LIMIT  # most reminders lead to no message
+        result = _guarded(partial(_decide_and_write, project, store, now, remind=remind)) if are_few else None
+        if result is None or isinstance(result, Outcome):
+            result = _notify_in_parts(project, store, now, remind=remind)
+        total += result
+        if result.settled + result.held < BATCH_LIMIT:
             return total
 
 
-def _wake_missed(project: Project, store: Store, now: datetime) -> None:
+def _requeue_missed(project: Project, store: Store, now: datetime) -> None:
     with store.reading() as tx:
         last_notifications = tx.outbox.last_notifications_of_open()
-        lost = backfill(project.config, tx, last_notifications, now=now, limit=AT_ONCE)
-    if lost:
+        missed = missed_transitions(project.config, tx, last_notifications, now=now, limit=BATCH_LIMIT)
+    if missed:
         with store.writing() as tx:
-            tx.outbox.wake(lost, now)
+            tx.outbox.requeue(missed, now)
 
 
 def _decide(
     project: Project, tx: ReadTransaction, now: datetime, *, remind: bool, among: Collection[int] | None = None
 ) -> NotificationPass:
-    """Decide on all that is due, or on these incidents."""
+    """Decide on all incidents that are due, or on these."""
     due = DueIncidents.read(project, tx, now, remind=remind)
     facts = read_facts(project, tx, due if among is None else due.among(among), now)
     return NotificationPass(project, facts, now, remind=remind)
 
 
-def _notify_few(project: Project, store: Store, now: datetime, *, remind: bool) -> NotifyResult | None:
-    """Decide on all that is due and write down what comes of it, at once; None if an incident raises an error."""
-    done = _guarded(lambda: _notify_together(project, store, now, remind=remind))
-    return None if isinstance(done, Outcome) else done
-
-
-def _notify_many(project: Project, store: Store, now: datetime, *, remind: bool) -> NotifyResult:
-    """Decide first, without keeping others from the store, of which incidents a channel is told."""
+def _notify_in_parts(project: Project, store: Store, now: datetime, *, remind: bool) -> NotifyResult:
+    """Decide without locking the store, then write the messages in one transaction and the other decisions in parts."""
     with store.reading() as tx:
         current_pass = _decide(project, tx, now, remind=remind)
-    done = _notify(project, store, now, current_pass, sorted(current_pass.telling))
-    return done + _note(store, now, current_pass.decisions(among=current_pass.silent))
+    result = _notify(project, store, now, current_pass, sorted(current_pass.notified_ids))
+    return result + _save_in_parts(store, now, current_pass.decisions(among=current_pass.unnotified_ids))
 
 
 def _notify(
-    project: Project, store: Store, now: datetime, current_pass: NotificationPass, telling: Sequence[int]
+    project: Project, store: Store, now: datetime, current_pass: NotificationPass, ids: Sequence[int]
 ) -> NotifyResult:
-    """Notify of incidents; one that raises an error is put off alone, and delays none of the others.
+    """Notify of incidents; only those that raise an error are put off.
 
-    All others are told together: of a channel's digest there is one a day, so a second part of it would wait a day.
+    All others are written together: a channel has one digest a day, so a second part of it would wait a day.
     """
-    if not telling:
+    if not ids:
         return NotifyResult()
-    done = _guarded(lambda: _notify_together(project, store, now, remind=current_pass.reminds, among=telling))
-    if not isinstance(done, Outcome):
-        return done
-    failing = {telling[0]: done} if len(telling) == 1 else _failing_alone(project, store, now, current_pass, telling)
+    result = _guarded(lambda: _decide_and_write(project, store, now, remind=current_pass.remind, among=ids))
+    if not isinstance(result, Outcome):
+        return result
+    failing = {ids[0]: result} if len(ids) == 1 else _failing(project, store, now, current_pass, ids)
     total = NotifyResult()
     for incident_id, outcome in failing.items():
-        postpone = current_pass.postpone([incident_id], outcome.message.render(PlainEnglish()))
-        total += replace(_note(store, now, postpone), stumbled=1)
-    rest = [incident_id for incident_id in telling if incident_id not in failing]
+        postponed = current_pass.postpone([incident_id], outcome.message.render(PlainEnglish()))
+        total += replace(_save_in_parts(store, now, postponed), failed=1)
+    rest = [incident_id for incident_id in ids if incident_id not in failing]
     parts = [rest] if failing else _halves(rest)
     return sum((_notify(project, store, now, current_pass, part) for part in parts), total)
 
 
-def _failing_alone(
-    project: Project, store: Store, now: datetime, current_pass: NotificationPass, telling: Sequence[int]
+def _failing(
+    project: Project, store: Store, now: datetime, current_pass: NotificationPass, ids: Sequence[int]
 ) -> dict[int, Outcome]:
-    """Return the incidents that raise an error by themselves when they are decided on and composed; write nothing."""
+    """Return the incidents that raise an error when they alone are decided on and composed; write nothing."""
 
-    def rehearse(part: Sequence[int]) -> None:
+    def dry_run(part: Sequence[int]) -> None:
         with store.reading() as tx:
-            alone = _decide(project, tx, now, remind=current_pass.reminds, among=part)
+            alone = _decide(project, tx, now, remind=current_pass.remind, among=part)
         list(alone.compose())
 
     failing: dict[int, Outcome] = {}
-    waiting = list(_halves(telling))
+    waiting = list(_halves(ids))
     while waiting:
         part = waiting.pop()
-        outcome = _guarded(partial(rehearse, part))
+        outcome = _guarded(partial(dry_run, part))
         if isinstance(outcome, Outcome) and len(part) == 1:
             failing[part[0]] = outcome
         elif isinstance(outcome, Outcome):
@@ -153,49 +148,49 @@ def _halves(ids: Sequence[int]) -> Sequence[Sequence[int]]:
 
 
 def _guarded(act: Callable[[], _T]) -> _T | Outcome:
-    """Return what comes of an act, or the error that it raised; a store that cannot be used ends all of it."""
+    """Return the result of a call, or the error that it raised; errors of the store are raised."""
     return run_guarded(act, passes_on=(StoreError, KeyboardInterrupt))
 
 
-def _notify_together(
+def _decide_and_write(
     project: Project, store: Store, now: datetime, *, remind: bool, among: Collection[int] | None = None
 ) -> NotifyResult:
-    """Decide alone on all that is due, or once more on what there seemed to be to tell, and write what comes of it."""
+    """Decide on all incidents that are due, or on these, and write messages and decisions in one transaction."""
     with store.writing() as tx:
-        alone = _decide(project, tx, now, remind=remind, among=among)
-        messages = alone.write(tx)
-        done = _write_down(tx, now, alone.decisions())
+        current_pass = _decide(project, tx, now, remind=remind, among=among)
+        messages = current_pass.write(tx)
+        result = _save(tx, now, current_pass.decisions())
     if messages:
         reached(FailPoint.AFTER_ANNOUNCE)
-    return replace(done, messages=messages)
+    return replace(result, messages=messages)
 
 
-def _note(store: Store, now: datetime, decisions: Sequence[PendingDecision]) -> NotifyResult:
-    """Write down why nothing is told, a little at a time: others wait for the store meanwhile.
+def _save_in_parts(store: Store, now: datetime, decisions: Sequence[PendingDecision]) -> NotifyResult:
+    """Write decisions without messages in short transactions, so that others need not wait long for the store.
 
-    What changed of an incident since it was looked at waits by itself, and is decided on next.
+    Changes recorded since the decision have a row of their own in the outbox and are decided next.
     """
-    done = NotifyResult()
+    result = NotifyResult()
     parts = [
-        replace(decision, ids=decision.ids[at : at + NOTED_AT_ONCE])
+        replace(decision, ids=decision.ids[at : at + WRITE_LIMIT])
         for decision in decisions
-        for at in range(0, len(decision.ids), NOTED_AT_ONCE)
+        for at in range(0, len(decision.ids), WRITE_LIMIT)
     ]
     while parts:
         batch, size = list[PendingDecision](), 0
-        while parts and size + len(parts[-1].ids) <= NOTED_AT_ONCE:
+        while parts and size + len(parts[-1].ids) <= WRITE_LIMIT:
             batch.append(parts.pop())
             size += len(batch[-1].ids)
         with store.writing() as tx:
-            done += _write_down(tx, now, batch)
-    return done
+            result += _save(tx, now, batch)
+    return result
 
 
-def _write_down(tx: WriteTransaction, now: datetime, decisions: Iterable[PendingDecision]) -> NotifyResult:
-    settled = count = 0
+def _save(tx: WriteTransaction, now: datetime, decisions: Iterable[PendingDecision]) -> NotifyResult:
+    settled = held = 0
     for decision in decisions:
         if decision.until is None:
             settled += len(tx.outbox.settle(decision.ids, now, decision.decision))
         else:
-            count += len(tx.outbox.postpone(decision.ids, decision.until, decision.decision))
-    return NotifyResult(settled=settled, held=count)
+            held += len(tx.outbox.postpone(decision.ids, decision.until, decision.decision))
+    return NotifyResult(settled=settled, held=held)

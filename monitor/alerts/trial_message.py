@@ -10,7 +10,7 @@ from checks import Kind, Message, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Incident, Onset, Resolution, State
 from monitor.alerts.batch import Batch, BatchItem
 from monitor.alerts.decide import NotificationReason
-from monitor.alerts.hold import Circumstances
+from monitor.alerts.hold import HoldRules
 from monitor.alerts.message import SCHEMA, MessageComposer
 from monitor.alerts.operational import enqueue, report_delivery
 from monitor.config.project import Project
@@ -73,7 +73,7 @@ def _incidents(
         NotificationReason.RESOLVED if resolved else NotificationReason.FIRST,
         now,
     )
-    around = Circumstances(config, silences=(), around=(), now=now)
+    around = HoldRules(config, silences=(), around=(), now=now)
     return writer.incidents(Batch((item,)), channel, around)
 
 

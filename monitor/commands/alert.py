@@ -143,7 +143,7 @@ def log(
 
     Example: tablewatch alert log --since 7d
     """
-    from monitor.alerts.log_json import decision_as_json, delivery_as_json
+    from monitor.alerts.decision_record import decision_as_json, delivery_as_json
     from monitor.config.project import Project
     from monitor.triage.errors import explained
     from monitor.triage.time_parsing import TimeReader, TypedTimes
@@ -334,7 +334,7 @@ def enable(
 
     Example: tablewatch alert enable audit-hook
     """
-    from monitor.alerts.lasting import decide_again
+    from monitor.alerts.reminders import decide_again
     from monitor.config.project import Project
     from monitor.triage.errors import explained
 

@@ -100,7 +100,7 @@ def end(
 
     Example: tablewatch silence end 3
     """
-    from monitor.alerts.lasting import decide_again
+    from monitor.alerts.reminders import decide_again
     from monitor.commands._incident_verbs import read_number
     from monitor.config.project import Project
     from monitor.triage.errors import explained

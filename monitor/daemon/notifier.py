@@ -64,8 +64,8 @@ class Notifier:
             remind = now >= self._remind_at
             try:
                 done = notify(project, self._store, self._clock.now(), remind=remind)
-                if done.stumbled:
-                    LOG.error("incidents that cannot be notified: %d; see 'tablewatch alert log'", done.stumbled)
+                if done.failed:
+                    LOG.error("incidents that cannot be notified: %d; see 'tablewatch alert log'", done.failed)
                 if remind:
                     self._notify_budgets(project)
                     self._look_at_rotas(project)

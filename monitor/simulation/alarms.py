@@ -15,13 +15,12 @@ from typing import Final, NamedTuple
 
 from incidents import Acknowledged, Event, Incident, State, Window, apply, from_us
 from monitor.alerts.batch import HOUR
-from monitor.alerts.decide import FLAPPING_NOTICE, is_acknowledged_unheard
+from monitor.alerts.decide import FLAPPING_NOTICE, needs_acknowledged_notice
 from monitor.alerts.digest import next_slot
-from monitor.alerts.facts import AlertFacts, DueIncidents
-from monitor.alerts.hold import LONGEST_SETTLING, Audience, Circumstances, Lineage
-from monitor.alerts.inhibition import news_of
-from monitor.alerts.lasting import is_missed, may_be_reminded, unheard_channels
+from monitor.alerts.facts import AlertFacts, DueIncidents, pending_channels
+from monitor.alerts.hold import LONGEST_GRACE, HoldRules, Lineage, Recipients
 from monitor.alerts.notification_pass import NotificationPass
+from monitor.alerts.reminders import is_missed, may_be_reminded, missing_channels
 from monitor.config.project import Project
 from store import (
     Changed,
@@ -218,17 +217,17 @@ class _ReplayedAlerts:
 
     def _notify(self) -> Iterator[Alarm]:
         """Decide on what is due, and yield what channels are told; it reaches them at once."""
-        self._wake_missed()
+        self._requeue_missed()
         due = self._due()
         if not due:
             return
         decided = NotificationPass(self.project, self._facts(due), self.now, remind=True)
-        self.held = {moment for moment in self.held | {*decided.holds_of_reminders} if moment > self.now}
-        for message in list(decided.announcements()):
+        self.held = {moment for moment in self.held | {*decided.reminder_hold_ends} if moment > self.now}
+        for message in list(decided.messages()):
             delivery = message.delivery_id or f"message {next(self.ids)}"
             self.deliveries[delivery] = DeliveryState.SENT
             self.written.setdefault(message.channel, []).append(self.now)
-            for row in decided.tell(message, delivery):
+            for row in decided.record(message, delivery):
                 self.told.setdefault(row.incident_id, {})[row.channel] = row
             for item in message.batch.items:
                 incident = item.incident
@@ -240,9 +239,9 @@ class _ReplayedAlerts:
                 last = replace(self.waiting[number], not_before=pending.until, settled_at=settled_at)
                 self._take_down(replace(last, decision=pending.decision))
 
-    def _wake_missed(self) -> None:
+    def _requeue_missed(self) -> None:
         lasting = [LastingIncident.of(self.incidents[number]) for number in sorted(self.lasting)]
-        unheard = unheard_channels(self.project.config, lasting, self._told_of_lasting(), now=self.now)
+        unheard = missing_channels(self.project.config, lasting, self._told_of_lasting(), now=self.now)
         for number, channels in unheard.items():
             last = self.transitions.get(number)
             if last is not None and is_missed(last, channels):
@@ -262,19 +261,19 @@ class _ReplayedAlerts:
 
     def _is_unheard(self, row: LastNotification) -> bool:
         follows = self.project.config.alerts.channels[row.channel].kind.follows
-        return follows and is_acknowledged_unheard(self.incidents[row.incident_id], row)
+        return follows and needs_acknowledged_notice(self.incidents[row.incident_id], row)
 
     def _facts(self, due: DueIncidents) -> AlertFacts:
         incidents = {number: self.incidents[number] for number in (*due.changed, *due.lasting)}
         return AlertFacts(
             due=due,
             incidents=incidents,
-            told={number: self.told.get(number, {}) for number in incidents},
-            states=self.deliveries,
-            circumstances=self._circumstances(),
+            last_notifications={number: self.told.get(number, {}) for number in incidents},
+            delivery_states=self.deliveries,
+            hold_rules=self._hold_rules(),
             disabled={},
-            written={channel: self._lately(channel) for channel in self.project.config.alerts.channels},
-            digests=self.deliveries.keys(),
+            recent_messages={channel: self._lately(channel) for channel in self.project.config.alerts.channels},
+            digest_ids=self.deliveries.keys(),
             acknowledged_by=self.acknowledged_by,
         )
 
@@ -283,18 +282,18 @@ class _ReplayedAlerts:
         moments[:] = [moment for moment in moments if moment > self.now - HOUR]
         return moments
 
-    def _circumstances(self) -> Circumstances:
+    def _hold_rules(self) -> HoldRules:
         config = self.project.config
         silences = [item for item in self.silences if item.starts_at <= self.now < _end(item)]
         around = list(self._around()) if config.alerts.mute_downstream else []
         told = {incident.id: list(self.told.get(incident.id, {}).values()) for incident in around}
         latest = {incident.id: last for incident in around if (last := self.transitions.get(incident.id)) is not None}
-        hearing = Audience(told, news_of(latest, config.alerts.channels))
-        return Circumstances(config, silences=silences, around=around, now=self.now, hearing=hearing)
+        recipients = Recipients(told, pending_channels(latest, config.alerts.channels))
+        return HoldRules(config, silences=silences, around=around, now=self.now, recipients=recipients)
 
     def _around(self) -> Iterator[Incident]:
         """Yield the incidents that may mute others: those that last, and those that were resolved just now."""
-        since = self.now - LONGEST_SETTLING
+        since = self.now - LONGEST_GRACE
         for incident in self.incidents.values():
             ended_at = incident.last.resolved_at
             if ended_at is None or ended_at >= since:

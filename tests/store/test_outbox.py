@@ -146,8 +146,8 @@ def test_what_was_settled_can_be_decided_on_once_more(store: Store) -> None:
         first, second = tx.outbox.due(AT, 9)
         tx.outbox.settle([first.id], AT, {"ops": "nobody"})
         tx.outbox.postpone([second.id], LATER)
-        assert tx.outbox.wake([first.id, second.id, 999], AT + HOUR) == 1
-        assert tx.outbox.wake([first.id], AT + HOUR) == 0
+        assert tx.outbox.requeue([first.id, second.id, 999], AT + HOUR) == 1
+        assert tx.outbox.requeue([first.id], AT + HOUR) == 0
         assert tx.outbox.due(AT, 9) == []
         (again,) = tx.outbox.due(AT + HOUR, 9)
         assert again == replace(first, decision={"ops": "nobody"}, not_before=AT + HOUR)

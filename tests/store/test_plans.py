@@ -55,7 +55,7 @@ STEPS: dict[str, Callable[[WriteTransaction], Any]] = {
     "lasting warnings": lambda tx: tx.warnings.lasting(["t1.not-null", "t2.not-null"]),
     "news of warnings": lambda tx: tx.outbox.of_warnings([1, 2]),
     "newest news": lambda tx: tx.outbox.latest([1, 2]),
-    "wake": lambda tx: tx.outbox.wake([1, 2], AT),
+    "requeue": lambda tx: tx.outbox.requeue([1, 2], AT),
     "lasting incidents": lambda tx: tx.outbox.open_incidents(),
     "told": lambda tx: tx.outbox.last_notifications([1, 2]),
     "told of lasting incidents": lambda tx: tx.outbox.last_notifications_of_open(),

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from monitor.alerts.log_json import decision_as_json, delivery_as_json
+from monitor.alerts.decision_record import decision_as_json, delivery_as_json
 from monitor.config.project import Project
 from monitor.web.views.shapes import IncidentCursor, IncidentCursorText, Number, Shape, Size
 from store import DeliveryState, IncidentPlace, ReadTransaction, Transition

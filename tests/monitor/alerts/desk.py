@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from checks import Kind, Severity
 from incidents import FoundBy, Opened, Reopened, Resolution, Resolved
-from monitor.alerts.lasting import decide_again
 from monitor.alerts.notify import notify
+from monitor.alerts.reminders import decide_again
 from store import Scope
 from tests.monitor.alerts.made import NOW, at, episode, project
 

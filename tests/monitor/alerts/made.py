@@ -8,7 +8,7 @@ from typing import Any
 
 from checks import Kind, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Incident, Onset, Resolution, State
-from monitor.alerts.hold import Audience
+from monitor.alerts.hold import Recipients
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
@@ -94,6 +94,6 @@ def over(number: int = 1, *, hours: float = 2, episodes: tuple[Episode, ...] = (
     return incident(number, episodes=episodes or (episode(0, hours),), **given)
 
 
-def waiting(*incidents: Incident, channels: Collection[str] = ("desk", "crew", "audit")) -> Audience:
+def waiting(*incidents: Incident, channels: Collection[str] = ("desk", "crew", "audit")) -> Recipients:
     """Return what is heard while news of these incidents waits for channels."""
-    return Audience(waiting={incident.id: channels for incident in incidents})
+    return Recipients(pending={incident.id: channels for incident in incidents})

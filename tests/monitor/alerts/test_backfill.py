@@ -6,7 +6,7 @@ import pytest
 
 from checks import Severity
 from incidents import Escalated, Snoozed
-from monitor.alerts.decision_record import LOOK_AGAIN
+from monitor.alerts.decision_record import RECHECK_AFTER
 from monitor.alerts.notify import NotifyResult, notify
 from store import History
 from store._outbox import OutboxWriter
@@ -219,4 +219,4 @@ def test_a_crash_leaves_what_was_missed_to_the_next_pass(desk_of, monkeypatch, c
         with pytest.raises(KeyboardInterrupt):
             notify(desk.project, desk.store, at(2))
     assert settled(desk) == [False]
-    assert desk.told(at(2) + LOOK_AGAIN) == [(channel, [1], ["first"])]
+    assert desk.told(at(2) + RECHECK_AFTER) == [(channel, [1], ["first"])]

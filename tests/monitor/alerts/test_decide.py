@@ -7,7 +7,7 @@ import pytest
 
 from checks import Severity
 from incidents import Resolution, State
-from monitor.alerts.decide import NotificationReason, believed, decide, remembered
+from monitor.alerts.decide import NotificationReason, decide, last_delivered, stored_reason
 from store import LastNotification
 from tests.monitor.alerts.made import NOW, at, episode, incident, over
 
@@ -151,13 +151,13 @@ OWED = [
 @pytest.mark.parametrize(("case", "one", "known", "reason", "then"), OWED, ids=[row[0] for row in OWED])
 def test_what_quiet_hours_kept_back_is_told_even_if_it_is_over(case, one, known, reason, then):
     """What was kept back is told once, in one message that says that resolved; nothing else follows."""
-    decision = decide(one, known, now=NOW, remind_every=DAY, send_resolved=True, owed=True)
+    decision = decide(one, known, now=NOW, remind_every=DAY, send_resolved=True, even_if_resolved=True)
     assert decision.reason is reason, case
     if then is None:
         return
-    assert remembered(one, reason) is then
-    afterwards = told(remembered(one, reason), ago=timedelta(), episodes=len(one.episodes))
-    again = decide(one, afterwards, now=at(1), remind_every=DAY, send_resolved=True, owed=True)
+    assert stored_reason(one, reason) is then
+    afterwards = told(stored_reason(one, reason), ago=timedelta(), episodes=len(one.episodes))
+    again = decide(one, afterwards, now=at(1), remind_every=DAY, send_resolved=True, even_if_resolved=True)
     assert again.reason is NotificationReason.NONE
 
 
@@ -177,4 +177,4 @@ def test_what_quiet_hours_kept_back_is_told_even_if_it_is_over(case, one, known,
 )
 def test_what_was_given_up_was_not_heard(last, one, reason):
     """After a message that was given up, a channel is told what it has not heard, and no end of what it never heard."""
-    assert decide(one, believed(last), now=NOW, remind_every=DAY, send_resolved=True).reason is reason
+    assert decide(one, last_delivered(last), now=NOW, remind_every=DAY, send_resolved=True).reason is reason

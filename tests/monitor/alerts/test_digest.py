@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from checks import Severity
 from incidents import Acknowledged
-from monitor.alerts.decision_record import LOOK_AGAIN
+from monitor.alerts.decision_record import RECHECK_AFTER
 from monitor.alerts.digest import digest_id, last_slot, next_slot
 from monitor.alerts.message import MessageComposer
 from monitor.alerts.notify import notify
@@ -244,7 +244,7 @@ def test_each_message_is_in_one_digest(start, zone, ats, happenings):
                 now += timedelta(minutes=value)
             elif what == "zone":
                 zone = value
-                now += LOOK_AGAIN  # what waits is decided again by then, for whatever reason it waits
+                now += RECHECK_AFTER  # what waits is decided again by then, for whatever reason it waits
                 desk.project = project(
                     Path(folder), alerts, now=now, zone=("timezone: Asia/Tokyo", f"timezone: {zone}")
                 )

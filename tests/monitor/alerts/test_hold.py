@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from checks import Kind, Severity
 from incidents import Resolution, State
 from monitor.alerts.decide import NotificationReason
-from monitor.alerts.hold import LONGEST_SETTLING, Audience, Circumstances, HoldReason, Lineage
+from monitor.alerts.hold import LONGEST_GRACE, HoldReason, HoldRules, Lineage, Recipients
 from monitor.config import Config
 from store import LastNotification, Scope, Silence
 from tests.monitor.alerts.made import NOW, at, episode, incident, over, project, waiting
@@ -27,10 +27,10 @@ def config(tmp_path):
     return project(tmp_path).config
 
 
-def around(config, *others, silences=(), now=NOW, hearing=None):
-    """Make the circumstances; unless said otherwise, news of all that is around waits to be told."""
-    heard = waiting(*others) if hearing is None else hearing
-    return Circumstances(config, silences=silences, around=others, now=now, hearing=heard)
+def around(config, *others, silences=(), now=NOW, recipients=None):
+    """Make the rules; by default alerts of all these incidents are pending."""
+    recipients = waiting(*others) if recipients is None else recipients
+    return HoldRules(config, silences=silences, around=others, now=now, recipients=recipients)
 
 
 def told(number=1, reason=NotificationReason.FIRST, episodes=1):
@@ -138,30 +138,35 @@ BACK = replace(ROOT, episodes=(episode(-9, -8), episode()))
 
 
 @pytest.mark.parametrize(
-    ("case", "root", "hearing", "mutes"),
+    ("case", "root", "recipients", "mutes"),
     [
-        ("nobody was told, and no news waits", ROOT, Audience(), False),
+        ("nobody was told, and no news waits", ROOT, Recipients(), False),
         ("its news waits for a channel that it does not go to", ROOT, waiting(ROOT, channels=["crew"]), False),
         ("its news waits for its channel", ROOT, waiting(ROOT, channels=["desk"]), True),
         ("its news waits, but it is snoozed", replace(ROOT, snoozed_until=at(9)), waiting(ROOT), False),
-        ("it was told", ROOT, Audience({1: [told()]}), True),
-        ("it was told and is snoozed since", replace(ROOT, snoozed_until=at(9)), Audience({1: [told()]}), True),
-        ("only an earlier episode was told", BACK, Audience({1: [told(reason=NotificationReason.RESOLVED)]}), False),
-        ("the new episode was told", BACK, Audience({1: [told(reason=NotificationReason.REOPENED, episodes=2)]}), True),
+        ("it was told", ROOT, Recipients({1: [told()]}), True),
+        ("it was told and is snoozed since", replace(ROOT, snoozed_until=at(9)), Recipients({1: [told()]}), True),
+        ("only an earlier episode was told", BACK, Recipients({1: [told(reason=NotificationReason.RESOLVED)]}), False),
+        (
+            "the new episode was told",
+            BACK,
+            Recipients({1: [told(reason=NotificationReason.REOPENED, episodes=2)]}),
+            True,
+        ),
         (
             "it is known to flap",
             replace(BACK, flapping=True),
-            Audience({1: [told(reason=NotificationReason.FLAPPING)]}),
+            Recipients({1: [told(reason=NotificationReason.FLAPPING)]}),
             True,
         ),
-        ("it stopped flapping", BACK, Audience({1: [told(reason=NotificationReason.FLAPPING)]}), False),
-        ("its end was told", over(1, hours=-1), Audience({1: [told(reason=NotificationReason.RESOLVED)]}), True),
+        ("it stopped flapping", BACK, Recipients({1: [told(reason=NotificationReason.FLAPPING)]}), False),
+        ("its end was told", over(1, hours=-1), Recipients({1: [told(reason=NotificationReason.RESOLVED)]}), True),
         ("resolved, and nobody knew of it", over(1, hours=-1), waiting(over(1)), False),
     ],
 )
-def test_only_a_root_that_somebody_hears_of_mutes(config, case, root, hearing, mutes):
+def test_only_a_root_that_somebody_hears_of_mutes(config, case, root, recipients, mutes):
     """A table downstream is silent while somebody was told of this episode of its root, or is about to be."""
-    now = around(config, root, LINES, hearing=hearing)
+    now = around(config, root, LINES, recipients=recipients)
     assert (now.hold(LINES) is not None) == mutes, case
 
 
@@ -172,18 +177,18 @@ def test_a_silenced_root_mutes_only_if_it_was_told(config, scope):
     by = HoldReason.SILENCE if scope is Scope.ALL else None
     hold = around(config, ROOT, LINES, silences=silences).hold(LINES)
     assert (hold and hold.by) == by
-    known = around(config, ROOT, LINES, silences=silences, hearing=Audience({1: [told()]}))
+    known = around(config, ROOT, LINES, silences=silences, recipients=Recipients({1: [told()]}))
     assert known.hold(LINES).by == (by or HoldReason.DOWNSTREAM)
 
 
 def test_after_the_repair_downstream_tables_get_time_to_pass(config):
     """Tables downstream of a repaired one have as many of their own runs as it takes to resolve, and one more."""
-    root, known = over(1, hours=-1), Audience({1: [told(reason=NotificationReason.RESOLVED)]})
-    hold = around(config, root, LINES, hearing=known).hold(LINES)
+    root, known = over(1, hours=-1), Recipients({1: [told(reason=NotificationReason.RESOLVED)]})
+    hold = around(config, root, LINES, recipients=known).hold(LINES)
     assert (hold.by, hold.until) == (HoldReason.DOWNSTREAM, at(2))
     assert "just resolved" in hold.why
-    assert around(config, root, LINES, now=at(2), hearing=known).hold(LINES) is None
-    assert timedelta(hours=3) < LONGEST_SETTLING
+    assert around(config, root, LINES, now=at(2), recipients=known).hold(LINES) is None
+    assert timedelta(hours=3) < LONGEST_GRACE
 
 
 TABLES = "abcdef"
@@ -220,7 +225,7 @@ def test_what_is_muted_has_a_root_that_is_not(upstream, found, unheard):
         for number, (table, severity, hour) in enumerate(found, start=1)
     ]
     now = around(
-        config, *incidents, hearing=waiting(*(incident for incident in incidents if incident.id not in unheard))
+        config, *incidents, recipients=waiting(*(incident for incident in incidents if incident.id not in unheard))
     )
     speaking = [incident for incident in incidents if now.hold(incident) is None]
     assert speaking

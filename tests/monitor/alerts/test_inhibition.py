@@ -3,7 +3,7 @@
 import pytest
 
 from incidents import Snoozed
-from monitor.alerts.decision_record import LOOK_AGAIN
+from monitor.alerts.decision_record import RECHECK_AFTER
 from monitor.alerts.notify import notify
 from store import History
 from tests.monitor.alerts.desk import MINUTE, MORNING, NIGHT
@@ -91,7 +91,7 @@ def test_a_root_whose_message_was_given_up_mutes_nothing(desk_of):
     notify(desk.project, desk.store, at(1))
     assert desk.decisions()[1].decision["channels"]["crew"]["held_by"] == "downstream"
     desk.give_up(at(1))
-    assert desk.told(at(1) + LOOK_AGAIN) == [FIRST]
+    assert desk.told(at(1) + RECHECK_AFTER) == [FIRST]
 
 
 def test_a_reminder_that_was_given_up_leaves_the_root_heard(desk_of):
@@ -120,7 +120,7 @@ def test_quiet_hours_keep_a_root_that_is_told_afterwards(desk_of, afterwards, to
     desk = desk_of(NIGHTLY.replace("AFTERWARDS", afterwards))
     pair(desk, NIGHT)
     assert desk.told(NIGHT + 3 * MINUTE) == []
-    assert desk.told(NIGHT + 3 * MINUTE + LOOK_AGAIN) == told
+    assert desk.told(NIGHT + 3 * MINUTE + RECHECK_AFTER) == told
     assert desk.told(MORNING) == ([] if told else [("desk", [1], ["first"])])
 
 

@@ -10,7 +10,7 @@ from checks import Kind, Severity
 from incidents import Resolution
 from monitor.alerts.batch import Batch, BatchItem
 from monitor.alerts.decide import NotificationReason
-from monitor.alerts.hold import Circumstances
+from monitor.alerts.hold import HoldRules
 from monitor.alerts.message import LONGEST_TEXT, LONGEST_TITLE, MessageComposer, compose
 from monitor.alerts.wording import plain
 from tests.monitor.alerts.made import NOW, at, episode, incident, over, project, waiting
@@ -19,8 +19,8 @@ from tests.monitor.alerts.made import NOW, at, episode, incident, over, project,
 def told(made, *items, channel="desk", storm=False, around=(), full_until=None):
     """Write a message about incidents, each with why it is told."""
     batch = Batch(tuple(BatchItem(one, reason, NOW) for one, reason in items), storm)
-    circumstances = Circumstances(made.config, silences=(), around=around, now=NOW, hearing=waiting(*around))
-    return MessageComposer(made, NOW).incidents(batch, channel, circumstances, full_until=full_until)
+    hold_rules = HoldRules(made.config, silences=(), around=around, now=NOW, recipients=waiting(*around))
+    return MessageComposer(made, NOW).incidents(batch, channel, hold_rules, full_until=full_until)
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from checks import Severity
 from incidents import Acknowledged, Escalated, Flapped, Merged, Snoozed
 from monitor.alerts import notify as module
 from monitor.alerts.batch import HOUR
-from monitor.alerts.decision_record import LOOK_AGAIN
-from monitor.alerts.lasting import decide_again
+from monitor.alerts.decision_record import RECHECK_AFTER
 from monitor.alerts.message import MessageComposer
 from monitor.alerts.notify import NotifyResult, notify
+from monitor.alerts.reminders import decide_again
 from store import Scope, Store
 from store._outbox import OutboxWriter
 from tests.monitor.alerts.desk import ALL_TO_DESK, MINUTE, MORNING, NIGHT, NIGHTS
@@ -239,7 +239,7 @@ def test_nothing_overtakes_what_is_not_delivered(desk_of):
     notify(desk.project, desk.store, at(2))
     assert desk.last()["held_by"] == "delivery"
     assert desk.arrive(at(2)) == [("desk", [1], ["first"])]
-    assert desk.told(at(2) + LOOK_AGAIN) == [("desk", [1], ["resolved"])]
+    assert desk.told(at(2) + RECHECK_AFTER) == [("desk", [1], ["resolved"])]
 
 
 def test_what_was_given_up_was_never_heard(desk_of):
@@ -356,7 +356,7 @@ def test_what_is_held_back_keeps_the_store_from_others_a_little_at_a_time(desk_o
         steps[-1] += len(ids)
         return postpone(outbox, ids, until, decision)
 
-    monkeypatch.setattr(module, "NOTED_AT_ONCE", 3)
+    monkeypatch.setattr(module, "WRITE_LIMIT", 3)
     monkeypatch.setattr(Store, "writing", begins)
     monkeypatch.setattr(OutboxWriter, "postpone", counts)
     assert notify(desk.project, desk.store, at(1)) == NotifyResult(messages=1, settled=1, held=7)
@@ -382,15 +382,16 @@ def test_what_changes_while_it_is_decided_on_is_decided_on_next(desk_of, monkeyp
     """A change that comes between the look and the writing has news of its own: nothing is settled with it."""
     desk = desk_of()
     incident = desk.end(desk.open(), NOW + MINUTE)
-    note = module._note
+    desk.end(desk.open("stray"), NOW + MINUTE)
+    save = module._save_in_parts
 
     def late(*given):
         desk.back(incident, at(1))
-        return note(*given)
+        return save(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "_notify_few", lambda *_given, **_named: None)
-        patched.setattr(module, "_note", late)
+        patched.setattr(module, "WRITE_LIMIT", 1)
+        patched.setattr(module, "_save_in_parts", late)
         assert desk.told(at(1)) == []
     assert desk.told(at(2)) == [("desk", [1], ["first"])]
 
@@ -399,6 +400,7 @@ def test_what_is_over_before_it_is_written_is_not_told(desk_of, monkeypatch):
     """What there seemed to be to tell is decided once more, in the transaction that writes the message."""
     desk = desk_of()
     incident = desk.open()
+    desk.end(desk.open("stray"), NOW + MINUTE)
     tell = module._notify
 
     def late(*given):
@@ -406,7 +408,7 @@ def test_what_is_over_before_it_is_written_is_not_told(desk_of, monkeypatch):
         return tell(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "_notify_few", lambda *_given, **_named: None)
+        patched.setattr(module, "WRITE_LIMIT", 1)
         patched.setattr(module, "_notify", late)
         assert desk.told(at(1)) == []
     assert desk.told(at(2)) == []
@@ -431,7 +433,7 @@ def test_an_incident_that_we_stumble_over_keeps_nobody_from_hearing_of_the_other
     decision = next(decision.decision for decision in desk.decisions() if decision.incident_id == 4)
     assert decision == {"why": "internal error (KeyError); please report it", "channels": {}}
     assert desk.told(at(1) + MINUTE) == []
-    assert desk.told(at(1) + LOOK_AGAIN) == [("desk", [4], ["first"])]
+    assert desk.told(at(1) + RECHECK_AFTER) == [("desk", [4], ["first"])]
 
 
 def test_what_is_owed_stays_owed_though_we_stumble(desk_of, monkeypatch):
@@ -446,5 +448,5 @@ def test_what_is_owed_stays_owed_though_we_stumble(desk_of, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(MessageComposer, "incidents", stumbles)
-        assert notify(desk.project, desk.store, MORNING).stumbled == 1
-    assert desk.told(MORNING + LOOK_AGAIN) == [("desk", [1], ["first"])]
+        assert notify(desk.project, desk.store, MORNING).failed == 1
+    assert desk.told(MORNING + RECHECK_AFTER) == [("desk", [1], ["first"])]

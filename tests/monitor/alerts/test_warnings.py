@@ -8,7 +8,7 @@ import pytest
 
 from checks import Kind, Severity
 from incidents import WarningSpell
-from monitor.alerts.decision_record import LOOK_AGAIN
+from monitor.alerts.decision_record import RECHECK_AFTER
 from monitor.alerts.message import compose
 from monitor.alerts.notify import notify
 from monitor.alerts.trial_message import TrialMessageKind, trial_message
@@ -237,7 +237,7 @@ def _run(shop, store):
     shop.clock.advance(HOUR)
     made = shop.project()
     result = run_checks(made, select([], made.config), store=store)
-    notify(made, store, shop.clock.now() + LOOK_AGAIN)
+    notify(made, store, shop.clock.now() + RECHECK_AFTER)
     with store.reading() as tx:
         assert tx.incidents.matching(IncidentFilter()) == []
         messages = tx.deliveries.since(shop.clock.now() - 99 * HOUR, 99)[::-1]

@@ -18,7 +18,7 @@ from checks import Kind, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Onset, Opened, Reopened, Resolution, Resolved, State, Window, to_us
 from monitor.alerts.batch import Batch, BatchItem
 from monitor.alerts.decide import NotificationReason
-from monitor.alerts.hold import Circumstances
+from monitor.alerts.hold import HoldRules
 from monitor.alerts.message import MessageComposer
 from monitor.clock import SimulatedClock
 from monitor.commands.incident import _draw as draw_list
@@ -170,7 +170,7 @@ class Surfaces:
         self.markdown = [as_markdown(report, localizer) for localizer in self.voices]
         reason = NotificationReason.FIRST if incident.state is not State.RESOLVED else NotificationReason.RESOLVED
         parcel = Batch((BatchItem(incident, reason, at(past.now)),))
-        around = Circumstances(project.config, silences=(), around=(), now=at(past.now))
+        around = HoldRules(project.config, silences=(), around=(), now=at(past.now))
         self.alert = MessageComposer(project, at(past.now)).incidents(parcel, "desk", around)
 
 

@@ -1,9 +1,9 @@
-"""Find what channels are to hear of incidents that last, though the outbox has nothing new of them.
+"""Find unresolved incidents of which channels may be notified although nothing changed.
 
-That is: reminders; who takes care of it; and what was never told to a channel, since its route came later, its way was
-lost, or it is the next in line and nobody acknowledged the incident. Such a change is decided on once more, like any
-other. What was imported has no change that anybody had to hear of, so it stays silent until there is one; what quiet
-hours dropped stays dropped.
+These are reminders, acknowledgements, and missed notifications: the route was added later, the message was given up, or
+the channel is the next in line and nobody acknowledged the incident. The last change of such an incident is decided
+again, as any other. Imported incidents have no changes in the outbox, so nothing is sent until there is one; alerts
+that quiet hours dropped stay dropped.
 """
 
 from bisect import bisect_right
@@ -12,19 +12,19 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from incidents import from_us, unacknowledged_for
-from monitor.alerts.decide import FLAPPING_NOTICE, HEARD_OF_ACKNOWLEDGEMENT, NotificationReason
+from monitor.alerts.decide import ACKNOWLEDGEMENT_KNOWN_FROM, FLAPPING_NOTICE, NotificationReason
 from monitor.alerts.decision_record import was_dropped
 from monitor.alerts.route import Routing, channels_for
 from monitor.config import Config
 from monitor.config.project import Project
 from store import LastingIncident, LastNotification, ReadTransaction, Store, Transition
 
-_EVERYTHING: Final = 1_000_000
+_ALL: Final = 1_000_000
 _JUST_NOW: Final = timedelta(minutes=5)
-"""An acknowledgement that is older is told when it is looked at what lasts."""
+"""An older acknowledgement is sent with the next reminders."""
 
 
-def to_hear_of_lasting(
+def due_reminders(
     tx: ReadTransaction,
     project: Project,
     last_notifications: Iterable[LastNotification],
@@ -33,13 +33,13 @@ def to_hear_of_lasting(
     now: datetime,
     remind: bool,
 ) -> set[int]:
-    """Return the lasting incidents of which a channel that is used may be told: reminders, and who takes care.
+    """Return the unresolved incidents of which a channel may get a reminder or an acknowledgement.
 
-    `last_notifications`: of incidents that last. `disabled` are the channels that are not used. Without `remind`: only
-    those that were acknowledged just now.
+    `last_notifications`: of unresolved incidents. Channels that are `disabled` get none. Without `remind`: only
+    incidents that were acknowledged just now.
     """
     used = project.config.alerts.channels.keys() - disabled
-    return _acknowledged_unheard(tx, project, used, from_us(0) if remind else now - _JUST_NOW) | {
+    return _newly_acknowledged(tx, project, used, from_us(0) if remind else now - _JUST_NOW) | {
         last_notification.incident_id
         for last_notification in last_notifications
         if last_notification.channel in used and may_be_reminded(last_notification, project, now)
@@ -47,49 +47,50 @@ def to_hear_of_lasting(
 
 
 def may_be_reminded(last_notification: LastNotification, project: Project, now: datetime) -> bool:
-    """Check whether so much time has passed since a channel was told that it may be told again."""
+    """Check whether the last notification is so long ago that a channel may get a reminder."""
     soonest = min(project.config.alerts.remind_every, FLAPPING_NOTICE)
     if project.config.alerts.has_digest(last_notification.channel):
-        soonest = timedelta(0)  # what lasts is in every digest
+        soonest = timedelta(0)  # open incidents are in every digest
     return last_notification.reason != NotificationReason.RESOLVED and now - last_notification.told_at >= soonest
 
 
-def _acknowledged_unheard(tx: ReadTransaction, project: Project, used: Collection[str], since: datetime) -> set[int]:
-    """Return the incidents that are acknowledged, which a channel that shows them as they stand does not know."""
+def _newly_acknowledged(tx: ReadTransaction, project: Project, used: Collection[str], since: datetime) -> set[int]:
+    """Return the acknowledged incidents whose items in a channel (`follows`) do not show it yet."""
     following = [name for name in used if project.config.alerts.channels[name].kind.follows]
     if not following:
         return set()
-    return tx.external_items.unheard_acknowledgements(dict.fromkeys(following, HEARD_OF_ACKNOWLEDGEMENT), since)
+    return tx.external_items.unheard_acknowledgements(dict.fromkeys(following, ACKNOWLEDGEMENT_KNOWN_FROM), since)
 
 
-def backfill(
+def missed_transitions(
     config: Config, tx: ReadTransaction, last_notifications: Iterable[LastNotification], *, now: datetime, limit: int
 ) -> Sequence[int]:
-    """Return the ids of settled transitions to decide on once more, at most so many, the oldest incident first.
+    """Return the ids of decided transitions to decide on again, at most `limit`, the oldest incident first.
 
-    `last_notifications` is what channels were last told of incidents that last.
+    `last_notifications`: of unresolved incidents.
     """
-    unheard = unheard_channels(config, tx.outbox.open_incidents(), last_notifications, now=now)
-    last = tx.outbox.latest(unheard)
-    return [last[item].id for item, channels in unheard.items() if item in last and is_missed(last[item], channels)][
-        :limit
+    missing = missing_channels(config, tx.outbox.open_incidents(), last_notifications, now=now)
+    last = tx.outbox.latest(missing)
+    missed = [
+        last[number].id for number, channels in missing.items() if number in last and is_missed(last[number], channels)
     ]
+    return missed[:limit]
 
 
-def unheard_channels(
+def missing_channels(
     config: Config,
     lasting: Iterable[LastingIncident],
     last_notifications: Iterable[LastNotification],
     *,
     now: datetime,
 ) -> Mapping[int, Sequence[str]]:
-    """Return by incident that lasts the channels that should know of it and were not told."""
-    episode_heard_of = {
+    """Return, by unresolved incident, the channels that it is routed to and that were not notified of it."""
+    notified_episodes = {
         (last_notification.incident_id, last_notification.channel): last_notification.episodes
         for last_notification in last_notifications
         if last_notification.reason != NotificationReason.RESOLVED
     }
-    unheard: dict[int, list[str]] = {}
+    results: dict[int, list[str]] = {}
     routings: dict[object, Routing] = {}
     waits = sorted(route.unacknowledged_for for route in config.alerts.routes if route.unacknowledged_for is not None)
     for item in lasting:
@@ -99,27 +100,27 @@ def unheard_channels(
             routings[alike] = channels_for(item.table, config, severity=item.severity, kind=item.kind, waited=waited)
         missing = []
         for channel, reached in routings[alike].channels.items():
-            heard_of = episode_heard_of.get((item.incident_id, channel))
-            # nothing new happens when a wait is over, so whoever knows of an earlier episode only is found here
-            if heard_of is None or (reached.later and not item.flapping and heard_of < item.episodes):
+            episode = notified_episodes.get((item.incident_id, channel))
+            # `unacknowledged_for` is over without a change, so channels notified of an earlier episode are found here
+            if episode is None or (reached.later and not item.flapping and episode < item.episodes):
                 missing.append(channel)
         if missing:
-            unheard[item.incident_id] = missing
-    return unheard
+            results[item.incident_id] = missing
+    return results
 
 
 def is_missed(last: Transition, channels: Sequence[str]) -> bool:
-    """Check whether the last change of an incident is settled and was to be told to one of these channels."""
+    """Check whether the last change of an incident is decided for good, and not dropped for all of these channels."""
     if last.settled_at is None:
-        return False  # it waits to be decided on anyhow
+        return False  # it is decided on anyhow
     return any(not was_dropped(last.decision, channel) for channel in channels)
 
 
 def decide_again(store: Store, now: datetime) -> int:
-    """Let everything that waits be decided anew at once, and give how many changes that is.
+    """Make all changes that are held back due at once, and return their number.
 
-    For when the clock went back, the configuration changed, a silence was ended, or a channel is used again.
+    For when a silence was ended, or a channel is enabled again.
     """
     with store.writing() as tx:
-        waiting = tx.outbox.waiting(_EVERYTHING)
+        waiting = tx.outbox.waiting(_ALL)
         return len(tx.outbox.postpone([transition.id for transition in waiting], now))
