@@ -1,9 +1,9 @@
 """Notify channels that an error budget is being spent too fast, once, and once that it no longer is.
 
-The routes of the tables say who hears of it, by the severity of the rule (`incidents.error_budgets.BURN_RULES`). A rule
-of a higher severity is told again, one of a lower is not. Silences of all its tables delay the beginning, quiet hours
-both, and so does `hourly_cap`. What was told is read from the messages themselves, so that it survives a restart, and
-what was held back is news again at the next look.
+The routes of the tables decide on the channels, by the severity of the rule (`incidents.error_budgets.BURN_RULES`). A
+rule of a higher severity is sent again, one of a lower is not. Silences of all tables delay the first message, quiet
+hours and `hourly_cap` delay both. Which messages were sent is read from the store, so that it survives a restart;
+what is held back is decided again the next time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,53 +30,53 @@ _REMEMBERED: Final = timedelta(days=366)
 _TABLES_NAMED: Final = 10
 _DAY: Final = timedelta(days=1)
 
-News: TypeAlias = tuple[str, str, Severity | None]
-"""Which contract is news for which channel, and at which severity; None: it is over."""
+Notice: TypeAlias = tuple[str, str, Severity | None]
+"""A contract, a channel to notify of it, and the severity; None: its budget is no longer spent too fast."""
 
-Told: TypeAlias = Mapping[tuple[str, str], Severity]
-"""Which channels know that a budget is being spent too fast, and at which severity: by contract and channel."""
+Notified: TypeAlias = Mapping[tuple[str, str], Severity]
+"""The severity of the last notice that a budget is being spent too fast, by contract and channel."""
 
 
 class BurnAlerts:
-    """What one daemon tells of error budgets."""
+    """The notices of one daemon about error budgets."""
 
     def __init__(self) -> None:
-        """Begin with what the store knows."""
-        self._told: Told | None = None
+        """Begin with the messages in the store."""
+        self._notified: Notified | None = None
 
     def step(self, project: Project, store: Store, now: datetime) -> int:
-        """Write the messages about what is new, and return how many they are.
+        """Write the messages that are due, and return their number.
 
         Raises:
-            StoreError: the store cannot be used; what was not written is written the next time.
+            StoreError: the store cannot be used; the rest is written the next time.
         """
         promises = {promise.name: promise for promise in promised_contracts(project.config)}
         with store.reading() as tx:
-            told = told_budgets(tx, now) if self._told is None else self._told
+            notified = notified_budgets(tx, now) if self._notified is None else self._notified
             burns = fast_burns(project, tx, list(promises.values()), now)
             silences = tx.silences.all(active_at=now)
-            wanted = _news(project, promises, burns, told, silences=silences, now=now)
-            news = _within_cap(tx, wanted, project.config.alerts.hourly_cap, now)
+            wanted = _notices(project, promises, burns, notified, silences=silences, now=now)
+            notices = _within_cap(tx, wanted, project.config.alerts.hourly_cap, now)
             events = {
                 name: _begin(project, tx, promises[name], burns[name], now)
                 if name in burns
                 else OperationalEvent(Operation.BUDGET_CALM, name)
-                for name in {name for name, *_ in news}
+                for name in {name for name, *_ in notices}
             }
-        if news:
-            writer = MessageComposer(project, now)
+        if notices:
+            composer = MessageComposer(project, now)
             with store.writing() as tx:
                 at = tx.schedule.clock(now)
                 tx.deliveries.add(
-                    [operation_message(writer, channel, events[name], now=at) for name, channel, _ in news]
+                    [operation_message(composer, channel, events[name], now=at) for name, channel, _ in notices]
                 )
-        changed = {**told, **{(name, channel): severity for name, channel, severity in news}}
-        self._told = {key: severity for key, severity in changed.items() if severity is not None}
-        return len(news)
+        changed = {**notified, **{(name, channel): severity for name, channel, severity in notices}}
+        self._notified = {key: severity for key, severity in changed.items() if severity is not None}
+        return len(notices)
 
 
-def told_budgets(tx: ReadTransaction, now: datetime) -> Told:
-    """Return who knows what, by the newest message about each budget to each channel."""
+def notified_budgets(tx: ReadTransaction, now: datetime) -> Notified:
+    """Return the last notices by the newest message about each budget to each channel."""
     newest: dict[tuple[str, str], Severity | None] = {}
     for delivery in _messages(tx, now - _REMEMBERED):
         payload = delivery.payload
@@ -93,18 +93,18 @@ def _messages(tx: ReadTransaction, since: datetime) -> Iterator[Delivery]:
             yield delivery
 
 
-def _news(
+def _notices(
     project: Project,
     promises: Mapping[str, PromisedContract],
     burns: Mapping[str, FastBurn],
-    told: Told,
+    notified: Notified,
     *,
     silences: Sequence[Silence],
     now: datetime,
-) -> Iterator[News]:
-    """Yield what is news, the worst first.
+) -> Iterator[Notice]:
+    """Yield the notices that are due, the most severe first.
 
-    While a team is left out, nothing is known of what was promised of its tables.
+    While the file of a team is left out, the promises about its tables are not known.
     """
     config = project.config
     for name, burn in sorted(burns.items(), key=lambda item: -item[1].rule.severity.rank):
@@ -114,23 +114,23 @@ def _news(
             continue
         ways = [channels_for(table, config, severity=severity, kind=Kind.QUALITY).channels for table in tables]
         for channel in dict.fromkeys(channel for way in ways for channel in way):
-            known = told.get((name, channel))
-            is_new = known is None or known.rank < severity.rank
+            last = notified.get((name, channel))
+            is_new = last is None or last.rank < severity.rank
             if (
                 is_new
                 and not config.alerts.channels[channel].kind.follows
                 and not _is_quiet(config, channel, severity, now)
             ):
                 yield name, channel, severity
-    for (name, channel), severity in told.items():
+    for (name, channel), severity in notified.items():
         may_end = channel in config.alerts.channels and (name in promises or not project.loaded.left_out)
         if name not in burns and may_end and not _is_quiet(config, channel, severity, now):
             yield name, channel, None
 
 
-def _within_cap(tx: ReadTransaction, news: Iterable[News], cap: int, now: datetime) -> Sequence[News]:
-    """Return the news that the cap of its channel allows beside messages about incidents and about budgets."""
-    wanted = list(news)
+def _within_cap(tx: ReadTransaction, notices: Iterable[Notice], cap: int, now: datetime) -> Sequence[Notice]:
+    """Return the notices that the rate limit allows, with the messages about incidents and budgets of the hour."""
+    wanted = list(notices)
     if not wanted:
         return ()
     hour = now - HOUR
@@ -152,7 +152,7 @@ def _is_silenced(config: Config, name: str, silences: Sequence[Silence]) -> bool
 
 
 def _is_quiet(config: Config, channel: str, severity: Severity, now: datetime) -> bool:
-    """Check whether all ways to a channel have quiet hours now that hold back a severity."""
+    """Check whether all routes to a channel have quiet hours now that hold back a severity."""
     quiet = any_way(channel, config).quiet
     hours = [config.alerts.quiet_hours[name] for name in quiet]
     return bool(hours) and all(held_until(item, severity, now, zone=config.timezone) is not None for item in hours)
@@ -161,7 +161,7 @@ def _is_quiet(config: Config, channel: str, severity: Severity, now: datetime) -
 def _begin(
     project: Project, tx: ReadTransaction, promise: PromisedContract, burn: FastBurn, now: datetime
 ) -> OperationalEvent:
-    """Return that a budget is being spent too fast, with its burn rates and what of it is spent."""
+    """Return the event that a budget is being spent too fast, with burn rates and the share that is spent."""
     tables = promise.contract.tables
     text = ", ".join(tables[:_TABLES_NAMED]) + (" ..." if len(tables) > _TABLES_NAMED else "")
     facts = [(Message("Tables"), Message("{text}", {"text": plain(text)})), (Message("Burn rate"), _rates(burn))]

@@ -1,22 +1,21 @@
-"""Send what waits in the store: at least once, in order, and no channel waits for another.
+"""Send the deliveries that are due: at least once, in order, and independently for each channel.
 
-- **At least once.** A delivery is leased, sent, and then marked. Whoever dies between sending and marking leaves a
-  lease that ends, and the same delivery is sent again under the same id.
-- **In order.** A channel is sent one delivery at a time, the one that waits longest first. A delivery about incidents
-  is held back while an earlier one of its channel about the same table (or about several) waits for its next try: the
-  store leases none of these, so "resolved" never overtakes the problem. Other tables' news goes on meanwhile: one
-  message that is refused again and again does not silence a channel for the three days of its schedule.
-- **Side by side.** At most four sends at once, each in a thread of its own. A send that hangs is left after a minute:
-  it counts no more among the four, but keeps its channel, so that hanging sends do not pile up.
-- **A channel that fails rests**: 5 s after the first failure in a row, then twice as long each time up to 5 minutes, or
-  for as long as it asked (Retry-After). So a storm on a dead channel costs its deliveries no tries and others no time.
-  When it takes a delivery after two failures in a row or more, what waits for it is tried at once, not hours later.
-- A channel that answered 410 is disabled, and so is nothing else; what waits for it waits until somebody enables it.
+- **At least once.** A delivery is leased, sent, and then marked. After a crash between sending and marking the lease
+  ends, and the delivery is sent again under the same id.
+- **In order.** A channel is sent one delivery at a time, the one due longest first. A delivery about incidents is not
+  leased while an earlier one of its channel about the same table (or about several) waits for its next attempt, so
+  "resolved" never overtakes the problem. Deliveries of other tables continue: one message that is refused again and
+  again does not block a channel for the three days of its schedule.
+- **In parallel.** At most four sends, each in a thread. A send that hangs is abandoned after a minute: it no longer
+  counts among the four, but its channel stays busy, so that hanging sends do not accumulate.
+- **Backoff.** A channel is paused for 5 s after a failure, then twice as long each time up to 5 minutes, or for as long
+  as it asked (Retry-After). So a storm on a dead channel costs its deliveries no attempts and others no time. When a
+  delivery succeeds after two failures in a row or more, the others of its channel are tried at once.
+- A channel that answered 410 is disabled; its deliveries wait until somebody enables it.
 
-Decide when a delivery that failed is tried again: the schedule of Standard Webhooks 1.0, with jitter.
-
-The jitter is a function of the delivery, so that the same history always gives the same times and deliveries that
-failed together do not come back together.
+Failed deliveries are retried by the schedule of Standard Webhooks 1.0, with jitter. The jitter is a function of the
+delivery, so that the same history always gives the same times, and deliveries that failed together are not retried
+together.
 """
 
 import hashlib
@@ -72,7 +71,7 @@ def next_try(
 ) -> datetime | None:
     """Return when to try again after so many failed attempts (1 or more); None when that was the last one.
 
-    Never earlier than the schedule says, and never earlier than the other side asked for.
+    Never earlier than by the schedule, and never earlier than the receiver asked for.
     """
     if attempts >= len(SCHEDULE):
         return None
@@ -87,111 +86,110 @@ def _share(delivery_id: str, attempts: int) -> float:
     return int.from_bytes(digest) / 2**48
 
 
-AT_ONCE: Final = 4
-LEFT_AFTER: Final = timedelta(minutes=1)
-"""A send that takes longer is left to itself; only apprise's services can: a webhook has a deadline of its own."""
+PARALLEL_SENDS: Final = 4
+SEND_TIMEOUT: Final = timedelta(minutes=1)
+"""A send that takes longer is abandoned; only those of Apprise can: webhooks have a deadline of their own."""
 LEASE: Final = timedelta(minutes=3)
-"""How long a delivery is held by whoever sends it."""
-FIRST_REST: Final = 5.0
-LONGEST_REST: Final = 300.0
-"""Seconds that a channel rests after a failure."""
+"""How long a delivery is leased."""
+FIRST_PAUSE: Final = 5.0
+LONGEST_PAUSE: Final = 300.0
+"""Seconds for which a channel is paused after a failure."""
 DOWN_AFTER: Final = 2
-"""Failures in a row that are the channel's, and not one message's."""
+"""Failures in a row that are taken as those of the channel, not of one message."""
 
 
 _SENT_ITEM: Final = "sent_item"
-"""Where a message carries what its incident is at the other side, from its lease to its mark; never in the store."""
+"""The key of the item of a message's incident in the channel, in the payload of a leased delivery; never stored."""
 
 Sender: TypeAlias = Callable[[Project, "Delivery"], Attempt]
-"""Sends a delivery once. It raises nothing; a thread that ended without a word would keep its channel for ever."""
+"""Sends a delivery once. It must not raise: the channel of a thread that ended without a result stays busy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
-    """What became of the deliveries whose attempt ended."""
+    """The numbers of deliveries whose attempt ended, by result, and the channels that were disabled."""
 
     sent: int = 0
     failed: int = 0
-    buried: int = 0
+    given_up: int = 0
     disabled: tuple[str, ...] = ()
 
     def __add__(self, other: "Dispatched") -> "Dispatched":
-        """Count two together."""
         return Dispatched(
             self.sent + other.sent,
             self.failed + other.failed,
-            self.buried + other.buried,
+            self.given_up + other.given_up,
             self.disabled + other.disabled,
         )
 
 
 @dataclass(eq=False, slots=True)
 class _ActiveSend:
-    """A send on its way: since when (monotonic seconds), and whether it was left."""
+    """A send in progress: since when (monotonic seconds), and whether it was abandoned."""
 
     delivery: "Delivery"
     since: float
-    left: bool = False
+    abandoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _SendResult:
-    """How a send ended; `hung`: it did not, and is waited for no more."""
+    """The result of a send; `hung`: it did not end in time."""
 
-    flight: _ActiveSend
+    active: _ActiveSend
     attempt: Attempt
     hung: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Backoff:
-    """Until when a channel rests (monotonic seconds), after how many failures in a row."""
+    """Until when a channel is paused (monotonic seconds), after how many failures in a row."""
 
     until: float
     failures: int
 
 
 class Dispatcher:
-    """Sends for one holder of leases. It is called by one thread; what it knows beside the store may be lost."""
+    """Sends for one holder of leases. Not thread-safe; its state beside the store may be lost."""
 
     def __init__(self, holder: str, *, sender: "Sender | None" = None) -> None:
-        """Take the name under which deliveries are leased, and what sends one, in a thread (by default `send`)."""
+        """Send as `holder` of the leases; `sender` sends a delivery, in a thread (by default `send`)."""
         self._holder = holder
         self._send: Sender = sender or send
-        self._flights: dict[str, _ActiveSend] = {}
-        self._rests: dict[str, _Backoff] = {}
+        self._active: dict[str, _ActiveSend] = {}
+        self._backoffs: dict[str, _Backoff] = {}
         self._ended: queue.SimpleQueue[_SendResult] = queue.SimpleQueue()
         self._unmarked: list[_SendResult] = []
 
     @property
     def is_idle(self) -> bool:
-        """Check whether nothing is on its way that is still waited for."""
-        return not self._unmarked and self._ended.empty() and all(flight.left for flight in self._flights.values())
+        """Check whether no send is in progress, except abandoned ones."""
+        return not self._unmarked and self._ended.empty() and all(active.abandoned for active in self._active.values())
 
     def step(self, project: Project, store: "Store", *, wait: float = 0.0) -> Dispatched:
-        """Mark what has ended, leave what hangs, and begin to send what is due.
+        """Mark deliveries whose send ended, abandon hanging sends, and begin to send those that are due.
 
-        It does not wait for what it begins; `wait` are seconds to wait first for something to end.
+        It does not wait for the sends that it begins; `wait`: seconds to wait first for a send to end.
 
         Raises:
             StoreError: nothing of this step is lost; call it again.
         """
-        self._collect(wait if self._flights else 0.0)
+        self._collect(wait if self._active else 0.0)
         done = self._mark(project, store)
-        self._leave_hanging(project.clock.monotonic())
+        self._abandon_hanging(project.clock.monotonic())
         done += self._mark(project, store)
         self._begin(project, store)
         return done
 
     def finish(self, project: Project, store: "Store", *, seconds: float) -> Dispatched:
-        """Begin nothing new; wait so long for what is on its way, and mark it. Others will send the rest again."""
+        """Begin no send; wait so many seconds for those in progress, and mark them. Others send the rest again."""
         until = project.clock.monotonic() + seconds
         done = Dispatched()
         while not self.is_idle:
-            left = until - project.clock.monotonic()
-            self._collect(max(left, 0.0))
+            remaining = until - project.clock.monotonic()
+            self._collect(max(remaining, 0.0))
             done += self._mark(project, store)
-            if left <= 0:
+            if remaining <= 0:
                 break
         return done
 
@@ -203,49 +201,49 @@ class Dispatcher:
         except queue.Empty:
             pass
 
-    def _leave_hanging(self, now: float) -> None:
-        for flight in self._flights.values():
-            if not flight.left and now - flight.since > LEFT_AFTER.total_seconds():
-                flight.left = True
-                why = f"it did not end within {LEFT_AFTER.total_seconds():g} s"
-                self._unmarked.append(_SendResult(flight, DeliveryFailed(why), hung=True))
+    def _abandon_hanging(self, now: float) -> None:
+        for active in self._active.values():
+            if not active.abandoned and now - active.since > SEND_TIMEOUT.total_seconds():
+                active.abandoned = True
+                why = f"it did not end within {SEND_TIMEOUT.total_seconds():g} s"
+                self._unmarked.append(_SendResult(active, DeliveryFailed(why), hung=True))
 
     def _mark(self, project: Project, store: "Store") -> Dispatched:
-        """Write down what ended; each is forgotten here only once it is in the store."""
+        """Write the results of sends that ended; each is forgotten only once it is in the store."""
         done = Dispatched()
         while self._unmarked:
-            landed = self._unmarked[0]
-            delivery, attempt = landed.flight.delivery, landed.attempt
-            told_before = landed.flight.left and not landed.hung and isinstance(attempt, DeliveryFailed)
+            result = self._unmarked[0]
+            delivery, attempt = result.active.delivery, result.attempt
+            marked_before = result.active.abandoned and not result.hung and isinstance(attempt, DeliveryFailed)
             reached(FailPoint.AFTER_ANSWER)
-            if not told_before:
+            if not marked_before:
                 with store.writing() as tx:
                     now = tx.schedule.clock(project.clock.now())
                     done += _mark(tx, delivery, attempt, now=now, holder=self._holder)
                     if isinstance(attempt, DeliverySucceeded) and self._was_down(delivery.channel):
                         tx.deliveries.hasten(delivery.channel, now)
-                self._note(delivery.channel, attempt, project.clock.monotonic())
-            if not landed.hung:
-                del self._flights[delivery.channel]
+                self._pause_after(delivery.channel, attempt, project.clock.monotonic())
+            if not result.hung:
+                del self._active[delivery.channel]
             del self._unmarked[0]
         return done
 
     def _was_down(self, channel: str) -> bool:
-        rest = self._rests.get(channel)
-        return rest is not None and rest.failures >= DOWN_AFTER
+        backoff = self._backoffs.get(channel)
+        return backoff is not None and backoff.failures >= DOWN_AFTER
 
-    def _note(self, channel: str, attempt: Attempt, now: float) -> None:
-        """Let a channel rest after a failure."""
-        before = self._rests.pop(channel, None)
+    def _pause_after(self, channel: str, attempt: Attempt, now: float) -> None:
+        """Pause a channel after a failure."""
+        before = self._backoffs.pop(channel, None)
         if isinstance(attempt, DeliveryFailed) and not attempt.permanent:
             failures = 1 if before is None else before.failures + 1
             asked = min(attempt.retry_after or timedelta(0), LONGEST_WAIT).total_seconds()
-            rest = min(FIRST_REST * 2 ** min(failures - 1, 10), LONGEST_REST)
-            self._rests[channel] = _Backoff(now + max(rest, asked), failures)
+            pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE)
+            self._backoffs[channel] = _Backoff(now + max(pause, asked), failures)
 
     def _begin(self, project: Project, store: "Store") -> None:
-        while sum(not flight.left for flight in self._flights.values()) < AT_ONCE:
-            resting = {name for name, rest in self._rests.items() if rest.until > project.clock.monotonic()}
+        while sum(not active.abandoned for active in self._active.values()) < PARALLEL_SENDS:
+            paused = {name for name, backoff in self._backoffs.items() if backoff.until > project.clock.monotonic()}
             with store.writing() as tx:
                 now = tx.schedule.clock(project.clock.now())
                 leased = tx.deliveries.lease(
@@ -253,29 +251,29 @@ class Dispatcher:
                     holder=self._holder,
                     lease_until=now + LEASE,
                     limit=1,
-                    channels_busy={*self._flights, *resting, *tx.silences.disabled_channels()},
+                    channels_busy={*self._active, *paused, *tx.silences.disabled_channels()},
                 )
                 leased = [_with_sent_item(project, tx, delivery, now) for delivery in leased]
             if not leased:
                 return
             reached(FailPoint.AFTER_LEASE)
-            self._launch(project, leased[0])
+            self._start(project, leased[0])
 
-    def _launch(self, project: Project, delivery: "Delivery") -> None:
-        flight = _ActiveSend(delivery, project.clock.monotonic())
+    def _start(self, project: Project, delivery: "Delivery") -> None:
+        active = _ActiveSend(delivery, project.clock.monotonic())
 
-        def fly() -> None:
-            self._ended.put(_SendResult(flight, self._send(project, delivery)))
+        def run() -> None:
+            self._ended.put(_SendResult(active, self._send(project, delivery)))
 
-        self._flights[delivery.channel] = flight
-        threading.Thread(target=fly, name=f"send {delivery.id}", daemon=True).start()
+        self._active[delivery.channel] = active
+        threading.Thread(target=run, name=f"send {delivery.id}", daemon=True).start()
 
 
 def dispatch(project: Project, store: "Store", *, holder: str, sender: "Sender | None" = None) -> Dispatched:
-    """Send everything that is due now, each once, and wait for how it ends; what failed waits for its next try.
+    """Send all deliveries that are due now, each once, and wait for the results; failed ones wait for their next try.
 
     Raises:
-        StoreError: the store could not be written; what was sent and not marked will be sent again under its id.
+        StoreError: the store could not be written; deliveries sent and not marked will be sent again under their ids.
     """
     dispatcher = Dispatcher(holder, sender=sender)
     done = dispatcher.step(project, store)
@@ -285,12 +283,12 @@ def dispatch(project: Project, store: "Store", *, holder: str, sender: "Sender |
 
 
 def send(project: Project, delivery: "Delivery", network: "Network | None" = None) -> Attempt:
-    """Send a delivery once through its channel. Whatever goes wrong is a `DeliveryFailed`."""
-    made = boundary.run_guarded(lambda: _sent_through(project, delivery, network))
-    return DeliveryFailed(made.message.render(PlainEnglish())) if isinstance(made, Outcome) else made
+    """Send a delivery once through its channel. Every error is a `DeliveryFailed`."""
+    attempt = boundary.run_guarded(lambda: _send_through_channel(project, delivery, network))
+    return DeliveryFailed(attempt.message.render(PlainEnglish())) if isinstance(attempt, Outcome) else attempt
 
 
-def _sent_through(project: Project, delivery: "Delivery", network: "Network | None") -> Attempt:
+def _send_through_channel(project: Project, delivery: "Delivery", network: "Network | None") -> Attempt:
     channels = project.config.alerts.channels
     duty = duty_of(project, delivery.channel, project.clock.now())
     channel = channels.get(delivery.channel if duty is None else duty.channel)
@@ -310,20 +308,20 @@ def _sent_through(project: Project, delivery: "Delivery", network: "Network | No
     fallback = None if other is None else channels.get(other)
     if fallback is None or not (isinstance(attempt, DeliveryFailed) and (attempt.permanent or attempt.gone)):
         return attempt
-    return fallback.kind.send(fallback.settings, message)  # the way of one person is not that of all on call
+    return fallback.kind.send(fallback.settings, message)  # only the channel of this person refused it
 
 
 def _mail_of(payload: Mapping[str, Any]) -> Mail:
-    """Return a stored payload as people read it, with its files."""
+    """Return a stored payload as a message for people, with its files."""
     composed = compose(payload)
     files = [Attachment(file["name"], file["mime"], file["text"]) for file in payload.get("attachments", ())]
     return Mail(composed.title, composed.text, composed.html, files)
 
 
 def _with_sent_item(project: Project, tx: "WriteTransaction", delivery: "Delivery", now: datetime) -> "Delivery":
-    """Return a leased message with what its one incident is at the other side, where its channel follows incidents.
+    """Return a leased delivery with the item of its one incident, where each incident is an item in its channel.
 
-    Its label is in the store before anything is sent: whoever dies then is followed by one that looks for it.
+    The label of the item is in the store before anything is sent, so that it can be looked up after a crash.
     """
     channel = project.config.alerts.channels.get(delivery.channel)
     ids = delivery.payload.get("ids", ())
@@ -351,6 +349,6 @@ def _mark(tx: "WriteTransaction", delivery: "Delivery", attempt: Attempt, *, now
     disabled = (delivery.channel,) if attempt.gone else ()
     if again is None or attempt.permanent:
         tx.deliveries.mark_dead(delivery.id, now, attempt.why, holder)
-        return Dispatched(buried=1, disabled=disabled)
+        return Dispatched(given_up=1, disabled=disabled)
     tx.deliveries.retry(delivery.id, again, attempt.why, holder)
     return Dispatched(failed=1, disabled=disabled)

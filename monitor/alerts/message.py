@@ -1,8 +1,8 @@
-"""Write a message: the JSON that is stored, signed and sent to webhooks, and the text and page that people get.
+"""Compose messages: the JSON that is stored, signed and sent to webhooks, and the text and HTML for people.
 
-A payload is made once, when it is decided that somebody is told, and holds everything that is ever said of it: the same
-message stays the same however often it is sent. `written` turns a stored payload into a title, a text and a page.
-Secrets of the configuration are masked in all of it, and there is no data value of a table in it.
+A payload is composed once, with the decision to notify, and is complete: the message is the same however often it is
+sent. `compose` returns the title, text and HTML of a stored payload. Secrets of the configuration are masked, and no
+data value of a table is in it.
 """
 
 import re
@@ -40,11 +40,11 @@ from monitor.terminal.redaction import visible
 
 SCHEMA: Final = "tablewatch.alert/1"
 LONGEST_TITLE: Final = 250
-"""Letters of a title."""
+"""Characters of a title."""
 LONGEST_TEXT: Final = 3_500
-"""Letters of a text: what the strictest chats take in one message, less what their own markup takes."""
-_TOLD_IN_FULL: Final = 5
-_TOLD: Final = 25
+"""Characters of a text: the limit of the strictest chats, less their own markup."""
+_MOST_BLOCKS: Final = 5
+_MOST_LINES: Final = 25
 _AS_JSON: Final = 50
 _MORE: Final = Message("And {n:count} more incidents.", {}, one="And {n:count} more incident.", counted="n")
 _NO_ROOM: Final = Message(
@@ -60,7 +60,7 @@ MutedBy: TypeAlias = Mapping[int, Sequence[Incident]]
 
 @dataclass(frozen=True, slots=True)
 class ComposedMessage:
-    """A message for people: plain text and, for mail, a page made of tables."""
+    """A message for people: plain text and, for mail, HTML made of tables."""
 
     title: str
     text: str
@@ -68,29 +68,29 @@ class ComposedMessage:
 
 
 class MessageComposer:
-    """Writes the messages of one project at one moment."""
+    """Composes the messages of one project at one moment."""
 
     def __init__(self, project: Project, now: datetime) -> None:
         self._project = project
         self._now = now
-        self._voices: dict[str, Localizer] = {}
+        self._localizers: dict[str, Localizer] = {}
 
     def incidents(
         self, batch: Batch, channel: str, hold_rules: HoldRules, *, full_until: datetime | None = None
     ) -> Mapping[str, Any]:
-        """Return the payload (`tablewatch.alert/1`) that tells a channel of incidents.
+        """Return the payload (`tablewatch.alert/1`) of a message about incidents.
 
-        `full_until`: with this message the channel has had all it may get until then.
+        `full_until`: with this message the channel has reached its rate limit until then.
         """
         items, localizer = batch.items, self.localizer(channel)
         stored = without_warnings(items)
         shown = stored[:_AS_JSON]
         figures = incident_figures(self._project, [item.incident for item in shown], self._now)
         muted = {item.incident.id: hold_rules.muted_by(item.incident) for item in shown}
-        blocks = [] if batch.storm else [self._block(item, figures, muted, localizer) for item in items[:_TOLD_IN_FULL]]
-        lines = [alert_headline(item, localizer) for item in items[len(blocks) : _TOLD]]
-        if len(items) > _TOLD:
-            lines.append(_MORE.given(n=len(items) - _TOLD).render(localizer))
+        blocks = [] if batch.storm else [self._block(item, figures, muted, localizer) for item in items[:_MOST_BLOCKS]]
+        lines = [alert_headline(item, localizer) for item in items[len(blocks) : _MOST_LINES]]
+        if len(items) > _MOST_LINES:
+            lines.append(_MORE.given(n=len(items) - _MOST_LINES).render(localizer))
         if full_until is not None:
             lines.append(_NO_ROOM.given(until=full_until).render(localizer))
         return self.payload(
@@ -113,10 +113,10 @@ class MessageComposer:
         )
 
     def payload(self, schema: str, channel: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what is stored and sent: the content with its envelope and its text, without secrets.
+        """Return the payload to store and send: the content with its envelope and its text, without secrets.
 
-        `content` has a `title`, `blocks` (each a `headline` and `facts`, pairs of a label and what is said, and perhaps
-        a `runbook`, a `label` and Markdown) and `lines`.
+        `content` has a `title`, `blocks` (each a `headline`, `facts`, pairs of a label and a text, and perhaps a
+        `runbook`, a `label` and Markdown) and `lines`.
         """
         localizer = self.localizer(channel)
         project = self._project.config.project
@@ -137,11 +137,11 @@ class MessageComposer:
 
     def localizer(self, channel: str) -> Localizer:
         """Return the localizer of a channel's language and time zone."""
-        known = self._project.config.alerts.channels.get(channel)
-        locale = (known.locale if known is not None else None) or self._project.config.locale
-        if locale not in self._voices:
-            self._voices[locale] = Localizer(locale, self._project.config.timezone)
-        return self._voices[locale]
+        configured = self._project.config.alerts.channels.get(channel)
+        locale = (configured.locale if configured is not None else None) or self._project.config.locale
+        if locale not in self._localizers:
+            self._localizers[locale] = Localizer(locale, self._project.config.timezone)
+        return self._localizers[locale]
 
     def _block(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, localizer: Localizer) -> Mapping[str, Any]:
         entry = item.incident.id
@@ -152,7 +152,7 @@ class MessageComposer:
         )
         return {
             "headline": alert_headline(item, localizer),
-            "facts": [list(fact.say(localizer)) for fact in current_facts],
+            "facts": [list(fact.render(localizer)) for fact in current_facts],
             **runbook_block(self._project, item, localizer),
         }
 
@@ -205,7 +205,7 @@ class MessageComposer:
 
 
 def compose(payload: Mapping[str, Any]) -> ComposedMessage:
-    """Return a stored payload as people get it."""
+    """Return a stored payload as a message for people."""
     page = payload.get("html")
     if page is None:
         template = _environment(payload["locale"]).get_template("alerts/message.html.j2")
@@ -236,8 +236,8 @@ def _cut_lines(text: str) -> str:
     text = re.sub(r"\n{3,}", "\n\n", text).strip()
     if len(text) <= LONGEST_TEXT:
         return text
-    kept = text[: LONGEST_TEXT - 2].rpartition("\n")[0]
-    return f"{kept}\n…"
+    lines = text[: LONGEST_TEXT - 2].rpartition("\n")[0]
+    return f"{lines}\n…"
 
 
 @cache

@@ -1,8 +1,8 @@
-"""Find who is on call: by the event of an iCalendar file that lasts at a moment, with all that recurs and moves in it.
+"""Determine who is on call: by the event of an iCalendar file that is current at a moment.
 
 Events come from the libraries icalendar and recurring-ical-events (the extra `[oncall]`), which know recurrence rules,
-excluded dates, time zones and moved occurrences. Of several events that last, the one that began last counts: whoever
-stands in for an hour. A person is known by the address of an attendee of the event, else by a name in its summary.
+excluded dates, time zones and moved occurrences. Of several current events the one that began last counts, such as
+that of a substitute. A person is identified by the address of an attendee, else by a name in the summary.
 """
 
 import re
@@ -28,25 +28,25 @@ _MOST_A_DAY: Final = 24
 _MOST_STEPS: Final = 250_000
 _EARLIEST: Final = 1970
 _RECURS_WITHIN: Final = 40
-"""Years in which a rule recurs at least once: on each 29th of February that is a Monday it does in 28, or in 40."""
+"""Years in which a rule recurs at least once: one for 29th of February on a Monday does within 28, or 40, years."""
 _CYCLE: Final = 400
 _DAY: Final = timedelta(days=1)
 _FOREVER: Final = timedelta(days=36_500)
 _MISSING: Final = "the package {name} is not installed: pip install 'tablewatch[oncall]'"
 
 _UNREADABLE: Final = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError, RuntimeError)
-"""What the libraries raise over a file that is no calendar, or that contradicts itself."""
+"""What the libraries raise for a file that is no calendar, or that is inconsistent."""
 
 
 class _Refused(Exception):
-    """A calendar has a time or a rule that nobody can be on call by; why, without its text."""
+    """A calendar has a time or a rule that is not supported; the reason does not quote it."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnCallDuty:
-    """Who is on call, until when, and through which channel; `problem` says why that is the fallback.
+    """Who is on call, until when, and through which channel; `problem`: why that is the fallback.
 
-    `fallback` gets what cannot be sent to a person.
+    `fallback`: the channel for messages that cannot be sent to the person.
     """
 
     channel: str
@@ -57,7 +57,7 @@ class OnCallDuty:
 
 
 def duty_of(project: "Project", name: str, now: datetime) -> OnCallDuty | None:
-    """Return who is on call for a channel at a moment; None for a channel that is no rota."""
+    """Return who is on call for a channel at a moment; None for a channel of another kind."""
     channel = project.config.alerts.channels.get(name)
     settings = None if channel is None else channel.settings
     if not isinstance(settings, OnCall):
@@ -80,8 +80,8 @@ def duty_of(project: "Project", name: str, now: datetime) -> OnCallDuty | None:
 
 @lru_cache(maxsize=8)
 def _calendar(file: Path, changed_ns: int, size: int, year: int) -> Any:
-    """Return what can be asked in a year about a file as it was changed last."""
-    del changed_ns  # another moment is another file
+    """Return the events of a file, as it was changed last, for queries about a year."""
+    del changed_ns  # part of the cache key
     if size > _LARGEST:
         raise _Refused(f"is larger than {_LARGEST // 1024**2} MB")
     import icalendar
@@ -90,17 +90,17 @@ def _calendar(file: Path, changed_ns: int, size: int, year: int) -> Any:
     calendar = icalendar.Calendar.from_ical(file.read_bytes().removeprefix(BOM_UTF8))
     events = calendar.walk("VEVENT")
     for event in events:
-        _refuse_doubtful_times(event)
+        _refuse_unclear_times(event)
         _complete_times(event)
     if sum(_steps(event, rule, year) for event in events for rule in _rules(event)) > _MOST_STEPS:
         raise _Refused("has rules that recur too often since they began")
     return recurring_ical_events.of(calendar)
 
 
-def _refuse_doubtful_times(event: Any) -> None:
-    """Refuse an event whose times were not understood, or whose rule takes for ever to follow.
+def _refuse_unclear_times(event: Any) -> None:
+    """Refuse an event whose times are not understood, or whose rule takes too long to expand.
 
-    Rules are followed from the beginning of their event: by the second they would hold up all alerts.
+    Rules are expanded from the beginning of their event: one by the second would delay all alerts.
     """
     if any(name in _TIMES for name, _ in event.errors):
         raise _Refused("has a time or a rule that cannot be read")
@@ -122,9 +122,9 @@ def _refuse_doubtful_times(event: Any) -> None:
 
 
 def _recurs(event: Any, rule: Any) -> bool:
-    """Check whether a rule recurs in some decades; the libraries would look for its next time until the year 9999.
+    """Check whether a rule recurs within decades; the libraries would search for its next time until the year 9999.
 
-    It is looked for in the last of the cycles of 400 years in which days fall on equal weekdays.
+    The search is in the last cycle of 400 years: in each, days fall on equal weekdays.
     """
     from dateutil.rrule import rrulestr
 
@@ -142,10 +142,10 @@ def _rules(event: Any) -> list[Any]:
 
 
 def _complete_times(event: Any) -> None:
-    """Add to the times of an event what its calendar means by them, whichever version of the libraries reads it.
+    """Complete the times of an event, so that all versions of the libraries read them alike.
 
-    A whole day without an end is that day. A shift ends when the clocks of its zone show its end, also if they changed
-    in it. The libraries cannot compute with an end of time.
+    A whole day without an end is that day. A shift ends at the local time of its end, also if the clocks change in it.
+    The libraries cannot compute with the largest times.
     """
     for name in ("DTSTART", "DTEND", "RECURRENCE-ID"):
         moment = event.get(name)
@@ -164,7 +164,7 @@ def _complete_times(event: Any) -> None:
 
 
 def _steps(event: Any, rule: Any, year: int) -> float:
-    """Return about how many times a rule recurs until the end of a year; those at the same time take much longer."""
+    """Estimate how many times a rule recurs until the end of a year; overlapping times take much longer."""
     each_day = prod(len(rule.get(part, [0])) for part in ("BYHOUR", "BYMINUTE", "BYSECOND"))
     rates = {"HOURLY": _MOST_A_DAY, "WEEKLY": each_day * len(rule.get("BYDAY", [0])) / 7}
     days = (year + 1 - event["DTSTART"].dt.year) * 366 + 12 * _length(event) / _DAY
@@ -182,7 +182,7 @@ def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> OnCallDu
     place = ZoneInfo(zone)
     events = []
     here = now.astimezone(place)
-    for event in query.between(here - _DAY, here + _DAY):  # the libraries do not know which of two equal hours it is
+    for event in query.between(here - _DAY, here + _DAY):  # the libraries do not distinguish a repeated hour
         start, end = _moment(event["DTSTART"].dt, place), _moment(event["DTEND"].dt, place)
         if start <= now < end and str(event.get("STATUS", "")).upper() != "CANCELLED":
             events.append((start, str(event.get("UID", "")), end, event))
@@ -203,7 +203,7 @@ def _moment(value: date, place: ZoneInfo) -> datetime:
 
 
 def _person(event: Mapping[str, Any], people: Mapping[str, str]) -> str | None:
-    """Return the one person that an event names; None for none, or several."""
+    """Return the person that an event names; None for none, or several."""
     attendees = event.get("ATTENDEE", [])
     addresses = {
         str(item).lower().removeprefix("mailto:")

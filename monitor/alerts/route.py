@@ -1,9 +1,9 @@
-"""Find the channels that hear of an incident, and say how they were found.
+"""Determine the channels that an incident is routed to, with an explanation.
 
-Every route that matches applies, and a channel that several lead to hears once. The channel of the table's owner hears
-of it unless a route matched; a route without `match` matches everything. A route with `unacknowledged_for` applies from
-the moment on at which nobody has acknowledged the present episode for so long, and then to its end; owners are notified
-beside it.
+Every matching route applies, and a channel that several lead to is notified once. The channel of the table's owner is
+notified unless a route matches; a route without `match` matches everything. A route with `unacknowledged_for` applies
+from the moment at which nobody has acknowledged the present episode for so long, to the end of the episode; it does not
+replace the owner's channel.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from monitor.alerts.decide import is_warning
 from monitor.config import Config, Route, Table
 
 OWNER: Final = "owner"
-_MISSED_OUTCOME: Final = {
+_OTHER_OUTCOME: Final = {
     None: "the route is for warnings that open no incident (outcome: warn)",
     "warn": "the route is for incidents; one for warnings has 'outcome: warn'",
 }
@@ -25,11 +25,10 @@ _MISSED_OUTCOME: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RoutedChannel:
-    """How a channel is reached: by which routes ("route 2", counted from 1) or as the owner's, and when it is quiet.
+    """How a channel is reached: `by` which routes ("route 2", counted from 1) or as the owner's.
 
-    `quiet` names the quiet hours that hold only if all of them do; empty when a way to the channel has none. `later`:
-    it is reached only because nobody acknowledged the incident for so long. `digest`: the local times of its messages
-    of the day; empty when a way to the channel has none.
+    `quiet`: the quiet hours of its routes, which hold back only if all of them do; empty if a route has none. `later`:
+    only by routes with `unacknowledged_for`. `digest`: the local times of its digests; empty if a route has none.
     """
 
     by: tuple[str, ...]
@@ -40,7 +39,7 @@ class RoutedChannel:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line of the explanation: a route, or the owner; whether it applies; why."""
+    """A step of the explanation: a route, or the owner; whether it applies; why."""
 
     name: str
     applies: bool
@@ -50,18 +49,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """Which channels hear of something, in the order of the configuration, and the explanation."""
+    """The channels, in the order of the configuration, and the explanation."""
 
     channels: Mapping[str, RoutedChannel] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
 
 
 _Way: TypeAlias = tuple[str, Route | None]
-"""A way to a channel: its name, and the route; None for the owner's."""
+"""A name ("route 2", "owner") and the route; None for the owner's."""
 
 
 def channels_of(incident: Incident, config: Config, now: datetime) -> Routing:
-    """Return the channels that hear of an incident as it stands."""
+    """Return the channels that an incident is routed to in its present state."""
     waited = incident.last.unacknowledged(now)
     return channels_for(
         incident.table,
@@ -82,17 +81,17 @@ def channels_for(
     waited: timedelta = timedelta(0),
     outcome: Literal["warn"] | None = None,
 ) -> Routing:
-    """Return the channels that hear of an incident on a table; `waited`: for how long nobody acknowledged it.
+    """Return the channels that an incident on a table is routed to; `waited`: for how long nobody acknowledged it.
 
     `outcome`: `warn` for a warning that opens no incident.
     """
     ways: dict[str, list[_Way]] = {}
     steps = []
-    known = config.table(table)
+    configured = config.table(table)
     for number, route in enumerate(config.alerts.routes, start=1):
-        facts = _facts(table, known, config)
+        facts = _facts(table, configured, config)
         misses = (
-            [_MISSED_OUTCOME[outcome]]
+            [_OTHER_OUTCOME[outcome]]
             if route.match.outcome != outcome
             else list(_misses(route, facts, config.products_of(table), severity=severity, kind=kind, waited=waited))
         )
@@ -103,19 +102,19 @@ def channels_for(
         steps.append(Step(name, applies=True, why=_format_match(route), to=route.to))
         for channel in route.to:
             ways.setdefault(channel, []).append((name, route))
-    matched = any(way is not None and way.unacknowledged_for is None for some in ways.values() for _, way in some)
+    matched = any(way is not None and way.unacknowledged_for is None for its in ways.values() for _, way in its)
     if outcome is not None:
         steps.append(Step(OWNER, applies=False, why="owners are notified of incidents, and warnings go by routes only"))
-        return Routing({channel: _reached(results) for channel, results in ways.items()}, tuple(steps))
-    steps.append(_owner_step(known, config, matched=matched))
+        return Routing({channel: _reached(its) for channel, its in ways.items()}, tuple(steps))
+    steps.append(_owner_step(configured, config, matched=matched))
     if steps[-1].applies:
         for channel in steps[-1].to:
             ways.setdefault(channel, []).append((OWNER, None))
-    return Routing({channel: _reached(results) for channel, results in ways.items()}, tuple(steps))
+    return Routing({channel: _reached(its) for channel, its in ways.items()}, tuple(steps))
 
 
 def next_in_line_at(incident: Incident, config: Config, now: datetime) -> datetime | None:
-    """Return when a route begins to apply because nobody acknowledged an incident by then; None if none will."""
+    """Return when the next route with `unacknowledged_for` will apply to an incident; None if none will."""
     if incident.state is not State.OPEN:
         return None
     waits = (route.unacknowledged_for for route in config.alerts.routes)
@@ -124,7 +123,7 @@ def next_in_line_at(incident: Incident, config: Config, now: datetime) -> dateti
 
 
 def any_way(channel: str, config: Config) -> RoutedChannel:
-    """Return how a channel is reached at all, for what it must hear although no route leads there any more."""
+    """Return how a channel is reached by any route, for incidents that are no longer routed there."""
     ways: list[_Way] = [
         (f"route {number}", route) for number, route in enumerate(config.alerts.routes, start=1) if channel in route.to
     ]
@@ -132,7 +131,7 @@ def any_way(channel: str, config: Config) -> RoutedChannel:
 
 
 def operators(config: Config) -> tuple[str, ...]:
-    """Return the channels that hear of Tablewatch itself: those named, else those of the routes without a match."""
+    """Return the channels for operational messages: the configured ones, else those of the routes without `match`."""
     if config.alerts.operators:
         return config.alerts.operators
     everything = [channel for route in config.alerts.routes if route.is_for_all for channel in route.to]
@@ -164,7 +163,7 @@ def _misses(
     kind: Kind,
     waited: timedelta,
 ) -> Iterator[str]:
-    """Describe in which of its keys a route does not fit."""
+    """Yield the keys of a route that do not match."""
     match = route.match
     for key in ("table", "domain", "owner", "tier", "source"):
         wanted, text = getattr(match, key), facts.get(key)

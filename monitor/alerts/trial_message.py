@@ -1,4 +1,4 @@
-"""Make a message that tries a channel out: it looks like a real one, and says in its title that it is none."""
+"""Compose test messages for channels: like real ones, with a title that marks them as tests."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from monitor.alerts.batch import Batch, BatchItem
 from monitor.alerts.decide import NotificationReason
 from monitor.alerts.hold import HoldRules
 from monitor.alerts.message import SCHEMA, MessageComposer
-from monitor.alerts.operational import enqueue, report_delivery
+from monitor.alerts.operational import enqueue
 from monitor.config.project import Project
 from store import Delivery, MessageSubject
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _TITLE: Final = Message("[test] {title}")
 _LINE: Final = Message("This is a test message for channel {name}; no incident occurred.")
-_TOOK: Final = timedelta(minutes=90)
+_DURATION: Final = timedelta(minutes=90)
 
 
 class TrialMessageKind(StrEnum):
-    """What a test looks like."""
+    """What a test message looks like."""
 
     INCIDENT = "incident"
     RESOLVED = "resolved"
@@ -37,31 +37,35 @@ class TrialMessageKind(StrEnum):
 def trial_message(
     project: Project, channel: str, like: TrialMessageKind, *, now: datetime, report: "PeriodReport | None" = None
 ) -> Delivery:
-    """Return a message of subject `test`; it is about the first table that is configured, and holds made up figures.
+    """Return a message of subject `test` about the first configured table, with invented figures.
 
     Args:
         project: whose channel it is.
         channel: its name.
         like: what it looks like.
         now: the present, UTC.
-        report: the report to send; needed for `Like.REPORT`, whose figures are the real ones.
+        report: the report to send; required for `TrialMessageKind.REPORT`, whose figures are real.
     """
-    writer = MessageComposer(project, now)
+    composer = MessageComposer(project, now)
+    localizer = composer.localizer(channel)
     if like is TrialMessageKind.REPORT:
         if report is None:
             raise ValueError("a test message in the form of a report needs a report")
-        made = report_delivery(project, report, channel, now=now).payload
+        from monitor.alerts.report_message import report_delivery
+
+        payload = report_delivery(project, report, channel, now=now).payload
         lines: list[str] = []
     else:
-        made = _incidents(project, writer, channel, like, now)
-        lines = [_LINE.given(name=channel).render(writer.localizer(channel))]
-    title = _TITLE.given(title=made["title"]).render(writer.localizer(channel))
-    content = {**made, "subject": MessageSubject.TEST.value, "title": title, "lines": [*lines, *made["lines"]]}
-    return enqueue(channel, MessageSubject.TEST, writer.payload(made.get("schema", SCHEMA), channel, content), now=now)
+        payload = _incidents(project, composer, channel, like, now)
+        lines = [_LINE.given(name=channel).render(localizer)]
+    title = _TITLE.given(title=payload["title"]).render(localizer)
+    content = {**payload, "subject": MessageSubject.TEST.value, "title": title, "lines": [*lines, *payload["lines"]]}
+    test = composer.payload(payload.get("schema", SCHEMA), channel, content)
+    return enqueue(channel, MessageSubject.TEST, test, now=now)
 
 
 def _incidents(
-    project: Project, writer: MessageComposer, channel: str, like: TrialMessageKind, now: datetime
+    project: Project, composer: MessageComposer, channel: str, like: TrialMessageKind, now: datetime
 ) -> Mapping[str, Any]:
     config = project.config
     resolved = like is TrialMessageKind.RESOLVED
@@ -73,13 +77,13 @@ def _incidents(
         NotificationReason.RESOLVED if resolved else NotificationReason.FIRST,
         now,
     )
-    around = HoldRules(config, silences=(), around=(), now=now)
-    return writer.incidents(Batch((item,)), channel, around)
+    hold_rules = HoldRules(config, silences=(), around=(), now=now)
+    return composer.incidents(Batch((item,)), channel, hold_rules)
 
 
 def _example(table: str, now: datetime, *, resolved: bool) -> Incident:
-    detected = now - (_TOOK if resolved else timedelta())
-    began = detected - _TOOK
+    detected = now - (_DURATION if resolved else timedelta())
+    began = detected - _DURATION
     onset = Onset(began, began, detected, OccurrenceMethod.LAST_GOOD_RUN)
     return Incident(
         id=0,

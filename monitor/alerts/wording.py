@@ -1,8 +1,8 @@
-"""Describe in the reader's language what happened to an incident: one headline, and the facts beside it.
+"""Describe an incident in the reader's language: a headline and facts.
 
-Everything said is metadata: names from the configuration, times, figures, and the title of an incident, made of
-counts and names by construction. What others wrote (names of tables, titles, owners) is one line, shows its control
-characters, and can neither call a whole channel nor make a link.
+All of it is metadata: names from the configuration, times, figures, and the title of an incident, which is made of
+counts and names. Text of users (names of tables, titles, owners) is one line with visible control characters, and can
+neither mention a whole channel nor make a link.
 """
 
 import re
@@ -25,9 +25,9 @@ from monitor.terminal.localizer import Money
 from monitor.terminal.redaction import visible
 
 LONGEST: Final = 200
-"""Letters of a name or a title."""
+"""Characters of a name or a title."""
 LONGEST_RUNBOOK: Final = 2_000
-"""Letters of a runbook in a message; the page of the incident has all of it."""
+"""Characters of a runbook in a message; the page of the incident has all of it."""
 _RUNBOOK: Final = Message("Runbook")
 _CAUSES: Final = {
     WITHOUT_ROWS: Message("the segment has no rows any more"),
@@ -60,7 +60,7 @@ _AND_WARNINGS: Final = Message("{incidents}; {n:count} warnings", {}, one="{inci
 
 
 def plain(text: str, most: int = LONGEST) -> str:
-    r"""Return what somebody wrote as harmless text.
+    r"""Return the text of a user as harmless text.
 
     One line, `\x1b` for control characters, no `<!channel>`, no link.
     """
@@ -73,7 +73,7 @@ def _without_commands(text: str) -> str:
 
 
 def is_over(item: BatchItem) -> bool:
-    """Check whether what is told has passed."""
+    """Check whether the problem is over."""
     return item.incident.state is State.RESOLVED and item.reason is not NotificationReason.FLAPPING
 
 
@@ -117,7 +117,7 @@ def title_of(items: Sequence[BatchItem], localizer: MessageFormatter) -> str:
 
 
 def without_warnings(items: Sequence[BatchItem]) -> Sequence[BatchItem]:
-    """Return the incidents among what is told."""
+    """Return the items that are incidents."""
     return [item for item in items if not is_warning(item.incident)]
 
 
@@ -133,28 +133,28 @@ def _place_of(items: Sequence[BatchItem]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact about an incident: what it is about, and what there is to say."""
+    """A fact about an incident: a label and a text."""
 
     label: Message
-    said: Message
+    text: Message
 
-    def say(self, localizer: MessageFormatter) -> tuple[str, str]:
+    def render(self, localizer: MessageFormatter) -> tuple[str, str]:
         """Format it in the localizer's language."""
-        return self.label.render(localizer), self.said.render(localizer)
+        return self.label.render(localizer), self.text.render(localizer)
 
 
 def facts(
     project: Project, item: BatchItem, figures: IncidentFigures, *, muted: Sequence[Incident], now: datetime
 ) -> Iterator[Fact]:
-    """Yield what a person who must act on an incident has to know, the most important first.
+    """Yield the facts that a person needs to act on an incident, the most important first.
 
-    `muted` are the incidents downstream that nobody is told about because of this one.
+    `muted`: the incidents downstream of which no channel is notified because of this one.
     """
     incident = item.incident
     over = is_over(item)
     check = project.check_of(incident)
     if not over and check is not None and check.why:
-        yield Fact(Message("Why it matters"), _given(check.why))
+        yield Fact(Message("Why it matters"), _verbatim(check.why))
     if item.reason is NotificationReason.FLAPPING or incident.flapping:
         settled = Message(
             "The check alternates between pass and fail too often. Notifications are paused until it is stable."
@@ -173,21 +173,21 @@ def facts(
         yield Fact(Message("Also affected"), Message("{tables}; muted", {"tables": some(tables)}))
     steps = runbook_of(project, item)
     if steps is not None and "\n" not in steps:
-        yield Fact(_RUNBOOK, _given(steps))
+        yield Fact(_RUNBOOK, _verbatim(steps))
     if incident.state is State.OPEN:
-        yield Fact(Message("Acknowledge"), _given(f"tablewatch incident ack {incident.id}"))
+        yield Fact(Message("Acknowledge"), _verbatim(f"tablewatch incident ack {incident.id}"))
     page = page_of(project, incident)
     if page is not None:
-        yield Fact(Message("Page"), _given(page))
+        yield Fact(Message("Page"), _verbatim(page))
 
 
 def warning_facts(project: Project, item: BatchItem) -> Iterator[Fact]:
-    """Yield what a person has to know of a warning that opened no incident, the most important first."""
+    """Yield the facts about a warning that opened no incident, the most important first."""
     incident, over = item.incident, is_over(item)
     check = project.check_of(incident)
     if not over and check is not None and check.why:
-        yield Fact(Message("Why it matters"), _given(check.why))
-    yield Fact(Message("Check"), _given(incident.fingerprint))
+        yield Fact(Message("Why it matters"), _verbatim(check.why))
+    yield Fact(Message("Check"), _verbatim(incident.fingerprint))
     yield Fact(Message("Started"), Message("{at:time}", {"at": incident.last.detected_at}))
     if over:
         yield Fact(Message("Ended"), Message("{at:time}", {"at": incident.last.resolved_at}))
@@ -195,11 +195,11 @@ def warning_facts(project: Project, item: BatchItem) -> Iterator[Fact]:
     yield from _products(project, incident)
     steps = runbook_of(project, item)
     if steps is not None and "\n" not in steps:
-        yield Fact(_RUNBOOK, _given(steps))
+        yield Fact(_RUNBOOK, _verbatim(steps))
 
 
 def _products(project: Project, incident: Incident) -> Iterator[Fact]:
-    """Yield which data products an incident touches, and who uses them."""
+    """Yield the data products with the table of an incident, and their consumers."""
     products = {name: project.config.products[name] for name in project.config.products_of(incident.table)}
     if products:
         yield Fact(Message("Data products"), some([plain(item.title or name) for name, item in products.items()]))
@@ -209,13 +209,13 @@ def _products(project: Project, incident: Incident) -> Iterator[Fact]:
 
 
 def runbook_of(project: Project, item: BatchItem) -> str | None:
-    """Return what to do about an incident that is not over: an address, or Markdown; None if its check has nothing."""
+    """Return the runbook of an incident that is not over: an address, or Markdown; None if its check has none."""
     check = None if is_over(item) else project.check_of(item.incident)
     return None if check is None else project.runbook(check)
 
 
 def runbook_block(project: Project, item: BatchItem, localizer: MessageFormatter) -> Mapping[str, Mapping[str, str]]:
-    """Return a runbook of several lines as a part of a message, Markdown that calls nobody; else nothing."""
+    """Return a runbook of several lines as a part of a message, Markdown without mentions; else nothing."""
     steps = runbook_of(project, item)
     if steps is None or "\n" not in steps:
         return {}
@@ -236,12 +236,12 @@ _OF_ALL: Final = Message("{label} (all {n:count} episodes)")
 
 
 def _this(incident: Incident, label: Message) -> Message:
-    """Return a label that states its scope, where an incident has several episodes: the last one."""
+    """Return a label that states its scope where an incident has several episodes: the last one."""
     return _OF_EPISODE.given(label=label) if len(incident.episodes) > 1 else label
 
 
 def _whole(incident: Incident, label: Message) -> Message:
-    """Return a label that states its scope, where an incident has several episodes: all of them."""
+    """Return a label that states its scope where an incident has several episodes: all of them."""
     return _OF_ALL.given(label=label, n=len(incident.episodes)) if len(incident.episodes) > 1 else label
 
 
@@ -260,18 +260,18 @@ def _times(incident: Incident, figures: IncidentFigures, *, over: bool) -> Itera
     ended = {"at": last.resolved_at, "resolution": RESOLUTIONS[incident.resolution] if incident.resolution else ""}
     yield Fact(_this(incident, Message("Ended")), Message("{at:time}, {resolution}", ended))
     if incident.cause is not None:
-        yield Fact(Message("Cause"), _CAUSES.get(incident.cause) or _given(incident.cause))
+        yield Fact(Message("Cause"), _CAUSES.get(incident.cause) or _verbatim(incident.cause))
     if len(incident.episodes) > 1:
-        yield Fact(_this(incident, Message("Duration")), _lengths(figures.episodes[-1]))
-    yield Fact(_whole(incident, Message("Duration")), _lengths(figures.whole))
+        yield Fact(_this(incident, Message("Duration")), _durations(figures.episodes[-1]))
+    yield Fact(_whole(incident, Message("Duration")), _durations(figures.whole))
     if figures.whole.maintenance:
         planned = {"hours": length(figures.whole.maintenance)}
         left_out = Message("{hours:hours} of planned maintenance", planned)
         yield Fact(_whole(incident, Message("Not counted")), left_out)
 
 
-def _lengths(took: Durations) -> Message:
-    values = {"whole": length(took.total), "ttd": length(took.ttd), "ttr": length(took.ttr)}
+def _durations(durations: Durations) -> Message:
+    values = {"whole": length(durations.total), "ttd": length(durations.ttd), "ttr": length(durations.ttr)}
     return Message("{whole:hours}: time to detection (TTD) {ttd:hours}, time to resolution (TTR) {ttr:hours}", values)
 
 
@@ -300,15 +300,17 @@ def _people(project: Project, item: BatchItem) -> Iterator[Fact]:
     table = project.config.table(incident.table)
     owner = None if table is None else project.config.owner_of(table)
     if owner is not None:
-        known = project.config.owners.get(owner)
-        yield Fact(Message("Owner"), _given(known.name if known is not None and known.name else owner))
+        configured = project.config.owners.get(owner)
+        yield Fact(
+            Message("Owner"), _verbatim(configured.name if configured is not None and configured.name else owner)
+        )
     if incident.assignee is not None:
-        yield Fact(Message("Assigned to"), _given(incident.assignee))
+        yield Fact(Message("Assigned to"), _verbatim(incident.assignee))
     if incident.state is State.ACKNOWLEDGED and item.acknowledged_by is not None:
         who = {"at": incident.acknowledged_at, "who": plain(item.acknowledged_by)}
         yield Fact(Message("Acknowledged"), Message("{at:time}, {who}", who))
 
 
-def _given(text: str) -> Message:
-    """Return what somebody wrote as something to say; braces in it are no places."""
+def _verbatim(text: str) -> Message:
+    """Return the text of a user as a message; braces in it are no placeholders."""
     return Message("{text}", {"text": plain(text)})

@@ -1,7 +1,7 @@
-"""Do what is done besides the work, each thing in its time. APScheduler is the clock, in memory only.
+"""Run periodic jobs beside the main loop, by APScheduler in memory.
 
-Each thing has a thread of its own, is never run twice at once, and is run late rather than not at all. These threads do
-not keep the process from ending, as those of a pool of Python's would.
+Each job has a thread of its own, never runs twice at once, and is run late rather than not at all. These threads do not
+keep the process from ending, as those of a pool of Python's would.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,19 +24,19 @@ from store import StoreError
 
 @dataclass(frozen=True, slots=True)
 class PeriodicJob:
-    """Something to do every so many seconds."""
+    """A function to call every so many seconds."""
 
     seconds: int
     do: Callable[[], None]
 
 
 class BackgroundJobs:
-    """Chores by name, done until it is stopped."""
+    """Jobs by name, run until they are stopped."""
 
     def __init__(self, jobs: Mapping[str, PeriodicJob], clock: Clock) -> None:
-        """Take the jobs; each is done for the first time when it starts."""
+        """Prepare the jobs; each runs first at the start."""
         self._jobs, self._clock = jobs, clock
-        self._stumbles: dict[str, str] = {}
+        self._errors: dict[str, str] = {}
         self._failing_since: dict[str, float] = {}
         self._lock = Lock()
         self._at: dict[str, float] = {}
@@ -51,7 +51,7 @@ class BackgroundJobs:
         self._scheduler.add_listener(self._on_event, EVENT_JOB_ERROR | EVENT_JOB_EXECUTED)
 
     def start(self) -> None:
-        """Begin."""
+        """Start all jobs."""
         for name, job in self._jobs.items():
             do = partial(self._do, name, job)
             self._scheduler.add_job(do, "interval", seconds=job.seconds, id=name, next_run_time=self._clock.now())
@@ -63,19 +63,19 @@ class BackgroundJobs:
             self._scheduler.reschedule_job(name, trigger="interval", seconds=job.seconds)
 
     def stop(self) -> None:
-        """Begin nothing new; what is being done is left to its end."""
+        """Start no more jobs; running ones go on."""
         with self._one_ended:
             self._stopped = True
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
 
     def wait_for(self, name: str, seconds: float) -> bool:
-        """Wait at most so long for a running job; return whether it has ended."""
+        """Wait at most so many seconds for a running job; return whether it has ended."""
         with self._one_ended:
             return self._one_ended.wait_for(lambda: name not in self._at, max(seconds, 0.0))
 
     def failing_for(self, name: str) -> float:
-        """Return for how many seconds a job has failed each time, or did not end; 0 while it does its work."""
+        """Return for how many seconds a job has failed each time, or did not end; 0 while it succeeds."""
         with self._one_ended:
             begun = self._at.get(name)
         with self._lock:
@@ -95,23 +95,21 @@ class BackgroundJobs:
                 self._one_ended.notify_all()
 
     def _on_event(self, event: JobExecutionEvent) -> None:
-        """Report that a job failed, and not again until it succeeds or fails otherwise. It is tried again in its time.
+        """Log that a job failed, and not again until it succeeds or fails otherwise. It runs again at its next time.
 
-        The text of a bug stays unsaid: it may hold values.
+        The text of an internal error is not logged: it may hold values.
         """
         error: Any = event.exception
-        text = None
-        if error is not None:
-            text = _format(error)
+        text = None if error is None else _format(error)
         with self._lock:
-            news = text is not None and self._stumbles.get(event.job_id) != text
+            is_new = text is not None and self._errors.get(event.job_id) != text
             if text is None:
-                self._stumbles.pop(event.job_id, None)
+                self._errors.pop(event.job_id, None)
                 self._failing_since.pop(event.job_id, None)
             else:
-                self._stumbles[event.job_id] = text
+                self._errors[event.job_id] = text
                 self._failing_since.setdefault(event.job_id, self._clock.monotonic())
-        if news:
+        if is_new:
             LOG.error("%s: %s", event.job_id, text)
 
 
@@ -123,7 +121,7 @@ class _Threads(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
             alias = job._jobstore_alias  # noqa: SLF001 - as APScheduler's own executors do
             self._run_job_success(job.id, run_job(job, alias, run_times, self._logger.name))
 
-        Thread(target=run, name=f"besides {job.id}", daemon=True).start()
+        Thread(target=run, name=f"job {job.id}", daemon=True).start()
 
 
 def _format(error: BaseException) -> str:

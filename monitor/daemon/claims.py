@@ -1,4 +1,4 @@
-"""Claim what is due: the schedule of a configuration, kept in the store, and the slots that this daemon takes of it."""
+"""Claim slots that are due, by the schedule of a configuration, which is kept in the store."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class LeasedTable:
-    """A table whose slot this daemon has.
+    """A table whose slot this daemon has leased.
 
-    `alone`: its checks are run one by one, because one of them may end its worker. `deaths` counts workers that ended
-    amid it without a check to blame. `given_up` are checks that no worker is asked for.
+    `alone`: its checks are run one by one, because one of them may kill its worker. `deaths`: workers that died during
+    it, by no single check. `given_up`: results of checks that are not run.
     """
 
     lease: Lease
@@ -50,19 +50,19 @@ class LeasedTable:
 
     @property
     def asked(self) -> Target:
-        """Return what the workers are asked for: the table with the checks that were not given up."""
+        """Return the table with the checks to run."""
         checks = tuple(check for check in self.target.subject.checks if check[0] not in self.given_up)
         return replace(self.target, subject=replace(self.target.subject, checks=checks))
 
     def answers(self, outcomes: Mapping[str, Outcome]) -> dict[str, CheckMeasurement]:
-        """Return what is known of checks without asking the workers, by check id."""
+        """Return outcomes as the results of checks that are not run, by check id."""
         checks = dict(self.target.subject.checks)
         return {
             check_id: CheckMeasurement(check_id, checks[check_id], outcome) for check_id, outcome in outcomes.items()
         }
 
     def whole(self, looked: TableResult) -> TableResult:
-        """Return what workers found together with what was given up, in the order of the checks."""
+        """Return the result of a worker with those of the checks that were not run, in the order of the checks."""
         answers = {
             check_measurement.check_id: check_measurement for check_measurement in looked.measured
         } | self.given_up
@@ -71,24 +71,24 @@ class LeasedTable:
         )
 
     def not_asked(self, now: datetime) -> TableResult:
-        """Return the look at a table of which every check was given up."""
+        """Return the result of a table of which no check is run."""
         return self.whole(TableResult(self.target, now, now, ()))
 
 
 LEASE: Final = timedelta(seconds=40)
-"""How long a table is held without a sign of life, which a daemon gives every ten seconds."""
+"""How long a table is leased; a daemon renews its leases every ten seconds."""
 MOST_PER_WORKER: Final = 25
 _LEAST_PER_WORKER: Final = 2
 _SHARE: Final = 8
-"""Daemons that share a store take an eighth of what waits, so that there is something left for the others."""
+"""Daemons that share a store claim an eighth of what waits, so that the others can claim too."""
 _ALL: Final = 1_000_000
 
 
-_NOBODYS: Final = timedelta(minutes=10)
+_UNKNOWN_AFTER: Final = timedelta(minutes=10)
 
 
 class Claimed(NamedTuple):
-    """What came of a look: new leases, the ids of those that are still held, and how many tables were delayed."""
+    """New leases, the ids of those that are still held, and the number of tables that were delayed."""
 
     leases: Sequence[Lease]
     kept: set[int]
@@ -96,15 +96,15 @@ class Claimed(NamedTuple):
 
 
 class Claims:
-    """The schedule as one daemon sees it."""
+    """The claims of one daemon on the schedule."""
 
     def __init__(
         self, store: Store, clock: Clock, *, holder: str, alone: bool, only_until: datetime | None = None
     ) -> None:
-        """Take the name under which slots are held.
+        """Claim as `holder` of the leases.
 
-        `alone`: nobody else uses the store, so what is left is ours. `only_until`: what has a slot by then is run at
-        once, without any delay and however late; what comes after it is left to others.
+        `alone`: no other daemon uses the store, so all leases in it are taken over. `only_until`: slots until then are
+        run at once, however late; later ones are not claimed.
         """
         self.only_until = only_until
         self._alone = alone
@@ -117,11 +117,11 @@ class Claims:
 
     @property
     def tables(self) -> Iterable[str]:
-        """Name the tables that have a schedule."""
+        """Return the names of the tables with a schedule."""
         return self._timetables.keys()
 
     def adopt(self, project: Project) -> None:
-        """Make the store's schedule that of a configuration; a table that has not changed keeps its next slot.
+        """Replace the schedule in the store by that of a configuration; an unchanged table keeps its next slot.
 
         Raises:
             StoreError: it cannot be written.
@@ -137,12 +137,12 @@ class Claims:
             elif self.only_until is not None:
                 tx.schedule.reschedule([replace(row, due_at=row.next_slot) for row in tx.schedule.tables()])
             _decide_anew(tx, now)
-            due_at = self.only_until or now  # their limits may be others now
+            due_at = self.only_until or now  # their limits may have changed
             tx.schedule.reschedule([replace(row, due_at=due_at) for row in tx.schedule.delayed()])
         self._timetables, self._limits = timetables, _limits_of(project, timetables)
 
     def share(self, workers: int) -> int:
-        """Return how many of the tables that are due to take for each worker, without taking any; 0 if none is due.
+        """Return how many of the tables that are due to claim for each worker; 0 if none is due.
 
         Raises:
             StoreError: the store cannot be read.
@@ -155,13 +155,13 @@ class Claims:
         return min(max(waiting // (workers * _SHARE), _LEAST_PER_WORKER), MOST_PER_WORKER)
 
     def take(self, capacity: int, current_leases: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
-        """Take up to so many slots: what others left, then what waits longest. Renew those that are held.
+        """Claim up to so many slots: expired ones of other daemons, then those due longest. Renew the present leases.
 
-        Nothing is taken of the tables in `full`, nor of tables that this daemon does not know: daemons that share a
-        store load a changed configuration one after the other.
+        No table in `full` is claimed, and none that this daemon does not know: daemons that share a store reload a
+        configuration one after the other.
 
         Raises:
-            StoreError: nothing was taken.
+            StoreError: nothing was claimed.
         """
         with self._store.writing() as tx:
             now = tx.schedule.clock(self._clock.now())
@@ -187,7 +187,7 @@ class Claims:
     def _allowed(
         self, tx: WriteTransaction, due: Sequence[Scheduled], now: datetime
     ) -> tuple[Sequence[Scheduled], int]:
-        """Return tables to run now, and how many the daily limits of their sources delay."""
+        """Return the tables to run now, and the number of those that daily limits of their sources delay."""
         if self._limits is None:
             return due, 0
         delays = self._limits.split(tx, due, now)
@@ -197,14 +197,14 @@ class Claims:
         return delays.run, len(delays.delayed)
 
     def _due(self, tx: WriteTransaction, now: datetime, capacity: int, full: Collection[str]) -> Sequence[Scheduled]:
-        """Return what is due of the tables that are wanted: only if others are among it, all names go to the store."""
+        """Return due slots of known tables that are not full; names are only sent to the store if there are others."""
         due = tx.schedule.due(now, capacity)
         if all(scheduled.table in self._timetables and scheduled.table not in full for scheduled in due):
             return due
         return tx.schedule.due(now, capacity, [name for name in self._timetables if name not in full])
 
     def _orphans(self, tx: WriteTransaction, now: datetime, capacity: int) -> Sequence[Lease]:
-        """Take over what dead daemons left; of tables that nobody here knows only after long, to give them up."""
+        """Take over expired leases of other daemons; those of unknown tables only after a while, to end them."""
         until = now + LEASE
         if self._alone:
             anyone = self._left_by_anyone
@@ -212,13 +212,13 @@ class Claims:
         if not tx.slots.is_any_over(now):
             return ()
         leases = tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=capacity, among=self._timetables)
-        strange = tx.slots.take_over(
-            now - _NOBODYS, holder=self._holder, lease_until=until, limit=capacity - len(leases)
+        unknown = tx.slots.take_over(
+            now - _UNKNOWN_AFTER, holder=self._holder, lease_until=until, limit=capacity - len(leases)
         )
-        return [*leases, *strange]
+        return [*leases, *unknown]
 
     def is_regular(self, lease: Lease) -> bool:
-        """Check whether a slot is one of the table's schedule, not an early one that was asked for."""
+        """Check whether a slot is one of the table's schedule, not a requested early one."""
         timetable = self._timetables.get(lease.table)
         return timetable is None or timetable.has(lease.slot)
 
@@ -231,7 +231,7 @@ class Claims:
         self.end(lease, SlotState.GIVEN_UP)
 
     def end(self, lease: Lease, state: SlotState) -> None:
-        """End a slot of which no run came.
+        """End a slot without a run.
 
         Raises:
             StoreError: it cannot be written.
@@ -240,16 +240,16 @@ class Claims:
             tx.slots.finish([lease], now=tx.schedule.clock(self._clock.now()), state=state)
 
     def give_up_leases(self, leases: Iterable[Lease]) -> None:
-        """Let others take slots at once.
+        """Release leases, for other daemons to claim at once.
 
         Raises:
-            StoreError: it cannot be written; the leases end by themselves.
+            StoreError: it cannot be written; the leases expire.
         """
         with self._store.writing() as tx:
             tx.slots.give_up_leases(leases, now=tx.schedule.clock(self._clock.now()))
 
     def was_busy(self, table: str, until: datetime) -> None:
-        """Note when a look at a table ended, to tell slots that it overran from those that nobody was there for."""
+        """Record when a run of a table ended, to distinguish slots that it overran from those of a downtime."""
         self._busy_until[table] = until
 
     def _keep_time(self, tx: WriteTransaction, now: datetime) -> None:
@@ -261,7 +261,7 @@ class Claims:
 
 
 def _limits_of(project: Project, timetables: Mapping[str, Timetable]) -> "DailyLimits | None":
-    """Return the daily limits of sources, where there are any."""
+    """Return the daily limits of sources; None if there are none."""
     if all(source.daily_limit is None for source in project.config.sources.values()):
         return None
     from monitor.daemon.daily_limit import DailyLimits
@@ -284,7 +284,7 @@ def _timetables(project: Project, *, at_once: bool) -> dict[str, Timetable]:
 def _of_statistics(
     project: Project, *, jitter: timedelta, catch_up: Literal["latest", "all", "none"]
 ) -> dict[str, Timetable]:
-    """Return when scheduled queries are due. Each answer is paid for: of those missed, the newest is enough."""
+    """Return the timetables of scheduled queries. Each answer has a price: of missed slots only the newest is run."""
     budgets, zone = project.config.budgets, project.config.timezone
     results = {}
     for name, series in AnswerSeries.configured(project.config).items():
@@ -311,12 +311,12 @@ def _plan_anew(tx: WriteTransaction, timetables: Iterable[Timetable], now: datet
 
 
 def _decide_anew(tx: WriteTransaction, now: datetime) -> None:
-    """Let what waits to be told be decided on again: its reasons may be gone, or lie in the future of another clock."""
+    """Make held alerts due: their holds may be over, or end in the future of another clock."""
     tx.outbox.postpone([waiting_transition.id for waiting_transition in tx.outbox.waiting(_ALL)], now)
 
 
 def _dropped(old: Sequence[Scheduled], new: Sequence[Scheduled], now: datetime) -> Sequence[Skip]:
-    """Return the slots that had come and are run no more, because their schedule was changed or taken away."""
+    """Return the due slots that are not run, because their schedule was changed or removed."""
     kept = {(row.table, row.schedule, row.zone) for row in new}
     scheduleds = [row for row in old if (row.table, row.schedule, row.zone) not in kept]
     skips = [Timetable.of_row(row).dropped(row, now) for row in scheduleds]

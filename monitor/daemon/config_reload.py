@@ -1,4 +1,4 @@
-"""Take over a changed configuration as a whole, or go on with the old one and say why."""
+"""Reload a changed configuration as a whole, or keep the old one and report why."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,34 +27,33 @@ class ReloadRefused(Exception):
 
 
 class ConfigWatch:
-    """Looks after the files of a configuration."""
+    """Detects changes of the files of a configuration."""
 
     def __init__(self, path: Path, loaded: Loaded) -> None:
         self.loaded = loaded
         """The configuration in use."""
         self._path = path
-        self._seen = self._look()
+        self._seen = self._marks()
         self._used = self._seen if self._is_as_read() else None
 
     def has_changed(self) -> bool:
         """Check whether a file was written, added or removed since the last change, and is stable since the last check.
 
-        A file that is still being written is left alone: what it lacks yet would be taken out of the configuration,
-        and the incidents of that be closed.
+        A file that is still being written is not loaded: incidents of checks that it lacks yet would be closed.
         """
-        mark = self._look()
-        rests = mark == self._seen
+        mark = self._marks()
+        is_stable = mark == self._seen
         self._seen = mark
-        if not rests or mark == self._used:
+        if not is_stable or mark == self._used:
             return False
         self._used = mark
         return True
 
     def reload(self) -> Loaded | None:
-        """Load what the files say now, to be put into `loaded` by whoever uses it; None when they say the same.
+        """Load the files, for the caller to put into `loaded`; None if the configuration is the same.
 
         Raises:
-            Refused: it has errors, or changes what a running daemon cannot change. The old one stays in use.
+            ReloadRefused: it has errors, or changes a key that needs a restart. The old one stays in use.
         """
         try:
             loaded = load_apart(self._path, self.loaded)
@@ -73,12 +72,12 @@ class ConfigWatch:
                 raise ReloadRefused(_FIXED.format(name=name))
         return loaded
 
-    def _look(self) -> _Mark:
+    def _marks(self) -> _Mark:
         paths = {*self.loaded.files_now(), *self.loaded.files}
         return tuple(sorted(mark for path in paths if (mark := _mark_of(path)) is not None))
 
     def _is_as_read(self) -> bool:
-        """Check whether the files are those that were read: a daemon needs a while to start."""
+        """Check whether the files are still those that were read: a daemon takes a while to start."""
         try:
             now = {str(path): path.read_bytes() for path in self.loaded.files_now() if path.is_file()}
         except OSError:
@@ -95,7 +94,7 @@ def _mark_of(path: Path) -> tuple[str, int, int, int] | None:
 
 
 class Reloader:
-    """Has the configuration in use, as `project`. `reload` and `do_owed` are called by the thread that works."""
+    """Has the configuration in use, as `project`. `reload` and `retry` are called by the thread of the loop."""
 
     def __init__(
         self,
@@ -107,14 +106,14 @@ class Reloader:
         observer: Observer,
         presence: DaemonPresence,
     ) -> None:
-        """Begin with a configuration, and take who has to hear of another one."""
+        """Begin with a configuration."""
         self.project = project
         self._watch, self._store = watch, store
         self._work, self._observer, self._presence = work, observer, presence
         self._to_reload, self._to_retire = False, True
 
     def begin(self) -> None:
-        """Report what is watched, and close the incidents of checks that are gone.
+        """Log what is monitored, and close the incidents of removed checks.
 
         Raises:
             StoreError: the store cannot be used.
@@ -126,7 +125,7 @@ class Reloader:
             LOG.warning("%s", line)
 
     def reload(self) -> None:
-        """Load what the files say now; what the store is too busy for is owed."""
+        """Load the files; while the store is busy, that is retried later."""
         notify_systemd("RELOADING=1")
         try:
             loaded = self._watch.reload()
@@ -145,8 +144,8 @@ class Reloader:
             self._report_teams()
         notify_systemd("READY=1")
 
-    def do_owed(self) -> None:
-        """Do what the store was too busy for before; what it is too busy for now is still owed."""
+    def retry(self) -> None:
+        """Retry what failed because the store was busy."""
         if self._to_reload:
             self.reload()
         try:
@@ -174,7 +173,7 @@ class Reloader:
             LOG.info("%s closed: the check is no longer configured", count(closed, "incident"))
 
     def _report_teams(self) -> None:
-        """Report the teams that keep what their files said before, or that there are none."""
+        """Report the teams whose files are invalid, or that all are valid."""
         loaded = self.project.loaded
         texts = [
             f"team '{team}' {'is not monitored' if team in loaded.left_out else 'keeps its previous files'}: {why}"
@@ -183,7 +182,7 @@ class Reloader:
         if texts:
             self._refuse("; ".join(texts), "what is right in it is in use")
         else:
-            self._is_well()
+            self._report_valid()
 
     def _refuse(self, problem: str, consequence: str = "the previous one stays in use") -> None:
         before = self._presence.config_error
@@ -193,17 +192,17 @@ class Reloader:
         self._presence.config_is_refused(problem)
         self._observer.metrics.config_ok = False
         if before is None:
-            self._observer.on_happened(
+            self._observer.on_event(
                 OperationalEvent(Operation.CONFIG_FAILED, why=problem, since=self.project.clock.now())
             )
 
-    def _is_well(self) -> None:
+    def _report_valid(self) -> None:
         if self._presence.config_error is None:
             return
         LOG.info("the configuration on disk is valid and in use again")
         self._presence.config_is_refused(None)
         self._observer.metrics.config_ok = True
-        self._observer.on_happened(OperationalEvent(Operation.CONFIG_FINE, until=self.project.clock.now()))
+        self._observer.on_event(OperationalEvent(Operation.CONFIG_FINE, until=self.project.clock.now()))
 
     def _size(self) -> str:
         workers = count(self.project.config.daemon.workers, "worker")
@@ -213,12 +212,12 @@ class Reloader:
 
 
 def check_ids(project: Project) -> Sequence[str]:
-    """Name all checks of a configuration."""
+    """Return the ids of all checks of a configuration."""
     return [table.check_id(check) for table in project.config.tables for check in table.checks]
 
 
 def unwatched(project: Project) -> Sequence[str]:
-    """Describe which tables with checks no daemon looks at, for want of a schedule."""
+    """Describe the tables with checks that have no schedule."""
     checked = [table for table in project.config.tables if table.own_checks]
     idle = [table.name for table in checked if table.schedule is None]
     if not idle:

@@ -1,8 +1,8 @@
-"""The daemon: a loop that works, a clock that ticks, and what is done besides, until it is told to stop.
+"""The daemon: the main loop and background jobs, until it is stopped.
 
-The main thread works (`Work`). APScheduler, in memory only, is the clock: it ticks, and does in threads of its own what
-may take long: alerts, reports, the look at the configuration's files, pings. Everything that must not be lost is in the
-store, so a crash at any moment costs nothing but time.
+The main thread runs the loop (`WorkLoop`). APScheduler, in memory only, triggers it, and runs in threads of its own the
+jobs that may take long: alerts, reports, changes of the configuration's files, pings. All state is in the store, so
+nothing is lost by a crash at any moment.
 """
 
 import signal
@@ -31,23 +31,23 @@ from monitor.workers import ENGINES, Pool
 from store import DaemonLock, Store, StoreBusy, StoreError, StoreUnavailable
 
 STOP_WITHIN: Final = timedelta(seconds=9)
-"""How long a stopping daemon waits for what its workers are at, and for messages on their way."""
+"""How long a stopping daemon waits for its workers, and for messages that are being sent."""
 
 _STEP_S: Final = 1.0
 _CLOCK_STEP_S: Final = 2.0
 _SENDING_S: Final = 3.0
-"""So much of the time to stop is kept for messages on their way."""
+"""The part of it that is reserved for messages that are being sent."""
 _STUCK_S: Final = 60.0
-"""A loop that did not come round for so long is not well: it waits for the store 20 s at most."""
+"""A loop that made no step for so long is unhealthy: it waits for the store 20 s at most."""
 _MUTE_S: Final = 120.0
-"""A daemon that could not decide on alerts for so long is not well, however much it finds."""
+"""A daemon that could not decide on alerts for so long is unhealthy, even if checks run."""
 _RELOAD: Final = getattr(signal, "SIGHUP", None)
-"""The signal to load the configuration anew, on systems that have it."""
+"""The signal to reload the configuration, on systems that have it."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, *([] if _RELOAD is None else [_RELOAD]))
 
 
 class DaemonProcess:
-    """One running daemon. `run` works until it is told to stop, `run_once` until nothing is due."""
+    """One running daemon. `run` works until it is stopped, `run_once` until nothing is due."""
 
     def __init__(
         self,
@@ -64,27 +64,27 @@ class DaemonProcess:
         Args:
             project: the configuration at the start.
             path: where its files are.
-            store: the store it uses.
-            lock: the lock of that store, to see that nobody takes it away.
-            once: work at what is due now only.
-            pool: who looks at tables, by default worker processes.
+            store: its store.
+            lock: the lock of that store, to detect that it is replaced.
+            once: run only what is due now.
+            pool: runs the checks of tables, by default in worker processes.
         """
         clock = project.clock
         self._store, self._lock, self._clock = store, lock, clock
         self._watch = ConfigWatch(path, project.loaded)
         self._stop, self._reload_asked = Event(), Event()
         self._presence = DaemonPresence(store, clock, project.loaded)
-        self._speaker = Notifier(store, clock, holder=self._presence.id)
+        self._notifier = Notifier(store, clock, holder=self._presence.id)
         self._observer = Observer(
             store,
             lambda: self.project,
             clock,
-            lambda happened: self._speaker.notify_operators(self.project, happened),
+            lambda event: self._notifier.notify_operators(self.project, event),
         )
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock, preload=_preload(project))
         me = DaemonIdentity(self._presence.id, store.is_file, clock.now() if once else None)
         self._work = WorkLoop(store, self._pool, project, me=me, listener=self._observer)
-        self._configured = Reloader(
+        self._reloader = Reloader(
             project,
             self._watch,
             store,
@@ -93,18 +93,18 @@ class DaemonProcess:
             presence=self._presence,
         )
         self._stepped_at = clock.monotonic()
-        self._besides: BackgroundJobs | None = None
+        self._background: BackgroundJobs | None = None
 
     @property
     def project(self) -> Project:
         """Return the configuration in use."""
-        return self._configured.project
+        return self._reloader.project
 
     @property
     def statistics(self) -> Mapping[str, int]:
-        """Return how many slots of scheduled queries were answered since the start, and how many were not.
+        """Return the numbers of slots of scheduled queries that were answered since the start, and that were not.
 
-        What a spent budget does not cover is not counted: that is no failure.
+        Slots without an answer because the budget is spent are not counted: that is no failure.
         """
         questions = self._work.questions
         return {"answered": questions.answered, "not_answered": questions.unanswered}
@@ -113,13 +113,13 @@ class DaemonProcess:
     def is_well(self) -> bool:
         """Check whether the loop runs, workers work, the store takes their results, and alerts are decided on."""
         steps = self._clock.monotonic() - self._stepped_at < _STUCK_S
-        speaks = self._besides is None or self._besides.failing_for("alerts") < _MUTE_S
-        return steps and speaks and self._work.problem is None and self._pool.state.trouble is None
+        alerts = self._background is None or self._background.failing_for("alerts") < _MUTE_S
+        return steps and alerts and self._work.problem is None and self._pool.state.trouble is None
 
-    # --- until nothing is due, or for ever ----------------------------------------------------------------------------
+    # --- run ----------------------------------------------------------------------------------------------------------
 
     def run_once(self) -> Counter[Status]:
-        """Run what is due now, tell who has to hear of it, and give how many checks came out how.
+        """Run what is due now, send the alerts, and return the number of checks by status.
 
         Raises:
             StoreError: the store cannot be used.
@@ -132,80 +132,80 @@ class DaemonProcess:
             self._wind_down(self._clock.monotonic() + STOP_WITHIN.total_seconds())
             if self._work.problem is not None:
                 raise StoreError(self._work.problem)
-            self._speaker.flush(self.project)
+            self._notifier.flush(self.project)
         return self._observer.counts
 
     def run(self, web: WebProcess | None = None) -> None:
-        """Work until SIGTERM or SIGINT; SIGHUP and changed files load the configuration anew.
+        """Work until SIGTERM or SIGINT; SIGHUP and changed files reload the configuration.
 
         Args:
             web: the web application that runs beside it.
 
         Raises:
-            StoreError: the store is damaged, or not ours any more.
+            StoreError: the store is damaged, or was replaced.
             MetricsAddressRefused: the metrics address cannot be listened on.
         """
         address = self.project.config.daemon.metrics
         stop_serving = serve(self._observer.metrics, address) if address != "off" else None
-        besides = self._besides = BackgroundJobs(self._jobs(), self._clock)
+        background = self._background = BackgroundJobs(self._jobs(), self._clock)
         try:
             with self._working(), web or nullcontext():
-                besides.start()
+                background.start()
                 notify_systemd("READY=1")
-                self._loop(besides, web)
+                self._loop(background, web)
                 notify_systemd("STOPPING=1")
-                self._leave(besides)
+                self._leave(background)
         except StoreError as error:
             LOG.error("daemon stopping: %s", error)
             raise
         finally:
-            besides.stop()
+            background.stop()
             if stop_serving is not None:
                 stop_serving()
         LOG.info("stopped")
 
-    def _loop(self, besides: BackgroundJobs, web: WebProcess | None) -> None:
+    def _loop(self, background: BackgroundJobs, web: WebProcess | None) -> None:
         ahead = self._clock_ahead()
         while not self._stop.is_set():
             self._work.step(_STEP_S)
             self._stepped_at = self._clock.monotonic()
             if ahead - self._clock_ahead() > _CLOCK_STEP_S:
-                besides.begin_anew()
+                background.begin_anew()
             ahead = self._clock_ahead()
             if self._reload_asked.is_set():
                 self._reload_asked.clear()
                 before = self.project
-                self._configured.reload()
+                self._reloader.reload()
                 if web is not None and self.project is not before:
                     web.restart()
-            self._give_sign()
+            self._report_alive()
 
     def _clock_ahead(self) -> float:
         return self._clock.now().timestamp() - self._clock.monotonic()
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """Listen to signals, and leave no worker and no lease behind."""
+        """Handle signals, and end all workers afterwards."""
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
             self._observer.begin(check_ids(self.project))
-            self._configured.begin()
+            self._reloader.begin()
             yield
         finally:
             self._pool.close(timedelta())
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _leave(self, besides: BackgroundJobs) -> None:
-        """Stop within a time, whatever hangs: workers, a message on its way, a job."""
+    def _leave(self, background: BackgroundJobs) -> None:
+        """Stop within `STOP_WITHIN`, even if workers, a message or a job hang."""
         end = self._clock.monotonic() + STOP_WITHIN.total_seconds()
-        besides.stop()
+        background.stop()
         self._wind_down(end - _SENDING_S)
-        if besides.wait_for("alerts", end - self._clock.monotonic()):
-            self._speaker.finish(self.project, seconds=end - self._clock.monotonic())
+        if background.wait_for("alerts", end - self._clock.monotonic()):
+            self._notifier.finish(self.project, seconds=end - self._clock.monotonic())
 
     def _wind_down(self, end: float) -> None:
-        """Finish what the workers are at, until a time; give the rest back."""
+        """Finish the jobs of workers, until a time; release the other leases."""
         self._work.stop()
         while self._work.at_work and self._clock.monotonic() < end:
             self._work.step(min(_STEP_S, end - self._clock.monotonic()))
@@ -220,45 +220,45 @@ class DaemonProcess:
             self._stop.set()
         self._pool.wake()
 
-    # --- besides ------------------------------------------------------------------------------------------------------
+    # --- background jobs ----------------------------------------------------------------------------------------------
 
     def _jobs(self) -> dict[str, PeriodicJob]:
         return {
             "tick": PeriodicJob(1, self._work.tick),
-            "alerts": PeriodicJob(2, lambda: self._speaker.speak(self.project)),
-            "config": PeriodicJob(2, self._look_at_config),
-            "reports": PeriodicJob(30, lambda: self._speaker.report(self.project)),
-            "tickets": PeriodicJob(15, lambda: self._speaker.pull(self.project)),
-            "events": PeriodicJob(10, lambda: self._speaker.push_events(self.project)),
+            "alerts": PeriodicJob(2, lambda: self._notifier.notify(self.project)),
+            "config": PeriodicJob(2, self._check_config_files),
+            "reports": PeriodicJob(30, lambda: self._notifier.report(self.project)),
+            "tickets": PeriodicJob(15, lambda: self._notifier.pull(self.project)),
+            "events": PeriodicJob(10, lambda: self._notifier.push_events(self.project)),
             "ping": PeriodicJob(60, self._ping),
             "log": PeriodicJob(5, self._store.shorten_log),
             "prune": PeriodicJob(3600, self._prune),
         }
 
-    def _look_at_config(self) -> None:
+    def _check_config_files(self) -> None:
         if self._watch.has_changed():
             self._reload_asked.set()
             self._pool.wake()
 
-    def _give_sign(self) -> None:
-        """Report that the loop is alive: to systemd, to the metrics, and now and then to the store.
+    def _report_alive(self) -> None:
+        """Report that the loop is alive: to systemd, to the metrics, and every ten seconds to the store.
 
         Raises:
             StoreError: the store or its lock was deleted or replaced.
         """
         notify_systemd("WATCHDOG=1")
-        self._observer.look_at(self._work, self._pool)
-        self._store.check_place()  # at every step: between two signs of life is more than the ten seconds promised
+        self._observer.update(self._work, self._pool)
+        self._store.check_place()  # at every step, to detect it within ten seconds
         if self._lock is not None:
             self._lock.check()
         if not self._presence.is_due or self._work.problem is not None:
             return
         try:
-            self._presence.sign(leads=self._speaker.leads)
+            self._presence.sign(leads=self._notifier.leads)
         except (StoreBusy, StoreUnavailable) as error:
             LOG.warning("%s", error)
         else:
-            self._configured.do_owed()
+            self._reloader.retry()
 
     def _ping(self) -> None:
         url = self.project.config.daemon.heartbeat_url
@@ -276,6 +276,6 @@ class DaemonProcess:
 
 
 def _preload(project: Project) -> Sequence[str]:
-    """Name what workers need; of an expectation that is added later, each imports Great Expectations itself."""
+    """Return the modules that workers preload; for an expectation added later each imports Great Expectations."""
     types = {check.type for table in project.config.tables for check in table.checks}
     return (*ENGINES, *PRELOAD) if "expectation" in types else ENGINES

@@ -1,4 +1,4 @@
-"""Keep what waits for a worker and what the workers are at: one large table makes a job, or many small ones do."""
+"""Keep the tables that wait for a worker and the jobs of workers: one large table is a job, or many small ones are."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from monitor.workers import Job, Pool
 
 _MOST_IN_A_JOB: Final = 50
 _JOB_S: Final = 1.0
-"""Small tables go to a worker together, as many as it is expected to look at in this time."""
+"""The expected time of a job of several small tables."""
 _FIRST_GUESS_S: Final = 0.2
 _GUESS_WEIGHT: Final = 0.2
 _UNKNOWN_SOURCE: Final = timedelta(minutes=5)
@@ -21,7 +21,7 @@ _UNKNOWN_SOURCE: Final = timedelta(minutes=5)
 
 
 class Jobs:
-    """The tables in hand that have no results yet: in the queue of their source, or in a job."""
+    """The leased tables without results: in the queue of their source, or in a job."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -33,17 +33,17 @@ class Jobs:
         self._numbers = count(1)
 
     def adopt(self, project: Project) -> None:
-        """Hand out by the limits of a configuration from now on."""
+        """Use the limits of a configuration from now on."""
         self._workers = project.config.daemon.workers
         self._limits = {name: source.run_timeout for name, source in project.config.sources.items()}
 
     @property
     def under_way(self) -> bool:
-        """Check whether workers are at something."""
+        """Check whether workers are busy."""
         return bool(self._jobs)
 
     def wait(self, leased_table: LeasedTable, *, first: bool = False) -> None:
-        """Let a table wait for a worker, behind those of its source, or before them."""
+        """Queue a table for a worker, behind those of its source, or before them."""
         queue = self._queues.setdefault(leased_table.source, deque())
         if first:
             queue.appendleft(leased_table)
@@ -51,17 +51,17 @@ class Jobs:
             queue.append(leased_table)
 
     def drop(self, leased_table: LeasedTable) -> None:
-        """Let a table wait no more."""
+        """Remove a table from its queue."""
         if leased_table in self._queues.get(leased_table.source, ()):
             self._queues[leased_table.source].remove(leased_table)
 
     def hand_out(self) -> None:
-        """Hand the workers what waits, the oldest slots first; of equally old ones of several sources, in turn."""
+        """Submit waiting tables to workers, the oldest slots first; of equally old ones of several sources, in turn."""
         while ready := [name for name, queue in self._queues.items() if queue and self._pool.can_take(name)]:
             self._submit(self._portion(self._queues[min(ready, key=self._oldest)]))
 
     def take_out(self, job: int, table: str) -> LeasedTable | None:
-        """Take a table out of its job; None where it is not in it."""
+        """Remove a table from its job and return it; None if it is not in it."""
         tables = self._jobs.get(job, [])
         held = next((item for item in tables if item.name == table), None)
         if held is not None:
@@ -69,15 +69,15 @@ class Jobs:
         return held
 
     def put_back(self, job: int) -> None:
-        """End a job; what it did not come to waits again, before the others."""
+        """End a job; tables without a result are queued again, before the others."""
         for held in reversed(self._jobs.pop(job, [])):
             self.wait(held, first=True)
 
     def learn(self, leased_table: LeasedTable, looked: TableResult) -> None:
-        """Learn from a look how long those of its source take."""
-        took = max((looked.ended_at - looked.started_at).total_seconds(), 0.001)
-        guess = self._pace.get(leased_table.source, took)
-        self._pace[leased_table.source] = guess + _GUESS_WEIGHT * (took - guess)
+        """Update the expected time of tables of a source."""
+        seconds = max((looked.ended_at - looked.started_at).total_seconds(), 0.001)
+        guess = self._pace.get(leased_table.source, seconds)
+        self._pace[leased_table.source] = guess + _GUESS_WEIGHT * (seconds - guess)
 
     def _oldest(self, source: str) -> tuple[datetime, int]:
         lease = self._queues[source][0].lease

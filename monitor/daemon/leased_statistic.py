@@ -1,4 +1,4 @@
-"""A scheduled query in hand: what is known of its slot, and when it is too early to pay for it again."""
+"""A scheduled query whose slot is leased, and when it is too early to charge it again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ _MOST_DOUBLINGS: Final = 16
 
 @dataclass(eq=False, kw_only=True)
 class LeasedStatistic(LeasedTable):
-    """A scheduled query in hand.
+    """A scheduled query whose slot is leased.
 
-    `at`: when it goes on, in seconds of the clock. `claim`: of its request, from before the charge on. `told`: what a
-    worker said last, once one was `heard`. `ends`: how its slot ends, when that is known.
+    `at`: when it continues, in monotonic seconds. `claim`: of its request, since before the charge. `told`: the last
+    answer of a worker, if `heard`. `ends`: the final state of its slot, once it is known.
     """
 
     series: AnswerSeries
@@ -46,13 +46,13 @@ class LeasedStatistic(LeasedTable):
 
     @property
     def apart(self) -> bool:
-        """Return that it goes by itself: its source may be opened in another way than for checks."""
+        """Return True: its source may be opened in another way than for checks."""
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked, of which data set, at which price, and how often."""
+    """A query with its data set, its price, and its interval."""
 
     question: PrivateQuestion
     source: SourceSpec
@@ -61,9 +61,9 @@ class Request:
 
 
 def rests(tries: RequestHistory, period: timedelta, now: datetime) -> bool:
-    """Check whether so many charges brought nothing lately that it is too early for another one.
+    """Check whether it is too early for another charge, after several without an answer.
 
-    After two it is asked in the next slot, after three one slot is left out, then three, seven, ...
+    After two it is run in the next slot, after three one slot is left out, then three, seven, ...
     """
     if tries.lost < MOST_CHARGES or tries.lost_at is None:
         return False

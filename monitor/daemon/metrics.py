@@ -1,4 +1,4 @@
-"""What Prometheus can ask a running daemon: outcomes of checks, open incidents, lag, whether the configuration loaded.
+"""Serve metrics of a running daemon to Prometheus: outcomes of checks, open incidents, lag, the last reload.
 
 Names follow Prometheus' rules: base units, `_total` for counters only. Labels are names of tables and checks, never
 values.
@@ -24,7 +24,7 @@ _CHECK: Final = ("table", "check", "outcome", "reason")
 
 @dataclass(eq=False)
 class Metrics(Collector):
-    """Keeps the figures between two looks of Prometheus. Several threads may use it."""
+    """The metrics of the daemon between two scrapes. Thread-safe."""
 
     version: str
     read_store: Callable[[], Sequence[Metric]]
@@ -38,7 +38,7 @@ class Metrics(Collector):
     _lock: Lock = field(default_factory=Lock)
 
     def begin(self, outcomes: Iterable[tuple[str, str, str, str]]) -> None:
-        """Take what is known from before the start: table, check id, outcome, reason."""
+        """Begin with the outcomes before the start: table, check id, outcome, reason."""
         with self._lock:
             self._outcomes = {check: (table, outcome, reason) for table, check, outcome, reason in outcomes}
 
@@ -48,7 +48,7 @@ class Metrics(Collector):
             self._outcomes = {check: self._outcomes[check] for check in checks if check in self._outcomes}
 
     def take(self, results: Sequence[CheckResult]) -> None:
-        """Count what checks found."""
+        """Count results of checks."""
         with self._lock:
             for result in results:
                 reason = result.outcome.reason or ""
@@ -56,7 +56,7 @@ class Metrics(Collector):
                 self._runs[result.outcome.status, reason] += 1
 
     def collect(self) -> Iterator[Metric]:
-        """Yield everything, as Prometheus reads it."""
+        """Yield all metrics."""
         yield gauge("tablewatch_build_info", "Version of the running daemon.", [((self.version,), 1)], ("version",))
         yield gauge("tablewatch_store_ok", "Whether the store accepts writes.", [((), self.store_ok)])
         yield gauge("tablewatch_tables_in_hand", "Tables claimed and not yet finished.", [((), self.in_hand)])
@@ -98,11 +98,11 @@ class Metrics(Collector):
 
 
 class MetricsAddressRefused(Exception):
-    """The address of the metrics cannot be listened on; the text says which and why."""
+    """The address of the metrics cannot be listened on; the text has the address and the reason."""
 
 
 def serve(metrics: Metrics, address: str) -> Callable[[], None]:
-    """Answer on `HOST:PORT` until the function that is given back is called.
+    """Answer on `HOST:PORT` until the returned function is called.
 
     Raises:
         MetricsAddressRefused: the address cannot be listened on.

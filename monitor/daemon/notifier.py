@@ -1,6 +1,6 @@
-"""Speak for all daemons of a store: decide who has to hear of what, send it, and make the reports.
+"""Notify for all daemons of a store: decide on alerts, send messages, and write the reports.
 
-On PostgreSQL one daemon does this, the one that holds the store's lock for it; on SQLite there is only one.
+On PostgreSQL one daemon does this, the leader, which holds a lock of the store; on SQLite there is only one.
 """
 
 from collections import deque
@@ -25,22 +25,22 @@ from store import Store, StoreConflict, StoreError
 if TYPE_CHECKING:
     from monitor.alerts.burn_rates import BurnAlerts
 
-_MOST_UNTOLD: Final = 100
-"""How much operators are to hear is kept in memory while the store cannot be written, the newest."""
-_MOST_SAID: Final = 10_000
-_REFUSED_S: Final = 600.0
-"""How long the folder of reports is left alone after it could not be written: to make a report takes seconds."""
+_MOST_PENDING: Final = 100
+"""The most events for operators that are kept in memory while the store cannot be written: the newest."""
+_MOST_RECENT: Final = 10_000
+_RETRY_REPORT_S: Final = 600.0
+"""When a report is tried again whose folder could not be written: composing one takes seconds."""
 _REMIND_EVERY_S: Final = 60.0
-"""How often it is looked whether people are to be reminded of what lasts."""
+"""How often reminders and missed notifications are looked for."""
 
 
 class Notifier:
-    """What one daemon says to people. Each method is called by one thread at a time."""
+    """The notifications of one daemon. Each method is called by one thread at a time."""
 
     def __init__(self, store: Store, clock: Clock, *, holder: str) -> None:
-        """Take the name under which messages are leased."""
+        """Notify as `holder` of the leases of messages."""
         self.leads = False
-        """Whether this daemon speaks for all of them."""
+        """Whether this daemon is the leader."""
         self._store, self._clock, self._holder = store, clock, holder
         self._dispatcher = Dispatcher(holder)
         self._events = EventPush(store, clock)
@@ -49,17 +49,17 @@ class Notifier:
         self._burns: BurnAlerts | None = None
         self._pull_at: dict[str, float] = {}
         self._rota_problems: dict[str, str] = {}
-        self._untold: deque[OperationalEvent] = deque(maxlen=_MOST_UNTOLD)
-        self._telling = Lock()
+        self._pending: deque[OperationalEvent] = deque(maxlen=_MOST_PENDING)
+        self._pending_lock = Lock()
 
-    def speak(self, project: Project) -> None:
-        """Decide on what changed, and send what is due.
+    def notify(self, project: Project) -> None:
+        """Decide on changes, and send the messages that are due.
 
         Raises:
-            StoreError: the store cannot be used; what was not done is done the next time.
+            StoreError: the store cannot be used; the rest is done the next time.
         """
         self._notify_pending(project)
-        if self._lead():
+        if self._try_lead():
             now = self._clock.monotonic()
             remind = now >= self._remind_at
             try:
@@ -68,9 +68,9 @@ class Notifier:
                     LOG.error("incidents that cannot be notified: %d; see 'tablewatch alert log'", done.failed)
                 if remind:
                     self._notify_budgets(project)
-                    self._look_at_rotas(project)
+                    self._check_rotas(project)
                     self._remind_at = now + _REMIND_EVERY_S
-            finally:  # what was decided before is sent, whatever is wrong with what comes now
+            finally:  # earlier messages are sent, even if the present decisions fail
                 self._dispatcher.step(project, self._store)
 
     def _notify_budgets(self, project: Project) -> None:
@@ -82,8 +82,8 @@ class Notifier:
         self._burns = self._burns or BurnAlerts()
         self._burns.step(project, self._store, self._clock.now())
 
-    def _look_at_rotas(self, project: Project) -> None:
-        """Let operators hear when it is not known who is on call, and when it is again."""
+    def _check_rotas(self, project: Project) -> None:
+        """Notify the operators when it is not known who is on call, and when it is again."""
         for name in project.config.alerts.channels:
             duty = duty_of(project, name, self._clock.now())
             problem = None if duty is None else duty.problem
@@ -96,7 +96,7 @@ class Notifier:
                 self._rota_problems[name] = problem
 
     def report(self, project: Project) -> None:
-        """Make the reports that are due.
+        """Write the reports that are due.
 
         Raises:
             StoreError: the store cannot be used.
@@ -110,11 +110,11 @@ class Notifier:
             try:
                 report_if_due(project, self._store, self._clock.now(), kind)
             except Stop as error:
-                self._report_at[name] = self._clock.monotonic() + _REFUSED_S
+                self._report_at[name] = self._clock.monotonic() + _RETRY_REPORT_S
                 LOG.error("the %s report cannot be written: %s; see report.%s.keep", name, error, name)
 
     def pull(self, project: Project) -> None:
-        """Read the statuses of tickets, of each channel in its time.
+        """Read the statuses of tickets, of each channel in its interval.
 
         Raises:
             StoreError: the store cannot be used.
@@ -130,7 +130,7 @@ class Notifier:
                     LOG.warning("the tickets of channel %s could not be read: %s", channel, problem)
 
     def push_events(self, project: Project) -> None:
-        """Send the events of runs to an API of OpenLineage.
+        """Send the events of runs to an OpenLineage API.
 
         Raises:
             StoreError: the store cannot be used.
@@ -139,65 +139,65 @@ class Notifier:
             LOG.warning("OpenLineage: %s", problem)
 
     def flush(self, project: Project) -> None:
-        """Decide and send without waiting for more of a group: for a daemon that leaves at once.
+        """Decide and send without `group_wait`: for a daemon that ends at once.
 
         Raises:
             StoreError: the store cannot be used.
         """
         self._notify_pending(project)
-        if not self._lead():
+        if not self._try_lead():
             return
         notify(_at_once(project), self._store, self._clock.now())
         self.report(project)
         dispatch(project, self._store, holder=self._holder)
 
-    def _lead(self) -> bool:
-        """Check whether this daemon speaks now.
+    def _try_lead(self) -> bool:
+        """Become or stay the leader, if no other daemon is.
 
-        When it begins to, what a dead one was about to send is sent at once.
+        A new leader sends at once what a dead one had leased.
         """
-        led, self.leads = self.leads, False  # so that what a dead one held is taken back before anything is sent
+        led, self.leads = self.leads, False  # until the leases of a dead one are taken back
         if not self._store.try_lead():
             return False
         if not led:
-            self._burns = None  # another daemon may have told of budgets meanwhile
+            self._burns = None  # another daemon may have sent notices about budgets meanwhile
             with self._store.writing() as tx:
                 tx.deliveries.take_back(tx.schedule.clock(self._clock.now()), holder=self._holder)
         self.leads = True
         return True
 
     def finish(self, project: Project, *, seconds: float) -> None:
-        """Wait so long for what is on its way.
+        """Wait at most so many seconds for messages that are being sent.
 
         Raises:
-            StoreError: the store cannot be used; what was sent may be sent again, under the same id.
+            StoreError: the store cannot be used; messages may be sent again, under the same id.
         """
         self._dispatcher.finish(project, self._store, seconds=seconds)
 
-    def notify_operators(self, project: Project, happened: OperationalEvent) -> None:
-        """Write a message about Tablewatch itself, to those who look after it; later, if the store is busy now."""
-        with self._telling:
-            self._untold.append(happened)
+    def notify_operators(self, project: Project, event: OperationalEvent) -> None:
+        """Write the messages about an event to the operators; later, if the store is busy now."""
+        with self._pending_lock:
+            self._pending.append(event)
         self._notify_pending(project)
 
     def _notify_pending(self, project: Project) -> None:
-        """Write what operators have not been told, in order; what another daemon told them is left out."""
-        with self._telling:
-            while self._untold:
+        """Write the messages about pending events, in order; those that another daemon wrote are left out."""
+        with self._pending_lock:
+            while self._pending:
                 try:
-                    self._notify_one(project, self._untold[0])
+                    self._notify_one(project, self._pending[0])
                 except StoreConflict:
                     LOG.info("another daemon already notified the operators")
                 except StoreError as error:
                     LOG.error("operators could not be notified yet: %s", error)
                     return
-                self._untold.popleft()
+                self._pending.popleft()
 
-    def _notify_one(self, project: Project, happened: OperationalEvent) -> None:
+    def _notify_one(self, project: Project, event: OperationalEvent) -> None:
         with self._store.writing() as tx:
             now = tx.schedule.clock(self._clock.now())
-            deliveries = tx.deliveries.since(now - happened.is_news_after, _MOST_SAID)
-            tx.deliveries.add(operations(project, happened, now=now, deliveries=deliveries))
+            deliveries = tx.deliveries.since(now - event.repeat_after, _MOST_RECENT)
+            tx.deliveries.add(operations(project, event, now=now, deliveries=deliveries))
 
 
 def _at_once(project: Project) -> Project:

@@ -1,4 +1,4 @@
-"""Follow what the work finds: figures for Prometheus, news for the journal, and what operators should know."""
+"""Follow the results of checks: metrics for Prometheus, lines for the log, and events for operators."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,33 +22,33 @@ from monitor.terminal.version import version
 from monitor.workers import Pool
 from store import IncidentFilter, Store, StoreError
 
-_LASTING: Final = IncidentFilter(states=(State.OPEN, State.ACKNOWLEDGED))
+_UNRESOLVED: Final = IncidentFilter(states=(State.OPEN, State.ACKNOWLEDGED))
 
 
 class Observer:
-    """Hears what comes of the work, and answers for it."""
+    """Counts results, and logs and reports changes."""
 
     def __init__(
-        self, store: Store, project: Callable[[], Project], clock: Clock, tell: Callable[[OperationalEvent], None]
+        self, store: Store, project: Callable[[], Project], clock: Clock, notify: Callable[[OperationalEvent], None]
     ) -> None:
-        """`project`: the configuration in use. `tell`: how operators are told."""
+        """`project` returns the configuration in use. `notify` notifies the operators of an event."""
         self.counts: Counter[Status] = Counter()
-        """How often checks passed, failed, ... since the start."""
+        """The number of checks by status since the start."""
         self.metrics = Metrics(version(), self._read_store, config_loaded_at=clock.now())
-        self._store, self._project, self._clock, self._tell = store, project, clock, tell
-        self._news, self._reach = ChangeLog(), SourceAvailability()
+        self._store, self._project, self._clock, self.on_event = store, project, clock, notify
+        self._changes, self._sources = ChangeLog(), SourceAvailability()
 
     def begin(self, check_ids: Iterable[str]) -> None:
-        """Learn what is known from before the start: it is no news.
+        """Read the state before the start.
 
         Raises:
             StoreError: the store cannot be read.
         """
         with self._store.reading() as tx:
             latest = tx.results.latest(check_ids)
-            lasting = tx.incidents.matching(_LASTING)
-        self._news.begin(
-            lasting, {result.check_id: result.reason for result in latest.values() if result.reason is not None}
+            unresolved = tx.incidents.matching(_UNRESOLVED)
+        self._changes.begin(
+            unresolved, {result.check_id: result.reason for result in latest.values() if result.reason is not None}
         )
         self.metrics.begin(
             (result.table, result.check_id, result.status, result.reason or "") for result in latest.values()
@@ -60,16 +60,16 @@ class Observer:
         self.metrics.config_loaded_at = self._clock.now()
 
     def on_results(self, results: Sequence[CheckResult]) -> None:
-        """Count what was found, say what is new of it, and tell of sources that do not answer."""
+        """Count results, log changes, and report sources that do not answer."""
         self.metrics.take(results)
         self.counts.update(result.outcome.status for result in results)
-        for line in self._news.take(results):
+        for line in self._changes.take(results):
             LOG.info("%s", line)
-        for happened in self._reach.take(results):
-            self._tell(happened)
+        for event in self._sources.take(results):
+            self.on_event(event)
 
-    def look_at(self, work: WorkLoop, pool: Pool) -> None:
-        """Take over how the work and the workers are; say when no worker can be made, and when one can again."""
+    def update(self, work: WorkLoop, pool: Pool) -> None:
+        """Update the state of the loop and the workers; log when no worker can be started, and when one can again."""
         self.metrics.store_ok, self.metrics.in_hand = work.problem is None, work.in_hand
         state, before = pool.state, self.metrics.workers
         self.metrics.workers = state
@@ -79,12 +79,8 @@ class Observer:
             else:
                 LOG.error("no worker can be started: %s", state.trouble)
 
-    def on_happened(self, happened: OperationalEvent) -> None:
-        """Report the operators."""
-        self._tell(happened)
-
     def _read_store(self) -> Sequence[Metric]:
-        """Return what Prometheus asks of the store; nothing while it cannot be read."""
+        """Return the metrics of the store; none while it cannot be read."""
         now = self._clock.now()
         try:
             with self._store.reading() as tx:
@@ -96,22 +92,22 @@ class Observer:
 
 @dataclass
 class ChangeLog:
-    """What was said last of each check."""
+    """The last logged state of each check."""
 
     _incidents: dict[str, int] = field(default_factory=dict)
-    _silent: dict[str, UnknownReason] = field(default_factory=dict)
+    _unknown: dict[str, UnknownReason] = field(default_factory=dict)
 
-    def begin(self, lasting: Iterable[Incident], silent: Mapping[str, UnknownReason]) -> None:
-        """Take what is known from before the start: it is no news."""
-        self._incidents = {incident.series: incident.id for incident in lasting if incident.series is not None}
-        self._silent = dict(silent)
+    def begin(self, unresolved: Iterable[Incident], unknown: Mapping[str, UnknownReason]) -> None:
+        """Begin with the state before the start."""
+        self._incidents = {incident.series: incident.id for incident in unresolved if incident.series is not None}
+        self._unknown = dict(unknown)
 
     def take(self, results: Sequence[CheckResult]) -> Iterator[str]:
-        """Yield a line for each thing that changed."""
+        """Yield a line for each change."""
         for result in results:
             for part in (result, *result.segments):
                 yield from self._of_incident(part)
-            yield from self._of_silence(result)
+            yield from self._of_evaluation(result)
 
     def _of_incident(self, check_result: CheckResult) -> Iterator[str]:
         series = check_result.remembered_as
@@ -126,14 +122,14 @@ class ChangeLog:
             yield f"incident #{check_result.incident} opened: {series}, {severity}"
             self._incidents[series] = check_result.incident
 
-    def _of_silence(self, check_result: CheckResult) -> Iterator[str]:
+    def _of_evaluation(self, check_result: CheckResult) -> Iterator[str]:
         reason = check_result.outcome.reason if check_result.outcome.status is Status.UNKNOWN else None
-        before = self._silent.get(check_result.check_id)
+        before = self._unknown.get(check_result.check_id)
         if reason is before:
             return
         if reason is None:
-            del self._silent[check_result.check_id]
+            del self._unknown[check_result.check_id]
             yield f"check {check_result.check_id} can be evaluated again"
         else:
-            self._silent[check_result.check_id] = reason
+            self._unknown[check_result.check_id] = reason
             yield f"check {check_result.check_id} cannot be evaluated: {reason.value}"

@@ -115,7 +115,7 @@ def _keep_all(project: Project, report: "PeriodReport", files: Sequence[tuple[Pa
 def _delivery(project: Project, report: "PeriodReport", channel: str, delivery_id: str, now: datetime) -> Delivery:
     from dataclasses import replace
 
-    from monitor.alerts.operational import report_delivery
+    from monitor.alerts.report_message import report_delivery
 
     return replace(report_delivery(project, report, channel, now=now), id=delivery_id)
 

@@ -1,7 +1,4 @@
-"""What the store knows of this daemon: who it is, that it lives, and which configuration it refuses.
-
-Notify others that the daemon lives: systemd, and whoever calls when a ping stays away.
-"""
+"""Record in the store that this daemon is alive, and its configuration; notify systemd and a heartbeat URL."""
 
 import os
 import secrets
@@ -20,7 +17,7 @@ from monitor.terminal.version import version
 from store import DaemonConfig, Store
 from store import DaemonRecord as Row
 
-_PATIENCE_S: Final = 10.0
+_TIMEOUT_S: Final = 10.0
 
 
 def notify_systemd(state: str) -> None:
@@ -37,37 +34,37 @@ def notify_systemd(state: str) -> None:
         try:
             channel.sendto(state.encode(), address)
         except OSError:
-            return  # nobody listens any more; that is no reason to stop watching
+            return  # nobody listens any more; monitoring goes on
 
 
 def ping(url: str, *, well: bool) -> str | None:
     """Call a heartbeat address, or the one below it that reports a failure (`/fail`, as Healthchecks has it).
 
-    Gives None when it was heard, else what went wrong, without the address: it is a secret.
+    Return None, or the problem, without the address, which is a secret.
     """
     target = url if well else _of_failure(url)
     request = urllib.request.Request(target, headers={"User-Agent": "tablewatch"})  # noqa: S310 - http(s) by the configuration's pattern
     try:
-        with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:  # noqa: S310 - as above
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - as above
             answer.read(1024)
     except urllib.error.HTTPError as error:
         return f"the heartbeat URL answered {error.code}"
-    except (OSError, ValueError, HTTPException) as error:  # HTTPException: whoever answers speaks no HTTP
+    except (OSError, ValueError, HTTPException) as error:  # HTTPException: the answer is no HTTP
         return f"the heartbeat URL cannot be reached ({type(error).__name__})"
     return None
 
 
 def _of_failure(url: str) -> str:
-    """Return the address below a heartbeat address: `/fail` ends the path, and a query stays behind it."""
+    """Return the address that reports a failure: `/fail` at the end of the path, before a query."""
     parts = urlsplit(url)
     return parts._replace(path=f"{parts.path.rstrip('/')}/fail").geturl()
 
 
 class DaemonPresence:
-    """A daemon's row in the store, written now and then. Used by one thread."""
+    """The row of a daemon in the store, written every few seconds. Not thread-safe."""
 
     def __init__(self, store: Store, clock: Clock, loaded: Loaded) -> None:
-        """Name the daemon and the configuration that it uses; nothing is written yet."""
+        """Prepare the row; nothing is written yet."""
         self._store, self._clock = store, clock
         self._unwritten: DaemonConfig | None = _config(loaded)
         now = clock.now()

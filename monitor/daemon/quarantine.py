@@ -1,6 +1,6 @@
-"""Remember which checks end their worker, and leave them out for a while after a few times.
+"""Suspend checks whose worker process died repeatedly, and detect sources that cannot be reached.
 
-Notice that a source cannot be reached for long, or can again: operators hear of it once, not for every table.
+Operators are notified once of a source that cannot be reached for long, not for every table.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,115 +20,115 @@ LONG: Final = timedelta(minutes=10)
 AWAY: Final = frozenset({UnknownReason.UNREACHABLE, UnknownReason.TIMEOUT})
 """Outcomes of a source that did not answer, or not in time."""
 NO_ANSWER: Final = AWAY | {UnknownReason.BUG}
-"""Outcomes that prove nothing: it did not answer, or we stumbled before it could. Any other one is an answer."""
+"""Outcomes that are no answer of the source: it did not answer, or an internal error came first."""
 
 
 @dataclass
 class SourceAvailability:
-    """Since when each source has not answered. Nothing is kept over a restart: what lasts is told again."""
+    """Since when each source has not answered. In memory only: after a restart it is reported again."""
 
     _since: dict[str, datetime] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
+    _reported: set[str] = field(default_factory=set)
 
     def take(self, results: Sequence[CheckResult]) -> Iterator[OperationalEvent]:
-        """Yield what there is to tell after these results."""
+        """Yield the events that follow from results."""
         for result in results:
             if result.outcome.reason not in NO_ANSWER:
                 yield from self._answered(result.source, result.measured_at)
-            elif result.outcome.reason in AWAY and result.source not in self._told:
+            elif result.outcome.reason in AWAY and result.source not in self._reported:
                 since = self._since.setdefault(result.source, result.measured_at)
                 if result.measured_at - since >= LONG:
-                    self._told.add(result.source)
+                    self._reported.add(result.source)
                     yield OperationalEvent(Operation.SOURCE_UNREACHABLE, result.source, since=since)
 
     def _answered(self, source: str, at: datetime) -> Iterator[OperationalEvent]:
         since = self._since.pop(source, None)
-        if source in self._told:
-            self._told.remove(source)
+        if source in self._reported:
+            self._reported.remove(source)
             yield OperationalEvent(Operation.SOURCE_REACHABLE, source, since=since, until=at)
 
 
 _MOST: Final = 5
-_FIRST_REST: Final = timedelta(hours=1)
-_LONGEST_REST: Final = timedelta(days=1)
+_FIRST_SUSPENSION: Final = timedelta(hours=1)
+_LONGEST_SUSPENSION: Final = timedelta(days=1)
 
 
 class QuarantineTracker:
-    """The checks that ended their worker since they last ran well, as the store knows them."""
+    """The checks whose worker died since their last successful run, as the store has them."""
 
-    def __init__(self, store: Store, clock: Clock, on_happened: Callable[[OperationalEvent], None]) -> None:
-        """`on_happened` hears when a check is left out, and when it is back."""
-        self._store, self._clock, self._on_happened = store, clock, on_happened
-        self._known: dict[str, Quarantine] = {}
+    def __init__(self, store: Store, clock: Clock, on_event: Callable[[OperationalEvent], None]) -> None:
+        """`on_event` is called when a check is suspended, and when it is released."""
+        self._store, self._clock, self._on_event = store, clock, on_event
+        self._crashes: dict[str, Quarantine] = {}
 
     def refresh(self) -> None:
-        """Learn what other daemons found.
+        """Read the crashes that other daemons recorded.
 
         Raises:
             StoreError: the store cannot be read.
         """
         with self._store.reading() as tx:
-            self._known = {quarantine.check_id: quarantine for quarantine in tx.daemons.quarantines()}
+            self._crashes = {quarantine.check_id: quarantine for quarantine in tx.daemons.quarantines()}
 
     def are_in(self, target: Target) -> bool:
-        """Check whether a check of the table ended its worker lately."""
-        return any(check_id in self._known for check_id, _ in target.subject.checks)
+        """Check whether the worker of a check of the table died lately."""
+        return any(check_id in self._crashes for check_id, _ in target.subject.checks)
 
-    def resting(self, target: Target) -> Mapping[str, Outcome]:
-        """Return the checks of the table that are left out now, and what is said of them."""
+    def suspended(self, target: Target) -> Mapping[str, Outcome]:
+        """Return the suspended checks of the table, with their outcomes."""
         now = self._clock.now()
-        entries = (self._known.get(check_id) for check_id, _ in target.subject.checks)
+        entries = (self._crashes.get(check_id) for check_id, _ in target.subject.checks)
         return {
-            entry.check_id: _rests(entry)
+            entry.check_id: _suspended(entry)
             for entry in entries
             if entry is not None and entry.until is not None and now < entry.until
         }
 
     def add(self, check_id: str, cause: str) -> None:
-        """Count that a check ended its worker; `cause` says how, in our words.
+        """Count that the worker of a check died; `cause`: how, without values.
 
         Raises:
             StoreError: it was not counted.
         """
         with self._store.writing() as tx:
-            crash = tx.daemons.count_crash(check_id, tx.schedule.clock(self._clock.now()), _rest_after)
-        self._known[check_id] = crash
+            crash = tx.daemons.count_crash(check_id, tx.schedule.clock(self._clock.now()), _suspension)
+        self._crashes[check_id] = crash
         LOG.warning("check %s: its worker process ended (%s), crash %d", check_id, cause, crash.crashes)
         if crash.crashes == _MOST:
             operational_event = OperationalEvent(
                 Operation.CHECK_QUARANTINED, check_id, cause, since=crash.last_crash_at, until=crash.until
             )
-            self._on_happened(operational_event)
+            self._on_event(operational_event)
 
     def forgive(self, results: Sequence[CheckResult]) -> None:
-        """Forget the crashes of checks that ran well.
+        """Clear the crashes of checks that ran successfully.
 
         Raises:
-            StoreError: they are not forgotten.
+            StoreError: they are not cleared.
         """
-        well = [
+        successful = [
             result.check_id
             for result in results
-            if result.check_id in self._known and result.outcome.reason not in NO_ANSWER
+            if result.check_id in self._crashes and result.outcome.reason not in NO_ANSWER
         ]
-        if not well:
+        if not successful:
             return
         with self._store.writing() as tx:
-            tx.daemons.clear_crashes(well)
-        for check_id in well:
-            if self._known.pop(check_id).until is not None:
-                self._on_happened(OperationalEvent(Operation.CHECK_RELEASED, check_id))
+            tx.daemons.clear_crashes(successful)
+        for check_id in successful:
+            if self._crashes.pop(check_id).until is not None:
+                self._on_event(OperationalEvent(Operation.CHECK_RELEASED, check_id))
 
 
-def _rest_after(crashes: int) -> timedelta | None:
-    """Return for how long a check is left out that ended its worker so many times in a row."""
+def _suspension(crashes: int) -> timedelta | None:
+    """Return for how long a check is suspended after so many crashes in a row; None: not at all."""
     if crashes < _MOST:
         return None
-    rest: timedelta = _FIRST_REST * 2 ** min(crashes - _MOST, 10)
-    return min(_LONGEST_REST, rest)
+    suspension: timedelta = _FIRST_SUSPENSION * 2 ** min(crashes - _MOST, 10)
+    return min(_LONGEST_SUSPENSION, suspension)
 
 
-def _rests(crash: Quarantine) -> Outcome:
+def _suspended(crash: Quarantine) -> Outcome:
     text = "not run before {until}: its worker process ended {crashes} times in a row"
     until = "" if crash.until is None else crash.until.isoformat(timespec="minutes")
     return unknown(UnknownReason.BUG, Message(text, {"until": until, "crashes": crash.crashes}))

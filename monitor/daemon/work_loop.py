@@ -1,10 +1,10 @@
-"""The working loop: claim what is due, hand it to the workers, remember what they found.
+"""The main loop: claim the slots that are due, give tables to workers, record the results.
 
-    store ──claim──> queue of the source ──job──> worker ──found──> judged and remembered, slot finished
+    store ──claim──> queue of the source ──job──> worker ──result──> recorded, slot finished
 
-A table is held by a lease from the claim until its results are remembered, in one transaction with the end of its slot;
-a lease that somebody else took over meanwhile makes its results worthless, and they are dropped. Results that the store
-does not take are kept and tried again, and nothing new is begun until it does.
+A table is leased from the claim until its results are recorded, in one transaction with the end of its slot; results
+whose lease another daemon took over are dropped. Results that the store does not accept are kept and tried again, and
+nothing is claimed until it does.
 """
 
 from collections import Counter, deque
@@ -31,11 +31,11 @@ from monitor.workers import Ended, Event, Overdue, Pool, TableScanned, WorkerDie
 from store import FailPoint, Lease, ReadTransaction, Store, StoreBusy, StoreError, StoreUnavailable, reached
 
 SIGN_OF_LIFE: Final = timedelta(seconds=10)
-"""How often a daemon tells the store the time and that it still holds what it holds, and looks for what others left."""
+"""How often a daemon renews its leases and the time in the store, and looks for slots that other daemons left."""
 
-_LOOK_ANYWAY_S: Final = 5.0
+_CLAIM_EVERY_S: Final = 5.0
 _LONGEST_PAUSE_S: Final = 30.0
-_MOST_REMEMBERED: Final = 50
+_RECORD_BATCH: Final = 50
 _PAUSE_S: Final = 0.05
 _LONGEST_IN_MEMORY_S: Final = 0.25
 _MOST_DEATHS: Final = 3
@@ -43,20 +43,20 @@ _MOST_ATTEMPTS: Final = 5
 
 
 class Listener(Protocol):
-    """Hears what comes of the work."""
+    """Is called with results."""
 
     def on_results(self, results: Sequence[CheckResult]) -> None:
-        """Hear what was found and is remembered."""
+        """Handle results that are recorded."""
 
-    def on_happened(self, happened: OperationalEvent) -> None:
-        """Hear what operators should know."""
+    def on_event(self, event: OperationalEvent) -> None:
+        """Handle an event for operators."""
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonIdentity:
-    """Who works: the name under which slots are held, and whether no other daemon uses the store.
+    """The holder of leases, and whether no other daemon uses the store.
 
-    `only_until`: what has a slot by then is run, and nothing else.
+    `only_until`: only slots until then are run.
     """
 
     holder: str
@@ -65,7 +65,7 @@ class DaemonIdentity:
 
 
 class WorkLoop:
-    """What one daemon works at. Everything is done by `step`, in one thread."""
+    """The work of one daemon. Everything is done by `step`, in one thread."""
 
     def __init__(
         self,
@@ -82,10 +82,10 @@ class WorkLoop:
             StoreError: the schedule cannot be written.
         """
         self.problem: str | None = None
-        """Why the store takes nothing now, in our words; None while all is well."""
+        """Why the store does not accept results now, without secrets; None while it does."""
         self._store, self._pool, self._clock, self._listener = store, pool, project.clock, listener
         self._claims = Claims(store, project.clock, holder=me.holder, alone=me.alone, only_until=me.only_until)
-        self._crashes = QuarantineTracker(store, project.clock, listener.on_happened)
+        self._crashes = QuarantineTracker(store, project.clock, listener.on_event)
         self._held_per_worker = MOST_PER_WORKER
         self._jobs = Jobs(pool)
         self.questions = ScheduledQueries(
@@ -93,21 +93,21 @@ class WorkLoop:
             project.clock,
             jobs=self._jobs,
             claims=self._claims,
-            tell=listener.on_happened,
+            tell=listener.on_event,
             once=me.only_until is not None,
         )
-        self._heard: deque[Event] = deque()
+        self._events: deque[Event] = deque()
         self._held: dict[int, LeasedTable] = {}
         self._ended: list[tuple[LeasedTable, TableResult]] = []
         self._ticked = Flag()
         self._found_nothing = False
         self._stopping = False
-        self._look_at = self._resume_at = self._sign_at = self._remembered_at = self._clock.monotonic()
+        self._claim_at = self._resume_at = self._renew_at = self._recorded_at = self._clock.monotonic()
         self._pauses = 0
         self.adopt(project)
 
     def adopt(self, project: Project) -> None:
-        """Work by a configuration from now on; what is in hand is finished as it was begun.
+        """Use a configuration from now on; tables that are leased are finished by the one before.
 
         Raises:
             StoreError: the schedule cannot be written; the old one stays.
@@ -116,7 +116,7 @@ class WorkLoop:
         with self._store.reading() as tx:
             answering = _answering(targets.values(), tx)
         self._crashes.refresh()
-        self._claims.adopt(project)  # from here on nothing can fail: all of it is used, or nothing
+        self._claims.adopt(project)  # nothing fails from here on, so the configuration is used as a whole or not at all
         self._workers = project.config.daemon.workers
         self._policy_of = project.policy_of
         self._key = project.signature_key
@@ -130,38 +130,38 @@ class WorkLoop:
 
     @property
     def in_hand(self) -> int:
-        """Return how many tables are in hand."""
+        """Return the number of leased tables."""
         return len(self._held)
 
     @property
     def tables(self) -> int:
-        """Return how many tables are watched by schedule."""
+        """Return the number of tables with a schedule."""
         return len(self._targets)
 
     @property
     def at_work(self) -> bool:
-        """Check whether workers are at something, or results wait to be remembered."""
+        """Check whether workers are busy, or results wait to be recorded."""
         return self._jobs.under_way or bool(self._ended) or self.questions.has_answers
 
     @property
     def exhausted(self) -> bool:
-        """Check whether nothing is in hand, and nothing was due at the last look."""
+        """Check whether no table is leased, and nothing was due at the last claim."""
         return not self._held and self._found_nothing
 
     def tick(self) -> None:
-        """Look for what is due at the next step. Any thread may call it."""
+        """Claim what is due at the next step. Thread-safe."""
         self._ticked.set()
         self._pool.wake()
 
     def stop(self) -> None:
-        """Begin nothing new."""
+        """Claim nothing more."""
         self._stopping = True
 
     def step(self, longest_s: float) -> None:
-        """Do what there is to do, waiting so many seconds at most for the workers.
+        """Claim, give out and record what is due, waiting at most so many seconds for the workers.
 
         Raises:
-            StoreError: the store is damaged or not ours any more; nothing can go on.
+            StoreError: the store is damaged, or was replaced.
         """
         try:
             self._claim()
@@ -169,20 +169,20 @@ class WorkLoop:
             if not self._stopping:
                 self._jobs.hand_out()
             events = self._pool.events(min(longest_s, _PAUSE_S) if self._ended else longest_s)
-            self._heard += events
-            while self._heard and self._clock.monotonic() >= self._resume_at:  # what the store refused is taken later
-                self._take(self._heard[0])
-                self._heard.popleft()
+            self._events += events
+            while self._events and self._clock.monotonic() >= self._resume_at:  # while the store accepts results
+                self._take(self._events[0])
+                self._events.popleft()
             if not events or self._is_enough():
-                self._remember()
+                self._record()
         except (StoreBusy, StoreUnavailable) as error:
             self._pause(error)
 
     def give_up_leases(self) -> None:
-        """Let others take what is in hand, now that no worker is at it.
+        """Release the leases, now that no worker is busy.
 
         Raises:
-            StoreError: it cannot be written; the leases end by themselves.
+            StoreError: it cannot be written; the leases expire.
         """
         self._claims.give_up_leases([held.lease for held in self._held.values()])
         self._held.clear()
@@ -190,49 +190,49 @@ class WorkLoop:
     def _answer(self) -> None:
         if self._clock.monotonic() < self._resume_at:
             return
-        for asked in self.questions.step(stopping=self._stopping):
-            self._held.pop(asked.lease.id, None)
+        for statistic in self.questions.step(stopping=self._stopping):
+            self._held.pop(statistic.lease.id, None)
 
     # --- claim --------------------------------------------------------------------------------------------------------
 
     def _claim(self) -> None:
         clock = self._clock.monotonic()
-        if clock < self._resume_at or not (self._ticked.is_set() or clock >= self._look_at):
+        if clock < self._resume_at or not (self._ticked.is_set() or clock >= self._claim_at):
             return
         self._ticked.clear()
-        self._look_at = clock + _LOOK_ANYWAY_S
-        keeps = self.problem is not None and bool(self._ended)  # what the store has not taken yet
-        begins = not self._stopping and not keeps
-        share = self._claims.share(self._workers) if begins else 0
+        self._claim_at = clock + _CLAIM_EVERY_S
+        is_behind = self.problem is not None and bool(self._ended)  # the store has not accepted all results yet
+        claims = not self._stopping and not is_behind
+        share = self._claims.share(self._workers) if claims else 0
         self._held_per_worker = share or self._held_per_worker
-        capacity = self._workers * self._held_per_worker if begins else 0
+        capacity = self._workers * self._held_per_worker if claims else 0
         leases: Sequence[Lease] = ()
         delayed = 0
-        if clock >= self._sign_at or self.problem is not None or share:
+        if clock >= self._renew_at or self.problem is not None or share:
             leases, kept, delayed = self._claims.take(
                 capacity, [held.lease for held in self._held.values()], self._full()
             )
-            self._sign_at = clock + SIGN_OF_LIFE.total_seconds()
-            self._lose(self._held.keys() - kept)
+            self._renew_at = clock + SIGN_OF_LIFE.total_seconds()
+            self._drop_lost(self._held.keys() - kept)
             if not self._ended:
-                self._is_well()
+                self._store_works()
         for lease in leases:
             self._hold(lease)
         self._found_nothing = not leases and not delayed
         if capacity and len(leases) + delayed >= capacity:
-            self._look_at = clock  # there may be more
+            self._claim_at = clock  # there may be more
 
     def _full(self) -> set[str]:
-        """Name the tables of sources of which enough is in hand: one that hangs must not keep out the others."""
-        in_hand = Counter(held.source for held in self._held.values())
+        """Return the tables of sources with enough leased tables: one that hangs must not block the others."""
+        leased = Counter(held.source for held in self._held.values())
         most = {name: limit * self._held_per_worker // 2 for name, limit in self._concurrency.items()}
-        full = {name for name, number in in_hand.items() if number > most.get(name, 0)}
+        full = {name for name, number in leased.items() if number > most.get(name, 0)}
         if not full:
             return set()
         sources = {name: target.source.name for name, target in self._targets.items()} | self.questions.by_source
         return {name for name, source in sources.items() if source in full}
 
-    def _lose(self, leases: Iterable[int]) -> None:
+    def _drop_lost(self, leases: Iterable[int]) -> None:
         for lost in leases:
             held = self._held.pop(lost)
             self._jobs.drop(held)
@@ -240,9 +240,9 @@ class WorkLoop:
             LOG.warning("table %s: another daemon took it over", held.name)
 
     def _hold(self, lease: Lease) -> None:
-        asked = self.questions.hold(lease)
-        if asked is not None:
-            self._held[lease.id] = asked
+        statistic = self.questions.hold(lease)
+        if statistic is not None:
+            self._held[lease.id] = statistic
             return
         target = self._targets.get(lease.table)
         if target is None:  # left by a daemon with another configuration
@@ -254,17 +254,17 @@ class WorkLoop:
         if target.subject.keeps:
             (target,) = with_count_states([target], store=self._store, key=self._key)
         leased_table = LeasedTable(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))
-        leased_table.given_up |= leased_table.answers(self._crashes.resting(target))
+        leased_table.given_up |= leased_table.answers(self._crashes.suspended(target))
         if lease.attempt > _MOST_ATTEMPTS:
             ended = _ended_worker(f"with its daemon, {_MOST_ATTEMPTS} times")
             leased_table.given_up |= leased_table.answers(
                 {check_id: ended for check_id, _ in leased_table.asked.subject.checks}
             )
         self._held[lease.id] = leased_table
-        self._go_on(leased_table)
+        self._enqueue(leased_table)
 
-    def _go_on(self, leased_table: LeasedTable) -> None:
-        """Let a table wait for a worker; when no worker is to be asked, its results are known already."""
+    def _enqueue(self, leased_table: LeasedTable) -> None:
+        """Queue a table for a worker; one of which all results are known needs none."""
         if leased_table.asked.subject.checks:
             self._jobs.wait(leased_table)
         else:
@@ -295,7 +295,7 @@ class WorkLoop:
             self._jobs.learn(leased_table, looked)
 
     def _died(self, job: int, table: str, cause: str) -> None:
-        """Ask for the checks of a table one by one after it ended a worker, to see which one does it."""
+        """Run the checks of a table one by one after its worker died, to find the one at fault."""
         leased_table = self._take_out(job, table)
         if isinstance(leased_table, LeasedStatistic):
             self.questions.hear(leased_table, None)
@@ -309,53 +309,53 @@ class WorkLoop:
             leased_table.given_up |= leased_table.answers(
                 {check_id: ended for check_id, _ in leased_table.asked.subject.checks}
             )
-        self._go_on(leased_table)
+        self._enqueue(leased_table)
 
     def _take_out(self, job: int, table: str) -> LeasedTable | None:
-        """Take a table out of its job; None where its lease was lost meanwhile."""
+        """Remove a table from its job and return it; None if its lease was lost meanwhile."""
         held = self._jobs.take_out(job, table)
         return held if held is not None and held.lease.id in self._held else None
 
-    # --- remember -----------------------------------------------------------------------------------------------------
+    # --- record -------------------------------------------------------------------------------------------------------
 
     def _is_enough(self) -> bool:
-        """Check whether to remember now what ended, though more is coming: a transaction costs much, a table little."""
-        waited = self._clock.monotonic() - self._remembered_at
-        return len(self._ended) >= _MOST_REMEMBERED or waited > _LONGEST_IN_MEMORY_S
+        """Check whether to record results now, though more are coming: transactions are expensive, tables cheap."""
+        waited = self._clock.monotonic() - self._recorded_at
+        return len(self._ended) >= _RECORD_BATCH or waited > _LONGEST_IN_MEMORY_S
 
-    def _remember(self) -> None:
-        self._remembered_at = self._clock.monotonic()
+    def _record(self) -> None:
+        self._recorded_at = self._clock.monotonic()
         while self._ended and self._clock.monotonic() >= self._resume_at:
-            batch = self._ended[:_MOST_REMEMBERED]
+            batch = self._ended[:_RECORD_BATCH]
             reached(FailPoint.BEFORE_REMEMBER)
-            results = self._conclude(batch)
+            results = self._record_batch(batch)
             reached(FailPoint.AFTER_REMEMBER)
             del self._ended[: len(batch)]
             for held, looked in batch:
                 self._claims.was_busy(held.name, looked.ended_at)
                 self._held.pop(held.lease.id, None)
-            self._is_well()
+            self._store_works()
             self._listener.on_results(results)
             self._crashes.forgive(results)
 
-    def _conclude(self, batch: Sequence[tuple[LeasedTable, TableResult]]) -> Sequence[CheckResult]:
-        """Conclude a batch; a table whose results we stumble over is given up alone, and not the others with it."""
-        slots = [(held.lease, self._of_today(looked)) for held, looked in batch]
-        concluded = run_guarded(
+    def _record_batch(self, batch: Sequence[tuple[LeasedTable, TableResult]]) -> Sequence[CheckResult]:
+        """Record results; only a table whose results raise an error is given up."""
+        slots = [(held.lease, self._configured_only(looked)) for held, looked in batch]
+        results = run_guarded(
             lambda: record_slot_results(slots, store=self._store, policy_of=self._policy_of, clock=self._clock),
             passes_on=(StoreError, KeyboardInterrupt),
         )
-        if not isinstance(concluded, Outcome):
-            return concluded
+        if not isinstance(results, Outcome):
+            return results
         if len(batch) > 1:
-            return [result for pair in batch for result in self._conclude([pair])]
+            return [result for pair in batch for result in self._record_batch([pair])]
         held, _ = batch[0]
-        LOG.error("table %s: %s; its run is skipped", held.name, concluded.message)
+        LOG.error("table %s: %s; its run is skipped", held.name, results.message)
         self._claims.give_up(held.lease)
         return ()
 
-    def _of_today(self, looked: TableResult) -> TableResult:
-        """Leave out what checks found that left the configuration meanwhile: nobody would close their incidents."""
+    def _configured_only(self, looked: TableResult) -> TableResult:
+        """Drop results of checks that were removed from the configuration: nothing would close their incidents."""
         return replace(
             looked,
             measured=[
@@ -365,13 +365,13 @@ class WorkLoop:
             ],
         )
 
-    def _is_well(self) -> None:
+    def _store_works(self) -> None:
         if self.problem is not None:
             LOG.info("the store accepts results again")
         self._pauses, self.problem = 0, None
 
     def _pause(self, error: StoreError) -> None:
-        """Leave the store alone for a while: longer each time, half a minute at most."""
+        """Wait before the store is used again: longer each time, at most half a minute."""
         if self.problem is None:
             LOG.error("%s; no results are lost, they are kept in memory until the store accepts them", error)
         self.problem = str(error)
@@ -384,7 +384,7 @@ def _scheduled(project: Project) -> Sequence[str]:
 
 
 def _answering(targets: Iterable[Target], tx: ReadTransaction) -> set[str]:
-    """Return the sources that answered when they were last asked."""
+    """Return the sources that answered when they were last queried."""
     silent = {UnknownReason.UNREACHABLE, UnknownReason.TIMEOUT, UnknownReason.BUG}
     well = {check_id for check_id, watch in tx.results.watches().items() if watch.last_unknown not in silent}
     return {target.source.name for target in targets if any(check_id in well for check_id, _ in target.subject.checks)}

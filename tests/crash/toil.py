@@ -36,7 +36,7 @@ class _Heard:
     def on_results(self, results: Sequence[CheckResult]) -> None:
         acknowledge(results)
 
-    def on_happened(self, happened: OperationalEvent) -> None:
+    def on_event(self, happened: OperationalEvent) -> None:
         """Operators are no part of this."""
 
 

@@ -169,6 +169,6 @@ def test_a_daemon_tells_it_where_that_is_configured(tmp_path, store, wanted):
     Desk(made, store).open(when=NOW, severity=Severity.INFO)
     clock = SimulatedClock(at(0.1))
     notifier = Notifier(store, clock, holder="me")
-    notifier.speak(Project(made.loaded, clock))
+    notifier.notify(Project(made.loaded, clock))
     notifier.finish(made, seconds=60.0)
     assert _told(store) == ([BEGIN] if wanted == "true" else [])

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from monitor.alerts.dispatch import (
-    AT_ONCE,
     LEASE,
-    LEFT_AFTER,
-    LONGEST_REST,
+    LONGEST_PAUSE,
+    PARALLEL_SENDS,
     SCHEDULE,
+    SEND_TIMEOUT,
     Dispatched,
     Dispatcher,
     dispatch,
@@ -80,7 +80,7 @@ def test_what_fails_is_tried_by_the_schedule_and_then_given_up(tmp_path: Path) -
                 assert waiting.error == "the server answered 500"
                 assert SCHEDULE[number] <= waiting.next_try_at - clock.now() <= SCHEDULE[number] * 1.1
                 clock.advance_to(waiting.next_try_at)
-            assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(buried=1)
+            assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(given_up=1)
             assert found(store).state is DeliveryState.DEAD
             assert timedelta(hours=75) < clock.now() - NOW < timedelta(hours=84)
             clock.advance(timedelta(days=9))
@@ -156,14 +156,14 @@ def test_a_channel_that_left_the_configuration_is_no_reason_to_wait(tmp_path: Pa
     project = speaking_to(tmp_path, {"hook": hook.url})
     with project.open_store() as store:
         add(store, message(1, "former"), message(2))
-        assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(sent=1, buried=1)
+        assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(sent=1, given_up=1)
         assert found(store).error == "its channel is no longer configured"
 
 
 def test_dead_channels_do_not_block_others(tmp_path: Path, hook: Receiver) -> None:
     """More silent channels than sends at once, each with older messages, leave room for one that answers."""
     with listening(lambda handler, _: handler.server.receiver.over.wait()) as silent:
-        names = [f"silent-{n}" for n in range(AT_ONCE + 2)]
+        names = [f"silent-{n}" for n in range(PARALLEL_SENDS + 2)]
         project = speaking_to(tmp_path, {"hook": hook.url, **dict.fromkeys(names, silent.url)})
         quick = partial(send, network=Network(deadline=0.1))
         with project.open_store() as store:
@@ -198,23 +198,23 @@ def test_a_channel_that_fails_rests(tmp_path: Path) -> None:
                 assert not wait or tried() == 0
                 clock.advance(timedelta(seconds=min(wait, 1)))
                 assert tried() == 1
-            assert waits[-1] == LONGEST_REST
+            assert waits[-1] == LONGEST_PAUSE
             hook.script = answering(204)
-            clock.advance(timedelta(seconds=LONGEST_REST))
+            clock.advance(timedelta(seconds=LONGEST_PAUSE))
             assert tried() >= 50 - len(waits)
 
 
 def test_a_channel_is_sent_one_message_at_a_time(tmp_path: Path) -> None:
     """However many messages wait, a channel never has two on their way; all channels together have four at most."""
     lock, open_now, most = threading.Lock(), Counter[str](), Counter[str]()
-    together, first = threading.Barrier(AT_ONCE, timeout=30), itertools.count()
+    together, first = threading.Barrier(PARALLEL_SENDS, timeout=30), itertools.count()
 
     def sender(_: Project, delivery: Delivery) -> Attempt:
         with lock:
             open_now.update([delivery.channel, "all"])
             most[delivery.channel] = max(most[delivery.channel], open_now[delivery.channel])
             most["all"] = max(most["all"], open_now["all"])
-            is_early = next(first) < AT_ONCE
+            is_early = next(first) < PARALLEL_SENDS
         if is_early:
             together.wait()
         with lock:
@@ -226,7 +226,7 @@ def test_a_channel_is_sent_one_message_at_a_time(tmp_path: Path) -> None:
     with project.open_store() as store:
         add(store, *(message(n, names[n % 6], f"t{n}") for n in range(36)))
         assert dispatch(project, store, holder="me", sender=sender) == Dispatched(sent=36)
-    assert most["all"] == AT_ONCE
+    assert most["all"] == PARALLEL_SENDS
     assert {most[name] for name in names} == {1}
 
 
@@ -256,7 +256,7 @@ def test_a_send_that_hangs_is_left_and_keeps_its_channel(tmp_path: Path) -> None
             over.wait()
         return DeliverySucceeded()
 
-    names = [f"hanging-{n}" for n in range(AT_ONCE)]
+    names = [f"hanging-{n}" for n in range(PARALLEL_SENDS)]
     project = speaking_to(tmp_path, dict.fromkeys([*names, "hook"], "http://127.0.0.1:9/"))
     clock = clock_of(project)
     with project.open_store() as store:
@@ -264,8 +264,8 @@ def test_a_send_that_hangs_is_left_and_keeps_its_channel(tmp_path: Path) -> None
         dispatcher = Dispatcher("me", sender=sender)
         dispatcher.step(project, store)
         assert begun["hook"] == 0
-        clock.advance(LEFT_AFTER + SECOND)
-        assert dispatcher.step(project, store) == Dispatched(failed=AT_ONCE)
+        clock.advance(SEND_TIMEOUT + SECOND)
+        assert dispatcher.step(project, store) == Dispatched(failed=PARALLEL_SENDS)
         assert dispatcher.step(project, store, wait=5) == Dispatched(sent=1)
         assert found(store, 0).error == "it did not end within 60 s"
         clock.advance(timedelta(hours=1))
@@ -274,10 +274,10 @@ def test_a_send_that_hangs_is_left_and_keeps_its_channel(tmp_path: Path) -> None
         assert {begun[name] for name in names} == {1}
         over.set()
         done = Dispatched()
-        while dispatcher._flights:
+        while dispatcher._active:
             dispatcher._collect(5)
             done += dispatcher._mark(project, store)
-        assert done == Dispatched(sent=AT_ONCE)
+        assert done == Dispatched(sent=PARALLEL_SENDS)
         assert found(store, 0).state is DeliveryState.SENT
 
 
@@ -343,7 +343,7 @@ def test_what_waited_for_a_channel_that_was_down_is_not_late_by_hours(tmp_path: 
             assert found(store, 1).next_try_at > clock.now() + timedelta(hours=1)
             hook.script = answering(204)
             add(store, message(3, about="board", created_at=clock.now(), next_try_at=clock.now()))
-            clock.advance(timedelta(seconds=LONGEST_REST))
+            clock.advance(timedelta(seconds=LONGEST_PAUSE))
             assert pass_by() == Dispatched(sent=3)
 
 
@@ -362,7 +362,7 @@ def test_one_message_that_is_refused_is_not_hastened_by_others(tmp_path: Path) -
                 dispatcher.step(project, store)
                 while not dispatcher.is_idle:
                     dispatcher.step(project, store, wait=5)
-                clock_of(project).advance(timedelta(seconds=LONGEST_REST))
+                clock_of(project).advance(timedelta(seconds=LONGEST_PAUSE))
                 now = project.clock.now()
                 add(store, message(number, about=f"t{number}", created_at=now, next_try_at=now))
             assert found(store, 1).attempts < 4
@@ -391,7 +391,7 @@ class Flaky:
 
 def die(dispatcher: Dispatcher) -> None:
     """Let everything arrive that is on its way, and forget it, as kill -9 does at the worst moment."""
-    while len(dispatcher._unmarked) < len(dispatcher._flights):
+    while len(dispatcher._unmarked) < len(dispatcher._active):
         dispatcher._collect(5)
 
 
@@ -418,7 +418,7 @@ def test_a_flaky_receiver_and_many_deaths_lose_nothing(tmp_path: Path, seed: int
             while True:
                 dispatcher = Dispatcher(f"number-{deaths}", sender=SEND)
                 dispatcher.step(project, store)
-                if dispatcher._flights and dice.random() < 0.8:
+                if dispatcher._active and dice.random() < 0.8:
                     deaths += 1
                     die(dispatcher)
                 else:

@@ -296,10 +296,10 @@ def test_operators_hear_once_when_it_is_not_known_and_when_it_is_again(made):
         notifier = Notifier(store, made.clock, holder="me")
         made.clock.advance(_berlin(2026, 11, 23, 9).astimezone(UTC) - made.clock.now())
         for _ in range(3):
-            notifier.speak(made)
+            notifier.notify(made)
             made.clock.advance(timedelta(minutes=2))
         made.clock.advance(timedelta(days=9))
-        notifier.speak(made)
+        notifier.notify(made)
         with store.reading() as tx:
             messages = [delivery.payload for delivery in tx.deliveries.since(NOW, 99)[::-1]]
         notifier.finish(made, seconds=0.0)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from monitor.alerts.message import compose
-from monitor.alerts.operational import Operation, OperationalEvent, operations, report_delivery
+from monitor.alerts.operational import Operation, OperationalEvent, operations
+from monitor.alerts.report_message import report_delivery
 from monitor.reporting.build import build_report, gather
 from monitor.reporting.period import Week
 from store import MessageSubject

@@ -142,7 +142,7 @@ def test_an_event_that_is_refused_is_not_tried_again(tmp_path):
     wrong = "f" * 32
     with following(tmp_path, "pagerduty", routing_key=wrong) as (desk, _):
         desk.open()
-        assert desk.step(0.1).buried == 1
+        assert desk.step(0.1).given_up == 1
         message = desk.messages()[0]
         assert message.error == "PagerDuty answered 400: it does not accept the request"
         assert wrong not in json.dumps(desk.project.loaded.redactor.value({"error": message.error}))

@@ -103,7 +103,7 @@ def test_a_message_that_slack_cannot_read_is_given_up(chat):
     desk, fake = chat
     fake.errors.append("invalid_blocks")
     desk.open()
-    assert desk.step(0.1).buried == 1
+    assert desk.step(0.1).given_up == 1
 
 
 def test_a_rate_limit_is_kept(chat):

@@ -273,7 +273,7 @@ def test_the_daemon_reads_tickets_in_their_time(tmp_path, kind):
         notifier = Notifier(desk.store, desk.project.clock, holder="me")
         notifier.pull(desk.project)
         assert not any(is_search(*one) for one in fake.asked), "another daemon leads"
-        notifier.speak(desk.project)
+        notifier.notify(desk.project)
         for seconds in (0, 30, 31, 30):
             desk.project.clock.advance(timedelta(seconds=seconds))
             notifier.pull(desk.project)
@@ -289,7 +289,7 @@ def test_a_field_that_jira_refuses_is_named(tmp_path):
     """Its name, and nothing that Jira said of it."""
     with following(tmp_path, "jira", fields={"reporter": {"id": "x"}}) as (desk, _):
         desk.open()
-        assert desk.step(0.1).buried == 1
+        assert desk.step(0.1).given_up == 1
         assert desk.messages()[0].error == "Jira answered 400: it does not accept the request (fields reporter)"
 
 
@@ -299,7 +299,7 @@ def test_closing_fields_that_jira_refuses_are_named(tmp_path):
         incident = desk.open()
         desk.step(0.1)
         desk.end(incident, at(1))
-        assert desk.step(1.1).buried == 1
+        assert desk.step(1.1).given_up == 1
         assert str(desk.messages()[1].error).endswith("(fields customfield_1)")
 
 
@@ -310,7 +310,7 @@ def test_a_workflow_without_an_end_is_said_so(tmp_path):
         desk.step(0.1)
         fake.CATEGORIES = {"To Do": "new", "In Progress": "indeterminate"}
         desk.end(incident, at(1))
-        assert desk.step(1.1).buried == 1
+        assert desk.step(1.1).given_up == 1
         assert "no transition to the status that closes it" in str(desk.messages()[1].error)
 
 

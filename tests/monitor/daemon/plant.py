@@ -138,7 +138,7 @@ class Plant:
         """Keep what was found."""
         self.results += results
 
-    def on_happened(self, happened: OperationalEvent) -> None:
+    def on_event(self, happened: OperationalEvent) -> None:
         """Keep what operators should know."""
         self.happened.append(happened)
 

@@ -100,7 +100,7 @@ def test_a_chore_that_hangs_does_not_keep_the_process_from_ending():
     besides.stop()
     assert not besides.wait_for("hang", 0)
     assert besides.wait_for("another", 0)
-    (thread,) = [one for one in threading.enumerate() if one.name == "besides hang"]
+    (thread,) = [one for one in threading.enumerate() if one.name == "job hang"]
     assert thread.daemon
     may_end.set()
     assert besides.wait_for("hang", 60)

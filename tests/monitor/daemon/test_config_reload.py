@@ -30,7 +30,7 @@ def _reloader(plant):
     project, work = plant.project(), plant.work()
     plant.turn(work)
     watch = ConfigWatch(Path(plant.folder / "tablewatch.yaml"), project.loaded)
-    observer = Observer(plant.store, lambda: project, plant.clock, plant.on_happened)
+    observer = Observer(plant.store, lambda: project, plant.clock, plant.on_event)
     presence = DaemonPresence(plant.store, plant.clock, project.loaded)
     found = Reloader(project, watch, plant.store, work=work, observer=observer, presence=presence)
     found.begin()
@@ -51,7 +51,7 @@ def test_incidents_of_checks_that_are_gone_are_closed_though_the_store_was_busy(
         ]
     with plant.store.reading() as tx:
         assert [incident.resolution for incident in tx.incidents.matching(IncidentFilter())] == [None]
-    reloader.do_owed()
+    reloader.retry()
     with plant.store.reading() as tx:
         assert [incident.resolution for incident in tx.incidents.matching(IncidentFilter())] == [Resolution.NO_ACTION]
 
@@ -64,9 +64,9 @@ def test_a_configuration_that_the_store_is_too_busy_for_is_used_later(plant, mon
     with monkeypatch.context() as busy:
         busy.setattr(reloader._work, "adopt", mock.Mock(side_effect=StoreBusy("locked")))
         reloader.reload()
-        reloader.do_owed()
+        reloader.retry()
         assert reloader.project is before
-    reloader.do_owed()
+    reloader.retry()
     assert [table.name for table in reloader.project.config.tables] == ["orders", "more"]
 
 

@@ -38,7 +38,7 @@ def test_what_a_killed_daemon_was_about_to_send_is_sent_at_once(store, tmp_path)
     """The next daemon does not wait for the end of the dead one's lease."""
     shop = project(tmp_path)
     speaker = Notifier(store, shop.clock, holder="me")
-    speaker.speak(shop)
+    speaker.notify(shop)
     speaker.finish(shop, seconds=60.0)
     assert _tries(store) != [0]
 
@@ -50,9 +50,9 @@ def test_a_store_that_fails_meanwhile_puts_it_off(store, tmp_path, monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(Store, "writing", lambda _: _refuse())
         with pytest.raises(StoreBusy):
-            speaker.speak(shop)
+            speaker.notify(shop)
     assert (speaker.leads, _tries(store)) == (False, [0])
-    speaker.speak(shop)
+    speaker.notify(shop)
     speaker.finish(shop, seconds=60.0)
     assert _tries(store) != [0]
 
@@ -63,7 +63,7 @@ def test_what_was_decided_is_sent_though_what_comes_now_cannot_be_decided(store,
     speaker = Notifier(store, shop.clock, holder="me")
     monkeypatch.setattr(module, "notify", lambda *_, **__: {}["a bug"])
     with pytest.raises(KeyError):
-        speaker.speak(shop)
+        speaker.notify(shop)
     speaker.finish(shop, seconds=60.0)
     assert _tries(store) != [0]
 
@@ -72,10 +72,10 @@ def test_a_daemon_that_lost_the_lead_knows(store, tmp_path, monkeypatch):
     """It decides, sends and reports nothing any more, whether another one leads or the server is away."""
     shop = project(tmp_path)
     speaker = Notifier(store, shop.clock, holder="me")
-    speaker.speak(shop)
+    speaker.notify(shop)
     assert speaker.leads
     monkeypatch.setattr(Store, "try_lead", lambda _: False)
-    speaker.speak(shop)
+    speaker.notify(shop)
     assert not speaker.leads
 
 
@@ -143,7 +143,7 @@ def test_operators_are_told_later_when_the_store_is_busy(store, tmp_path, monkey
         speaker.notify_operators(shop, WRONG)
         speaker.notify_operators(shop, FINE)
     assert _heard(store) == []
-    speaker.speak(shop)
+    speaker.notify(shop)
     speaker.finish(shop, seconds=60.0)
     assert _heard(store) == ["config-failed", "config-fine"]
 

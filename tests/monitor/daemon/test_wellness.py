@@ -52,6 +52,6 @@ def test_no_workers_is_not_well(daemon, monkeypatch):
 @pytest.mark.parametrize(("seconds", "well"), [(0.0, True), (119.0, True), (120.0, False)])
 def test_alerts_that_are_not_decided_on_are_not_well(plant, daemon, monkeypatch, seconds, well):
     """Incidents that nobody hears of help nobody, whether a bug or a server that hangs is in the way."""
-    daemon._besides = BackgroundJobs({}, plant.clock)
+    daemon._background = BackgroundJobs({}, plant.clock)
     monkeypatch.setattr(BackgroundJobs, "failing_for", lambda _, name: seconds if name == "alerts" else 0.0)
     assert daemon.is_well is well
