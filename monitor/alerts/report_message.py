@@ -43,15 +43,16 @@ def report_delivery(project: Project, report: PeriodReport, channel: str, *, now
     localizer = composer.localizer(channel)
     dates = (report.period.first, report.period.last)
     title = Message("Data downtime, {dates:dates}: {headline}", {"dates": dates, "headline": report.headline})
-    if report.domain is not None:
-        title = Message("{domain}: {title}", {"domain": plain(report.domain_name or ""), "title": title})
+    scope = report.scope
+    if scope is not None:
+        title = Message("{domain}: {title}", {"domain": plain(scope.name), "title": title})
     content = {
         "subject": MessageSubject.REPORT.value,
         "title": title.render(localizer),
         "blocks": list(_report_blocks(report, localizer)),
         "lines": [],
         report.period.unit: str(report.period),
-        "domain": report.domain,
+        "domain": None if scope is None else scope.key,  # only domains have recipients
     }
     parts = parts_of(
         report, project.config.alerts.channels[channel], localizer, project.loaded.redactor
@@ -128,7 +129,8 @@ def parts_of(report: PeriodReport, channel: Channel, localizer: Localizer, redac
     if channel.kind.reads_json:
         return {"report": redactor.value(shape.as_json(report, localizer))}
     page = render.as_html(report, localizer, redact=redactor)
-    name = report.period.file_name(report.domain, localizer.language)
+    scope = report.scope
+    name = report.period.file_name(None if scope is None else scope.key, localizer.language)
     return {
         "html": body_of(report, localizer, redact=redactor),
         "attachments": [{"name": name, "mime": "text/html", "text": page}],

@@ -12,7 +12,6 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from incidents import Window
-    from monitor.config import Config
     from monitor.triage.time_parsing import TypedTimes
     from remedies import Progress
 
@@ -89,21 +88,6 @@ def window_between(times: "TypedTimes", now: datetime, *, start: str | None, end
     if since >= until:
         raise Stop(ExitCode.USAGE, Problem("usage", "the window is empty: --from must be before --to"))
     return Window.of(since, until)
-
-
-def check_domain(config: "Config", domain: str) -> None:
-    """Check that a domain is configured.
-
-    Raises:
-        Stop: it is not; the hint has those that are, and the nearest.
-    """
-    from checks import did_you_mean
-
-    entries = sorted(config.domains)
-    if domain not in entries:
-        hint = f"known: {', '.join(entries)}{did_you_mean(domain, entries)}" if entries else "add it under 'domains'"
-        text = f"domain '{domain}' is not in the configuration"
-        raise Stop(ExitCode.USAGE, Problem("domain.unknown", text, hint=hint))
 
 
 def who(text: str | None) -> str:

@@ -65,7 +65,7 @@ def _emit(invocation: Invocation, name: str | None, *, start: str | None, end: s
     with project.open_store() as store, explained(), store.reading() as tx:
         states = product_states(project, tx, names if name is None else [name], window, as_of=now)
     result = {
-        "schema": "tablewatch.products/1",
+        "schema": "tablewatch.products/2",
         "as_of": now.isoformat(),
         "products": [state.as_json() for state in states],
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from monitor.commands._options import Locale, check_domain
+from monitor.commands._options import Locale
 from monitor.commands._output_pages import Force, Page, format_for
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -14,9 +14,11 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from monitor.config import Config
     from monitor.config.project import Project
     from monitor.reporting.model import PeriodReport
     from monitor.reporting.period import Period
+    from monitor.reporting.scope import ReportScope
     from monitor.terminal.localizer import Localizer
 
 
@@ -52,6 +54,8 @@ _Out = Annotated[
 
 
 _Domain = Annotated[str | None, typer.Option(help="Report the tables of this domain alone.")]
+_Owner = Annotated[str | None, typer.Option(help="Report the tables of this owner alone.")]
+_Product = Annotated[str | None, typer.Option(help="Report the tables of this data product alone.")]
 
 _Format = Annotated[
     ReportFormat | None,
@@ -72,6 +76,8 @@ def weekly(
         typer.Option(metavar="2026-W46", help="ISO week, Monday to Sunday.", show_default="the last complete week"),
     ] = None,
     domain: _Domain = None,
+    owner: _Owner = None,
+    product: _Product = None,
     out: _Out = None,
     locale: Locale = None,
     output_format: _Format = None,
@@ -81,7 +87,7 @@ def weekly(
 
     Example: tablewatch report weekly --week 2026-W46 --locale ja --out report.html
     """
-    _write(ctx.obj, "weekly", week, domain, Rendering(out, locale, output_format, force))
+    _write(ctx.obj, "weekly", week, _Part(domain, owner, product), Rendering(out, locale, output_format, force))
 
 
 @app.command()
@@ -92,6 +98,8 @@ def monthly(
         typer.Option(metavar="2026-11", help="Calendar month.", show_default="the last complete month"),
     ] = None,
     domain: _Domain = None,
+    owner: _Owner = None,
+    product: _Product = None,
     out: _Out = None,
     locale: Locale = None,
     output_format: _Format = None,
@@ -101,7 +109,7 @@ def monthly(
 
     Example: tablewatch report monthly --month 2026-10 --out october.pdf
     """
-    _write(ctx.obj, "monthly", month, domain, Rendering(out, locale, output_format, force))
+    _write(ctx.obj, "monthly", month, _Part(domain, owner, product), Rendering(out, locale, output_format, force))
 
 
 @app.command()
@@ -112,6 +120,8 @@ def quarterly(
         typer.Option(metavar="2026-Q4", help="Quarter of a calendar year.", show_default="the last complete quarter"),
     ] = None,
     domain: _Domain = None,
+    owner: _Owner = None,
+    product: _Product = None,
     out: _Out = None,
     locale: Locale = None,
     output_format: _Format = None,
@@ -121,7 +131,24 @@ def quarterly(
 
     Example: tablewatch report quarterly --quarter 2026-Q3 --format markdown
     """
-    _write(ctx.obj, "quarterly", quarter, domain, Rendering(out, locale, output_format, force))
+    _write(ctx.obj, "quarterly", quarter, _Part(domain, owner, product), Rendering(out, locale, output_format, force))
+
+
+class _Part(NamedTuple):
+    """What a report is about: the tables of at most one of these."""
+
+    domain: str | None
+    owner: str | None
+    product: str | None
+
+    def scope(self, config: "Config") -> "ReportScope | None":
+        """Return what is meant in the configuration; None is everything."""
+        from monitor.reporting.scope import ReportScope, ScopeKind
+
+        keys = {kind: key for kind, key in self._asdict().items() if key is not None}
+        if len(keys) > 1:
+            raise Stop(ExitCode.USAGE, Problem("usage", "use at most one of --domain, --owner and --product"))
+        return next((ReportScope.of(config, ScopeKind(kind), key) for kind, key in keys.items()), None)
 
 
 class Rendering(NamedTuple):
@@ -133,7 +160,7 @@ class Rendering(NamedTuple):
     force: bool
 
 
-def _write(invocation: Invocation, frequency: str, name: str | None, domain: str | None, rendering: Rendering) -> None:
+def _write(invocation: Invocation, frequency: str, name: str | None, part: _Part, rendering: Rendering) -> None:
     from monitor.config.project import Project
     from monitor.terminal.localizer import Localizer
 
@@ -146,10 +173,9 @@ def _write(invocation: Invocation, frequency: str, name: str | None, domain: str
     page = Page(out, rendering.force, project.protected_files, "report.out")
     page.check()
     now = project.clock.now()
-    if domain is not None:
-        check_domain(project.config, domain)
+    scope = part.scope(project.config)
     period = _period(project, frequency, name, now)
-    report = _build(project, period, now, domain=domain)
+    report = _build(project, period, now, scope=scope)
     localizer = Localizer(rendering.locale or project.config.locale, project.config.timezone)
     page.write(_said(report, localizer, current_f, invocation), invocation)
 
@@ -180,12 +206,12 @@ def _period(project: "Project", frequency: str, name: str | None, now: "datetime
     return period
 
 
-def _build(project: "Project", period: "Period", now: "datetime", *, domain: str | None) -> "PeriodReport":
+def _build(project: "Project", period: "Period", now: "datetime", *, scope: "ReportScope | None") -> "PeriodReport":
     from monitor.reporting.build import build_report, gather
     from monitor.triage.errors import explained
 
     with project.open_store() as store, explained(), store.reading() as tx:
-        return build_report(gather(project, tx, period, now, domain=domain), period)
+        return build_report(gather(project, tx, period, now, scope=scope), period)
 
 
 def _said(

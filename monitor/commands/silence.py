@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._options import By, actor, check_domain
+from monitor.commands._options import By, actor
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -128,6 +128,7 @@ def _scope(
     Raises:
         Stop: nothing or several things were named, or one that is not configured.
     """
+    from monitor.config.messages import unknown_name
     from monitor.triage.create import unknown_table
     from store import Scope
 
@@ -139,7 +140,8 @@ def _scope(
             raise Stop(ExitCode.USAGE, problem)
         return Scope.TABLE, table
     if domain is not None:
-        check_domain(project.config, domain)
+        if domain not in project.config.domains:
+            raise Stop(ExitCode.USAGE, unknown_name("domain", domain, project.config.domains))
         return Scope.DOMAIN, domain
     return Scope.ALL, None
 

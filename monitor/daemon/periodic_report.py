@@ -64,18 +64,19 @@ class _DueReport(NamedTuple):
 def _make(project: Project, store: Store, due: _DueReport, now: datetime) -> Stop | None:
     """Write what is missing of a report; return why a page could not be written."""
     from monitor.reporting.build import build_report, gather
+    from monitor.reporting.scope import ReportScope, ScopeKind
 
     period, domain = due.period, due.domain
-    tables = None if domain is None else project.config.tables_in(domain)
+    scope = None if domain is None else ReportScope.of(project.config, ScopeKind.DOMAIN, domain)
     ids = {channel: _id(project, due, channel) for channel in due.to}
     with store.reading() as tx:
         delivery_states = tx.deliveries.states(ids.values())
         missing = [channel for channel, delivery_id in ids.items() if delivery_id not in delivery_states]
         if not missing and all(path.exists() for path, _ in due.files):
             return None
-        if not tx.results.any_evaluated(period.start, period.end, tables):
+        if not tx.results.any_evaluated(period.start, period.end, None if scope is None else scope.tables):
             return None
-        report = build_report(gather(project, tx, period, now, domain=domain), period)
+        report = build_report(gather(project, tx, period, now, scope=scope), period)
     refused = _keep_all(project, report, due.files)
     deliveries = [_delivery(project, report, channel, ids[channel], now) for channel in missing]
     with store.writing() as tx:

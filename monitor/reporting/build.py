@@ -50,6 +50,7 @@ from monitor.reporting.model import (
 )
 from monitor.reporting.period import Period
 from monitor.reporting.releases import releases_in
+from monitor.reporting.scope import ReportScope
 from monitor.reporting.sentences import title_of
 from monitor.reporting.timeline import timeline
 from monitor.summaries.coverage import Observed, lasting_gaps
@@ -129,8 +130,7 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         products=tuple(evidence.products),
         patterns=patterns,
         scan_costs=ScanCosts.of(evidence.scan_costs, most=_COSTS_SHOWN),
-        domain=evidence.domain,
-        domain_title=None if evidence.domain is None else config.domains[evidence.domain].title,
+        scope=evidence.scope,
     )
 
 
@@ -175,7 +175,7 @@ def _trend(
 
 
 def _by_domain(evidence: Evidence, periods: Sequence[Period]) -> DowntimeByDomain:
-    if evidence.domain is not None:
+    if evidence.scope is not None:
         return {}
     config, as_of = evidence.config, evidence.as_of_us
     domain_of = {table.name: table.domain for table in config.tables}
@@ -226,7 +226,7 @@ def _method(evidence: Evidence, period: Period, this: Downtime, cost: DowntimeCo
 def _maintained(evidence: Evidence, period: Period) -> Iterator[Maintained]:
     for work in evidence.config.maintenance:
         start, end = work.span(period.zone)
-        concerned = evidence.domain is None or any(work.concerns(table.name, table.domain) for table in evidence.tables)
+        concerned = evidence.scope is None or any(work.concerns(table.name, table.domain) for table in evidence.tables)
         if concerned and start < period.end and end > period.start:
             yield Maintained(work.reason, start, end)
 
@@ -245,14 +245,14 @@ def _valid_from(rates: Rates) -> date:
 
 
 def gather(
-    project: Project, tx: ReadTransaction, period: Period, now: datetime, *, domain: str | None = None
+    project: Project, tx: ReadTransaction, period: Period, now: datetime, *, scope: ReportScope | None = None
 ) -> Evidence:
     """Return what is known of a period and of those before it that its trend shows. Call it inside the transaction.
 
-    `domain`: of its tables alone; None is all that is known.
+    `scope`: of its tables alone; None is all that is known.
     """
     config = project.config
-    tables = None if domain is None else config.tables_in(domain)
+    tables = None if scope is None else scope.tables
     since_us, until_us = to_us(period.back(period.trend - 1).start), to_us(period.end)
     spans = tx.incidents.spans(since_us, until_us)
     watches = tx.results.watches()
@@ -292,7 +292,7 @@ def gather(
         products=product_states(project, tx, products, window_of(period), as_of=now, survey=survey),
         scan_costs=tx.costs.by_table(period.first, period.last),
     )
-    return evidence if domain is None else evidence.of_domain(domain)
+    return evidence if scope is None else evidence.within(scope)
 
 
 def _promises(

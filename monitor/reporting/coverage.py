@@ -19,7 +19,7 @@ def why_unknown(evidence: Evidence, period: Period, downtime: Downtime) -> Messa
     What is on record is known, whoever reported it. Without any incident a period is known to have been good only if a
     check had begun, if incidents of that time are still kept, and if something could be evaluated.
     """
-    if downtime.n:
+    if downtime.n or downtime.n_occurred:  # one that ended as it began is in the second only
         return None
     if not evidence.watching.had_begun(min(period.end, evidence.as_of)):
         return NOT_WATCHED

@@ -28,6 +28,7 @@ from incidents import measure as measure_window
 from incidents.spans import Ints
 from monitor.config import Config, Table
 from monitor.releases.overview import ReleaseState
+from monitor.reporting.scope import ReportScope
 from monitor.summaries.coverage import MonitoringStart, Observed, kept_since, table_of
 from monitor.summaries.patterns import PatternSurvey
 from monitor.summaries.products import ProductState
@@ -48,8 +49,8 @@ class Evidence:
     anything was seen. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest first.
     `promises`: how learned limits kept theirs, until the moment. `contracts`: their service levels in the period.
     `products`: the data products now, and in the period.
-    `scan_costs`: what the runs of the period cost, by source and table. `domain`: all of it is about the tables of this
-    domain; None is everything.
+    `scan_costs`: what the runs of the period cost, by source and table. `scope`: all of it is about these tables; None
+    is everything.
     """
 
     config: Config
@@ -68,7 +69,7 @@ class Evidence:
     contracts: Sequence[JudgedContract] = ()
     products: Sequence[ProductState] = ()
     scan_costs: Mapping[tuple[str, str], Spending] = field(default_factory=dict)
-    domain: str | None = None
+    scope: ReportScope | None = None
     owners: Mapping[str, str | None] = field(init=False)
     watching: MonitoringStart = field(init=False)
     observed: Observed = field(init=False)
@@ -81,17 +82,17 @@ class Evidence:
     @property
     def tables(self) -> Sequence[Table]:
         """Return the configured tables that it is about."""
-        return [table for table in self.config.tables if self.domain in {None, table.domain}]
+        return [table for table in self.config.tables if self.scope is None or table.name in self.scope.tables]
 
-    def of_domain(self, domain: str) -> Self:
-        """Return what of it is about the tables of a domain alone; counts by period are to be those of its tables."""
-        tables = frozenset(self.config.tables_in(domain))
+    def within(self, scope: ReportScope) -> Self:
+        """Return what of it is about the tables of a scope alone; counts by period are to be those of its tables."""
+        tables = frozenset(scope.tables)
         codes = [code for code, name in enumerate(self.spans.names) if name in tables]
         releases = [state for state in self.releases if state.release.table in tables]
         names = {state.name for state in releases}
         return replace(
             self,
-            domain=domain,
+            scope=scope,
             spans=self.spans.take(np.flatnonzero(np.isin(self.spans.table, codes))),
             gaps=[gap for gap in self.gaps if gap.table in tables],
             watches={key: watch for key, watch in self.watches.items() if table_of(key) in tables},

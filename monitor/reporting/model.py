@@ -15,6 +15,7 @@ from monitor.releases.overview import ReleaseWord
 from monitor.reporting.domains import DomainGrid, DomainSection
 from monitor.reporting.figures import ComparedFigure
 from monitor.reporting.period import Period
+from monitor.reporting.scope import ReportScope
 from monitor.reporting.timeline import Timeline
 from monitor.summaries.patterns import IncidentPatterns
 from monitor.summaries.products import ProductState
@@ -246,7 +247,7 @@ class Releases:
 
 @dataclass(frozen=True, slots=True)
 class PeriodReport:
-    """The whole report, or that of a domain: of its tables, and the releases, promises and products of these alone.
+    """The whole report, or that of a scope: of its tables, and the releases, promises and products of these alone.
 
     A new section is a field here, a name in `monitor.reporting.render.SECTIONS`, a template for each format and a key
     of the JSON form.
@@ -277,13 +278,7 @@ class PeriodReport:
     domains: DomainGrid = field(default_factory=DomainGrid)
     by_domain: tuple[DomainSection, ...] = ()
     products: tuple[ProductState, ...] = ()
-    domain: str | None = None
-    domain_title: str | None = None
-
-    @property
-    def domain_name(self) -> str | None:
-        """Return what readers know its domain by; None for the report of everything."""
-        return self.domain_title or self.domain
+    scope: ReportScope | None = None
 
     @property
     def complete(self) -> bool:

@@ -1,4 +1,4 @@
-"""The JSON form of a report: `tablewatch.weekly/1`, `monthly` and `quarterly` alike; adding a key is compatible.
+"""The JSON form of a report: `tablewatch.weekly/2`, `monthly` and `quarterly` alike; adding a key is compatible.
 
 Lengths of time are hours, times are ISO 8601 in UTC, money is a number with the currency's decimals, rounded once. What
 is not known is null, never 0.
@@ -26,6 +26,7 @@ from monitor.reporting.model import (
     Share,
     TrendBar,
 )
+from monitor.reporting.scope import scope_as_json
 from monitor.summaries.level_groups import groups_in_report
 from monitor.summaries.patterns import repeats_as_json
 from monitor.summaries.ranking import Advice
@@ -43,9 +44,9 @@ def as_json(report: PeriodReport, localizer: Localizer) -> dict[str, Any]:
     currency = Currency.of(report.currency)
     comparison, period = report.figures, report.period
     return {
-        "schema": f"tablewatch.{period.frequency}/1",
+        "schema": f"tablewatch.{period.frequency}/2",
         "project": report.project,
-        "domain": None if report.domain is None else {"key": report.domain, "title": report.domain_title},
+        **scope_as_json(report.scope),
         "locale": localizer.language,
         period.unit: str(period),
         "from": period.start.isoformat(),

@@ -365,9 +365,8 @@ def trend_label(trend: Sequence[TrendBar]) -> Message:
 
 def title(report: PeriodReport) -> Message:
     """Return what a report is called."""
-    if report.domain is None:
-        return _period_title(report.period)
-    return Message("{title} · {domain}", {"title": _period_title(report.period), "domain": report.domain_name})
+    title = _period_title(report.period)
+    return title if report.scope is None else report.scope.titled(title)
 
 
 def _period_title(period: Period) -> Message:

@@ -67,8 +67,8 @@ class ProductState:
             "from": iso(from_us(self.window.start_us)),
             "to": iso(from_us(self.window.end_us)),
             "downtime_h": None if down is None else float(hours(down.seen)),
-            "downtime_low_h": None if down is None else float(hours(down.low)),
-            "downtime_high_h": None if down is None else float(hours(down.high)),
+            "downtime_h_low": None if down is None else float(hours(down.low)),
+            "downtime_h_high": None if down is None else float(hours(down.high)),
             "promises": self.contract.as_json() if self.is_promised else None,
             "verdict": self.contract.verdict.value if self.is_promised else None,
         }

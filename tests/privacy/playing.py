@@ -152,6 +152,8 @@ def _reading() -> list[tuple[str, list[str]]]:
     reports += [
         ("report-month", ["report", "monthly", "--month", month, "--out", "month.html"]),
         ("report-quarter", ["report", "quarterly", "--quarter", quarter, "--out", "quarter.json"]),
+        ("report-owner", ["report", "weekly", "--week", WEEK, "--owner", "desk"]),
+        ("report-product", ["report", "weekly", "--week", WEEK, "--product", "first", "--format", "markdown"]),
     ]
     return shown + both + reports + [("report", ["report", "weekly", "--week", WEEK])]
 

@@ -86,7 +86,7 @@ def test_every_page_was_read(played):
     [
         ("check", "1"), ("check-human", "1"), ("run-once", "1"), ("status", "0"), ("incident-1", "0"), ("doctor", "1"),
         ("table-sqlite.people", "0"), ("report", "0"), ("report-ja-html", "0"), ("report-en-md", "0"), ("backup", "0"),
-        ("report-month", "0"), ("report-quarter", "0"),
+        ("report-month", "0"), ("report-quarter", "0"), ("report-owner", "0"), ("report-product", "0"),
         ("restore", "0"), ("export", "0"), ("log", "0"), ("test-hook-report", "0"), ("test-door", "0"),
         ("test-closed", "1"), ("test-shut", "1"), ("init-sqlite", "0"), ("config", "0"), ("crash", "70"),
         ("crash-human", "70"), ("broken-0", "2"), ("broken-6", "2"), ("reopen", "0"), ("assign", "0"), ("snooze", "0"),

@@ -64,16 +64,16 @@ class ProductLine(Shape):
     start: datetime = Field(alias="from")
     to: datetime
     downtime_h: float | None
-    downtime_low_h: float | None
-    downtime_high_h: float | None
+    downtime_h_low: float | None
+    downtime_h_high: float | None
     promises: ContractLine | None
     verdict: LevelVerdict | None
 
 
 class ProductListPage(Shape):
-    """`tablewatch.products-page/1`: data products by name, in the last 28 days; `n` counts all."""
+    """`tablewatch.products-page/2`: data products by name, in the last 28 days; `n` counts all."""
 
-    schema_: Literal["tablewatch.products-page/1"] = Field("tablewatch.products-page/1", alias="schema")
+    schema_: Literal["tablewatch.products-page/2"] = Field("tablewatch.products-page/2", alias="schema")
     as_of: datetime
     query: ProductListQuery
     n: int
@@ -83,9 +83,9 @@ class ProductListPage(Shape):
 
 
 class ProductPage(Shape):
-    """`tablewatch.product-page/1`: a data product; `members` and `incidents` are at most 100, the worst first."""
+    """`tablewatch.product-page/2`: a data product; `members` and `incidents` are at most 100, the worst first."""
 
-    schema_: Literal["tablewatch.product-page/1"] = Field("tablewatch.product-page/1", alias="schema")
+    schema_: Literal["tablewatch.product-page/2"] = Field("tablewatch.product-page/2", alias="schema")
     as_of: datetime
     product: ProductLine
     members: tuple[TableLine, ...]

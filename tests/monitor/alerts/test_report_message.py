@@ -146,5 +146,5 @@ def test_a_webhook_gets_the_figures(localizer):
     """A program gets the published JSON form of the report instead of pages."""
     parts = parts_of(sample.report(), HOOK, localizer, Redactor())
     assert set(parts) == {"report"}
-    assert parts["report"]["schema"] == "tablewatch.weekly/1"
+    assert parts["report"]["schema"] == "tablewatch.weekly/2"
     assert parts["report"]["figures"]["this_week"]["downtime_h"] == 13.5

@@ -30,7 +30,7 @@ def test_products_are_listed_with_what_needs_somebody_first(terminal: Terminal) 
     """Downtime is that of the whole: ten hours and five overlap in two."""
     _prepare(terminal)
     said = terminal("product", "list", "--format", "json").json
-    assert said["schema"] == "tablewatch.products/1"
+    assert said["schema"] == "tablewatch.products/2"
     whole, sums = said["products"]
     assert (whole["product"], whole["tables"], whole["health"]) == ("sales-pack", ["orders", "refunds"], "healthy")
     assert whole["downtime_h"] == 13.0

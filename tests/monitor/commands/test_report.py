@@ -163,7 +163,7 @@ def test_json(capsys):
     code, said = weekly(capsys, "--format", "json", "--week", "2026-W01", "--locale", "en")
     value = json.loads(said.out)
     assert code == 0
-    assert (value["schema"], value["week"], value["locale"]) == ("tablewatch.weekly/1", "2026-W01", "en")
+    assert (value["schema"], value["week"], value["locale"]) == ("tablewatch.weekly/2", "2026-W01", "en")
     assert value["headline"] == "Monitoring has not started: no check has run yet."
     assert value["figures"]["this_week"] is None
     assert value["coverage"]["watched_since"] is None
@@ -192,29 +192,69 @@ def test_week_refused(capsys, week, said):
     assert said in error["message"]
 
 
-def test_a_domain_is_reported_alone(capsys, here):
-    """The page, the Markdown and the JSON name it, and count its tables only; one that nobody configured is refused."""
-    tables = "  - {name: visits, source: shop, domain: web, checks: [{type: not_null, columns: [id]}]}\n"
-    domains = "domains: {web: {title: The <web>}, sales: {}}\n"
-    (here / "tablewatch.yaml").write_text(CONFIG + tables + domains, encoding="utf-8")
+SCOPED = CONFIG + (
+    "  - {name: visits, source: shop, domain: web, checks: [{type: not_null, columns: [id]}]}\n"
+    "domains: {web: {title: The <web>, owner: team}, sales: {}}\n"
+    "owners: {team: {name: The <team>}, desk: {}}\n"
+    "products: {visitors: {title: All <visitors>, tables: [visits]}, orders-360: {tables: [orders]}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "title", "words_before"),
+    [
+        ("domain", "web", "The <web>", {"en": "", "ja": ""}),
+        ("owner", "team", "The <team>", {"en": "owner ", "ja": "担当者 "}),
+        ("product", "visitors", "All <visitors>", {"en": "data product ", "ja": "データプロダクト "}),
+    ],
+)
+def test_a_domain_an_owner_or_a_product_is_reported_alone(capsys, here, kind, key, title, words_before):
+    """The page, the Markdown and the JSON name it, and count its tables only."""
+    (here / "tablewatch.yaml").write_text(SCOPED, encoding="utf-8")
+    shown = title.replace("<", "&lt;").replace(">", "&gt;")
     for frequency in ("weekly", "monthly", "quarterly"):
-        words = ["report", frequency, "--domain", "web", "--locale", "en", "--format"]
+        words = ["report", frequency, f"--{kind}", key, "--format"]
         assert run([*words, "json"], Invocation()) == 0
         value = json.loads(capsys.readouterr().out)
-        assert value["domain"] == {"key": "web", "title": "The <web>"}
+        scopes = {"domain": None, "owner": None, "product": None, kind: {"key": key, "title": title}}
+        assert {name: value[name] for name in scopes} == scopes
         assert (value["coverage"]["tables"], value["by_domain"], value["domains"]["shown"]) == (1, [], [])
-        assert run([*words, "html"], Invocation()) == 0
-        page = capsys.readouterr().out
-        assert "· The &lt;web&gt;</h1>" in page
-        assert "· The &lt;web&gt;</title>" in page
-        assert run([*words, "markdown"], Invocation()) == 0
-        assert "· The &lt;web&gt;\n" in capsys.readouterr().out
-    code, said = weekly(capsys, "--domain", "wep")
-    assert (code, said.out) == (2, "")
-    told = " ".join(said.err.split())
-    assert "domain 'wep' is not in the configuration" in told
-    assert "known: sales, web; did you mean 'web'?" in told
-    assert json.loads(weekly(capsys, "--format", "json")[1].out)["domain"] is None
+        assert [product["product"] for product in value["products"]] == ["visitors"]
+        for locale, word in words_before.items():
+            assert run([*words, "html", "--locale", locale], Invocation()) == 0
+            page = capsys.readouterr().out
+            assert f"· {word}{shown}</h1>" in page
+            assert f"· {shown}</title>" in page
+            assert run([*words, "markdown", "--locale", locale], Invocation()) == 0
+            assert f"· {word}{shown}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (["--domain", "wep"], "domain 'wep' is not in the configuration", "known: sales, web; did you mean 'web'?"),
+        (["--owner", "teem"], "owner 'teem' is not in the configuration", "known: desk, team; did you mean 'team'?"),
+        (["--product", "x"], "product 'x' is not in the configuration", "known: orders-360, visitors"),
+        (["--owner", "team", "--domain", "web"], "use at most one of --domain, --owner and --product", ""),
+    ],
+)
+def test_what_is_not_configured_is_not_reported(capsys, here, words, message, hint):
+    """An unknown name is refused with the names that there are; so are two at once, which are not intersected."""
+    (here / "tablewatch.yaml").write_text(SCOPED, encoding="utf-8")
+    code, output = weekly(capsys, *words)
+    assert (code, output.out) == (2, "")
+    text = " ".join(output.err.split())
+    assert message in text
+    assert hint in text
+
+
+def test_a_report_of_everything_has_no_scope(capsys, here):
+    """An owner or a domain without tables has a report without any."""
+    (here / "tablewatch.yaml").write_text(SCOPED, encoding="utf-8")
+    value = json.loads(weekly(capsys, "--format", "json")[1].out)
+    assert (value["domain"], value["owner"], value["product"], value["coverage"]["tables"]) == (None, None, None, 2)
+    empty = json.loads(weekly(capsys, "--format", "json", "--owner", "desk")[1].out)
+    assert (empty["owner"]["key"], empty["coverage"]["tables"]) == ("desk", 0)
 
 
 def test_present_week(capsys):
@@ -230,13 +270,13 @@ def test_present_week(capsys):
     [
         (
             ["monthly", "--month", "2026-02"],
-            "tablewatch.monthly/1",
+            "tablewatch.monthly/2",
             "Data downtime in February 2026",
             "データダウンタイム 2026年2月",
         ),
         (
             ["quarterly", "--quarter", "2026-Q1"],
-            "tablewatch.quarterly/1",
+            "tablewatch.quarterly/2",
             "Data downtime in quarter 1 of 2026",
             "データダウンタイム 2026年 第1四半期",
         ),

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from checks import Kind, OccurrenceMethod, Severity, Status, UnknownReason
 from checks.not_null import NotNull
 from incidents import (
-    DowntimeCost,
     Episode,
     FoundBy,
     Gap,
@@ -34,10 +33,10 @@ from monitor.config.prices import is_priced, maintenance_of, pricing_of
 from monitor.reporting.build import build_report, window_of
 from monitor.reporting.domains import DomainGrid
 from monitor.reporting.evidence import Evidence
-from monitor.reporting.figures import figures_of
 from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import ExcludedIncidents, PeriodReport
 from monitor.reporting.period import Week
+from monitor.reporting.scope import ReportScope, ScopeKind
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
 from monitor.summaries.service_levels import JudgedContract
 from tests.tiers import examples
@@ -730,20 +729,23 @@ SUMS = ("n", "n_occurred", "undetected_us", "repair_us", "downtime_us", "low_us"
 
 
 @settings(max_examples=examples(40), deadline=None)
-@given(histories())
-@example([incident(1, "crm.customers", episode(0, 0, 0))])
-def test_reports_of_domains_add_up(incidents):
-    """The reports of all domains add up to that of everything: figures, parts, trend, list, what was not counted."""
-    tables = [{"name": name, "source": "db", "domain": name.partition(".")[0], "tier": "gold"} for name in TABLES]
-    domains = {table["domain"]: {} for table in tables}
-    known = evidence(incidents, config={"tables": tables, "domains": domains})
+@given(histories(), st.sampled_from(ScopeKind))
+@example([incident(1, "crm.customers", episode(0, 0, 0))], ScopeKind.DOMAIN)
+def test_reports_of_domains_owners_or_products_add_up(incidents, kind):
+    """The reports of all domains add up to that of everything: figures, parts, trend, list, what was not counted.
+
+    So do those of owners, where each table has one, and of products that have no table in common.
+    """
+    names = {name: name.partition(".")[0] for name in TABLES}
+    tables = [{"name": name, "source": "db", "domain": key, "owner": key} for name, key in names.items()]
+    domains = {key: {} for key in names.values()}
+    products = {key: {"tables": [name for name in TABLES if names[name] == key]} for key in domains}
+    config = {"tables": tables, "domains": domains, "owners": domains, "products": products}
+    known = evidence(incidents, config=config)
     whole = build_report(known, WEEK)
-    parts = [build_report(known.of_domain(name), WEEK) for name in domains]
-    figures = [part.figures.this for part in parts]
-    for number, name in enumerate(domains):  # incidents without length make nobody's week known
-        if figures[number] is None:
-            figures[number] = figures_of(known.of_domain(name).measure(window_of(WEEK)), DowntimeCost())
-            assert figures[number].n == 0
+    scopes = [ReportScope.of(known.config, kind, key) for key in domains]
+    parts = [build_report(known.within(scope), WEEK) for scope in scopes]
+    figures = [part.figures.this for part in parts if part.figures.this is not None]
     for name in SUMS:
         assert sum(getattr(item, name) for item in figures) == getattr(whole.figures.this, name), name
     for bars in ("parts", "trend"):
@@ -775,13 +777,9 @@ def test_the_report_of_a_domain_is_about_its_tables_alone():
     ]
     works.append({"domains": ["customer"], "start": at(40), "end": at(41), "reason": "move"})
     known = evidence(SIX, config={"maintenance": works}, contracts=(everywhere, own), gaps=gaps)
-    report = build_report(known.of_domain("customer"), WEEK)
-    assert (report.domain, report.domain_name, report.by_domain, report.domains) == (
-        "customer",
-        "customer",
-        (),
-        DomainGrid(),
-    )
+    scope = ReportScope.of(known.config, ScopeKind.DOMAIN, "customer")
+    report = build_report(known.within(scope), WEEK)
+    assert (scope.name, report.scope, report.by_domain, report.domains) == ("customer", scope, (), DomainGrid())
     assert (report.coverage.tables, report.coverage.unobserved_us) == (1, 2 * HOUR)
     assert [spot.table for spot in report.coverage.blind] == ["crm.customers"]
     assert (report.contracts, [work.reason for work in report.method.maintenance]) == ((own,), ["move"])

@@ -175,7 +175,7 @@ def test_json(week_of_shop):
     """The JSON form has hours as numbers, times as ISO 8601, and null for what is not known."""
     _, report = week_of_shop
     value = json.loads(as_text(as_json(report, ENGLISH)))
-    assert value["schema"] == "tablewatch.weekly/1"
+    assert value["schema"] == "tablewatch.weekly/2"
     assert value["week"] == "2026-W47"
     assert value["from"] == "2026-11-15T15:00:00+00:00"
     assert value["figures"]["last_week"] is None

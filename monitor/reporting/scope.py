@@ -1,0 +1,81 @@
+"""What a report is about: everything, or the tables of one domain, owner or data product."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Self
+
+from checks import Message
+from monitor.config import Config
+from monitor.config.messages import unknown_name
+from monitor.terminal.problem import ExitCode, Stop
+
+
+class ScopeKind(StrEnum):
+    """By what the tables of a report are chosen."""
+
+    DOMAIN = "domain"
+    OWNER = "owner"
+    PRODUCT = "product"
+
+
+_TITLES: Final = {
+    ScopeKind.DOMAIN: Message("{title} · {domain}"),
+    ScopeKind.OWNER: Message("{title} · owner {owner}"),
+    ScopeKind.PRODUCT: Message("{title} · data product {product}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportScope:
+    """The tables of a domain, an owner or a data product; `title` is the name to show, None where that is the key."""
+
+    kind: ScopeKind
+    key: str
+    title: str | None
+    tables: tuple[str, ...]
+
+    @classmethod
+    def of(cls, config: Config, kind: ScopeKind, key: str) -> Self:
+        """Return a scope by its key in the configuration.
+
+        Raises:
+            Stop: it is not configured; the hint has the keys that are, and the nearest.
+        """
+        keys = scope_keys(config)[kind]
+        if key not in keys:
+            raise Stop(ExitCode.USAGE, unknown_name(kind, key, keys))
+        match kind:
+            case ScopeKind.DOMAIN:
+                return cls(kind, key, config.domains[key].title, config.tables_in(key))
+            case ScopeKind.OWNER:
+                owned = tuple(table.name for table in config.tables if config.owner_of(table) == key)
+                return cls(kind, key, config.owners[key].name, owned)
+            case ScopeKind.PRODUCT:
+                return cls(kind, key, config.products[key].title, config.product_tables[key])
+
+    @property
+    def name(self) -> str:
+        """Return the name to show."""
+        return self.title or self.key
+
+    def titled(self, title: Message) -> Message:
+        """Return the title of a report of this scope; `title` is that of its period."""
+        return _TITLES[self.kind].given(title=title, **{self.kind.value: self.name})
+
+
+def scope_keys(config: Config) -> Mapping[ScopeKind, Collection[str]]:
+    """Return the keys of each kind that are configured."""
+    return {
+        ScopeKind.DOMAIN: config.domains,
+        ScopeKind.OWNER: config.owners,
+        ScopeKind.PRODUCT: config.products,
+    }
+
+
+def scope_as_json(scope: ReportScope | None) -> dict[str, Any]:
+    """Return `domain`, `owner` and `product`: key and title of the one that a report is about, null for the others."""
+    return {
+        kind.value: {"key": scope.key, "title": scope.title} if scope is not None and scope.kind is kind else None
+        for kind in ScopeKind
+    }
