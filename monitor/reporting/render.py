@@ -21,6 +21,7 @@ from incidents.downtime import HOUR_US
 from monitor.reporting.filters import filters, texts
 from monitor.reporting.model import PeriodReport
 from monitor.reporting.responsive_tables import with_cards
+from monitor.reporting.scope import ScopeTitles
 from monitor.reporting.words import PERIOD_WORDS
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import one_line, visible
@@ -59,9 +60,15 @@ _LINKS: Final = ("http://", "https://", "mailto:")
 _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
-def as_html(report: PeriodReport, localizer: Localizer, *, redact: Callable[[str], str] = str) -> str:
-    """Return one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
-    return with_cards(_render("html", report, localizer, masking(redact), **styled("report/report.css")))
+def as_html(
+    report: PeriodReport, localizer: Localizer, *, redact: Callable[[str], str] = str, scopes: ScopeTitles | None = None
+) -> str:
+    """Return one self-contained page: no script, nothing fetched, the style allowed by its hash only.
+
+    `scopes`: what its reader may choose instead of its scope; None makes a page that leads nowhere.
+    """
+    style = styled("report/report.css")
+    return with_cards(_render("html", report, localizer, masking(redact), scopes=scopes, **style))
 
 
 def styled(*names: str) -> Mapping[str, Any]:

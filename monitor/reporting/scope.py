@@ -1,9 +1,9 @@
 """What a report is about: everything, or the tables of one domain, owner or data product."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 from checks import Message
 from monitor.config import Config
@@ -19,6 +19,8 @@ class ScopeKind(StrEnum):
     PRODUCT = "product"
 
 
+ScopeTitles: TypeAlias = Mapping[ScopeKind, Mapping[str, str | None]]
+"""Titles by kind and key; None where the key is the name to show."""
 _TITLES: Final = {
     ScopeKind.DOMAIN: Message("{title} · {domain}"),
     ScopeKind.OWNER: Message("{title} · owner {owner}"),
@@ -42,17 +44,20 @@ class ReportScope:
         Raises:
             Stop: it is not configured; the hint has the keys that are, and the nearest.
         """
-        keys = scope_keys(config)[kind]
-        if key not in keys:
-            raise Stop(ExitCode.USAGE, unknown_name(kind, key, keys))
-        match kind:
-            case ScopeKind.DOMAIN:
-                return cls(kind, key, config.domains[key].title, config.tables_in(key))
-            case ScopeKind.OWNER:
-                owned = tuple(table.name for table in config.tables if config.owner_of(table) == key)
-                return cls(kind, key, config.owners[key].name, owned)
-            case ScopeKind.PRODUCT:
-                return cls(kind, key, config.products[key].title, config.product_tables[key])
+        titles = scope_titles(config)[kind]
+        if key not in titles:
+            raise Stop(ExitCode.USAGE, unknown_name(kind, key, titles))
+        if kind is ScopeKind.DOMAIN:
+            tables = config.tables_in(key)
+        elif kind is ScopeKind.OWNER:
+            tables = tuple(table.name for table in config.tables if config.owner_of(table) == key)
+        else:
+            tables = config.product_tables[key]
+        return cls(kind, key, titles[key], tables)
+
+    def __str__(self) -> str:
+        """Return how it is written in an address: `domain:sales`."""
+        return f"{self.kind}:{self.key}"
 
     @property
     def name(self) -> str:
@@ -64,12 +69,12 @@ class ReportScope:
         return _TITLES[self.kind].given(title=title, **{self.kind.value: self.name})
 
 
-def scope_keys(config: Config) -> Mapping[ScopeKind, Collection[str]]:
-    """Return the keys of each kind that are configured."""
+def scope_titles(config: Config) -> ScopeTitles:
+    """Return the titles of what is configured, in the order of the configuration."""
     return {
-        ScopeKind.DOMAIN: config.domains,
-        ScopeKind.OWNER: config.owners,
-        ScopeKind.PRODUCT: config.products,
+        ScopeKind.DOMAIN: {key: domain.title for key, domain in config.domains.items()},
+        ScopeKind.OWNER: {key: owner.name for key, owner in config.owners.items()},
+        ScopeKind.PRODUCT: {key: product.title for key, product in config.products.items()},
     }
 
 

@@ -17,6 +17,8 @@ _STATUSES: Final[Mapping[str, int]] = {
     "check.unknown": 404,
     "release.unknown": 404,
     "product.unknown": 404,
+    "domain.unknown": 404,
+    "owner.unknown": 404,
     "release.own_table": 403,
     "release.no_approver": 403,
 }

@@ -12,6 +12,7 @@ from monitor.reporting.build import build_report, gather
 from monitor.reporting.period import Month, Period, PeriodError, Quarter, Week, parse_period
 from monitor.reporting.release_record import record_html
 from monitor.reporting.render import RELEASE_STYLES, as_html, styled
+from monitor.reporting.scope import ReportScope, ScopeKind, ScopeTitles, scope_titles
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.problem import Problem
 from monitor.web.boundary import SECURITY_HEADERS
@@ -19,10 +20,16 @@ from monitor.web.call import Call
 from monitor.web.problems import WebError
 
 
-class ReportQuery(BaseModel):
-    """A week such as 2026-W46, a month such as 2026-11 or a quarter such as 2026-Q4, in the path."""
+class ReportListQuery(BaseModel):
+    """Whose tables reports are about, such as `domain:sales`, `owner:NAME` or `product:NAME`; by default all."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scope: Annotated[str, MaxLen(500)] | None = None
+
+
+class ReportQuery(ReportListQuery):
+    """A week such as 2026-W46, a month such as 2026-11 or a quarter such as 2026-Q4, in the path; and a scope."""
 
     period: Annotated[str, MaxLen(10)]
 
@@ -37,16 +44,41 @@ class ReportPeriod(BaseModel):
 
 
 class ReportList(BaseModel):
-    """The last 26 weeks, 13 months and 8 quarters, the newest first."""
+    """The last 26 weeks, 13 months and 8 quarters, the newest first, of a scope; `scopes` are all that there are."""
 
+    query: ReportListQuery
+    scope: ReportScope | None
+    scopes: ScopeTitles
     weeks: tuple[ReportPeriod, ...]
     months: tuple[ReportPeriod, ...]
     quarters: tuple[ReportPeriod, ...]
 
 
 def list_reports(call: Call) -> ReportList:
-    """Return the periods."""
-    return ReportList(weeks=_lines(call, Week, 26), months=_lines(call, Month, 13), quarters=_lines(call, Quarter, 8))
+    """Return the periods.
+
+    Raises:
+        WebError: 400 for what is no scope. Stop: it is not configured.
+    """
+    return ReportList(
+        query=call.query,
+        scope=_scope(call),
+        scopes=scope_titles(call.project.config),
+        weeks=_lines(call, Week, 26),
+        months=_lines(call, Month, 13),
+        quarters=_lines(call, Quarter, 8),
+    )
+
+
+def _scope(call: Call) -> ReportScope | None:
+    text: str | None = call.query.scope
+    if text is None:
+        return None
+    kind, _, key = text.partition(":")
+    if kind not in tuple(ScopeKind) or not key:
+        message = "the scope of a report was not understood; write domain:NAME, owner:NAME or product:NAME"
+        raise WebError(400, Problem("report.scope", message))
+    return ReportScope.of(call.project.config, ScopeKind(kind), key)
 
 
 def _lines(call: Call, kind: type[Period], count: int) -> tuple[ReportPeriod, ...]:
@@ -62,9 +94,11 @@ def show_report(call: Call) -> Response:
     """Return the report of a period as it is known now: the page that `tablewatch report` writes.
 
     Raises:
-        WebError: 404 for what is no period, or one that has not begun.
+        WebError: 404 for what is no period, or one that has not begun; 400 for what is no scope.
+        Stop: the scope is not configured.
     """
-    zone = call.project.config.timezone
+    config, scope = call.project.config, _scope(call)
+    zone = config.timezone
     try:
         period = parse_period(call.query.period, zone)
     except PeriodError as error:
@@ -72,8 +106,9 @@ def show_report(call: Call) -> Response:
     if period.start > call.now:
         raise WebError(404, Problem("report.period", f"{period.unit} {period} has not started"))
     with call.store.reading() as tx:
-        report = build_report(gather(call.project, tx, period, call.now), period)
-    text = as_html(report, Localizer(call.language, zone), redact=call.project.loaded.redactor)
+        report = build_report(gather(call.project, tx, period, call.now, scope=scope), period)
+    localizer, redact = Localizer(call.language, zone), call.project.loaded.redactor
+    text = as_html(report, localizer, redact=redact, scopes=scope_titles(config))
     return _whole_page(call, text, "report/report.css")
 
 

@@ -35,7 +35,7 @@ from monitor.web.pipeline_requests import (
     request_runs,
 )
 from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
-from monitor.web.reports import ReportQuery, list_reports, show_record, show_report
+from monitor.web.reports import ReportListQuery, ReportQuery, list_reports, show_record, show_report
 from monitor.web.status import TableName, show_badge, show_liveness, show_metrics, show_readiness
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.budgets import BudgetListPage, list_budgets
@@ -150,7 +150,9 @@ def _pages() -> Iterator[WebRoute]:
         ConfigPage,
         "The configuration as it was loaded",
     )
-    yield WebRoute("GET", "/reports", Access.READ, list_reports, "The reports", template="reports")
+    yield WebRoute(
+        "GET", "/reports", Access.READ, list_reports, "The reports", template="reports", query=ReportListQuery
+    )
     yield WebRoute(
         "GET",
         "/reports/{period}",

@@ -54,7 +54,7 @@ def _names(project: Project, store: Store, week: str) -> dict[str, list[str]]:
         "badge": tables[:3],
         "checks": checks[::step],
         "incidents": numbers[-_EACH:],
-        "reports": [week],
+        "reports": [week, *(f"{week}?scope=product:{name}" for name in project.config.products)],
         "products": list(project.config.products),
         "releases": list(project.config.releases),
     }

@@ -46,6 +46,7 @@ PAGES: Final = (
     "/alerts",
     "/reports",
     "/reports/2026-W47",
+    "/reports/2026-W47?scope=product:selling",
     "/reports/2026-11",
     "/configuration",
     "/api",
