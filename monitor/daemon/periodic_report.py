@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from monitor.config import ReportRecipients
+from monitor.config import ReportPlan, ReportRecipients
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.terminal.output_file import check_target, make_folders, write_file
@@ -39,7 +39,7 @@ def report_if_due(project: Project, store: Store, now: datetime, kind: "type[Per
     if not slots:
         return
     period = kind.last_complete(slots[0], zone)
-    reports = [_DueReport.of(period, domain, item, plan.locales) for domain, item in recipients.items()]
+    reports = [_DueReport.of(period, domain, item, plan) for domain, item in recipients.items()]
     problems = [_make(project, store, report, now) for report in reports]
     for problem in filter(None, problems):
         raise problem
@@ -54,10 +54,11 @@ class _DueReport(NamedTuple):
     files: Sequence[tuple[Path, str]]
 
     @classmethod
-    def of(cls, period: "Period", domain: str | None, recipients: ReportRecipients, locales: Sequence[str]) -> Self:
-        """Return the report for its recipients."""
-        folder = recipients.keep
-        files = [(Path(folder) / period.file_name(domain, locale), locale) for locale in locales] if folder else []
+    def of(cls, period: "Period", domain: str | None, recipients: ReportRecipients, plan: ReportPlan) -> Self:
+        """Return the report of a plan for its recipients."""
+        folder, locales = recipients.keep, plan.locales if recipients.keep else ()
+        names = {locale: period.file_name(domain, locale, among=plan.domains) for locale in locales}
+        files = [(Path(folder or "") / name, locale) for locale, name in names.items()]
         return cls(period, domain, recipients.to, files)
 
 

@@ -5,9 +5,10 @@ A period has as many hours as its clock shows: a week with a change of summer ti
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from hashlib import sha256
 from itertools import pairwise
 from typing import ClassVar, Final, Self
 from urllib.parse import quote
@@ -17,6 +18,10 @@ from monitor.config.prices import midnight
 
 _FIRST_YEAR: Final = 1970
 """Reports look back some periods, and times before it are none that a store holds."""
+_MOST_BYTES: Final = 255
+"""A file name on Linux, macOS and Windows has at most so many bytes."""
+_KEPT_BYTES: Final = 150
+"""Bytes of a key that stay in a name with a digest."""
 
 
 class PeriodError(ValueError):
@@ -113,10 +118,21 @@ class Period(ABC):
             for day, following in pairwise(starts)
         )
 
-    def file_name(self, domain: str | None, locale: str) -> str:
-        """Return the name of its report as a file; signs of a domain that a name may not have are `%XX`."""
-        scope = "" if domain is None else "-" + re.sub(r"[^\w-]", lambda sign: quote(sign[0], safe=""), domain)
-        return f"tablewatch-{self}{scope}-{locale}.html"
+    def file_name(self, scope: str | None, locale: str, *, among: Iterable[str] = ()) -> str:
+        """Return the name of its report as a file; `scope` is the key of a domain, owner or product, None everything.
+
+        Characters that a name may not have are `%XX`. A digest is added where the name would be too long, and where
+        another key of `among` differs in case only: it would be the same file on macOS and Windows.
+        """
+        start, end = f"tablewatch-{self}", f"-{locale}.html"
+        if scope is None:
+            return f"{start}{end}"
+        part = re.sub(r"[^\w-]", lambda character: quote(character[0], safe=""), scope)
+        is_ambiguous = any(key != scope and key.casefold() == scope.casefold() for key in among)
+        if is_ambiguous or len(f"{start}-{part}{end}".encode()) > _MOST_BYTES:
+            digest = sha256(scope.encode()).hexdigest()[:12]
+            part = f"{part.encode()[:_KEPT_BYTES].decode(errors='ignore')}-{digest}"
+        return f"{start}-{part}{end}"
 
     def _part_starts(self) -> Iterator[date]:
         """Yield the first day, and each Monday after it."""

@@ -1,10 +1,12 @@
 """The reports of a daemon: made when they are due, kept, and handed to each channel exactly once."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 
 from monitor.clock import SimulatedClock
 from monitor.config.selector import select
@@ -152,6 +154,29 @@ report:
     assert by_domain["mail", "売/上"]["title"].startswith("Sales of goods\uff1a")
     (attachment,) = by_domain["mail", "売/上"]["attachments"]
     assert attachment["name"] == "tablewatch-2026-W47-売%2F上-ja.html"
+
+
+def test_pages_of_domains_have_names_of_their_own(shop):
+    """A key longer than a file name is cut, and keys that differ in case only are told apart: a digest ends both."""
+    keys = ["sales", "Sales", "売" * 100]
+    checks = [{"type": "not_null", "columns": ["id"]}]
+    tables = [
+        {"name": f"t{n}", "source": "shop", "table": "orders", "domain": key, "checks": checks}
+        for n, key in enumerate(keys)
+    ]
+    config = yaml.safe_load(shop.config.read_text(encoding="utf-8"))
+    weekly = {"locales": ["en", "ja"], "domains": {key: {"keep": "reports"} for key in keys}}
+    config |= {"tables": tables, "domains": {key: {} for key in keys}, "report": {"weekly": weekly}}
+    shop.config.write_text(json.dumps(config, ensure_ascii=False, indent=1), encoding="utf-8")
+    with shop.project().open_store() as store:
+        run_checks(shop.project(), select([], shop.project().config), store=store)
+        report_if_due(shop.project(), store, _MONDAY, Week)
+    names = [path.name for path in (shop.folder / "reports").iterdir()]
+    assert len({name.casefold() for name in names}) == len(names) == 2 * len(keys)
+    assert all(
+        re.fullmatch(r"tablewatch-2026-W47-(sales|Sales|売+)-[0-9a-f]{12}-(en|ja)\.html", name) for name in names
+    )
+    assert max(len(name.encode()) for name in names) <= 255
 
 
 def test_a_folder_that_cannot_be_written_is_told(shop, caplog):
