@@ -55,7 +55,7 @@ def first_contracts(contracts: Sequence[JudgedContract]) -> ShownContracts:
         rows=[*rows, *worst[:_SHOWN]],
         more=max(0, len(tables) - _SHOWN),
         tables=counts,
-        groups=groups[:_SHOWN],
+        groups=sorted(groups[:_SHOWN], key=lambda group: group.by != "tier"),
         more_groups=max(0, len(groups) - _SHOWN),
     )
 

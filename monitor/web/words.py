@@ -17,6 +17,7 @@ from monitor.reporting.words import (
 )
 from monitor.summaries.causes import LOGGED_EVENTS
 from monitor.summaries.health import TableHealth
+from monitor.web.views.downtime import SplitBy
 from monitor.web.views.table import DayState
 
 HEALTH: Final[Mapping[str, tuple[str, Message]]] = {
@@ -78,6 +79,16 @@ CHANNELS: Final[Mapping[str, tuple[str, Message]]] = {
     "failing": ("▲", Message("failing")),
     "disabled": ("○", Message("disabled")),
 }
+SPLITS: Final[Mapping[str, Message]] = {
+    SplitBy.TABLE: Message("Table"),
+    SplitBy.OWNER: Message("Owner"),
+    SplitBy.DOMAIN: Message("Domain"),
+    SplitBy.CHECK: Message("Check"),
+    SplitBy.SEVERITY: Message("Severity"),
+    SplitBy.CAUSE: Message("Cause"),
+    SplitBy.ROOT_OWNER: Message("Owner of the root cause"),
+    SplitBy.INCIDENT: Message("Incident"),
+}
 RELEASE_EVENTS: Final = {kind.value: ("", message) for kind, message in release_record.EVENTS.items()}
 REMEDIES: Final = {
     status: (release_comparison.SHAPES[status], message) for status, message in release_comparison.STATUSES.items()
@@ -92,6 +103,7 @@ def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
         "lever": LEVERS,
         "level": LEVELS,
         "logged_event": LOGGED_EVENTS,
+        "split": SPLITS,
         "ticket": TICKETS,
     }
     return {

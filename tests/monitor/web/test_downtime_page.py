@@ -11,6 +11,7 @@ from monitor.summaries.downtime import measure_downtime
 from monitor.triage.incident_editor import IncidentEditor
 from monitor.web.pictures import split_bars
 from monitor.web.views.downtime import DowntimeGroup
+from store import WebRole
 from tests.monitor.web.site import Site
 
 
@@ -25,7 +26,7 @@ def test_downtime_is_split_by_incident(site: Site) -> None:
     ]
     assert sum(group["downtime_h"] for group in page["groups"]) == page["total"]["downtime_h"]
     assert {group["n"] for group in page["groups"]} == {1}
-    assert f'<a href="/incidents/{numbers[1]}">#{numbers[1]} wrong</a>' in client.get("/downtime?by=incident").text
+    assert f'<a href="/incidents/{numbers[1]}">#{numbers[1]} · wrong</a>' in client.get("/downtime?by=incident").text
     assert {group["title"] for group in client.get("/downtime.json?by=table").json()["groups"]} == {None}
 
 
@@ -186,3 +187,11 @@ def test_causes_and_alarms_are_those_of_the_downtime_command(site: Site, reporte
     assert "a &lt;b&gt; load" in text
     japanese = client.get("/downtime", headers={"Accept-Language": "ja"}).text
     assert "原因別" in japanese
+
+
+def test_the_form_is_in_the_language_of_the_reader(site: Site) -> None:
+    """What downtime is split by has a word in each language, and the last day is not called as who is assigned."""
+    page = site.signed_in(WebRole.VIEWER).get("/downtime?by=root-owner", headers={"accept-language": "ja"}).text
+    assert '<option value="root-owner" selected>根本原因の担当者</option>' in page
+    assert "終了日<input" in page
+    assert ">owner<" not in page
