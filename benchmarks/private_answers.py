@@ -92,7 +92,7 @@ def _answered(folder: Path, asked: str, unit: str, rows: str) -> None:
         ledger = project.ledger(store)
         ledger.create(data_set.budget, actor="bench", now=project.clock.now())
         teller = AnswerService(ledger, project.clock, "bench")
-        _report(lambda: teller.tell(data_set, statistic))
+        _report(lambda: teller.answer(data_set, statistic))
 
 
 def _charged(folder: Path) -> None:

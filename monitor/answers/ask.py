@@ -46,15 +46,15 @@ class PrivateAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerService:
-    """Answers requests. `actor`: in whose name. `lock_timeout`: its wait for another; by default `LOCK_TIMEOUT`."""
+    """Answers requests. `actor`: recorded with each charge. `lock_timeout`: how long it waits for another request."""
 
     ledger: Ledger
     clock: Clock
     actor: str
     lock_timeout: timedelta | None = None
 
-    def tell(self, data_set: DataSet, statistic: Statistic, request_id: str | None = None) -> PrivateAnswer | Refusal:
-        """Answer a request, or refuse it without a look at the table.
+    def answer(self, data_set: DataSet, statistic: Statistic, request_id: str | None = None) -> PrivateAnswer | Refusal:
+        """Answer a request, or refuse it without reading the table.
 
         `request_id`: whoever asks the same again under it gets the same answer, at no cost. Whoever asks while another
         process, or thread, is computing that answer waits for it, and is refused where that takes too long.
@@ -62,7 +62,7 @@ class AnswerService:
         Raises:
             Misfit: the request is not one that the declaration allows; nothing was charged.
             NotAnswered: it was charged, but the table could not be read.
-            StoreError: as of the ledger; the table was not looked at.
+            StoreError: as of the ledger; the table was not read.
         """
         charge = charge_of(data_set, statistic, uuid4().hex if request_id is None else request_id)
         claim = self.ledger.claim(

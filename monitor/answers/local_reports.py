@@ -177,14 +177,14 @@ def _fields(text: str, oracle: Oracle) -> list[Any]:
 
 
 def compared(people: Respondents, epsilon: Loss, users: int) -> list[dict[str, Any]]:
-    """Format of each oracle how much it varies and what a report is, the best one first.
+    """Return the variance and the report format of each oracle, the lowest variance first.
 
     `variance`: of the count of a rare value, for each person who reports. `standard_error`: of that count.
 
     Raises:
         Misfit: the domain or epsilon makes no sense.
     """
-    made = [kind(people.size, epsilon) for kind in oracles.values()]
+    reporters = [kind(people.size, epsilon) for kind in oracles.values()]
     rows = [
         {
             "oracle": item.name,
@@ -192,7 +192,7 @@ def compared(people: Respondents, epsilon: Loss, users: int) -> list[dict[str, A
             "standard_error": item.variance(users) ** 0.5,
             "report": _REPORTS[item.name].format(d=f"{people.size:,}"),
         }
-        for item in made
+        for item in reporters
     ]
     return sorted(rows, key=lambda row: float(str(row["variance"])))
 

@@ -253,7 +253,7 @@ def present(
     """Show an incident: the whole sheet, or what happened last and what can be done now; as JSON always the whole."""
     from incidents import Resolved
     from incidents.verbs import available
-    from monitor.reporting.terminal_views.incident import format_event, incident_headline, tell
+    from monitor.reporting.terminal_views.incident import format_event, incident_headline, incident_lines
     from monitor.summaries.incident import sheet_as_json
 
     def draw(console: "Console") -> None:
@@ -264,7 +264,7 @@ def present(
                 console.print(format_event(event, project.config.timezone))
             console.print(f"  available actions: {', '.join(available(sheet.incident))}", style="dim")
             return
-        for line in tell(project, sheet):
+        for line in incident_lines(project, sheet):
             console.print(line)
 
     invocation.emit(sheet_as_json(project, sheet), draw)

@@ -143,7 +143,7 @@ def _treat(
     from monitor.releases.treatment.output import check_not_read, check_place, verify_k, write_verified
     from monitor.releases.treatment.table_reader import columns_in, read
     from monitor.releases.treatment.verify import WrittenFile, texts_in
-    from monitor.reporting.terminal_views.treatment import draw_bill
+    from monitor.reporting.terminal_views.generalisation import draw_bill
     from remedies.generalisation.recoding import one_zero
 
     text, out = asked.given, asked.out

@@ -241,7 +241,7 @@ def _tell(
     from remedies.differential_privacy.ledger import Refusal
 
     try:
-        found = AnswerService(at.ledger, at.project.clock, at.actor).tell(data_set, statistic, request_id)
+        found = AnswerService(at.ledger, at.project.clock, at.actor).answer(data_set, statistic, request_id)
     except NotAnswered as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("answer.not_computed", str(error))) from None
     if isinstance(found, Refusal):

@@ -153,7 +153,7 @@ def _show(
         for line in pass_lines(report, only_failed=only_failed):
             console.print(line)
         if show_rows and console.is_terminal:
-            from monitor.reporting.terminal_views.failing_rows import shown_keys
+            from monitor.reporting.terminal_views.pass_report import shown_keys
 
             for table in shown_keys(project, report.results, limit=show_rows):
                 console.print(table)

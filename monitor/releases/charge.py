@@ -183,7 +183,7 @@ def told_as_table(
     data_set = DataSet.of(case.project, case.release.table)
     teller = AnswerService(case.project.ledger(decisions.store), case.project.clock, actor)
     try:
-        told = teller.tell(data_set, statistic)
+        told = teller.answer(data_set, statistic)
     except NotAnswered as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("answer.not_computed", str(error))) from None
     except Misfit as error:

@@ -1,21 +1,25 @@
-"""Break a period's downtime down: by day or week, by owner of the root cause, by table."""
+"""Break a period's downtime down: by day or week, by owner of the root cause, by table, by incident."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from fractions import Fraction
+from typing import Final
 
+from checks import Message
 from checks.classes.arrays import np
-from incidents import Downtime, DowntimeCost, Window
+from incidents import Downtime, DowntimeCost, Incident, Window, from_us
 from incidents.spans import Ints
 from monitor.reporting.evidence import Evidence
-from monitor.reporting.model import PartBar, Share
+from monitor.reporting.model import DominantIncident, IncidentLine, IncidentList, PartBar, Share
 from monitor.reporting.period import Period, PeriodPart
 from monitor.summaries.grouping import group_tables
+from monitor.summaries.ranking import Advice, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class BarScale:
-    """What things weigh: their cost, or their downtime where nothing costs anything; the period weighs `total`."""
+    """By what shares are computed: cost, or downtime where nothing has a cost; `total` is that of the period."""
 
     by_cost: bool
     total: Fraction
@@ -28,14 +32,14 @@ class BarScale:
         return cls(by_cost=False, total=Fraction(downtime.downtime))
 
     def weight(self, cost: Fraction | None, downtime: int) -> Fraction:
-        """Return what something weighs."""
+        """Return the cost or the downtime, whichever shares are computed by."""
         return cost if self.by_cost and cost is not None else Fraction(downtime)
 
 
 def part_bar(evidence: Evidence, period: Period, part: PeriodPart, *, reports_only: bool) -> PartBar:
-    """Return the downtime of a part; none of one to come or of which nobody knows, nothing on a day the zone left out.
+    """Return the downtime of a part; None where it is in the future or unknown, 0 on a day that the zone skipped.
 
-    `reports_only` says that no check ever ran and that the period's figures are what people reported: so are its parts.
+    `reports_only`: no check ever ran, and the figures of the period and its parts are what people reported.
     """
     if part.start >= evidence.as_of:
         return PartBar(part.date, None, None)
@@ -94,3 +98,78 @@ def _shares(
         )
         shares.append(share)
     return tuple(sorted(shares, key=lambda share: (-share.part, -share.downtime_us, share.name or "")))
+
+
+_ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
+SHOWN: Final = 25
+"""Incidents that a report lists at most."""
+
+
+def listed(ranking: Ranking | None, evidence: Evidence, window: Window) -> IncidentList:
+    """Load the incidents that are shown and count the rest."""
+    if ranking is None:
+        return IncidentList((), 0)
+    shown = ranking.places[:SHOWN].tolist()
+    incidents = {incident.id: incident for incident in evidence.look_up([ranking.id_at(place) for place in shown])}
+    rows = tuple(
+        _row(incidents[ranking.id_at(place)], place, ranking=ranking, evidence=evidence, window=window)
+        for place in shown
+        if ranking.id_at(place) in incidents
+    )
+    return IncidentList(rows, len(ranking) - len(rows))
+
+
+def standout(ranking: Ranking, advice: Advice) -> DominantIncident | None:
+    """Return the incident with more than half of the period's cost or downtime, if there are several incidents."""
+    if len(ranking) < 2 or advice.incident is None or 2 * advice.share <= 1:
+        return None
+    return DominantIncident(advice.incident, advice.table)
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentGroup:
+    """Incidents that differ in nothing that the list shows but number and time: the first, and the others' numbers."""
+
+    row: IncidentLine
+    others: tuple[int, ...]
+    last: datetime
+
+
+def collapsed(rows: Sequence[IncidentLine]) -> Sequence[IncidentGroup]:
+    """Return rows that are shown alike as one, in the place of the first."""
+    groups: dict[object, list[IncidentLine]] = {}
+    for row in rows:
+        untimed = replace(row, id=0, occurred_at=_ANY_TIME, earliest=_ANY_TIME, latest=_ANY_TIME)
+        uncertain = (row.earliest < row.occurred_at, row.occurred_at < row.latest)
+        groups.setdefault((uncertain, repr(untimed)), []).append(row)
+    return [
+        IncidentGroup(first, tuple(row.id for row in others), max(row.occurred_at for row in (first, *others)))
+        for first, *others in groups.values()
+    ]
+
+
+def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence, window: Window) -> IncidentLine:
+    per_incident, part = ranking.each, ranking.part
+    occurred, resolved = int(part.occurred[per_incident.first[place]]), int(part.resolved[per_incident.last[place]])
+    return IncidentLine(
+        id=incident.id,
+        table=incident.table,
+        title=Message(incident.title, incident.title_values),
+        severity=incident.severity,
+        state=incident.state,
+        resolution=incident.resolution,
+        occurred_at=from_us(occurred),
+        earliest=from_us(int(part.earliest[per_incident.first[place]])),
+        latest=from_us(int(part.latest[per_incident.first[place]])),
+        ttd_us=int(per_incident.ttd[place]),
+        ttr_us=None if per_incident.lasts[place] else int(per_incident.ttr[place]),
+        undetected_us=int(per_incident.undetected[place]),
+        repair_us=int(per_incident.repair[place]),
+        cost=ranking.cost_at(place),
+        owner=evidence.owners.get(incident.table),
+        cause=incident.cause,
+        found_by=incident.found_by,
+        regressed=incident.regressed,
+        began_before=occurred < window.start_us,
+        goes_on=resolved > min(window.end_us, evidence.as_of_us),
+    )

@@ -1,4 +1,4 @@
-"""Build the report of a period: pure, from what is known to one value. The arithmetic is that of `incidents`."""
+"""Build the view model of a report from the evidence; the arithmetic is that of `incidents`."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ from monitor.config import Config, Rates
 from monitor.config.project import Project
 from monitor.config.promised import contract_of_product, promised_contracts
 from monitor.releases.record import states_now
-from monitor.reporting.breakdown import BarScale, by_owner, by_table, part_bar
+from monitor.reporting.breakdown import BarScale, by_owner, by_table, listed, part_bar, standout
 from monitor.reporting.coverage import coverage_of, why_unknown
 from monitor.reporting.domains import (
     DowntimeByDomain,
@@ -38,7 +38,6 @@ from monitor.reporting.domains import (
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.figures import ComparedFigure, figures_of, median_of
 from monitor.reporting.headline import period_headline, unknown_period
-from monitor.reporting.incident_list import listed, standout
 from monitor.reporting.model import (
     Coverage,
     Diagnosis,
@@ -71,7 +70,7 @@ _COSTS_SHOWN: Final = 5
 def build_report(evidence: Evidence, period: Period) -> PeriodReport:
     """Return the report of a period as known at the evidence's moment.
 
-    All periods are told as they are known now, so a back-dated correction restates the periods it touches.
+    All periods are computed from the current records, so a back-dated correction changes the periods it touches.
     """
     config, window = evidence.config, window_of(period)
     periods = [period.back(i) for i in range(period.trend)]
@@ -247,9 +246,9 @@ def _valid_from(rates: Rates) -> date:
 def gather(
     project: Project, tx: ReadTransaction, period: Period, now: datetime, *, scope: ReportScope | None = None
 ) -> Evidence:
-    """Return what is known of a period and of those before it that its trend shows. Call it inside the transaction.
+    """Read what is known of a period and of those before it that its trend shows. Call it inside the transaction.
 
-    `scope`: of its tables alone; None is all that is known.
+    `scope`: of its tables alone; None is everything.
     """
     config = project.config
     tables = None if scope is None else scope.tables

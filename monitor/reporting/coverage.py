@@ -1,4 +1,4 @@
-"""Describe what was watched in a period, what was not, and of which periods nobody knows."""
+"""Compute what was monitored in a period and what was not, and why the downtime of a period is unknown."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -14,10 +14,10 @@ _SHOWN: Final = 5
 
 
 def why_unknown(evidence: Evidence, period: Period, downtime: Downtime) -> Message | None:
-    """Describe why nobody knows of a period's downtime, None of a period that is known.
+    """Return why the downtime of a period is unknown, None where it is known.
 
-    What is on record is known, whoever reported it. Without any incident a period is known to have been good only if a
-    check had begun, if incidents of that time are still kept, and if something could be evaluated.
+    It is known where an incident is on record. Without one it is known (to be 0) only if a check had begun, if
+    incidents of that time are still kept, and if some check could be evaluated.
     """
     if downtime.n or downtime.n_occurred:  # one that ended as it began is in the second only
         return None
@@ -46,7 +46,7 @@ def coverage_of(evidence: Evidence, period: Period) -> Coverage:
         results=total,
         evaluated=None if total is None or results is None else total - results.get(Status.UNKNOWN, 0),
         silent=sum(1 for check in checks if check not in evidence.watches),
-        unobserved_us=sum(current_unobserved.time for current_unobserved in unseen.values()),
+        unobserved_us=sum(item.time for item in unseen.values()),
         blind=_blind(unseen)[:_SHOWN],
         blind_more=max(0, len(unseen) - _SHOWN),
         without_owner=tuple(table.name for table in tables if evidence.owners[table.name] is None),

@@ -36,12 +36,12 @@ class DomainCell:
 
 @dataclass(frozen=True, slots=True)
 class DomainRow:
-    """A domain, None for tables without one, and its cells, the oldest first; None where nobody knows."""
+    """A domain, None for tables without one, and its cells, the oldest first; None where unknown."""
 
     name: str | None
     cells: tuple[DomainCell | None, ...]
     title: str | None = None
-    """What readers know it by; None is its name."""
+    """The name to show; None is its key."""
 
     @property
     def downtime_us(self) -> int:
@@ -53,7 +53,7 @@ class DomainRow:
 class DomainGrid:
     """The domains over periods, the oldest first; `more` counts those that are left out.
 
-    Most downtime first, those of which nobody knows anything last.
+    Most downtime first, unknown last.
     """
 
     periods: tuple[Period, ...] = ()
@@ -80,7 +80,7 @@ class DomainGrid:
 class DomainSection:
     """A domain in the period of a report; `name` is None for tables without one, and those no longer configured.
 
-    `figures` are None where nobody knows. `open`: its incidents that last, by number. `repeats`: its tables with
+    `figures` are None where unknown. `open`: its incidents that last, by number. `repeats`: its tables with
     several incidents, or with one that came back. `contracts`: the service levels of its tables alone.
     """
 
@@ -107,14 +107,14 @@ class DomainSection:
 
     @property
     def has_details(self) -> bool:
-        """Check whether there is more to be told of it than a row: several incidents, or what asks for somebody."""
+        """Check whether it has details beside its row: several incidents, or something that needs action."""
         several = self.figures is not None and self.figures.n > 1
         return bool(several or self.open or self.repeats or self.without_owner or self.verdict is LevelVerdict.BROKEN)
 
 
 DomainAndPeriod: TypeAlias = tuple[str | None, Period]
 DowntimeByDomain: TypeAlias = Mapping[str | None, Sequence[Downtime | None]]
-"""The downtime of domains in the periods of a trend, the newest first; None where nobody knows."""
+"""The downtime of domains in the periods of a trend, the newest first; None where unknown."""
 
 
 def measure_domains(
@@ -202,7 +202,7 @@ def domain_grid(config: Config, periods: Sequence[Period], downtimes: DowntimeBy
 def domain_sections(
     evidence: Evidence, window: Window, downtimes: DowntimeByDomain, repeats: Mapping[str, Repeats]
 ) -> tuple[DomainSection, ...]:
-    """Return the domains in a window, those with the most downtime first, those of which nobody knows last.
+    """Return the domains in a window, most downtime first, unknown last.
 
     Args:
         evidence: what is known.

@@ -1,4 +1,4 @@
-"""What a report is built from: what the store and the configuration know about a period and those before it."""
+"""The input of a report: what the store and the configuration have about a period and those before it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,7 +39,7 @@ from store import ReleaseEvent, Spending
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What is known at a moment.
+    """What is known at a moment (`as_of`).
 
     `spans`: all episodes of incidents that touch the periods of the trend. `look_up`: gives incidents by id. `gaps`:
     unobserved time that touches these periods, the time since the last run included. `watches`: by check id. `results`:
@@ -85,7 +85,7 @@ class Evidence:
         return [table for table in self.config.tables if self.scope is None or table.name in self.scope.tables]
 
     def within(self, scope: ReportScope) -> Self:
-        """Return what of it is about the tables of a scope alone; counts by period are to be those of its tables."""
+        """Return the part about the tables of a scope; counts by period must have been read for these tables."""
         tables = frozenset(scope.tables)
         codes = [code for code, name in enumerate(self.spans.names) if name in tables]
         releases = [state for state in self.releases if state.release.table in tables]
@@ -156,5 +156,5 @@ class Evidence:
 
 
 def owner_names(config: Config) -> dict[str, str | None]:
-    """Return for each table the name of who owns it, None for nobody."""
+    """Return the owner's name of each table, None without an owner."""
     return {table.name: config.owner_name(config.owner_of(table)) for table in config.tables}

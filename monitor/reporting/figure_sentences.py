@@ -123,13 +123,13 @@ def domain_label(row: DomainRow, periods: Sequence[Period]) -> Message:
 
 
 def domain_name(domain: DomainRow | DomainSection) -> Message:
-    """Return what readers know a domain by."""
+    """Return the name of a domain to show."""
     name = domain.title or domain.name
     return Message("no domain") if name is None else Message("{name}", {"name": name})
 
 
 def domain_sentences(domain: DomainSection) -> tuple[Message, ...]:
-    """Return which incidents of a domain last, what came back, which service levels are broken, what nobody owns."""
+    """Return the open incidents of a domain, recurrences, broken service levels and tables without an owner."""
     parts = []
     if domain.open:
         parts.append(Message("Still open: {names}.", {"names": some([f"#{number}" for number in domain.open])}))

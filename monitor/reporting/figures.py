@@ -14,7 +14,7 @@ _PARTS = ("min", "mean", "median", "p90", "max")
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a length of time is spread over incidents, microseconds; p90 by linear interpolation."""
+    """The distribution of a length of time over incidents, in microseconds; p90 by linear interpolation."""
 
     min: Fraction
     mean: Fraction
@@ -62,7 +62,7 @@ class ComparedFigure:
 
     @property
     def severities(self) -> tuple[Severity, ...]:
-        """Return the severities that any of the columns knows, the worst first."""
+        """Return the severities that any of the columns has, the worst first."""
         columns = [column for column in (self.this, self.before, self.median) if column is not None]
         return tuple(item for item in reversed(Severity) if any(item in column.by_severity for column in columns))
 
@@ -107,7 +107,7 @@ def median_of(periods: Sequence[Figures]) -> Figures | None:
 
 
 def _median_severities(periods: Sequence[Mapping[Severity, Fraction]]) -> dict[Severity, Fraction]:
-    """Return the median of each severity that any period knows; a period that does not know it had none of it."""
+    """Return the median of each severity that any period has; it is 0 in a period without it."""
     return {
         severity: Fraction(median(period.get(severity, Fraction(0)) for period in periods))
         for severity in Severity
@@ -127,7 +127,7 @@ def _median(values: Iterable[Fraction | None]) -> Fraction | None:
 
 
 def _median_spread(spreads: Iterable[Spread | None]) -> Spread | None:
-    current_spreads = [spread for spread in spreads if spread is not None]
-    if not current_spreads:
+    present = [spread for spread in spreads if spread is not None]
+    if not present:
         return None
-    return Spread(**{part: Fraction(median(getattr(spread, part) for spread in current_spreads)) for part in _PARTS})
+    return Spread(**{part: Fraction(median(getattr(spread, part) for spread in present)) for part in _PARTS})

@@ -13,11 +13,11 @@ from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, PERIOD_WORDS
 from monitor.terminal.localizer import Money
 
 _ALIKE: Final = Fraction(5, 1000)
-"""A change that is smaller is none that a reader should hear of."""
+"""Smaller changes are not shown."""
 
 
 def unknown_period(why: Message, since: datetime | None, *, kind: type[Period] = Week) -> Message:
-    """Describe that nothing is known of a period: nothing was watched, could be evaluated or is kept.
+    """Return the headline of a period without known downtime: not monitored, not evaluated or past retention.
 
     Args:
         why: `NOT_WATCHED`, `NOT_EVALUATED` or `NOT_KEPT`.
@@ -42,7 +42,7 @@ def period_headline(
     since: datetime | None = None,
     kind: type[Period] = Week,
 ) -> Message:
-    """Return a period of which something is known in one sentence; a percentage is never taken of nothing.
+    """Return the headline of a period with known downtime; a change from 0 has no percentage.
 
     Args:
         figures: the period beside others.

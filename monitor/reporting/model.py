@@ -1,4 +1,4 @@
-"""What a report of a period says, before it is said: numbers and message ids, no formatted text and no layout.
+"""The view model of a report of a period: numbers and message ids, no formatted text and no layout.
 
 Lengths of time are microseconds: integers where they are sums, exact fractions where they are means. Money is exact, in
 the currency of the project, and rounded once, by whoever shows it; where no rate is configured it is None, which is not
@@ -67,7 +67,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What would shorten downtime most, and what stands out.
+    """The recommendation: what would shorten downtime most, and the incident that outweighs others.
 
     `lever` is `NONE` when the low and the high reading disagree. `undetected_share` of the downtime had passed before
     detection. `costliest` alone makes more than half of the cost (of the downtime, where nothing has a price).
@@ -93,7 +93,7 @@ class DominantIncident:
 
 @dataclass(frozen=True, slots=True)
 class PartBar:
-    """The downtime of a day or a week in its two parts; None for one still to come, or of which nobody knows."""
+    """The downtime of a day or a week in its two parts; None where it is in the future or unknown."""
 
     date: date
     undetected_us: int | None
@@ -102,7 +102,7 @@ class PartBar:
 
 @dataclass(frozen=True, slots=True)
 class TrendBar:
-    """The downtime of one period of the trend; None for one of which nobody knows, and `why` nobody does."""
+    """The downtime of one period of the trend; None where it is unknown, and `why`."""
 
     period: Period
     undetected_us: int | None
@@ -112,7 +112,7 @@ class TrendBar:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What falls to one owner or one table.
+    """The downtime and cost of one owner or one table.
 
     `name` is None for tables that nobody owns. `part` is its share of the cost (of the downtime, where nothing has a
     price), 0 to 1.
@@ -193,7 +193,7 @@ class Maintained:
 
 @dataclass(frozen=True, slots=True)
 class MethodNotes:
-    """What one must know to read the figures.
+    """Notes on how the figures were computed.
 
     `unpriced_us` is downtime for which no rate was valid. `disclosure` counts incidents about a release at risk.
     """
@@ -209,7 +209,7 @@ class MethodNotes:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLine:
-    """How a release stands, and why; `since` is None if it never was otherwise, `until` if an approval has no end."""
+    """The state of a release, and why; `since` is None if it never changed, `until` if an approval has no end."""
 
     name: str
     table: str
@@ -222,7 +222,7 @@ class ReleaseLine:
 
 @dataclass(frozen=True, slots=True)
 class ExportRow:
-    """A file that was given out. `epsilon`: what it cost, as it was said; None of a table that was grouped."""
+    """A file that was given out. `epsilon`: its cost as text; None of a table that was grouped."""
 
     release: str
     at: datetime

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 from monitor.config.prices import midnight
 
 _FIRST_YEAR: Final = 1970
-"""Reports look back some periods, and times before it are none that a store holds."""
+"""Reports include earlier periods, and a store holds no earlier times."""
 _MOST_BYTES: Final = 255
 """A file name on Linux, macOS and Windows has at most so many bytes."""
 _KEPT_BYTES: Final = 150
@@ -44,17 +44,17 @@ class Period(ABC):
     first: date
     zone: str
     unit: ClassVar[str]
-    """What it is called in keys and options: `week`."""
+    """Its name in keys and options: `week`."""
     part_unit: ClassVar[str]
-    """What its parts are."""
+    """The unit of its parts."""
     frequency: ClassVar[str]
-    """What its report is called: `weekly`."""
+    """The name of its report: `weekly`."""
     example: ClassVar[str]
-    """How one is written, in words and by an example."""
+    """Its notation in words, with an example."""
     trend: ClassVar[int]
-    """How many of them a report shows beside each other."""
+    """Periods in the trend of a report."""
     latest: ClassVar[timedelta]
-    """For how long a scheduled report is made up for; after that it is left out."""
+    """How late a scheduled report is still generated."""
 
     @classmethod
     @abstractmethod
@@ -258,7 +258,7 @@ class Quarter(_Months):
 
 
 PERIODS: Final[tuple[type[Period], ...]] = (Week, Month, Quarter)
-"""What there are reports of, the shortest first."""
+"""The kinds of periods, the shortest first."""
 
 
 def parse_period(name: str, zone: str) -> Period:

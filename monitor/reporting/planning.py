@@ -27,7 +27,7 @@ _NUMBER: Final = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?|\.[0-9]+)(?P<percent>
 
 @dataclass(frozen=True, slots=True)
 class PlanningInput:
-    """What was typed: texts as they came; `roles` as NAME:HEADCOUNT:HOURLY:SHARE."""
+    """The options as typed: `roles` as NAME:HEADCOUNT:HOURLY:SHARE."""
 
     tables: int
     incidents_per_table_year: str

@@ -1,4 +1,4 @@
-"""What Prometheus reads of the store: lag, incidents and alerts now; downtime, cost, ages, releases and budgets.
+"""Metrics of the store for Prometheus: lag, incidents and alerts now; downtime, cost, ages, releases and budgets.
 
 The daemon and the web application answer with the same figures. Names follow Prometheus' rules: base units, `_total`
 for counters only. Downtime is a gauge of the last 28 days: a corrected incident makes it smaller, which a counter must
@@ -37,7 +37,7 @@ BUCKETS_S: Final = (60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86_400, 3 * 86_400,
 
 @dataclass(frozen=True, slots=True)
 class StoreMetrics:
-    """How long the table that waits longest has waited; open incidents by state, severity and kind; alerts by state."""
+    """Scheduler lag; open incidents by state, severity and kind; alerts by state."""
 
     lag_s: float
     open_incidents: Mapping[tuple[str, str, str], int]

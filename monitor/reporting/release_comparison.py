@@ -57,7 +57,7 @@ class ComparisonLine:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How far one figure of an analysis moved; a share, the text `infinite`, or None."""
+    """The change of one figure of an analysis: a share, the text `infinite`, or None."""
 
     number: int
     remedy: str
@@ -106,7 +106,7 @@ def comparison_html(
 
 
 def plot_of(tables: Sequence[ComparisonLine], least_k: int | None) -> RiskPlot | None:
-    """Place the ways whose risk and loss are known; None where there is none. Randomised tables have no such risk."""
+    """Return the plot of remedies with a known risk and loss; None without any. Randomised tables have no such risk."""
     ways = [
         PlottedRemedy(table.number, table.tried.name, float(risk), table.lost, table.tried.status == HOLDS, table.best)
         for table in tables

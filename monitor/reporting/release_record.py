@@ -1,21 +1,269 @@
-"""Render the record of a release to one HTML file: its certificates, what was decided, and what that does not say."""
+"""Render the record of a release to one HTML file: its decisions, and a certificate of each export.
 
+A certificate has the limits asked and reached, the columns, and how to verify the file. It has no value of the table,
+and no label that values were generalised to.
+"""
+
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any, Final
 
-from checks import Message
+from checks import ColumnClass, Message
 from incidents import AGENT
 from monitor.releases.plan import RemedyKind
 from monitor.releases.record import ReleaseRecord
-from monitor.reporting.certificate import Certificate, certificates
 from monitor.reporting.releases import release_row
 from monitor.reporting.render import page
 from monitor.terminal.localizer import Localizer
 from store import ReleaseEvent, ReleaseEventKind
 
+CLASSES: Final[Mapping[ColumnClass, Message]] = {
+    ColumnClass.DIRECT_IDENTIFIER: Message("direct identifier"),
+    ColumnClass.QUASI_IDENTIFIER: Message("quasi-identifier"),
+    ColumnClass.SENSITIVE: Message("sensitive"),
+    ColumnClass.OTHER: Message("other"),
+}
+KINDS: Final[Mapping[RemedyKind, Message]] = {
+    RemedyKind.TABLE: Message("table, verified by grouping the file"),
+    RemedyKind.RANDOMISED: Message("randomised table, evaluated by its mechanism"),
+    RemedyKind.ANSWERS: Message("noisy statistics instead of records, evaluated by their noise"),
+}
+_OMITTED: Final = frozenset({"type", "others", "where"})
+"""Parameters that a page omits: the first is the name of the remedy, the others may hold values of the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateLimit:
+    """A limit. `sign`: how what was reached must stand to what was asked; None: not asked, not measured."""
+
+    what: Message
+    shown: str
+    sign: str
+    asked: float | str | None
+    reached: float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateColumn:
+    """A column that left. `lost`: which share of its information, 0 to 1; None where it is not measured."""
+
+    name: str
+    says: Message
+    became: Message
+    lost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierExport:
+    """Persons whom an earlier export and this one expose together; None where that cannot be computed."""
+
+    name: str
+    in_both: int | None
+    exposed: int | None
+    left_over: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """An export as its page shows it."""
+
+    number: int
+    event: ReleaseEvent
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """Return what the registry keeps."""
+        return self.event.body
+
+    @property
+    def kind(self) -> RemedyKind:
+        """Return how it was proved."""
+        return RemedyKind(str(self.body["kind"]))
+
+    @property
+    def kind_text(self) -> Message:
+        """Return how it was proved, as a message."""
+        return KINDS[self.kind]
+
+    @property
+    def grouped(self) -> bool:
+        """Check whether it was proved by grouping it."""
+        return self.kind is RemedyKind.TABLE
+
+    @property
+    def limits(self) -> Sequence[CertificateLimit]:
+        """Return what was asked, and what was reached."""
+        return tuple(limits_of(self.body) if self.grouped else _epsilon(self.body))
+
+    @property
+    def columns(self) -> Sequence[CertificateColumn]:
+        """Return the columns that left."""
+        return tuple(_columns(self.body))
+
+    @property
+    def parameters(self) -> Sequence[tuple[str, str]]:
+        """Return the parameters of the remedy, by name."""
+        texts: Mapping[str, Any] = self.body["parameters"] or {}
+        formatted = {name: parameter(value) for name, value in texts.items() if name not in _OMITTED}
+        return [(name, text) for name, text in formatted.items() if text]
+
+    @property
+    def earlier(self) -> Sequence[EarlierExport] | None:
+        """Return the earlier exports that it was compared with; None where it could not be."""
+        results = self.body["earlier"]
+        if results is None:
+            return None
+        words = ("persons_in_both", "persons_exposed", "persons_left_over")
+        return [EarlierExport(str(item["export"]), *(item.get(word) for word in words)) for item in results]
+
+    @property
+    def exposed_by_all(self) -> int | None:
+        """Count the persons whom it and all earlier exports together expose; None where these are fewer than two."""
+        count: int | None = self.body.get("exposed_by_all")
+        return count
+
+    @property
+    def noise(self) -> Sequence[Mapping[str, Any]]:
+        """Return how noisy answers are."""
+        results: Sequence[Mapping[str, Any]] = (
+            self.body["reached"].get("noise", ()) if self.kind is RemedyKind.ANSWERS else ()
+        )
+        return results
+
+    @property
+    def approved_at(self) -> datetime | None:
+        """Return when it was approved."""
+        return _moment(self.body["approved_at"])
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """Return when the approval ends."""
+        return _moment(self.body["expires_at"])
+
+    @property
+    def check_hash(self) -> str:
+        """Return the command that verifies that a file is this export."""
+        line = f"{self.body['sha256']}  {self.body['file']}"
+        return f"echo {shlex.quote(line)} | sha256sum --check"
+
+    @property
+    def check_question(self) -> str | None:
+        """Return a command that puts the question of the proof to the file; None where no question proves it."""
+        if not self.grouped:
+            return None
+        file = str(self.body["file"]).replace("'", "''")
+        read = f"read_csv('{file}', all_varchar = true)" if PurePath(file).suffix == ".csv" else f"'{file}'"
+        return f"duckdb <<'SQL'\nCREATE VIEW output AS FROM {read};\n{self.body['question']};\nSQL"
+
+
+def certificates(exports: Sequence[ReleaseEvent]) -> Sequence[Certificate]:
+    """Return exports, the newest first, numbered from the oldest on."""
+    return [Certificate(len(exports) - place, export) for place, export in enumerate(exports)]
+
+
+def limits_of(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
+    """Yield each limit of a table that was grouped, with what was asked of it and reached."""
+    asked, reached = body["limits"], body["reached"]
+    k = asked.get("k")
+    yield CertificateLimit(Message("smallest equivalence class (k)"), "number", "≥", k, reached.get("k"))
+    yield CertificateLimit(
+        Message("highest re-identification risk of a record"),
+        "ratio",
+        "≤",
+        asked.get("max_risk", None if k is None else 1 / k),
+        reached.get("highest_risk"),
+    )
+    yield CertificateLimit(
+        Message("mean re-identification risk of a record"),
+        "ratio",
+        "≤",
+        asked.get("max_average_risk"),
+        reached.get("average_risk"),
+    )
+    yield CertificateLimit(
+        Message("distinct sensitive values per equivalence class (l)"),
+        "number",
+        "≥",
+        asked.get("l"),
+        _least(reached.get("l")),
+    )
+    yield CertificateLimit(
+        Message("distance of each class's sensitive values from the table's (t)"),
+        "number",
+        "≤",
+        asked.get("t"),
+        _most(reached.get("t")),
+    )
+    yield CertificateLimit(
+        Message("share of population uniques"),
+        "ratio",
+        "≤",
+        asked.get("max_population_unique_fraction"),
+        reached.get("population_unique_fraction"),
+    )
+
+
+def _epsilon(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
+    yield CertificateLimit(
+        Message("epsilon: bound on the influence of one row on the output"), "text", "≤", *_both(body)
+    )
+
+
+def _both(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    asked, reached = body["limits"].get("epsilon"), body["epsilon"]
+    return None if asked is None else str(asked), None if reached is None else str(reached)
+
+
+def _columns(body: Mapping[str, Any]) -> Iterator[CertificateColumn]:
+    lost: Mapping[str, float] = body["information_lost"]
+    for name in body["columns"]:
+        column_class, became = _class_and_change(body, name)
+        share = lost.get(name)
+        if share and column_class is not ColumnClass.DIRECT_IDENTIFIER:
+            became = Message("treated")
+        yield CertificateColumn(name, CLASSES[column_class], became, None if share is None else share / 100)
+
+
+def _class_and_change(body: Mapping[str, Any], name: str) -> tuple[ColumnClass, Message]:
+    if name in body["pseudonyms"]:
+        return ColumnClass.DIRECT_IDENTIFIER, Message("replaced by a release-specific pseudonym")
+    if name in body["quasi_identifiers"]:
+        return ColumnClass.QUASI_IDENTIFIER, Message("unchanged")
+    return ColumnClass.SENSITIVE if name in body["sensitive"] else ColumnClass.OTHER, Message("unchanged")
+
+
+def parameter(value: Any) -> str:
+    """Format a parameter in one line, whatever it is made of."""
+    if value is None or value in ({}, []):
+        return ""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case Mapping():
+            return "; ".join(f"{name}: {parameter(item)}" for name, item in value.items())
+        case list() | tuple():
+            return ", ".join(map(parameter, value))
+        case _:
+            return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _least(value: Any) -> Any:
+    return min(value.values(), default=None) if isinstance(value, Mapping) else value
+
+
+def _most(value: Any) -> Any:
+    return max(value.values(), default=None) if isinstance(value, Mapping) else value
+
+
+def _moment(text: Any) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
 SHOWN: Final = 20
-"""How many certificates the page shows in full; older ones stand in its list, and in the JSON form."""
+"""Certificates that the page shows in full; older ones are in its list and in the JSON form only."""
 
 EVENTS: Final[Mapping[ReleaseEventKind, Message]] = {
     ReleaseEventKind.APPROVED: Message("approved"),
@@ -34,7 +282,7 @@ class RecordLine:
 
     @property
     def remedy(self) -> str | None:
-        """Name the remedy."""
+        """Return the name of the remedy, None where the event has none."""
         result = self.event.body.get("remedy")
         return result if isinstance(result, str) else None
 
@@ -48,8 +296,8 @@ def record_html(
     record: ReleaseRecord, localizer: Localizer, *, project: str, redact: Callable[[str], str] = str
 ) -> str:
     """Return one self-contained page: no script, nothing fetched."""
-    current_certificates = certificates(record.exports)
-    by_id = {certificate.event.id: certificate for certificate in current_certificates}
+    exports = certificates(record.exports)
+    by_id = {certificate.event.id: certificate for certificate in exports}
     return page(
         "record",
         localizer,
@@ -60,14 +308,14 @@ def record_html(
         row=None if record.state is None else release_row(record.state),
         release=None if record.state is None else record.state.release,
         entries=[RecordLine(event, EVENTS[event.kind], by_id.get(event.id)) for event in record.events],
-        certificates=current_certificates[:SHOWN],
-        more=max(0, len(current_certificates) - SHOWN),
-        says=tuple(says(current_certificates)),
+        certificates=exports[:SHOWN],
+        more=max(0, len(exports) - SHOWN),
+        limitations=tuple(limitations(exports)),
     )
 
 
-def says(certificates: Sequence[Certificate]) -> Iterator[Message]:
-    """Describe what the certificates say, and what they do not."""
+def limitations(certificates: Sequence[Certificate]) -> Iterator[Message]:
+    """Yield what the certificates prove, and what they do not."""
     kinds = {certificate.kind for certificate in certificates}
     yield Message(
         "The file passed its thresholds when it was verified after writing. This is neither proof of anonymity nor "

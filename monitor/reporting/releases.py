@@ -21,7 +21,7 @@ from monitor.reporting.words import REASONS
 from store import ReleaseEvent
 
 SHOWN: Final = 12
-"""How many releases, and how many exports, a report lists."""
+"""Releases, and exports, that a report lists at most."""
 
 _ORDER: Final = (ReleaseWord.HOLD, ReleaseWord.EXPIRED, ReleaseWord.APPROVED, ReleaseWord.CLEAR)
 _AT_RISK: Final = frozenset({ReleaseWord.HOLD, ReleaseWord.EXPIRED})

@@ -88,10 +88,10 @@ def as_markdown(report: PeriodReport, localizer: Localizer, *, redact: Callable[
     return without_gaps(_render("md", report, localizer, finalize))
 
 
-def show_hours_as_length(made: Environment) -> None:
-    """Let `length` show hours as a length of time: shapes of JSON have hours, reports microseconds."""
-    show = made.filters["show"]
-    made.filters["length"] = lambda hours: show(None if hours is None else round(hours * HOUR_US), "hours")
+def show_hours_as_length(env: Environment) -> None:
+    """Make the filter `length` format hours: JSON shapes have hours, reports microseconds."""
+    show = env.filters["show"]
+    env.filters["length"] = lambda hours: show(None if hours is None else round(hours * HOUR_US), "hours")
 
 
 def without_gaps(text: str) -> str:
@@ -106,7 +106,7 @@ def escape_markdown(value: str) -> Markup:
 
 
 def markdown_html(text: str) -> str:
-    """Return what somebody wrote in Markdown (CommonMark, with tables) as HTML.
+    """Render Markdown that a person wrote (CommonMark, with tables) as HTML.
 
     HTML in it stays text, images are not fetched, links lead to http, https or mail; the highest of its headings are on
     the third level.
@@ -133,7 +133,7 @@ def _markdown_reader() -> "MarkdownIt":
 
 
 def masking(redact: Callable[[str], str]) -> Callable[[Any], Any]:
-    """Return what an environment does to each value before it is written: mask secrets, show control characters."""
+    """Return the `finalize` of an environment: mask secrets, show control characters."""
 
     def finalize(value: Any) -> Any:
         return visible(redact(value), keep="\n") if type(value) is str else value
@@ -142,7 +142,7 @@ def masking(redact: Callable[[str], str]) -> Callable[[Any], Any]:
 
 
 class _CompiledTemplates(BytecodeCache):
-    """What templates compile to, kept for all environments: compiling takes as long as rendering.
+    """Cache of compiled templates for all environments: compiling takes as long as rendering.
 
     It depends on a template's text alone: constants pass no filter and no `finalize` before they are rendered.
     """
@@ -161,8 +161,8 @@ _COMPILED: Final = _CompiledTemplates()
 
 
 def environment(localizer: Localizer, currency: str, finalize: Callable[[Any], Any]) -> Environment:
-    """Return what the templates of a report are rendered in: its filters, its texts, and everything escaped."""
-    made = Environment(
+    """Return the environment of report templates: filters, texts, and automatic escaping."""
+    env = Environment(
         loader=PackageLoader("templates", "."),
         autoescape=True,
         undefined=StrictUndefined,
@@ -172,9 +172,9 @@ def environment(localizer: Localizer, currency: str, finalize: Callable[[Any], A
         optimized=False,
         bytecode_cache=_COMPILED,
     )
-    made.filters.update(filters(localizer, currency))
-    made.globals.update(texts(localizer))
-    return made
+    env.filters.update(filters(localizer, currency))
+    env.globals.update(texts(localizer))
+    return env
 
 
 def _render(
@@ -185,7 +185,7 @@ def _render(
 
 
 def period_values(report: PeriodReport, localizer: Localizer) -> Mapping[str, Any]:
-    """Return what the templates of a report are about, and what its period is called."""
+    """Return the variables of report templates."""
     return {
         "report": report,
         "words": PERIOD_WORDS[type(report.period)],

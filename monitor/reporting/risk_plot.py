@@ -41,7 +41,7 @@ class PlottedRemedy:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where ways stand that cannot be told apart: their numbers in one mark. `x` in percent, the rest in pixels.
+    """Remedies at one place of the plot: their numbers in one mark. `x` in percent, the rest in pixels.
 
     `anchor`: which part of the label stands at its place, `label_dx` beside the mark: `start`, `middle` or `end`.
     """
@@ -157,12 +157,12 @@ def _touch(group: _Group, x: float, y: float) -> bool:
 def _labelled(groups: Sequence[_Group], *, obstacles: Sequence[float]) -> list[Mark]:
     """Return each mark a label that covers no other mark, label or line: beside it, or above or below it."""
     rectangles: list[_Rectangle] = [_round(group) for group in groups]
-    made = []
-    for current_group in sorted(groups, key=lambda group: (group.y, group.x)):
-        mark = min(_choices(current_group), key=lambda tried: _cost(tried, rectangles, obstacles))
+    marks = []
+    for group in sorted(groups, key=lambda item: (item.y, item.x)):
+        mark = min(_choices(group), key=lambda choice: _cost(choice, rectangles, obstacles))
         rectangles.append(_box(mark))
-        made.append(mark)
-    return made
+        marks.append(mark)
+    return marks
 
 
 def _round(group: _Group) -> _Rectangle:

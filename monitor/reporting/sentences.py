@@ -33,7 +33,7 @@ def percentage_points(share: Fraction | float) -> float:
 
 
 def some(names: Sequence[str]) -> Message:
-    """Name a few and count the rest."""
+    """Return the first few names, and how many more there are."""
     texts, more = tuple(names[:_NAMES_SHOWN]), len(names) - _NAMES_SHOWN
     if more <= 0:
         return Message("{names}", {"names": texts})
@@ -41,7 +41,7 @@ def some(names: Sequence[str]) -> Message:
 
 
 def coverage_sentences(coverage: Coverage, kind: type[Period]) -> tuple[Message, ...]:
-    """Describe how much was watched, how much of it could be evaluated, and what nobody answers for or looks at."""
+    """Return how much was monitored and could be evaluated, and which tables have no owner or no check."""
     words = PERIOD_WORDS[kind]
     parts = [_watched(coverage, words)]
     if coverage.begun:
@@ -141,13 +141,13 @@ _LEVERS: Final = {
         ),
     ),
 }
-"""What is said where nothing is known but the two parts of the downtime."""
+"""Sentences where only the two parts of the downtime are known."""
 _OVER_ALL: Final = {
     **_LEVERS,
     Lever.DETECT: (Message("Across all incidents, {share:ratio} of the downtime passed before detection."),),
     Lever.REPAIR: (Message("Across all incidents, {share:ratio} of the downtime came after detection."),),
 }
-"""What is said beside a recommendation."""
+"""Sentences beside a recommendation."""
 _COST: Final = Message("the cost")
 _DOWNTIME: Final = Message("the data downtime")
 _ABOUT_ONE: Final = {
@@ -210,8 +210,10 @@ def diagnosis_sentences(diagnosis: Diagnosis) -> tuple[Message, ...]:
     if advice is None or advice.step is not AdviceStep.LOOK_HERE_FIRST or diagnosis.lever is not Lever.NONE:
         levers = _LEVERS if advice is None else _OVER_ALL
         parts += [replace(message, values={"share": share}) for message in levers[diagnosis.lever]]
-    told = advice is not None and advice.step is AdviceStep.ADD_CHECK and advice.by_person == diagnosis.found_by_person
-    if diagnosis.found_by_person and not told:
+    is_advised = (
+        advice is not None and advice.step is AdviceStep.ADD_CHECK and advice.by_person == diagnosis.found_by_person
+    )
+    if diagnosis.found_by_person and not is_advised:
         parts.append(
             Message(
                 "{found:count} of {n:count} incidents were reported by people: no check covers them yet.",
@@ -253,7 +255,7 @@ def onset_range(row: IncidentLine) -> Message | None:
 
 
 def notes(row: IncidentLine, kind: type[Period], *, complete: bool) -> tuple[Message, ...]:
-    """Describe what is worth knowing of an incident beside its figures; `complete` says that the period is over."""
+    """Return the notes of an incident beside its figures; `complete`: the period is over."""
     this = {"this": PERIOD_WORDS[kind].this}
     parts = []
     if row.found_by is FoundBy.PERSON:

@@ -47,7 +47,7 @@ class TimelineStretch:
 
 @dataclass(frozen=True, slots=True)
 class TimelineBand:
-    """When something held of a table, in order, and for how long together (microseconds)."""
+    """The intervals in which something was true of a table, in order, and their total (microseconds)."""
 
     stretches: tuple[TimelineStretch, ...] = ()
     length_us: int = 0
@@ -72,7 +72,7 @@ class TimelineLane:
 
 @dataclass(frozen=True, slots=True)
 class TimelinePart:
-    """Where a day or a week begins and ends, as shares of the period; some are longer where clocks change."""
+    """The start and end of a day or a week, as shares of the period; some are longer where clocks change."""
 
     date: date
     start: float
@@ -133,7 +133,7 @@ _LANES: Final = 12
 _ROWS: Final = 3
 """Bars of one table above each other, where they overlap."""
 _BARS: Final = 100
-"""Bars of one table; what is beyond could not be told apart."""
+"""Rows of bars of one table; more would not be legible."""
 _APART: Final = 0.004
 """Share of the period that bars in one row are apart at least."""
 _UNSEEN: Final = 0.001

@@ -1,4 +1,4 @@
-"""The closed word sets as messages, to be said in the reader's language, with a shape beside each colour."""
+"""The closed word sets as messages to translate, with a shape beside each colour."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ RELEASE_SHAPES: Final[Mapping[ReleaseWord, str]] = {
 NOT_WATCHED: Final = Message("monitoring had not started")
 NOT_KEPT: Final = Message("past retention")
 NOT_EVALUATED: Final = Message("could not be evaluated")
-"""Why nobody knows of a week."""
+"""Why the downtime of a week is unknown."""
 REASONS: Final[Mapping[str, Message]] = {
     NOT_RUN: Message("not run"),
     UnknownReason.NO_DATA: Message("no data to evaluate"),
@@ -97,7 +97,7 @@ REASONS: Final[Mapping[str, Message]] = {
 
 @dataclass(frozen=True, slots=True)
 class PeriodWords:
-    """What a period and its neighbours are called: within a sentence, and (`heading`) at the beginning of one.
+    """The names of a period and its neighbours: within a sentence, and (`heading`) at the beginning of one.
 
     `part` is what its parts are called, `per_part` and `per_period` what the charts show, `trend` how many periods.
     """
@@ -169,4 +169,4 @@ PERIOD_WORDS: Final[Mapping[type[Period], PeriodWords]] = {
         Message("5-quarter trend"),
     ),
 }
-"""What the periods of reports are called."""
+"""The names of the periods of reports."""

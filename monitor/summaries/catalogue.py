@@ -41,14 +41,14 @@ def lineage_of(table: Table, config: Config) -> TableLineage:
 
 
 def _reach(name: str, following: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
-    seen = {name: None}
+    visited = {name: None}
     waiting = deque(following(name))
     while waiting:
         item = waiting.popleft()
-        if item not in seen:
-            seen[item] = None
+        if item not in visited:
+            visited[item] = None
             waiting += following(item)
-    return tuple(seen)[1:]
+    return tuple(visited)[1:]
 
 
 @dataclass(frozen=True, slots=True)

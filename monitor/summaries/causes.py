@@ -116,8 +116,8 @@ class _FactReader:
 
     def _incidents(self, table: str) -> list[Incident]:
         until = self.beginning.latest + _LATER
-        found = self._tx.incidents.of_table(table, since=self._since, until=until, most=_MOST_INCIDENTS)
-        return [incident for incident in found if incident.id != self._incident.id]
+        incidents = self._tx.incidents.of_table(table, since=self._since, until=until, most=_MOST_INCIDENTS)
+        return [incident for incident in incidents if incident.id != self._incident.id]
 
     def _measured(self, table: Table) -> Iterator[Clue]:
         """Yield how the columns and the figures of a table changed; what opened an incident upstream is that."""

@@ -33,14 +33,14 @@ class DaemonStates:
 
     @classmethod
     def of(cls, tx: ReadTransaction, now: datetime, holder: StoreHeld | None) -> "DaemonStates":
-        """Ask the store; daemons that ended more than an hour ago, stopped or killed, are left out.
+        """Read the store; daemons that ended more than an hour ago, stopped or killed, are left out.
 
-        If no other is left, the one that was heard of last stays. `holder`: as `lock_holder` says.
+        If no other is left, the one with the last heartbeat stays. `holder`: the result of `lock_holder`.
         """
         as_of = tx.schedule.clock(now)
-        current_daemons = sorted(tx.daemons.records(), key=lambda daemon: daemon.heartbeat_at)
-        recent = [daemon for daemon in current_daemons if as_of - (daemon.stopped_at or daemon.heartbeat_at) < _KEPT]
-        killed = [daemon for daemon in current_daemons if daemon.stopped_at is None]
+        records = sorted(tx.daemons.records(), key=lambda daemon: daemon.heartbeat_at)
+        recent = [daemon for daemon in records if as_of - (daemon.stopped_at or daemon.heartbeat_at) < _KEPT]
+        killed = [daemon for daemon in records if daemon.stopped_at is None]
         daemons = sorted(
             recent or killed[-1:], key=lambda daemon: (daemon.started_at, daemon.heartbeat_at), reverse=True
         )
@@ -97,7 +97,7 @@ class DaemonStates:
         return f"{who} holds the daemon lock of the store but sends no heartbeat; see its log"
 
     def lines(self) -> Iterator[str]:
-        """Format it to a person."""
+        """Yield the lines that a person reads."""
         silent = [daemon for daemon in self.daemons if self.word(daemon) == "silent"]
         for daemon in self.daemons:
             if daemon in silent[_MOST_SILENT:]:

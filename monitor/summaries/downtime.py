@@ -222,11 +222,8 @@ def _gaps(
 
 
 def _unobserved(gaps: Sequence[Gap], *, window: Window, as_of_us: int) -> Mapping[str, int]:
-    """Return how long each table was not looked at."""
+    """Return how long each table was not observed, in microseconds."""
     end_us = min(window.end_us, as_of_us)
     if end_us <= window.start_us:
         return {}
-    return {
-        table: current_unobserved.time
-        for table, current_unobserved in unobserved(gaps, Window(window.start_us, end_us)).items()
-    }
+    return {table: item.time for table, item in unobserved(gaps, Window(window.start_us, end_us)).items()}

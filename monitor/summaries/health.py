@@ -1,4 +1,4 @@
-"""Describe how tables are: the worst of what their checks found last, their open incidents, and what was not looked at.
+"""Compute the health of tables: the worst of the last results of their checks, open incidents, and overdue runs.
 
 degraded         a check fails, or an incident is open
 unknown          a check could not be evaluated, or its next run is overdue
@@ -8,14 +8,15 @@ healthy          every check passed
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 
 from checks import Check, Kind, Status, format_duration
-from incidents import NOT_RUN, Incident, State, Watch, gaps_after
+from incidents import NOT_RUN, Incident, State, Watch, gaps_after, overdue_after, to_us
 from monitor.clock import iso
 from monitor.config import Config, Table
 from monitor.config.project import Project
@@ -25,7 +26,7 @@ LASTING: Final = (State.OPEN, State.ACKNOWLEDGED)
 
 
 class TableHealth(StrEnum):
-    """How a table is, the worst first."""
+    """The health of a table, the worst first."""
 
     DEGRADED = "degraded"
     UNKNOWN = "unknown"
@@ -41,7 +42,7 @@ class TableHealth(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NotEvaluated:
-    """A check that says nothing now: why (a reason of unknown, or `not-run`), and what happened."""
+    """A check without a current result: why (a reason of unknown, or `not-run`), and a message."""
 
     check_id: str
     reason: str
@@ -50,7 +51,7 @@ class NotEvaluated:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """What is known of a table now. `results` counts its checks by what they found last."""
+    """The state of a table now. `results` counts its checks by their last status."""
 
     table: Table
     owner: str | None
@@ -63,7 +64,7 @@ class TableState:
 
 
 def states_of(project: Project, tx: ReadTransaction, tables: Sequence[Table]) -> Sequence[TableState]:
-    """Return how tables are, in the given order."""
+    """Return the states of tables, in the given order."""
     ids = [table.check_id(check) for table in tables for check in table.checks]
     watches = tx.results.watches(ids)
     unknown = [check_id for check_id, watch in watches.items() if watch.last_unknown is not None]
@@ -74,8 +75,8 @@ def states_of(project: Project, tx: ReadTransaction, tables: Sequence[Table]) ->
     newest_first = sorted(tx.incidents.get_many(lasting).values(), key=_detected, reverse=True)
     for incident in newest_first:
         incidents[incident.table].append(incident)
-    look = _Look(project.config, project.clock.now(), watches, results)
-    return [look.at(table, incidents[table.name]) for table in tables]
+    builder = _StateBuilder(project.config, project.clock.now(), watches, results)
+    return [builder.state(table, incidents[table.name]) for table in tables]
 
 
 def _detected(incident: Incident) -> tuple[datetime, int]:
@@ -83,7 +84,7 @@ def _detected(incident: Incident) -> tuple[datetime, int]:
 
 
 def states_in_store(tx: ReadTransaction, loaded_at: datetime | None) -> Sequence[TableState]:
-    """Return how tables are as far as the store alone knows it: those on the timetable, checked, or with an incident.
+    """Return the states of tables from the store alone: those scheduled, checked, or with an incident.
 
     For when the configuration on disk cannot be read. `loaded_at`: when the daemon loaded the configuration that it
     runs with; what was last checked before that may be of an older one, and is shown only where there is nothing newer.
@@ -97,7 +98,7 @@ def states_in_store(tx: ReadTransaction, loaded_at: datetime | None) -> Sequence
     for result in tx.results.latest().values():
         results.setdefault(result.table, []).append(result)
     names = sorted(incidents.keys() | results.keys())
-    return [_known_state(name, _newest(results.get(name, ()), loaded_at), incidents.get(name, ())) for name in names]
+    return [_stored_state(name, _newest(results.get(name, ()), loaded_at), incidents.get(name, ())) for name in names]
 
 
 def _newest(results: Sequence[Result], loaded_at: datetime | None) -> Sequence[Result]:
@@ -109,9 +110,9 @@ def _newest(results: Sequence[Result], loaded_at: datetime | None) -> Sequence[R
     return present or [result for result in results if result.run_id == newest.run_id]
 
 
-def _known_state(name: str, results: Sequence[Result], incidents: Sequence[Incident]) -> TableState:
+def _stored_state(name: str, results: Sequence[Result], incidents: Sequence[Incident]) -> TableState:
     counted = Counter(result.status for result in results)
-    silent = [
+    not_evaluated = [
         NotEvaluated(result.check_id, result.reason.value, str(result.message))
         for result in results
         if result.reason is not None
@@ -119,23 +120,23 @@ def _known_state(name: str, results: Sequence[Result], incidents: Sequence[Incid
     return TableState(
         table=Table.model_construct(name=name, source=""),
         owner=None,
-        health=_worst(counted, incidents, silent, never_ran=0),
+        health=_worst(counted, incidents, not_evaluated, never_ran=0),
         results=counted,
         never_ran=0,
         last_run_at=max((result.measured_at for result in results), default=None),
         incidents=incidents,
-        not_evaluated=silent,
+        not_evaluated=not_evaluated,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _StateBuilder:
     config: Config
     now: datetime
     watches: Mapping[str, Watch]
-    found: Mapping[str, Result]
+    unknown_results: Mapping[str, Result]
 
-    def at(self, table: Table, incidents: Sequence[Incident]) -> TableState:
+    def state(self, table: Table, incidents: Sequence[Incident]) -> TableState:
         ids = [table.check_id(check) for check in table.checks]
         ran = [self.watches[check_id] for check_id in ids if check_id in self.watches]
         results = Counter(_status(watch) for watch in ran)
@@ -159,7 +160,7 @@ class _Look:
 
     def _not_evaluated(self, table: Table, check: Check, watch: Watch) -> Iterator[NotEvaluated]:
         if watch.last_unknown is not None:
-            result = self.found.get(watch.check_id)
+            result = self.unknown_results.get(watch.check_id)
             message = str(result.message) if result is not None else "its measurement is past retention"
             yield NotEvaluated(watch.check_id, watch.last_unknown.value, message)
         gaps = gaps_after(watch, table=table.name, until=self.now, period=table.period_of(check))
@@ -187,7 +188,7 @@ def _worst(
 
 
 def worst_of(*, fails: bool, is_silent: bool, warns: bool, never_ran: bool) -> TableHealth:
-    """Return how a table is: `fails` if a check fails or an incident lasts, `never_ran` if a check or all never did."""
+    """Return the health of a table; `fails`: a check fails or an incident is open; `never_ran`: some check did not."""
     if fails:
         return TableHealth.DEGRADED
     if is_silent:
@@ -198,7 +199,7 @@ def worst_of(*, fails: bool, is_silent: bool, warns: bool, never_ran: bool) -> T
 
 
 def state_as_json(state: TableState, now: datetime) -> dict[str, Any]:
-    """Return how a table is."""
+    """Return the published shape of a state."""
     return {
         "health": state.health.value,
         "checks": {
@@ -217,5 +218,86 @@ def state_as_json(state: TableState, now: datetime) -> dict[str, Any]:
 
 
 def worst_first(states: Sequence[TableState]) -> list[TableState]:
-    """Return tables in the order in which they need somebody."""
+    """Return states with the worst health first."""
     return sorted(states, key=lambda state: state.health.rank)
+
+
+@dataclass(frozen=True, slots=True)
+class SilentCheck:
+    """A check without a current result: the reason of unknown, or `not-run`, and when it last ran."""
+
+    table: str
+    check_id: str
+    reason: str
+    last_run_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class HealthList:
+    """The health of all tables in the order of the configuration, and the checks without a current result."""
+
+    health: Mapping[str, TableHealth]
+    silent: Sequence[SilentCheck]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A table and, by the id of each check, after how long (microseconds) its run is overdue; None if never."""
+
+    table: str
+    overdue_us: Mapping[str, int | None]
+
+
+@lru_cache(maxsize=4)
+def _plans(project: Project) -> Mapping[str, _Plan]:
+    """Return the plan of each table; a project never changes, a reloaded configuration is another one."""
+    return {
+        table.name: _Plan(
+            table.name, {table.check_id(check): _overdue_us(table.period_of(check)) for check in table.checks}
+        )
+        for table in project.config.tables
+    }
+
+
+def _overdue_us(period: timedelta | None) -> int | None:
+    return None if period is None else round(overdue_after(period).total_seconds() * 1_000_000)
+
+
+def health_list(
+    project: Project, tx: ReadTransaction, now: datetime, names: Collection[str] | None = None
+) -> HealthList:
+    """Return the health of every table at a moment, or of some by name: cheaper than `states_of` for thousands."""
+    plans: Iterable[_Plan] = _plans(project).values()
+    ids: Sequence[str] | None = None
+    if names is not None:
+        chosen = [plan for name in names if (plan := _plans(project).get(name)) is not None]
+        plans = chosen
+        ids = [check_id for plan in chosen for check_id in plan.overdue_us]
+    ran = {check_id: (status, last_us) for check_id, status, last_us in tx.results.last_statuses(ids)}
+    troubled = {lasting.table for lasting in tx.outbox.open_incidents() if lasting.kind is Kind.QUALITY}
+    now_us = to_us(now)
+    health: dict[str, TableHealth] = {}
+    silent: list[SilentCheck] = []
+    for plan in plans:
+        before, statuses = len(silent), set()
+        for check_id, overdue_us in plan.overdue_us.items():
+            status, last_us = ran.get(check_id, _NEVER)
+            statuses.add(status)
+            if status.startswith(_UNKNOWN):
+                reason = status.removeprefix(f"{_UNKNOWN}(").removesuffix(")")
+                silent.append(SilentCheck(plan.table, check_id, reason, last_us))
+            elif overdue_us is not None and status and now_us - last_us > overdue_us:
+                silent.append(SilentCheck(plan.table, check_id, NOT_RUN, last_us))
+        health[plan.table] = worst_of(
+            fails=_FAIL in statuses or plan.table in troubled,
+            is_silent=len(silent) > before,
+            warns=_WARN in statuses,
+            never_ran=not statuses or "" in statuses,
+        )
+    return HealthList(health, silent)
+
+
+_FAIL, _WARN, _UNKNOWN = (status.value for status in (Status.FAIL, Status.WARN, Status.UNKNOWN))
+
+_NEVER: Final = ("", 0)
+"""The last status of a check that never ran, and when that was."""

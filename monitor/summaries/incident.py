@@ -80,7 +80,7 @@ def incident_figures(
     as_of_us = to_us(as_of or project.clock.now())
     maintenance = project.maintenance(spans.names)
     whole = durations(spans, as_of_us=as_of_us, maintenance=maintenance)
-    current_durations = episode_durations(spans, as_of_us=as_of_us, maintenance=maintenance)
+    by_row = episode_durations(spans, as_of_us=as_of_us, maintenance=maintenance)
     prices = _prices(project, spans, as_of_us, maintenance)
     figures: dict[int, IncidentFigures] = {}
     for incident in incidents:
@@ -88,7 +88,7 @@ def incident_figures(
         costs = tuple(None if prices is None else prices.get(row, DowntimeCost()).amount for row in rows)
         figures[incident.id] = IncidentFigures(
             whole=whole[incident.id],
-            episodes=tuple(current_durations[row] for row in rows),
+            episodes=tuple(by_row[row] for row in rows),
             downtime_us=whole[incident.id].total if is_downtime(incident) else 0,
             cost=None if prices is None else sum((cost for cost in costs if cost is not None), Fraction()),
             episode_costs=costs,

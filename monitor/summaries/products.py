@@ -1,4 +1,4 @@
-"""How data products are: the worst of their tables, when any of them was down, and what was promised of the whole."""
+"""The state of data products: the worst health of their tables, downtime of the whole, and its promises."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class ProductState:
 
     `owner` is the name to show, `health` the worst of its tables, `incidents` are those that last. `down`: how long any
     of its tables was down in the period, each moment once, without the planned maintenance of the table (microseconds):
-    as seen, at least and at most, by what was known when the period ended. It is None where no check looked and no
-    incident is recorded.
+    as seen, at least and at most, by what was known when the period ended. It is None where nothing was
+    observed and no incident is recorded.
     `contract` has no levels where nothing is promised.
     """
 
@@ -83,41 +83,38 @@ def product_states(
     as_of: datetime,
     survey: LevelSurvey | None = None,
 ) -> Sequence[ProductState]:
-    """Return how some products are now, and were in a period; `survey`: of their tables, if it was made already."""
+    """Return the states of products now and in a period; `survey`: of their tables, if already computed."""
     config = project.config
     promised = [contract_of_product(config, name) for name in names]
     if not promised:
         return []
     members = dict.fromkeys(table for item in promised for table in item.contract.tables)
-    states = {state.table.name: state for state in states_of(project, tx, [_table(config, name) for name in members])}
+    configured = [table for name in members if (table := config.table(name)) is not None]
+    states = {state.table.name: state for state in states_of(project, tx, configured)}
     survey = survey or survey_of(project, tx, promised, window, as_of=as_of)
     observed = survey.history.observed
     results = []
     for name, item in zip(names, promised, strict=True):
         tables = item.contract.tables
-        mine = [states[table] for table in tables]
+        table_states = [states[table] for table in tables]
         touched = survey.end_us > window.start_us
         down = survey.down_times([window], tables)[0] if touched else None
-        seen = observed is None or any(table in observed for table in tables)
+        is_observed = observed is None or any(table in observed for table in tables)
         results.append(
             ProductState(
                 name=name,
                 product=config.products[name],
                 owner=config.owner_name(config.products[name].owner),
                 tables=tables,
-                health=min((state.health for state in mine), key=lambda health: health.rank),
-                incidents=[incident for state in mine for incident in state.incidents],
+                health=min((state.health for state in table_states), key=lambda health: health.rank),
+                incidents=[incident for state in table_states for incident in state.incidents],
                 window=window,
-                down=down if seen or (down is not None and down.seen) else None,
+                down=down if is_observed or (down is not None and down.seen) else None,
                 contract=judge_contract(item, survey),
                 ports=ports_of(config, tables),
             )
         )
     return results
-
-
-def _table(config: Config, name: str) -> Any:
-    return config.table(name)
 
 
 def ports_of(config: Config, tables: Sequence[str]) -> ProductPorts:

@@ -1,4 +1,4 @@
-"""Who may do what: a principal, the access that a route asks for, and the tables a role is limited to."""
+"""Authorisation: a principal, the access that a route asks for, and the tables a role is limited to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from store import Grant, SignInMethod, WebRole
 
 
 class Access(StrEnum):
-    """What a route asks for."""
+    """The right that a route requires."""
 
     PUBLIC = "public"
     READ = "read"
@@ -26,7 +26,7 @@ ALLOWED: Final[Mapping[WebRole, frozenset[Access]]] = {
     WebRole.STEWARD: frozenset({Access.PUBLIC, Access.READ, Access.RELEASE}),
     WebRole.ADMIN: frozenset(Access),
 }
-"""What each role may do; `Grant.owners` and `Grant.domains` limit on which tables it may act."""
+"""The rights of each role; `Grant.owners` and `Grant.domains` limit on which tables it may act."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def is_allowed(principal: Principal | None, access: Access) -> bool:
 def may_act_on(grant: Grant, config: Config, table: str) -> bool:
     """Check whether a role that acts may act on a table: any, or those of its owners and domains.
 
-    An owner without owners and domains may act on nothing. A table that is not configured belongs to nobody.
+    An owner without owners and domains may act on nothing. A table that is not configured has no owner.
     """
     if grant.role is not WebRole.OWNER and not (grant.owners or grant.domains):
         return True

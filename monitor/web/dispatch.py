@@ -1,4 +1,4 @@
-"""What happens to a request: who sent it, may they, is it valid; then its handler, in a thread, and its reply."""
+"""Dispatch of a request: authenticate, authorise, validate; then its handler, in a thread, and its reply."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -154,7 +154,7 @@ def _html(text: str, language: str, status: int, headers: Mapping[str, str] | No
     return Response(text, status, {"content-language": language, **(headers or {})}, media_type="text/html")
 
 
-def _known(request: Request) -> Principal | None:
+def _identified(request: Request) -> Principal | None:
     """Return who was identified before the request was refused, so that an error page leads on."""
     principal: Principal | None = request.scope.get(_IDENTIFIED)
     return principal
@@ -165,5 +165,5 @@ def refusal(application: Application, pages: Pages, request: Request, error: Web
     if is_api_path(request.scope["path"]):
         return as_json(application, error.as_json(), error.status, error.headers)
     language = pages.language(request.headers.get("accept-language", ""))
-    text = pages.refused(error, language=language, path=request.scope["path"], principal=_known(request))
+    text = pages.refused(error, language=language, path=request.scope["path"], principal=_identified(request))
     return _html(text, language, error.status, error.headers)

@@ -24,7 +24,7 @@ def incident_brief(
     """Return what is known of an incident, as Markdown in the localizer's language.
 
     Args:
-        project: its configuration says what the table feeds, and what to do.
+        project: its configuration has the tables that the table feeds, and the runbook.
         tx: the store.
         number: of the incident.
         localizer: the language and the time zone.
@@ -41,17 +41,17 @@ def incident_brief(
     def finalize(value: Any) -> Any:
         return value if isinstance(value, Markup) else escape_markdown(redact(str(value)))
 
-    made = environment(localizer, project.currency.code, finalize)
-    show_hours_as_length(made)
-    made.filters["masked"] = lambda text: visible(redact(text), keep="\n")
+    env = environment(localizer, project.currency.code, finalize)
+    show_hours_as_length(env)
+    env.filters["masked"] = lambda text: visible(redact(text), keep="\n")
     latest = {} if page.check_id is None else tx.results.latest([page.check_id])
-    made.globals.update(
+    env.globals.update(
         words=page_words(),
         resolution=Resolution,
         timeline=_timeline(page),
         latest=next(iter(latest.values()), None),
     )
-    template = made.get_template(f"incident/{'post_mortem' if post_mortem else 'brief'}.md.j2")
+    template = env.get_template(f"incident/{'post_mortem' if post_mortem else 'brief'}.md.j2")
     return without_gaps(
         template.render(
             page=page,
@@ -72,7 +72,7 @@ def _timeline(page: IncidentPage) -> list[tuple[datetime, str, Any]]:
         moments.append((episode.detected_at, "detected", episode))
         if episode.resolved_at is not None:
             moments.append((episode.resolved_at, "resolved", episode))
-    told_by_episodes = {"opened", "reopened", "resolved"}
-    moments += [(event.recorded_at, "event", event) for event in page.events if event.kind not in told_by_episodes]
+    in_episodes = {"opened", "reopened", "resolved"}
+    moments += [(event.recorded_at, "event", event) for event in page.events if event.kind not in in_episodes]
     moments += [(cause.since, "logged", cause) for cause in page.causes if cause.event is not None and cause.since]
     return sorted(moments, key=lambda moment: (moment[0], moment[1] == "resolved"))

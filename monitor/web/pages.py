@@ -42,7 +42,7 @@ _FILES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         "live.js": ("text/javascript", ("web/static/live.js",)),
     }
 )
-"""The type of each file and what it is made of; nothing else is served, whatever a path says."""
+"""The type of each file and what it is env of; nothing else is served, whatever a path says."""
 
 
 class Pages:
@@ -54,21 +54,21 @@ class Pages:
 
     def _environment(self, language: str) -> Environment:
         project = self._project
-        made = environment(
+        env = environment(
             Localizer(language, project.config.timezone), project.currency.code, masking(project.loaded.redactor)
         )
-        made.filters["place"] = lambda name: quote(str(name), safe="")
-        show_hours_as_length(made)
-        made.filters["rough"] = lambda value: made.filters["number"](None if value is None else float(f"{value:.2g}"))
+        env.filters["place"] = lambda name: quote(str(name), safe="")
+        show_hours_as_length(env)
+        env.filters["rough"] = lambda value: env.filters["number"](None if value is None else float(f"{value:.2g}"))
         zone = ZoneInfo(project.config.timezone)
-        made.filters["local_minute"] = lambda moment: moment.astimezone(zone).strftime("%Y-%m-%dT%H:%M")
-        made.filters["instant"] = datetime.fromisoformat
-        made.filters["markdown"] = lambda text: markdown_html(visible(project.loaded.redactor(text), keep="\n"))
-        made.tests["link"] = lambda text: urlsplit(text).scheme in {"https", "http"} and len(text.split()) == 1
-        made.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
-        made.filters["address"] = lambda query, **changed: _address(query, changed)
-        made.filters["cards"] = lambda text: with_cards(str(text))
-        made.globals.update(
+        env.filters["local_minute"] = lambda moment: moment.astimezone(zone).strftime("%Y-%m-%dT%H:%M")
+        env.filters["instant"] = datetime.fromisoformat
+        env.filters["markdown"] = lambda text: markdown_html(visible(project.loaded.redactor(text), keep="\n"))
+        env.tests["link"] = lambda text: urlsplit(text).scheme in {"https", "http"} and len(text.split()) == 1
+        env.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
+        env.filters["address"] = lambda query, **changed: _address(query, changed)
+        env.filters["cards"] = lambda text: with_cards(str(text))
+        env.globals.update(
             has_products=bool(project.config.products),
             project_name=project.config.project,
             zone=project.config.timezone,
@@ -76,17 +76,17 @@ class Pages:
             asset=lambda name: f"/static/{name}?v={asset_versions()[name]}",
             words=page_words(),
             picture=pictures,
-            shared=_SharedContents(made),
+            shared=_SharedContents(env),
             states=tuple(State),
             severities=tuple(Severity),
             resolutions=tuple(Resolution),
             causes=project.config.incidents.choices,
             allowed=lambda principal: () if principal is None else ALLOWED[principal.grant.role],
         )
-        return made
+        return env
 
     def language(self, accepted: str) -> str:
-        """Return the first language of an `Accept-Language` header that pages speak, else the project's."""
+        """Return the first language of an `Accept-Language` header that pages have, else the project's."""
         for part in accepted.split(","):
             match = _LANGUAGE.fullmatch(part)
             if match is not None and match[1].lower() in LANGUAGES:
@@ -95,8 +95,8 @@ class Pages:
 
     def render(self, template: str, *, language: str, path: str, principal: Principal | None, page: Any) -> str:
         """Return a page by the name of its template."""
-        made = self._environments[language].get_template(f"web/{template}.html.j2")
-        return made.render(page=page, path=path, principal=principal)
+        env = self._environments[language].get_template(f"web/{template}.html.j2")
+        return env.render(page=page, path=path, principal=principal)
 
     def refused(self, error: WebError, *, language: str, path: str, principal: Principal | None) -> str:
         """Return the page of an error."""
@@ -104,17 +104,17 @@ class Pages:
 
 
 class _SharedContents:
-    """What pages show to all readers alike, kept for as long as its model is: `shared(template, page)` in a template.
+    """Content that is the same for all readers, cached as long as its model: `shared(template, page)` in a template.
 
     It is rendered without the reader and the path; a template that asks for either fails.
     """
 
-    def __init__(self, made: Environment) -> None:
-        self._environment = made
+    def __init__(self, env: Environment) -> None:
+        self._environment = env
         self._last: dict[str, tuple[BaseModel, str]] = {}
 
     def __call__(self, name: str, page: BaseModel) -> str:
-        """Return the content of a model as HTML, made once for as long as readers are shown the same model."""
+        """Return the content of a model as HTML, env once for as long as readers are shown the same model."""
         model, content = self._last.get(name, (None, ""))
         if model is not page:
             content = with_cards(self._environment.get_template(f"web/{name}.html.j2").render(page=page))

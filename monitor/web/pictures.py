@@ -233,7 +233,7 @@ def _bands(dots: Sequence[HistoryDot], scale: _Scale) -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class DayCell:
-    """A day in a row: its place, the parts of it that were bad, and whether nobody looked; None: it lies ahead."""
+    """A day in a row: its place, the parts that were bad, and whether it was unobserved; None in the future."""
 
     x: float
     width: float
@@ -272,7 +272,7 @@ def strip_cells(days: Sequence[StripDay]) -> tuple[tuple[Bar, StripDay], ...]:
 
 @dataclass(frozen=True, slots=True)
 class SpreadPicture:
-    """How long incidents took, in percent of the longest: from least to most, the middle and the ninth of ten."""
+    """The distribution of a time over incidents, in percent of the longest: from min to max, median and p90."""
 
     whole: Bar
     median: float

@@ -1,4 +1,4 @@
-"""What pipelines and schedulers send: data has arrived, results of another tool, a deployment or another event.
+"""Requests of pipelines and schedulers: data has arrived, results of another tool, a deployment or another event.
 
 Checks are run on request by making a table due in the store's schedule: the next free daemon runs them, and nothing is
 checked in this process. A table that is due already keeps its slot, so that none is lost; one that is being checked

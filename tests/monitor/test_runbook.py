@@ -12,7 +12,7 @@ from monitor.alerts.wording import LONGEST_RUNBOOK
 from monitor.config.selector import select
 from monitor.doctor.config_checks import missing_runbooks
 from monitor.reporting.render import markdown_html
-from monitor.reporting.terminal_views.incident import tell
+from monitor.reporting.terminal_views.incident import incident_lines
 from monitor.reporting.terminal_views.pass_report import pass_lines
 from monitor.scan.run import run_checks
 from monitor.triage.incident_editor import read_incident_detail
@@ -38,7 +38,7 @@ def shown(shop: Shop) -> str:
     with project.open_store() as store:
         run_checks(project, select([], project.config), store=store)
         with store.reading() as tx:
-            return "\n".join(line.plain for line in tell(project, read_incident_detail(tx, 1)))
+            return "\n".join(line.plain for line in incident_lines(project, read_incident_detail(tx, 1)))
 
 
 def test_a_file_of_markdown_is_shown_with_the_incident_as_it_is_now(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ _TIMES_OF_LOOKS: Final = ("measured_at", "full_at")
 
 
 def draw_list(console: "Console", project: Project, tables: Sequence[tuple[TableState, Loss]]) -> None:
-    """Print a list of tables, those that need somebody first."""
+    """Print a list of tables, the worst health first."""
     loss_of = {state.table.name: loss for state, loss in tables}
     columns = ["~table", "~domain", "~owner", "tier", "health", ">down to date"]
     columns += [">cost to date"] if project.priced else []
@@ -80,7 +80,7 @@ def draw_scan_cost(console: "Console", cost: TableCost) -> None:
 
 
 def draw_incremental(console: "Console", project: Project, part: Mapping[str, Any] | None) -> None:
-    """Print what the last run read of a table with `incremental`, and what its last full look found."""
+    """Print what the last run read of a table with `incremental`, and the result of its last full run."""
     if part is None:
         return
     now = project.clock.now()

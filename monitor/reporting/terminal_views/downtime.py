@@ -43,7 +43,7 @@ _COSTLY: Final = 3
 def as_json(project: Project, downtime_figures: DowntimeFigures) -> dict[str, Any]:
     """Return the published shape `tablewatch.downtime/1`. Hours are exact up to floating point, money is rounded once.
 
-    The figures of a window of which nobody knows are null.
+    Figures of an unknown window are null.
     """
     whole, currency = downtime_figures.whole, project.currency
     figures = {
@@ -137,8 +137,8 @@ def _tally(tally: ExcludedCount) -> dict[str, Any]:
 
 
 def _lever(whole: Downtime) -> str | None:
-    current_lever = lever(whole)
-    return None if current_lever is Lever.NONE else current_lever.value
+    result = lever(whole)
+    return None if result is Lever.NONE else result.value
 
 
 def _iso(moment_us: int) -> str:
@@ -220,7 +220,7 @@ def _unknown(project: Project, downtime_figures: DowntimeFigures) -> str:
 
 
 def _watched(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Text]:
-    """Return of which part of the window only those incidents are known that people reported."""
+    """Return the part of the window in which only incidents reported by people are known."""
     whole, first, zone = downtime_figures.whole, downtime_figures.watching.first, project.config.timezone
     start, end = from_us(whole.window.start_us), from_us(min(whole.window.end_us, whole.as_of_us))
     if first is None or first >= end:

@@ -70,12 +70,12 @@ def incident_headline(incident: Incident) -> Text:
 
 
 def format_event(event: Event, zone: str) -> Text:
-    """Describe what happened, when it was recorded and by whom, in one line."""
+    """Return an event in one line: when it was recorded, what happened, and by whom."""
     return Text(f"  {format_time(event.recorded_at, zone)}  {_format(event.change, zone)}, by {tidy(event.actor)}")
 
 
-def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
-    """Return an incident as `tablewatch incident show` does."""
+def incident_lines(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
+    """Yield the lines of `tablewatch incident show`."""
     incident = sheet.incident
     figures = incident_figures(project, [incident])[incident.id]
     zone = project.config.timezone
@@ -97,7 +97,7 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
 
 
 def show_causes(causes: IncidentCauses, zone: str) -> Iterator[Text]:
-    """Return what may have caused an incident as `tablewatch incident causes` does."""
+    """Yield the lines of `tablewatch incident causes`."""
     localizer, began = Localizer("en", zone), causes.beginning
     earliest, latest = format_time(began.earliest, zone), format_time(began.latest, zone)
     yield _line("began", earliest if earliest == latest else f"between {earliest} and {latest}")
@@ -129,11 +129,11 @@ def _finders(sheet: IncidentDetail) -> Iterator[str]:
 
 def _times(episode: Episode, length: Durations, *, text: str, zone: str) -> Iterator[Text]:
     onset = episode.onset
-    known = _METHODS[onset.method]
+    method = _METHODS[onset.method]
     earliest, latest = format_time(onset.earliest, zone), format_time(onset.latest, zone)
     if earliest != latest:
-        known += f"; between {earliest} and {latest}"
-    yield _line("occurred", f"{format_time(onset.at, zone)}  {known}")
+        method += f"; between {earliest} and {latest}"
+    yield _line("occurred", f"{format_time(onset.at, zone)}  {method}")
     if episode.first_failed_at is not None and episode.first_failed_at < episode.detected_at:
         text += f"; it failed first at {format_time(episode.first_failed_at, zone)}"
     yield _line("detected", f"{format_time(episode.detected_at, zone)}  {text}  TTD {format_hours(length.ttd)}")

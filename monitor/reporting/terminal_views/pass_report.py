@@ -1,14 +1,20 @@
-"""Describe the result of a pass: as JSON (the published shape) and as lines for a person."""
+"""The result of a pass: as JSON (the published shape), as lines, and the keys that break a check."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.table import Table
 from rich.text import Text
 
-from checks import Kind, Status, UnknownReason
+from checks import Kind, Misconfigured, Status, UnknownReason
 from incidents.lifecycle import softer
-from monitor.scan.results import OK, CheckResult, PassResult
+from monitor.config.project import Project
+from monitor.scan.planner import offending_keys
+from monitor.scan.results import OK, CheckResult, PassResult, targets_of
+from monitor.scan.sql_template import TimeLiterals
 from monitor.terminal.output import count
+from monitor.terminal.redaction import visible
+from sources import SourceError, open_source
 
 _INDENT = " " * 8
 _STYLES = {Status.PASS: "green", Status.WARN: "yellow", Status.FAIL: "bold red", Status.UNKNOWN: "magenta"}
@@ -128,3 +134,31 @@ def _segment_as_json(check_result: CheckResult) -> dict[str, Any]:
         "reason": check_result.outcome.reason.value if check_result.outcome.reason else None,
         "incident": check_result.incident,
     }
+
+
+def shown_keys(project: Project, results: Sequence[CheckResult], *, limit: int) -> Sequence[Table]:
+    """Return a table of up to `limit` offending keys for each failed check of a key.
+
+    They are data: for the terminal only, never stored and never written to a file.
+    """
+    failed = [result for result in results if result.outcome.status is Status.FAIL]
+    return [_key_table(result, rows) for result in failed if (rows := _keys(project, result, limit))]
+
+
+def _keys(project: Project, result: CheckResult, limit: int) -> Sequence[Mapping[str, Any]]:
+    (target,) = targets_of(project, {result.table: [result.check.name]})
+    try:
+        with open_source(target.source) as source:
+            statement = offending_keys(target.subject, result.check, source, limit=limit)
+            return [] if statement is None else source.fetch(statement.fill(result.measured_at, TimeLiterals(source)))
+    except (SourceError, Misconfigured):  # it was reachable a moment ago; the verdict is printed already
+        return []
+
+
+def _key_table(result: CheckResult, rows: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(title=visible(result.check_id), title_justify="left")
+    for name in rows[0]:
+        table.add_column(visible(name))
+    for row in rows:
+        table.add_row(*("NULL" if value is None else visible(str(value)) for value in row.values()))
+    return table

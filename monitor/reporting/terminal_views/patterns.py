@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 NO_CAUSE: Final = "(none given)"
 _SHOWN: Final = 5
 _USUAL: Final = {None, Resolution.FIXED.value}
-"""Ends of which nothing needs to be told: nobody, or the repair."""
+"""Resolutions that need no table: none, or fixed."""
 
 
 def draw_patterns(console: "Console", project: Project, patterns: IncidentPatterns, *, causes: bool) -> None:
-    """Print tables of what there is to see, each after an empty line; `causes`: also that of causes."""
+    """Print the tables that have rows, each after an empty line; `causes`: also that of causes."""
     if causes and (patterns.has_causes or (project.config.incidents.causes and patterns.causes)):
         _draw_shares(console, project, patterns.causes, head="cause", nothing=NO_CAUSE)
     if any(share.key not in _USUAL for share in patterns.resolutions):

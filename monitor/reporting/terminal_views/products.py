@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def draw_list(console: "Console", states: Sequence[ProductState]) -> None:
-    """Print data products, those that need somebody first."""
+    """Print data products, the worst health first."""
     columns = ("~product", "~owner", ">tables", "health", ">open", ">down (28 d)", "?>range", "promises")
     rows = [
         (

@@ -144,11 +144,11 @@ def _draw_changes(console: Console, tables: Sequence[RemedyTrial]) -> None:
     draw_table(
         console,
         ("remedy", "analysis", "change"),
-        [(visible(remedy), visible(name), visible(change_said(change))) for remedy, name, change in lines],
+        [(visible(remedy), visible(name), visible(change_last_export(change))) for remedy, name, change in lines],
     )
 
 
-def change_said(change: Any) -> str:
+def change_last_export(change: Any) -> str:
     """Describe how far an analysis moved."""
     if change["failure"]:
         return f"query failed: {change['failure']}"
@@ -226,16 +226,16 @@ def draw_list(console: Console, states: Sequence[ReleaseState], exports: Mapping
                 _day(state.since),
                 _approved(state),
                 _day(state.standing.until),
-                _said(exports.get(state.name)),
+                _last_export(exports.get(state.name)),
             )
             for state in states
         ]
         heads = ("~release", "~table", "state", "since", "~approved with", "expires", "~last export")
         draw_table(console, heads, rows)
-        told = [(state.name, state.why) for state in states if state.why]
-        if told:
+        reasons = [(state.name, state.why) for state in states if state.why]
+        if reasons:
             console.print()
-        for name, text in told:
+        for name, text in reasons:
             console.print(Text(f"  {visible(name)}: {visible(text)}", "dim"), soft_wrap=True)
     gone = sorted(exports.keys() - {state.name for state in states})
     if gone:
@@ -254,7 +254,7 @@ def _approved(release_state: ReleaseState) -> str | None:
     )
 
 
-def _said(event: ReleaseEvent | None) -> str | None:
+def _last_export(event: ReleaseEvent | None) -> str | None:
     return None if event is None else f"{event.recorded_at:%Y-%m-%d} {visible(str(event.body.get('file')))}"
 
 

@@ -12,7 +12,7 @@ from monitor.web.views.shapes import IncidentCursor, IncidentCursorText, Number,
 from store import DeliveryState, IncidentPlace, ReadTransaction, Transition
 
 SHOWN_SINCE: Final = timedelta(days=30)
-"""How far back the log goes where no incident is asked for."""
+"""The default length of the log without an incident."""
 
 
 class AlertLogQuery(BaseModel):
@@ -26,7 +26,7 @@ class AlertLogQuery(BaseModel):
 
 
 class ChannelDecision(Shape):
-    """What was decided for one channel; `sent` is how far its message is, null where there is none."""
+    """The decision for one channel; `sent` is the state of its message, null without one."""
 
     channel: str
     action: str
@@ -42,7 +42,7 @@ class ChannelDecision(Shape):
 
 
 class AlertDecision(Shape):
-    """What was decided about a change of an incident, or of a warning; `why` where no channel is concerned."""
+    """The decision about a change of an incident or a warning; `why` where no channel is concerned."""
 
     incident: int | None
     warning: int | None
@@ -70,7 +70,7 @@ class DeliveryLine(Shape):
 
 
 class ChannelHealth(Shape):
-    """How a channel is: `ok`, `waiting` (messages are tried again), `failing` (some were given up) or `disabled`."""
+    """The state of a channel: `ok`, `waiting` (messages are retried), `failing` (some were given up) or `disabled`."""
 
     channel: str
     state: str

@@ -19,13 +19,13 @@ from remedies.differential_privacy.ledger import BudgetBalance
 from store import DatedCharge, ReadTransaction
 
 SHOWN: Final = 91
-"""Days of which it is shown how much was left."""
+"""Days in the history of what is left."""
 RECENT: Final = 28
 """Days whose spending the forecast continues."""
 
 
 class BudgetDay(Shape):
-    """How much was left at the end of a day in the project's zone: 0 to 1 of what the budget is now."""
+    """The remaining share of a budget at the end of a day in the project's zone: 0 to 1 of the present total."""
 
     day: date
     left_share: float
@@ -114,7 +114,7 @@ def _line(balance: BudgetBalance, groups: Sequence[ProtectedPeople], spending: "
 
 @dataclass(frozen=True, slots=True)
 class _Spending:
-    """What was charged to a budget by day, in nano units, up to today."""
+    """Charges to a budget by day, in nano units, up to today."""
 
     by_day: Mapping[date, int]
     today: date

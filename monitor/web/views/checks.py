@@ -214,8 +214,8 @@ def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: da
     since = now - timedelta(days=query.days)
     number = CheckNumber.of(check)
     samples = tx.results.sampled(query.id, since, now + timedelta(microseconds=1), points=POINTS)
-    asked = IncidentFilter(check_ids=(query.id,), tables=(table.name,))
-    newest = tx.incidents.page(asked, size=_INCIDENTS).incidents
+    incident_filter = IncidentFilter(check_ids=(query.id,), tables=(table.name,))
+    newest = tx.incidents.page(incident_filter, size=_INCIDENTS).incidents
     behind = [item for item in newest if item.last.resolved_at is None or item.last.resolved_at >= since]
     return CheckPage(
         as_of=now,

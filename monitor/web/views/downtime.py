@@ -135,7 +135,7 @@ class CalendarRow(Shape):
 
 
 class DowntimeGroup(Shape):
-    """What falls to one owner, domain ...; `key` is null where nobody and nothing is named.
+    """The downtime of one owner, domain ...; `key` is null where there is none.
 
     Of an incident `key` is its number; only it has a `title`.
     """
@@ -183,7 +183,7 @@ class DowntimePage(Shape):
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """The days that are asked for and what is known of them."""
+    """The days of a query and the incidents that were known then."""
 
     project: Project
     tx: ReadTransaction
@@ -264,8 +264,8 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
     edges = [to_us(midnight(day, zone)) for day in (*dates, dates[-1] + timedelta(days=1))]
     as_of = _as_of(query, zone, now)
     spans = tx.incidents.shared_spans(edges[0] - RETURNS_WITHIN // _US)
-    known = spans if query.as_of is None else tx.incidents.known_at(spans, as_of)
-    survey = _Survey(project, tx, query, as_of, dates, edges, known)
+    spans_then = spans if query.as_of is None else tx.incidents.known_at(spans, as_of)
+    survey = _Survey(project, tx, query, as_of, dates, edges, spans_then)
     whole = survey.measured(survey.spans)
     by_incident = query.by is SplitBy.INCIDENT
     labels, group = (
@@ -317,11 +317,12 @@ def _dates(project: Project, query: DowntimeQuery, now: datetime) -> Sequence[da
 
 
 def _as_of(query: DowntimeQuery, zone: str, now: datetime) -> datetime:
-    """Return the moment of which the knowledge is asked, at most the present."""
-    asked = query.as_of
-    if asked is None:
+    """Return `as_of` of the query, at most the present."""
+    moment = query.as_of
+    if moment is None:
         return now
-    moment = asked if asked.tzinfo is not None else asked.replace(tzinfo=ZoneInfo(zone))
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=ZoneInfo(zone))
     return min(moment.astimezone(UTC), now)
 
 
@@ -333,19 +334,19 @@ def _calendar(survey: _Survey, codes: Sequence[int]) -> tuple[CalendarRow, ...]:
     unseen: list[Mapping[str, float] | None] = []
     for start, end in zip(survey.edges[:-1], survey.edges[1:], strict=True):
         passed = min(end, survey.as_of_us)
-        silent = unobserved(gaps, Window(start, passed)) if passed > start else None
-        unseen.append(None if silent is None else {name: as_hours(item.time) for name, item in silent.items()})
+        gap = unobserved(gaps, Window(start, passed)) if passed > start else None
+        unseen.append(None if gap is None else {name: as_hours(item.time) for name, item in gap.items()})
     return tuple(
         CalendarRow(
             table=name,
             cells=tuple(
                 CalendarCell(
                     date=day,
-                    undetected_h=None if silent is None else as_hours(undetected),
-                    repair_h=None if silent is None else as_hours(repair),
-                    unobserved_h=None if silent is None else silent.get(name, 0.0),
+                    undetected_h=None if hours is None else as_hours(undetected),
+                    repair_h=None if hours is None else as_hours(repair),
+                    unobserved_h=None if hours is None else hours.get(name, 0.0),
                 )
-                for day, silent, undetected, repair in zip(
+                for day, hours, undetected, repair in zip(
                     survey.dates, unseen, parts[code].undetected, parts[code].repair, strict=True
                 )
             ),

@@ -105,13 +105,13 @@ class IncidentListPage(Shape):
 
 def list_incidents(project: Project, tx: ReadTransaction, query: IncidentQuery, now: datetime) -> IncidentListPage:
     """Return a page of the incidents that a query asks for."""
-    asked = _filter_of(project.config, query)
+    incident_filter = _filter_of(project.config, query)
     last_change = tx.incidents.last_change()
-    if asked is None:
+    if incident_filter is None:
         return IncidentListPage(as_of=now, last_change=last_change, query=query, incidents=(), newer=None, older=None)
     cursor = None if query.cursor is None else IncidentCursor.parse(query.cursor)
     part = tx.incidents.page(
-        asked,
+        incident_filter,
         size=query.size,
         older_than=None if cursor is None or cursor.newer else cursor.place,
         newer_than=cursor.place if cursor is not None and cursor.newer else None,

@@ -20,8 +20,7 @@ from monitor.reporting.period import Week
 from monitor.reporting.timeline import Timeline
 from monitor.summaries.coverage import kept_since
 from monitor.summaries.daemons import DaemonStates
-from monitor.summaries.health import TableHealth
-from monitor.summaries.health_list import HealthList, health_list
+from monitor.summaries.health import HealthList, TableHealth, health_list
 from monitor.web.views.incidents import IncidentSummary, summaries_of
 from monitor.web.views.overview_pictures import domain_weeks, first_week, last_days
 from monitor.web.views.shapes import DowntimeTotals, Shape, totals_of
@@ -55,7 +54,7 @@ class TroubledTable(Shape):
 
 
 class HealthCounts(Shape):
-    """How many tables are how, the worst first, and the worst of them by name."""
+    """The number of tables by health, the worst first, and the worst tables."""
 
     n: int
     by_health: dict[TableHealth, int]
@@ -72,7 +71,7 @@ class UnobservedCheck(Shape):
 
 
 class UnobservedNow(Shape):
-    """What nobody sees now: how many tables and checks, and those that were silent longest."""
+    """What is not observed now: the number of tables and checks, and the checks that are longest without a result."""
 
     tables: int
     checks: int

@@ -1,4 +1,4 @@
-"""What incidents of some days have in common, as a page and its JSON show it: the first rows of each list."""
+"""Causes, resolutions, recurrences and false alarms of some days, as a page and its JSON show them: first rows only."""
 
 from collections.abc import Sequence
 from typing import Final, TypeVar

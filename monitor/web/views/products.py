@@ -50,7 +50,7 @@ class PortsPart(Shape):
 
 
 class ProductLine(Shape):
-    """A data product as `product list --format json` has it: times in hours, downtime null where nobody looked."""
+    """A data product as `product list --format json` has it: times in hours, downtime null where not observed."""
 
     product: str
     title: str | None

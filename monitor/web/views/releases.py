@@ -12,7 +12,7 @@ from monitor.releases.overview import ReleaseState
 from monitor.releases.plan import AS_IT_IS, RemedyKind
 from monitor.releases.record import record_of, states_now
 from monitor.releases.state import digest_of
-from monitor.reporting.certificate import certificates
+from monitor.reporting.release_record import certificates
 from monitor.web.views.shapes import Name, Shape, not_there
 from store import ReadTransaction, ReleaseEventKind, StoredComparison
 

@@ -65,7 +65,7 @@ class TimeDistribution(Shape):
 
 
 class DowntimeTotals(Shape):
-    """The downtime of a time: hours, with its range by when the data may have gone bad; null where nobody knows."""
+    """The downtime of a time: hours, with its range by when the data may have gone bad; null where unknown."""
 
     start: datetime
     end: datetime

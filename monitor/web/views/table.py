@@ -15,8 +15,7 @@ from monitor.config.prices import midnight
 from monitor.config.project import Project
 from monitor.summaries.catalogue import lineage_of, losses_of, no_loss, sheet_as_json
 from monitor.summaries.check_numbers import CheckNumber
-from monitor.summaries.health import TableHealth, states_of
-from monitor.summaries.health_list import health_list
+from monitor.summaries.health import TableHealth, health_list, states_of
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.scan_costs import TableCost
 from monitor.summaries.service_levels import recent_contracts
@@ -43,7 +42,7 @@ class TableQuery(BaseModel):
 
 
 class DayState(StrEnum):
-    """How a table was on a day, the worst first."""
+    """The state of a table on a day, the worst first."""
 
     DOWN = "down"
     UNOBSERVED = "unobserved"
@@ -138,7 +137,7 @@ class DowntimePeriods(Shape):
 
 
 class SpendingPart(Shape):
-    """What runs cost the source, as far as its engine tells: null is unknown."""
+    """The cost of runs in the source, as its engine reports it: null is unknown."""
 
     runs: int
     seconds: float
@@ -147,7 +146,7 @@ class SpendingPart(Shape):
 
 
 class ScanCostPart(Shape):
-    """What the runs of a table cost today and in the last seven days, by days of the project."""
+    """The cost of the runs of a table today and in the last seven days, by days of the project."""
 
     today: SpendingPart
     last_7_days: SpendingPart
@@ -320,8 +319,8 @@ def strip_of(project: Project, tx: ReadTransaction, table: Table, now: datetime)
     for at, day in enumerate(dates):
         window = Window(edges[at], min(edges[at + 1], max(to_us(now), edges[at] + 1)))
         undetected, repair = (0, 0) if here is None else (here.undetected[at], here.repair[at])
-        silent = unobserved(gaps, window)
-        unseen = silent[table.name].time if table.name in silent else 0
+        gap = unobserved(gaps, window).get(table.name)
+        unseen = 0 if gap is None else gap.time
         state = DayState.GOOD
         if undetected + repair:
             state = DayState.DOWN

@@ -14,8 +14,7 @@ from incidents import Downtime, Window, measure_by, price_by
 from monitor.config import Table
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
-from monitor.summaries.health import TableHealth, TableState, states_of
-from monitor.summaries.health_list import health_list
+from monitor.summaries.health import TableHealth, TableState, health_list, states_of
 from monitor.web.views.shapes import Amount, Name, NameCursorText, Shape, Size, as_hours, page_of_names
 from store import ReadTransaction
 

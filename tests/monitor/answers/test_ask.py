@@ -44,8 +44,8 @@ def test_an_answer_is_charged_and_given_again_for_nothing(store: Store, tmp_path
     """The same request under the same id gets the same answer; the table is looked at once, and it is charged once."""
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
-    first = at.teller.tell(people, statistic(), "r1")
-    again = at.teller.tell(people, statistic(), "r1")
+    first = at.teller.answer(people, statistic(), "r1")
+    again = at.teller.answer(people, statistic(), "r1")
     assert isinstance(first, PrivateAnswer)
     assert isinstance(again, PrivateAnswer)
     assert (first.answer, first.repeated, again.repeated) == (again.answer, False, True)
@@ -57,7 +57,7 @@ def test_without_an_id_every_request_is_a_new_one(store: Store, tmp_path: Path) 
     """Whoever asks the same twice without an id pays twice."""
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
-    told = [at.teller.tell(people, statistic()) for _ in range(2)]
+    told = [at.teller.answer(people, statistic()) for _ in range(2)]
     assert len({one.request_id for one in told if isinstance(one, PrivateAnswer)}) == 2
     assert at.spent(people) == 2 * TENTH
 
@@ -76,7 +76,7 @@ def test_a_refused_request_never_looks(store: Store, tmp_path: Path, case: str, 
     at = Counter.of(store, tmp_path, people)
     at.ledger.reserve(ask.charge_of(people, statistic(), "r1"), actor="ann", now=AT)
     spent = at.spent(people)
-    refused = at.teller.tell(*OTHERS[case](tmp_path), "r1" if case != "too dear" else "r2")
+    refused = at.teller.answer(*OTHERS[case](tmp_path), "r1" if case != "too dear" else "r2")
     assert isinstance(refused, Refusal)
     assert refused.reason is (RefusalReason.SPENT if case == "too dear" else RefusalReason.OTHER_CONTENT)
     assert (at.spent(people), looks) == (spent, [])
@@ -102,7 +102,7 @@ def test_what_the_declaration_does_not_allow_never_looks(
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
     with pytest.raises(Misfit):
-        at.teller.tell(people, statistic(**words))
+        at.teller.answer(people, statistic(**words))
     assert (at.spent(people), looks) == (0, [])
 
 
@@ -111,7 +111,7 @@ def test_without_a_budget_nobody_looks(store: Store, tmp_path: Path, looks: list
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path)
     with pytest.raises(NotRecorded):
-        at.teller.tell(people, statistic())
+        at.teller.answer(people, statistic())
     assert looks == []
 
 
@@ -128,8 +128,8 @@ def test_an_id_is_for_one_declaration(store: Store, tmp_path: Path, changed: dic
     people, other = data_set(tmp_path), data_set(tmp_path, **changed)
     at = Counter.of(store, tmp_path, people, *([other] if "unit" in changed else []))
     by_sex = statistic(statistic="histogram", by=["sex"])
-    assert isinstance(at.teller.tell(people, by_sex, "r1"), PrivateAnswer)
-    refused = at.teller.tell(other, by_sex, "r1")
+    assert isinstance(at.teller.answer(people, by_sex, "r1"), PrivateAnswer)
+    refused = at.teller.answer(other, by_sex, "r1")
     assert isinstance(refused, Refusal)
     assert refused.reason is RefusalReason.OTHER_CONTENT
 
@@ -139,9 +139,9 @@ def test_a_declaration_for_other_neighbours_is_refused(store: Store, tmp_path: P
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
     with pytest.raises(Misfit, match="neighbours"):
-        at.teller.tell(data_set(tmp_path, adjacency="add-remove"), statistic())
+        at.teller.answer(data_set(tmp_path, adjacency="add-remove"), statistic())
     with pytest.raises(Misfit, match="accounting"):
-        at.teller.tell(data_set(tmp_path, accounting="zcdp", delta="1e-6"), statistic(rho="0.1"))
+        at.teller.answer(data_set(tmp_path, accounting="zcdp", delta="1e-6"), statistic(rho="0.1"))
     assert (at.spent(people), looks) == (0, [])
 
 
@@ -164,13 +164,13 @@ def test_what_goes_wrong_after_the_charge_stays_charged(
     at = Counter.of(store, tmp_path, people)
     break_it(tmp_path)
     with pytest.raises(NotAnswered) as caught:
-        at.teller.tell(people, statistic(where=["sex = F"]), "r1")
+        at.teller.answer(people, statistic(where=["sex = F"]), "r1")
     assert str(caught.value) == str(NotAnswered("r1"))
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
     assert at.spent(people) == TENTH
     table(tmp_path)
-    assert isinstance(at.teller.tell(people, statistic(where=["sex = F"]), "r1"), PrivateAnswer)
+    assert isinstance(at.teller.answer(people, statistic(where=["sex = F"]), "r1"), PrivateAnswer)
     assert at.spent(people) == 2 * TENTH
 
 
@@ -186,7 +186,7 @@ def test_ctrl_c_while_the_table_is_looked_at_stays_charged(
     at = Counter.of(store, tmp_path, people)
     monkeypatch.setattr(ask, "open_source", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        at.teller.tell(people, statistic(), "r1")
+        at.teller.answer(people, statistic(), "r1")
     assert (at.spent(people), at.ledger.answers("people", "row")) == (TENTH, [])
 
 
@@ -215,7 +215,7 @@ def test_the_order_is_reserve_look_store_return(store: Store, tmp_path: Path, lo
     people = data_set(tmp_path)
     Counter.of(store, tmp_path, people)
     ledger = Watched(store, tmp_path / "anchor", looks)
-    AnswerService(ledger, SimulatedClock(AT), "ann").tell(people, statistic())
+    AnswerService(ledger, SimulatedClock(AT), "ann").answer(people, statistic())
     assert looks == ["reserved", "s", "stored"]
 
 
@@ -226,8 +226,8 @@ def test_nine_pays_for_a_hundred_answers_at_nine_hundredths(store: Store, tmp_pa
     charges = (ask.charge_of(people, statistic(epsilon="0.09"), f"r{number}") for number in range(99))
     for charge in charges:
         at.ledger.reserve(charge, actor="ann", now=AT)
-    assert isinstance(at.teller.tell(people, statistic(epsilon="0.09")), PrivateAnswer)
-    assert isinstance(at.teller.tell(people, statistic(epsilon="0.000000001")), Refusal)
+    assert isinstance(at.teller.answer(people, statistic(epsilon="0.09")), PrivateAnswer)
+    assert isinstance(at.teller.answer(people, statistic(epsilon="0.000000001")), Refusal)
     assert (at.spent(people), looks) == (9 * 10**9, ["s"])
 
 
@@ -243,12 +243,12 @@ def test_zcdp_answers_are_charged_in_rho(store: Store, tmp_path: Path) -> None:
         {"statistic": "quantile", "column": "amount", "share": "0.25"},
     )
     for words in asked:
-        told = at.teller.tell(people, statistic(rho="0.1", **words))
+        told = at.teller.answer(people, statistic(rho="0.1", **words))
         assert isinstance(told, PrivateAnswer)
         kinds = {noise["distribution"] for noise in told.answer["noise"]}  # type: ignore[union-attr, index]
         assert kinds == ({"exponential-mechanism"} if words.get("statistic") == "quantile" else {"discrete-gaussian"})
     assert at.spent(people) == 500_000_000
-    assert isinstance(at.teller.tell(people, statistic(rho="0.000000001")), Refusal)
+    assert isinstance(at.teller.answer(people, statistic(rho="0.000000001")), Refusal)
 
 
 def test_those_who_ask_the_same_at_once_get_one_answer_that_is_charged_once(store: Store, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_those_who_ask_the_same_at_once_get_one_answer_that_is_charged_once(stor
 
     def asks() -> None:
         together.wait()
-        told.append(at.teller.tell(people, statistic(), "r1"))
+        told.append(at.teller.answer(people, statistic(), "r1"))
 
     all_of_them = [Thread(target=asks) for _ in range(4)]
     for one in all_of_them:
@@ -280,17 +280,17 @@ def test_a_request_that_is_in_flight_is_refused_without_a_charge(store: Store, t
     assert claim is not None
     with claim:
         at.ledger.reserve(ask.charge_of(people, statistic(), "r1"), actor="ann", now=AT)
-        refused = hasty.tell(people, statistic(), "r1")
+        refused = hasty.answer(people, statistic(), "r1")
         assert isinstance(refused, Refusal)
         assert refused.reason is RefusalReason.IN_PROGRESS
         assert "in progress" in str(refused)
-        assert isinstance(hasty.tell(people, statistic(), "r2"), PrivateAnswer)
+        assert isinstance(hasty.answer(people, statistic(), "r2"), PrivateAnswer)
         assert at.spent(people) == 2 * TENTH
-    told = hasty.tell(people, statistic(), "r1")
+    told = hasty.answer(people, statistic(), "r1")
     assert isinstance(told, PrivateAnswer)
     with at.ledger.claim("r1"):  # by somebody who only reads the answer
-        again = hasty.tell(people, statistic(), "r1")
-        other = hasty.tell(people, statistic(epsilon="0.2"), "r1")
+        again = hasty.answer(people, statistic(), "r1")
+        other = hasty.answer(people, statistic(epsilon="0.2"), "r1")
     assert (isinstance(again, PrivateAnswer), again.answer) == (True, told.answer)
     assert other.reason is RefusalReason.OTHER_CONTENT
     assert at.spent(people) == 3 * TENTH
@@ -301,8 +301,8 @@ def test_a_question_that_fails_gives_its_request_up(store: Store, tmp_path: Path
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
     with mock.patch.object(ask, "_look", side_effect=OSError), pytest.raises(NotAnswered):
-        at.teller.tell(people, statistic(), "r1")
-    assert isinstance(replace(at.teller, lock_timeout=timedelta(0)).tell(people, statistic(), "r1"), PrivateAnswer)
+        at.teller.answer(people, statistic(), "r1")
+    assert isinstance(replace(at.teller, lock_timeout=timedelta(0)).answer(people, statistic(), "r1"), PrivateAnswer)
     assert at.spent(people) == 2 * TENTH
     assert list(tmp_path.glob("*.request-*")) == []
 
@@ -347,7 +347,7 @@ def test_neighbours_cannot_be_told_apart_but_by_the_numbers(store: Store, tmp_pa
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             for words in ASKED:
-                told = at.teller.tell(protected, statistic(**words))
+                told = at.teller.answer(protected, statistic(**words))
                 assert isinstance(told, PrivateAnswer)
                 assert seen.setdefault(str(words), shape(told.answer)) == shape(told.answer)
 
@@ -363,7 +363,7 @@ def test_the_first_row_of_a_column_without_a_type_decides_nothing(store: Store, 
             connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", [(first,) * 4, ("ann", "F", 33, 12.0)])
         check_columns(people)
         for words in ASKED:
-            assert isinstance(at.teller.tell(people, statistic(**words)), PrivateAnswer)
+            assert isinstance(at.teller.answer(people, statistic(**words)), PrivateAnswer)
 
 
 def test_columns_are_checked_without_a_look_at_a_row(tmp_path: Path) -> None:
@@ -414,7 +414,7 @@ def test_a_pair_in_either_direction_has_a_budget_of_its_own(store: Store, tmp_pa
     one_way = data_set(tmp_path, unit=["who", "sex"])
     assert (pair.budget.unit, one_way.budget.unit) == ("pair of sex, who", "sex, who")
     at = Counter.of(store, tmp_path, pair)
-    assert isinstance(at.teller.tell(pair, statistic()), PrivateAnswer)
+    assert isinstance(at.teller.answer(pair, statistic()), PrivateAnswer)
     with pytest.raises(NotRecorded):
-        at.teller.tell(one_way, statistic())
+        at.teller.answer(one_way, statistic())
     assert at.spent(pair) == TENTH

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.reporting.terminal_views.incident import tell
+from monitor.reporting.terminal_views.incident import incident_lines
 from monitor.summaries.incident import sheet_as_json
 from monitor.triage.incident_editor import read_incident_detail
 from monitor.web.views.incidents import IncidentNumber, show_incident
@@ -27,7 +27,7 @@ def _json(desk):
 
 def _told(desk):
     with desk.store.reading() as tx:
-        return "\n".join(line.plain for line in tell(desk.project, read_incident_detail(tx, 1)))
+        return "\n".join(line.plain for line in incident_lines(desk.project, read_incident_detail(tx, 1)))
 
 
 @pytest.mark.parametrize("kind", list(SETTINGS))

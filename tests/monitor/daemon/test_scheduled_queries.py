@@ -419,7 +419,7 @@ def test_a_slot_that_was_asked_as_something_else_is_given_up_without_a_look(plan
     from remedies.differential_privacy.answers import Count
 
     data_set = DataSet.of(plant.project(), "orders")
-    AnswerService(plant.ledger, plant.clock, "eve").tell(data_set, Count(epsilon="0.2"), _id(0))
+    AnswerService(plant.ledger, plant.clock, "eve").answer(data_set, Count(epsilon="0.2"), _id(0))
     plant.go(plant.work(), 2)
     assert plant.answers == [_id(0), _id(1)]
     assert plant.spent == 300

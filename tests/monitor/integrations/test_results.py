@@ -11,8 +11,7 @@ from incidents import State, Window, to_us
 from monitor.config.project import Project
 from monitor.integrations.results import ExternalRun, FutureRun, ImportedRun, import_run
 from monitor.summaries.coverage import lasting_gaps
-from monitor.summaries.health import TableHealth, states_of
-from monitor.summaries.health_list import health_list
+from monitor.summaries.health import TableHealth, health_list, states_of
 from store import IncidentFilter, Store
 from tests.monitor.shop import NOW, Shop
 

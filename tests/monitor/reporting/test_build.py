@@ -30,10 +30,10 @@ from incidents import (
 )
 from monitor.config import Config
 from monitor.config.prices import is_priced, maintenance_of, pricing_of
+from monitor.reporting.breakdown import collapsed
 from monitor.reporting.build import build_report, window_of
 from monitor.reporting.domains import DomainGrid
 from monitor.reporting.evidence import Evidence
-from monitor.reporting.incident_list import collapsed
 from monitor.reporting.model import ExcludedIncidents, PeriodReport
 from monitor.reporting.period import Week
 from monitor.reporting.scope import ReportScope, ScopeKind

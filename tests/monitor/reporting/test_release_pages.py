@@ -18,7 +18,7 @@ from monitor.releases.plan import RemedyKind
 from monitor.releases.record import ReleaseRecord
 from monitor.releases.state import standing
 from monitor.reporting import release_comparison, release_record
-from monitor.reporting.certificate import Certificate, parameter
+from monitor.reporting.release_record import Certificate, parameter
 from monitor.terminal.localizer import Localizer
 from store import ReleaseEvent, ReleaseEventKind
 from tests.monitor.reporting.sample import NOW

@@ -29,7 +29,7 @@ from monitor.reporting.period import Week
 from monitor.reporting.render import as_html, as_markdown
 from monitor.reporting.report_json import as_json as weekly_as_json
 from monitor.reporting.terminal_views.downtime import as_json as downtime_as_json
-from monitor.reporting.terminal_views.incident import tell
+from monitor.reporting.terminal_views.incident import incident_lines
 from monitor.summaries.downtime import measure_downtime
 from monitor.summaries.incident import incident_as_json, incident_figures, sheet_as_json
 from monitor.terminal.localizer import Localizer
@@ -156,7 +156,7 @@ class Surfaces:
                 report = build_report(gather(project, tx, week, at(past.now)), week)
         incident = sheet.incident
         figures = incident_figures(project, [incident])
-        self.story = [str(line) for line in tell(project, sheet)]
+        self.story = [str(line) for line in incident_lines(project, sheet)]
         self.shown = sheet_as_json(project, sheet)
         self.listed = incident_as_json(project, incident, figures[incident.id])
         out = io.StringIO()
