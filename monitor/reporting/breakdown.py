@@ -48,26 +48,26 @@ def part_bar(evidence: Evidence, period: Period, part: PeriodPart, *, reports_on
     window = Window.of(part.start, part.end)
     result = evidence.measure(window)
     if not result.n and not reports_only:
-        seen = evidence.observed.in_some_of(window) and period.first not in evidence.blind_periods
+        seen = evidence.observed.in_some_of(window) and period.first not in evidence.unevaluated_periods
         if not seen or part.end <= evidence.kept_since:
             return PartBar(part.date, None, None)
     return PartBar(part.date, result.undetected, result.repair)
 
 
 def by_table(evidence: Evidence, window: Window, scale: BarScale, *, most: int) -> tuple[Share, ...]:
-    """Return what falls to the heaviest tables, at most so many."""
+    """Return the shares of the tables with the largest, at most `most`."""
     costs = evidence.price_by(window, evidence.spans.table)
     if scale.by_cost and costs is not None and len(costs) > most:  # many groups: measure the few that are shown
-        dearest = sorted(costs, key=lambda table: -float(costs[table].amount))[:most]
-        if costs[dearest[-1]].amount:
-            rows = np.flatnonzero(np.isin(evidence.spans.table, dearest))
+        costliest = sorted(costs, key=lambda table: -float(costs[table].amount))[:most]
+        if costs[costliest[-1]].amount:
+            rows = np.flatnonzero(np.isin(evidence.spans.table, costliest))
             evidence = replace(evidence, spans=evidence.spans.take(rows))
     names = dict(enumerate(evidence.spans.names))
     return _shares(evidence, window, scale, group=evidence.spans.table, costs=costs, names=names)[:most]
 
 
 def by_owner(evidence: Evidence, window: Window, scale: BarScale) -> tuple[Share, ...]:
-    """Return what falls to the owner of each root cause: who must repair. Tables without an owner come under None."""
+    """Return the shares of the owners of root-cause tables. Tables without an owner come under None."""
     names, group = group_tables(evidence.spans, evidence.spans.root_table, evidence.owners.get)
     return _shares(evidence, window, scale, group=group, costs=evidence.price_by(window, group), names=names)
 
@@ -171,5 +171,5 @@ def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence
         found_by=incident.found_by,
         regressed=incident.regressed,
         began_before=occurred < window.start_us,
-        goes_on=resolved > min(window.end_us, evidence.as_of_us),
+        continues=resolved > min(window.end_us, evidence.as_of_us),
     )

@@ -78,7 +78,7 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
     prices = [evidence.price(window_of(period)) for period in periods[: _MEDIAN + 1]]
     coverage = coverage_of(evidence, period)
     if coverage.evaluated == 0:  # None: it is no longer known
-        evidence = replace(evidence, blind_periods=evidence.blind_periods | {period.first})
+        evidence = replace(evidence, unevaluated_periods=evidence.unevaluated_periods | {period.first})
     unknown = [why_unknown(evidence, period, result) for period, result in zip(periods, measured, strict=True)]
     complete = evidence.as_of >= period.end
     scale = BarScale.of(measured[0], prices[0])
@@ -195,7 +195,7 @@ def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> D
     return Diagnosis(
         lever=lever(this),
         undetected_share=Fraction(this.undetected, this.downtime),
-        found_by_person=ranking.unwatched,
+        found_by_person=ranking.reported,
         n=this.n,
         costliest=standout(ranking, advice),
         advice=advice,
@@ -279,7 +279,7 @@ def gather(
         watches=watches,
         results=tx.results.count_by_status(period.start, period.end, tables) if period.start >= kept_since else None,
         look_up=look_up,
-        blind_periods=frozenset(
+        unevaluated_periods=frozenset(
             item.first
             for item in earlier
             if item.start >= kept_since and not tx.results.any_evaluated(item.start, item.end, tables)

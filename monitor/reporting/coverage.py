@@ -25,7 +25,7 @@ def why_unknown(evidence: Evidence, period: Period, downtime: Downtime) -> Messa
         return NOT_WATCHED
     if period.end <= evidence.kept_since:
         return NOT_KEPT
-    return NOT_EVALUATED if period.first in evidence.blind_periods else None
+    return NOT_EVALUATED if period.first in evidence.unevaluated_periods else None
 
 
 def coverage_of(evidence: Evidence, period: Period) -> Coverage:
@@ -47,15 +47,15 @@ def coverage_of(evidence: Evidence, period: Period) -> Coverage:
         evaluated=None if total is None or results is None else total - results.get(Status.UNKNOWN, 0),
         silent=sum(1 for check in checks if check not in evidence.watches),
         unobserved_us=sum(item.time for item in unseen.values()),
-        blind=_blind(unseen)[:_SHOWN],
-        blind_more=max(0, len(unseen) - _SHOWN),
+        unobserved=_worst_first(unseen)[:_SHOWN],
+        unobserved_more=max(0, len(unseen) - _SHOWN),
         without_owner=tuple(table.name for table in tables if evidence.owners[table.name] is None),
         without_checks=tuple(table.name for table in tables if not table.checks),
         promises=tuple(sorted(evidence.promises, key=lambda promise: (-promise.share, promise.check_id))[:_SHOWN]),
     )
 
 
-def _blind(unseen: Mapping[str, Unobserved]) -> tuple[UnobservedTable, ...]:
+def _worst_first(unseen: Mapping[str, Unobserved]) -> tuple[UnobservedTable, ...]:
     worst_first = sorted(unseen.items(), key=lambda item: (-item[1].time, item[0]))
     return tuple(UnobservedTable(table, entry.time, _reasons(entry)) for table, entry in worst_first)
 

@@ -41,16 +41,19 @@ from store import ReleaseEvent, Spending
 class Evidence:
     """What is known at a moment (`as_of`).
 
-    `spans`: all episodes of incidents that touch the periods of the trend. `look_up`: gives incidents by id. `gaps`:
-    unobserved time that touches these periods, the time since the last run included. `watches`: by check id. `results`:
-    how often checks found what in the period, None when that is past retention. `blind_periods`: the first days of the
-    earlier periods in which checks might have run and none could be evaluated. `pricing` is None where no rate is
-    configured. `owners`: by table, the name to show. `watching`: since when tables are watched. `observed`: when
-    anything was seen. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest first.
-    `promises`: how learned limits kept theirs, until the moment. `contracts`: their service levels in the period.
-    `products`: the data products now, and in the period.
-    `scan_costs`: what the runs of the period cost, by source and table. `scope`: all of it is about these tables; None
-    is everything.
+    spans: all episodes of incidents that touch the periods of the trend.
+    pricing: None where no rate is configured.
+    gaps: unobserved time that touches these periods, the time since the last run included.
+    watches: by check id.
+    results: number of results in the period by status, None when that is past retention.
+    look_up: returns incidents by id.
+    unevaluated_periods: first days of the earlier periods in which checks might have run and none could be evaluated.
+    releases: as they are at the moment. exports: of all time, the oldest first.
+    promises: of learned limits, until the moment. contracts: their service levels in the period.
+    products: the data products now, and in the period.
+    scan_costs: cost of the runs of the period, by source and table.
+    scope: everything is about these tables; None is all tables.
+    owners: by table, the name to show. watching: since when tables are monitored. observed: when anything was observed.
     """
 
     config: Config
@@ -62,7 +65,7 @@ class Evidence:
     watches: Mapping[str, Watch]
     results: Mapping[Status, int] | None
     look_up: Callable[[Sequence[int]], Sequence[Incident]]
-    blind_periods: frozenset[date] = frozenset()
+    unevaluated_periods: frozenset[date] = frozenset()
     releases: Sequence[ReleaseState] = ()
     exports: Sequence[ReleaseEvent] = ()
     promises: Sequence[MeasuredPromise] = ()

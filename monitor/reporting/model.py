@@ -42,8 +42,8 @@ class Coverage:
     `from_start` that it was before its beginning. `partly` names the tables whose first look falls into the week,
     `not_yet` those of which it comes later or never came.
     `results` counts what checks found in the week, `evaluated` those of them that are not unknown; both are None of a
-    week whose measurements are past retention. `silent` counts the checks that never ran at all. `blind` holds the
-    tables with unobserved hours, most hours first; `blind_more` counts those left out. `promises`
+    week whose measurements are past retention. `silent` counts the checks that never ran at all. `unobserved` holds the
+    tables with unobserved hours, most hours first; `unobserved_more` counts those left out. `promises`
     are those of learned limits, the most broken first.
     """
 
@@ -58,8 +58,8 @@ class Coverage:
     evaluated: int | None
     silent: int
     unobserved_us: int
-    blind: tuple[UnobservedTable, ...]
-    blind_more: int
+    unobserved: tuple[UnobservedTable, ...]
+    unobserved_more: int
     without_owner: tuple[str, ...]
     without_checks: tuple[str, ...]
     promises: tuple[MeasuredPromise, ...] = ()
@@ -114,7 +114,7 @@ class TrendBar:
 class Share:
     """The downtime and cost of one owner or one table.
 
-    `name` is None for tables that nobody owns. `part` is its share of the cost (of the downtime, where nothing has a
+    `name` is None for tables without an owner. `part` is its share of the cost (of the downtime, where nothing has a
     price), 0 to 1.
     """
 
@@ -140,7 +140,7 @@ class IncidentLine:
     `undetected_us`, `repair_us` and `cost` are what falls into the week; `ttd_us` and `ttr_us` are unclipped, over all
     its episodes, and `ttr_us` is None while it lasts. `occurred_at` is the moment from which the figures count; it lies
     between `earliest` and `latest`, as the low and high figures do. `began_before` says that the week's beginning clips
-    it, `goes_on` that it was not over at the week's end, or when the report was made.
+    it, `continues` that it was not over at the week's end, or when the report was made.
     """
 
     id: int
@@ -162,7 +162,7 @@ class IncidentLine:
     found_by: FoundBy
     regressed: bool
     began_before: bool
-    goes_on: bool
+    continues: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,5 +287,5 @@ class PeriodReport:
 
     @property
     def by_cost(self) -> bool:
-        """Check whether tables and incidents are weighed by their cost; else by their downtime."""
+        """Check whether tables and incidents are ordered by cost; else by downtime."""
         return self.figures.this is not None and bool(self.figures.this.cost)

@@ -145,9 +145,9 @@ def _coverage(coverage: Coverage, localizer: MessageFormatter) -> dict[str, Any]
                 "unobserved_h": _hours(spot.unobserved_us),
                 "reasons": [reason.render(localizer) for reason in spot.reasons],
             }
-            for spot in coverage.blind
+            for spot in coverage.unobserved
         ],
-        "unobserved_more": coverage.blind_more,
+        "unobserved_more": coverage.unobserved_more,
         "without_owner": list(coverage.without_owner),
         "without_checks": list(coverage.without_checks),
         "promises": [{"check_id": promise.check_id, **promise.as_json()} for promise in coverage.promises],
@@ -240,7 +240,7 @@ def _incident(row: IncidentLine, currency: Currency, localizer: MessageFormatter
         "found_by": str(row.found_by),
         "regressed": row.regressed,
         "began_before": row.began_before,
-        "goes_on": row.goes_on,
+        "goes_on": row.continues,
     }
 
 

@@ -264,7 +264,7 @@ def notes(row: IncidentLine, kind: type[Period], *, complete: bool) -> tuple[Mes
         parts.append(Message("recurred"))
     if row.began_before:
         parts.append(Message("started before {this}", this))
-    if row.goes_on:
+    if row.continues:
         parts.append(Message("continues after {this}", this) if complete else Message("ongoing"))
     if row.cause:
         parts.append(Message("cause: {cause}", {"cause": row.cause}))

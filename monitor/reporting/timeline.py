@@ -30,7 +30,7 @@ class TimelineBar:
     detected: float
     end: float
     began_before: bool
-    goes_on: bool
+    continues: bool
     began_at: datetime
     ended_at: datetime | None
 
@@ -261,7 +261,7 @@ def _bars(ranking: Ranking, place: int, span: _Span) -> Iterator[TimelineBar]:
             detected=share(int(part.detected[row])),
             end=share(resolved),
             began_before=occurred < span.start_us,
-            goes_on=resolved > span.now_us,
+            continues=resolved > span.now_us,
             began_at=from_us(occurred),
             ended_at=None if resolved == OPEN_END else from_us(resolved),
         )

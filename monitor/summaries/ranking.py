@@ -1,8 +1,8 @@
-"""Rank the incidents of a window by what they weigh, and derive what would shorten downtime most.
+"""Rank the incidents of a window by weight, and derive what would shorten downtime most.
 
-An incident weighs what it costs, or its downtime where nothing has a price. The recommendation (`advise`) names the
-incident, or else the table, that weighs most, and what its figures say: no check finds it, it passes unnoticed, or its
-repair takes long. It never depends on when exactly data went bad: where it would, it names the place only.
+The weight of an incident is its cost, or its downtime where nothing has a price. The recommendation (`advise`) names
+the incident, or else the table, with the largest weight, and what its figures show: no check detects it, detection is
+late, or resolution takes long. Where that depends on when exactly the data went bad, it names the place only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from incidents.spans import Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """The incidents with downtime in a window, in the order of the list: open ones first, then the heaviest.
+    """The incidents with downtime in a window, in the order of the list: open ones first, then by weight.
 
     `each` holds the sums by incident, `part` all their episodes, `places` their places in `each` in order. `weights`,
     by place, are rounded, for the order only.
@@ -32,22 +32,22 @@ class Ranking:
     costs: IncidentCosts | None
 
     def __len__(self) -> int:
-        """Count them."""
+        """Return the number of incidents."""
         return int(self.places.size)
 
     @property
-    def unwatched(self) -> int:
-        """Count those that no check looks at: a person reported them."""
+    def reported(self) -> int:
+        """Return how many a person reported: no check detects them."""
         return int(self.by_person(self.places).sum())
 
     @property
     def tables(self) -> int:
-        """Count their tables."""
+        """Return the number of their tables."""
         return int(np.unique(self.table_of(self.places)).size)
 
     @property
     def by_cost(self) -> bool:
-        """Whether incidents weigh what they cost: some of them cost something."""
+        """Check whether the weight is the cost: some incident has one."""
         return self.costs is not None and bool((self.weights[self.places] > 0).any())
 
     def table_of(self, places: Ints) -> Ints:
@@ -64,7 +64,7 @@ class Ranking:
         return int(self.part.incident[self.each.first[place]])
 
     def cost_at(self, place: int) -> Fraction | None:
-        """Return what an incident cost, None where nothing has a price."""
+        """Return the cost of an incident, None where nothing has a price."""
         return None if self.costs is None else self.costs.of([self.id_at(place)])
 
     def down_at(self, place: int) -> int:
@@ -72,7 +72,7 @@ class Ranking:
         return int(self.each.undetected[place] + self.each.repair[place])
 
     def weight(self, places: Ints) -> Fraction:
-        """Add up what incidents weigh, exactly."""
+        """Return the exact sum of the weights of incidents."""
         if self.costs is not None and self.by_cost:
             return self.costs.of(self.part.incident[self.each.first[places]].tolist())
         return Fraction(sum((self.each.undetected + self.each.repair)[places].tolist()))
@@ -86,7 +86,7 @@ def rank(
     maintenance: MaintenanceSpans | None,
     costs: IncidentCosts | None,
 ) -> Ranking | None:
-    """Put the incidents of a window in order; None when there are none. `costs` in the window, None without rates."""
+    """Return the incidents of a window in order; None without any. `costs` in the window, None without rates."""
     rows = known_episodes(spans, window, as_of_us)
     if not rows.size:
         return None
@@ -111,7 +111,7 @@ class AdviceStep(StrEnum):
     NOTICE_SOONER = "notice-sooner"
     REPAIR_FASTER = "repair-faster"
     LOOK_HERE_FIRST = "look-here-first"
-    """It depends on when exactly the data went bad whether noticing or repairing weighs more."""
+    """Whether detection or resolution took longer depends on when exactly the data went bad."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Advice:
     """What would shorten downtime most, and the figures from which that follows.
 
     It is about one `incident`, or (None) about the `n` incidents of a table, of which people reported `by_person`; they
-    make `share` of what all weigh. `check_id` is the check that found the one incident. `unnoticed` is the share of
+    have `share` of the whole weight. `check_id` is the check that found the one incident. `unnoticed` is the share of
     their downtime that passed before detection; `low` and `high` are that share if the data went bad as late, or as
     early, as possible.
     """
@@ -140,12 +140,12 @@ class Advice:
 def advise(ranking: Ranking) -> Advice:
     """Derive what would shorten downtime most from the figures of a window.
 
-    The subject is the incident that makes more than half of the weight, else the table that weighs most.
+    The subject is the incident with more than half of the weight, else the table with the largest.
     """
     weights, total = _weights(ranking), ranking.weight(ranking.places)
-    heaviest = ranking.places[[int(np.argmax(weights))]]
-    subject = heaviest
-    if 2 * ranking.weight(heaviest) <= total:
+    largest = ranking.places[[int(np.argmax(weights))]]
+    subject = largest
+    if 2 * ranking.weight(largest) <= total:
         tables = ranking.table_of(ranking.places)
         of_table = np.bincount(tables, weights=weights)
         subject = ranking.places[tables == int(np.argmax(of_table))]
@@ -184,7 +184,7 @@ def advise(ranking: Ranking) -> Advice:
 
 
 def _weights(ranking: Ranking) -> npt.NDArray[np.float64]:
-    """Return what each incident weighs, rounded, in the order of the places."""
+    """Return the weight of each incident, rounded, in the order of the places."""
     if ranking.by_cost:
         return ranking.weights[ranking.places]
     weights: npt.NDArray[np.float64] = (ranking.each.undetected + ranking.each.repair)[ranking.places].astype(float)

@@ -1,4 +1,4 @@
-"""Downtime of some days: a calendar by table, TTD and TTR, the heaviest owners, domains or checks, and what-if."""
+"""Downtime of some days: a calendar by table, TTD and TTR, the largest owners, domains or checks, and what-if."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -162,7 +162,7 @@ class Saving(Shape):
 
 
 class DowntimePage(Shape):
-    """`tablewatch.downtime-page/1`: the heaviest 20 tables and groups; `more_*` counts the others with downtime."""
+    """`tablewatch.downtime-page/1`: the largest 20 tables and groups; `more_*` counts the others with downtime."""
 
     schema_: Literal["tablewatch.downtime-page/1"] = Field("tablewatch.downtime-page/1", alias="schema")
     query: DowntimeQuery
@@ -240,16 +240,16 @@ class _Survey:
         maintenance = self.project.maintenance(spans.names)
         return parts_between(spans, edges, as_of_us=self.as_of_us, group=group, maintenance=maintenance)
 
-    def heaviest(self, group: Ints) -> Sequence[int]:
-        """Return the groups with downtime, the heaviest first."""
+    def largest(self, group: Ints) -> Sequence[int]:
+        """Return the groups with downtime, the largest first."""
         parts = self.parts(self.spans, group, [self.edges[0], self.edges[-1]])
         return sorted(parts, key=lambda code: (-parts[code].downtime, code))
 
     def ordered(self, group: Ints) -> Sequence[int]:
         """Return the groups with downtime in the order that is asked for; without a rate all cost the same."""
-        heaviest = self.heaviest(group)
+        largest = self.largest(group)
         costs = self.priced(self.spans, group) if self.query.order is GroupOrder.COST else None
-        return heaviest if costs is None else sorted(heaviest, key=lambda code: -costs.get(code, Fraction()))
+        return largest if costs is None else sorted(largest, key=lambda code: -costs.get(code, Fraction()))
 
     def only(self, group: Ints, codes: Sequence[int]) -> tuple[Spans, Ints]:
         """Return the episodes of some groups, and their groups."""
@@ -271,16 +271,16 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
     labels, group = (
         ({}, survey.spans.incident) if by_incident else GROUPINGS[query.by.value](survey.spans, project.config)
     )
-    heaviest = survey.ordered(group)
-    titles = _titles(tx, heaviest[:GROUPS]) if by_incident else {}
-    shown, of_row = survey.only(group, heaviest[:GROUPS])
+    largest = survey.ordered(group)
+    titles = _titles(tx, largest[:GROUPS]) if by_incident else {}
+    shown, of_row = survey.only(group, largest[:GROUPS])
     costs = survey.priced(shown, of_row)
-    everything_is_shown = costs is not None and len(heaviest) <= GROUPS
+    everything_is_shown = costs is not None and len(largest) <= GROUPS
     cost = sum(costs.values(), Fraction()) if costs and everything_is_shown else survey.whole_cost(survey.spans)
     tables = (
-        heaviest
+        largest
         if query.by is SplitBy.TABLE and query.order is GroupOrder.DOWNTIME
-        else survey.heaviest(survey.spans.table)
+        else survey.largest(survey.spans.table)
     )
     return DowntimePage(
         query=query,
@@ -301,9 +301,9 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
                 None if costs is None else costs.get(code, Fraction()),
                 title=titles.get(code),
             )
-            for code, downtime in _in_order(survey.measured_by(shown, of_row), heaviest[:GROUPS])
+            for code, downtime in _in_order(survey.measured_by(shown, of_row), largest[:GROUPS])
         ),
-        more_groups=max(0, len(heaviest) - GROUPS),
+        more_groups=max(0, len(largest) - GROUPS),
         what_if=_saving(survey, whole, cost) if query.asks_what_if else None,
         patterns=PatternLists.of(survey.patterns, project.currency),
     )

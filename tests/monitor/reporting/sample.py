@@ -123,7 +123,7 @@ def row(number: int, table: str, title: Message, **more: Any) -> IncidentLine:
         "found_by": FoundBy.CHECK,
         "regressed": False,
         "began_before": False,
-        "goes_on": False,
+        "continues": False,
     }
     return IncidentLine(**{**values, **more})
 
@@ -148,7 +148,7 @@ def rows() -> tuple[IncidentLine, ...]:
             undetected_us=12 * MINUTE,
             repair_us=50 * MINUTE,
             cost=Fraction(62_000),
-            goes_on=True,
+            continues=True,
             **lasting,
         ),
         row(
@@ -161,7 +161,7 @@ def rows() -> tuple[IncidentLine, ...]:
             owner="CRM data team",
             cost=Fraction(24_500),
             regressed=True,
-            goes_on=True,
+            continues=True,
         ),
         row(
             41,
@@ -206,18 +206,18 @@ def timeline() -> Timeline:
         )
         return TimelineBand(tuple(stretches), sum(round((end - start) * 168) * HOUR for start, end in shares))
 
-    def bar(incident: int, *times: float, began_before: bool = False, goes_on: bool = False) -> TimelineBar:
+    def bar(incident: int, *times: float, began_before: bool = False, continues: bool = False) -> TimelineBar:
         earliest, latest, occurred, detected, end = times
         began = WEEK.start + timedelta(days=7 * occurred)
-        ended = None if goes_on else WEEK.start + timedelta(days=7 * end)
-        beyond = {"began_before": began_before, "goes_on": goes_on}
+        ended = None if continues else WEEK.start + timedelta(days=7 * end)
+        beyond = {"began_before": began_before, "continues": continues}
         return TimelineBar(
             incident, earliest, latest, occurred, detected, end, began_at=began, ended_at=ended, **beyond
         )
 
     orders = (
         (bar(41, 0.2, 0.3, 0.25, 0.3, 0.45), 0),
-        (bar(43, 0.4, 0.4, 0.4, 0.41, 1.0, goes_on=True), 1),
+        (bar(43, 0.4, 0.4, 0.4, 0.41, 1.0, continues=True), 1),
         (bar(44, 0.7, 0.7, 0.7, 0.7, 0.7001), 0),
     )
     events = ((bar(40, 0.0, 0.0, 0.0, 0.0, 0.1, began_before=True), 0),)
@@ -299,7 +299,7 @@ def report(**more: Any) -> PeriodReport:
         silent=0,
         evaluated=20_291,
         unobserved_us=310 * MINUTE,
-        blind=(
+        unobserved=(
             UnobservedTable("web.events", 250 * MINUTE, (Message("the source could not be reached"),)),
             UnobservedTable(
                 "finance.ledger",
@@ -307,7 +307,7 @@ def report(**more: Any) -> PeriodReport:
                 (Message("the query timed out"), Message("the check is not applicable to the table")),
             ),
         ),
-        blind_more=0,
+        unobserved_more=0,
         without_owner=("web.events",),
         without_checks=("staging.tmp_orders", "staging.old_orders"),
     )
@@ -439,7 +439,12 @@ def quiet_report() -> PeriodReport:
     comparison = ComparedFigure(nothing, figures(2, 30, 60, 12_000), figures(1, 20, 40, 9_000))
     full = report()
     coverage = replace(
-        full.coverage, evaluated=full.coverage.results, unobserved_us=0, blind=(), without_owner=(), without_checks=()
+        full.coverage,
+        evaluated=full.coverage.results,
+        unobserved_us=0,
+        unobserved=(),
+        without_owner=(),
+        without_checks=(),
     )
     return report(
         headline=period_headline(comparison, currency="JPY", complete=True),

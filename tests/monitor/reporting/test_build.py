@@ -190,8 +190,8 @@ def test_a_domain_is_unknown_while_its_checks_see_nothing():
     assert cells == {None: [None, 1, None, None], "customer": [0, None, 0, 0]}
     partly = [gap(-400, -180, table="crm.customers")]
     assert build(SIX[:1], watches=watches, gaps=partly).domains.rows[1].cells[-3] is not None
-    all_blind = {"watches": watches, "blind_periods": frozenset({WEEK.back(2).first})}
-    grid = build([incident(1, "sales.orders", episode(-250, -240, -230))], **all_blind).domains
+    all_unevaluated = {"watches": watches, "unevaluated_periods": frozenset({WEEK.back(2).first})}
+    grid = build([incident(1, "sales.orders", episode(-250, -240, -230))], **all_unevaluated).domains
     assert [row.cells[-3] is None for row in grid.rows] == [False, True]
 
 
@@ -285,7 +285,7 @@ def test_list_of_incidents():
     report = build(SIX)
     assert [row.id for row in report.incidents.rows] == [4, 1, 2, 3]
     lasting, _, _, crossing = report.incidents.rows
-    assert (lasting.ttr_us, lasting.goes_on, lasting.found_by) == (None, True, FoundBy.PERSON)
+    assert (lasting.ttr_us, lasting.continues, lasting.found_by) == (None, True, FoundBy.PERSON)
     assert (crossing.began_before, crossing.ttd_us, crossing.undetected_us) == (True, 2 * HOUR, 0)
     assert crossing.cost == 90_000
     many = build([incident(n, "sales.orders", episode(n, n + 1, n + 2)) for n in range(1, 40)])
@@ -310,7 +310,7 @@ def test_timeline():
     before = lanes["crm.customers"].bars[0][0]
     assert (before.began_before, before.occurred, before.detected, before.end) == (True, 0.0, 0.0, 12 / 168)
     (open_bar, _) = lanes["web.events"].bars[0]
-    assert (open_bar.incident, open_bar.goes_on, open_bar.ended_at, open_bar.end) == (4, True, None, 1.0)
+    assert (open_bar.incident, open_bar.continues, open_bar.ended_at, open_bar.end) == (4, True, None, 1.0)
     assert [day.start for day in report.timeline.parts] == [at / 7 for at in range(7)]
 
 
@@ -318,7 +318,7 @@ def test_timeline_of_a_week_that_is_not_over():
     """Nothing is drawn after the moment of the report."""
     report = build([incident(1, "sales.orders", episode(0, 24, None))], now=at(84))
     ((bar, _),) = report.timeline.lanes[0].bars
-    assert (bar.end, bar.goes_on) == (0.5, True)
+    assert (bar.end, bar.continues) == (0.5, True)
 
 
 def gap(start: float, end: float, *, check: str = "check", table: str = "sales.orders") -> Gap:
@@ -565,7 +565,7 @@ def test_nothing_evaluated_but_a_report():
 
 def test_after_a_week_of_which_nothing_is_known():
     """A week compares with no week in which could not be evaluated, and its sentence says so."""
-    blind = {"blind_periods": frozenset({WEEK.back(1).first})}
+    blind = {"unevaluated_periods": frozenset({WEEK.back(1).first})}
     quiet, down = build((), **blind), build(SIX[:2], **blind)
     assert str(quiet.headline) == "No data downtime this week; last week is unknown."
     assert str(down.headline).endswith(" this week; last week is unknown.")
@@ -643,7 +643,7 @@ def test_coverage():
     assert (coverage.tables, coverage.checks, coverage.silent) == (2, 2, 1)
     assert (coverage.results, coverage.evaluated) == (8, 7)
     assert coverage.unobserved_us == 3 * HOUR
-    assert [(spot.table, len(spot.reasons)) for spot in coverage.blind] == [("t", 2)]
+    assert [(spot.table, len(spot.reasons)) for spot in coverage.unobserved] == [("t", 2)]
     assert (coverage.without_owner, coverage.without_checks) == (("t",), ("u",))
 
 
@@ -781,7 +781,7 @@ def test_the_report_of_a_domain_is_about_its_tables_alone():
     report = build_report(known.within(scope), WEEK)
     assert (scope.name, report.scope, report.by_domain, report.domains) == ("customer", scope, (), DomainGrid())
     assert (report.coverage.tables, report.coverage.unobserved_us) == (1, 2 * HOUR)
-    assert [spot.table for spot in report.coverage.blind] == ["crm.customers"]
+    assert [spot.table for spot in report.coverage.unobserved] == ["crm.customers"]
     assert (report.contracts, [work.reason for work in report.method.maintenance]) == ((own,), ["move"])
     assert [share.name for share in report.tables] == ["crm.customers"]
     assert [lane.table for lane in report.timeline.lanes] == ["crm.customers"]

@@ -280,7 +280,7 @@ def hostile_report():
     assert report.diagnosis is not None
     return replace(
         report,
-        coverage=replace(report.coverage, blind=(spot, spot), without_owner=(HOSTILE,), without_checks=(HOSTILE,)),
+        coverage=replace(report.coverage, unobserved=(spot, spot), without_owner=(HOSTILE,), without_checks=(HOSTILE,)),
         diagnosis=replace(
             report.diagnosis,
             advice=replace(sample.ADVICE, table=HOSTILE),
