@@ -153,9 +153,9 @@ def _show(
         for line in pass_lines(report, only_failed=only_failed):
             console.print(line)
         if show_rows and console.is_terminal:
-            from monitor.reporting.terminal_views.pass_report import shown_keys
+            from monitor.reporting.terminal_views.pass_report import offending_key_tables
 
-            for table in shown_keys(project, report.results, limit=show_rows):
+            for table in offending_key_tables(project, report.results, limit=show_rows):
                 console.print(table)
 
     invocation.emit(pass_as_json(report), draw)

@@ -22,8 +22,8 @@ from store import RowRefused, StoreError
 LOG: Final = logging.getLogger("tablewatch")
 BODY_LIMIT: Final = 1_000_000
 """Bytes of a request, at most."""
-BODY_PATIENCE_S: Final = 10.0
-"""Seconds in which a request has to arrive whole."""
+BODY_TIMEOUT_S: Final = 10.0
+"""Seconds until a request must have arrived completely."""
 _PLACES: Final = 8
 """Places in the code that are logged of an internal error, the innermost first."""
 SECURITY_HEADERS: Final = {
@@ -41,7 +41,7 @@ SECURITY_HEADERS: Final = {
 
 
 class Boundary:
-    """Lets a request in if its host and size are fine, and turns whatever is raised inside into an answer."""
+    """ASGI middleware: check host and size of a request, add security headers, and turn exceptions into replies."""
 
     def __init__(self, app: ASGIApp, web: Web, refuse: Callable[[Request, WebError], Response]) -> None:
         """Wrap an application; `refuse` makes the answer of an error."""
@@ -115,7 +115,7 @@ def _bounded(receive: Receive) -> Receive:
         if whole:
             return await receive()
         if deadline is None:
-            deadline = anyio.current_time() + BODY_PATIENCE_S
+            deadline = anyio.current_time() + BODY_TIMEOUT_S
         try:
             with anyio.fail_after(deadline - anyio.current_time()):
                 message = await receive()

@@ -1,4 +1,4 @@
-"""What a handler is given: the application, who calls, and what was sent, already validated."""
+"""The arguments of a handler: the application, the caller, and the validated request."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Nothing(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """What all requests share."""
+    """State that all requests share."""
 
     project: Project
     store: Store
@@ -65,11 +65,11 @@ class Call:
         """Return the store."""
         return self.application.store
 
-    def someone(self) -> Principal:
-        """Return who calls, on a route that asks for somebody.
+    def require_principal(self) -> Principal:
+        """Return the caller, on a route that requires one.
 
         Raises:
-            WebError: nobody in particular calls.
+            WebError: the caller is not signed in.
         """
         if self.principal is None:
             raise WebError(401, Problem("sign_in.needed", "nobody is signed in"))

@@ -1,6 +1,6 @@
-"""Changes of incidents as they happen: one reader of the store, once a second, for all who follow.
+"""Changes of incidents as they happen: one reader of the store, once a second, for all streams.
 
-It reads only while somebody follows, and keeps the last 500 changes for those who reconnect.
+It reads only while a stream is open, and keeps the last 500 changes for clients that reconnect.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ _MOST_KEPT: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class FeedTiming:
-    """Seconds between two reads, between two signs of life on a silent stream, and until a stream ends.
+    """Seconds between two reads, between two keep-alive comments on an idle stream, and until a stream ends.
 
-    A stream ends so that the reader comes back and is authenticated anew; never before it has sent what was new when it
-    began.
+    A stream ends so that the client reconnects and is authenticated again; never before it has sent what was new when
+    it began.
     """
 
     read_s: float = 1.0
@@ -37,7 +37,7 @@ TIMING: Final = FeedTiming()
 
 @dataclass(frozen=True, slots=True)
 class ChangeBatch:
-    """What happened since the last batch of a stream, up to a number.
+    """The changes since the last batch of a stream, up to a number.
 
     `is_complete` is false if more happened than is kept, or the numbers began anew: everything has to be read again.
     """

@@ -1,4 +1,4 @@
-"""Who sent a request: by a token, a trusted proxy or a session; and the secrets by which that is known.
+"""Authentication of requests by a token, a trusted proxy or a session, and the secrets for it.
 
 Passwords are stored as argon2id hashes; sessions, login links and API tokens are random secrets, of which only SHA-256
 hashes are stored.
@@ -37,7 +37,7 @@ from store import (
 )
 
 SHORTEST: Final = 12
-"""Letters of a password, at least."""
+"""The minimum length of a password."""
 _LONGEST: Final = 1_000
 _HASHER: Final = PasswordHasher()
 _ONE_AT_A_TIME: Final = threading.Lock()
@@ -56,7 +56,7 @@ _USED_STEP: Final = timedelta(days=1)
 _NAME: Final = re.compile(r"[\w.@+-]{1,100}")
 
 _PREFIXES: Final = {WebRole.VIEWER: "twr_", WebRole.RESPONDER: "tww_", WebRole.OWNER: "tww_"}
-"""What an API token begins with, by what it may do: read, or write. Stewards and administrators are people."""
+"""The prefix of an API token by its role: read, or write. Stewards and administrators are people."""
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _BEARER: Final = "bearer "
 
@@ -86,7 +86,7 @@ def is_password(password: str, hashed: str | None) -> bool:
 
 
 class SignInLimit:
-    """Counts failed sign-ins of a name and of an address, and refuses more after too many in a while."""
+    """Rate limit of failed sign-ins, by name and by address."""
 
     def __init__(
         self, clock: Callable[[], float], *, most: int = 10, window_s: float = 900, entries: int = 10_000

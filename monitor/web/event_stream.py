@@ -23,7 +23,7 @@ _NUMBER: Final[TypeAdapter[int]] = TypeAdapter(_Number)
 
 
 class EventQuery(BaseModel):
-    """From where on to follow: `last_change` of the page that was read. The header `Last-Event-ID` counts before it."""
+    """The change after which to start: `last_change` of a page. The header `Last-Event-ID` has precedence."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ def follow_changes(call: Call) -> StreamingResponse:
     """Return the stream of changes.
 
     Raises:
-        WebError: 422 for a `Last-Event-ID` that is no number, 503 if too many follow.
+        WebError: 422 for a `Last-Event-ID` that is no number, 503 if too many streams are open.
     """
     feed = call.application.feed
     if feed.followers >= MOST_STREAMS:
@@ -65,7 +65,7 @@ class _ChangeStream(StreamingResponse):
         self._feed = feed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, counted among those who follow."""
+        """Send it, counted as an open stream."""
         with self._feed.following():
             await super().__call__(scope, receive, send)
 
@@ -77,7 +77,7 @@ async def _lines(batches: AsyncIterator[ChangeBatch | None]) -> AsyncIterator[st
 
 
 def _text(batch: ChangeBatch) -> str:
-    """Return a batch as events; `reset` says to read everything again, an id alone says from where on one follows."""
+    """Return a batch as events: `reset` tells the client to reload, an id alone is the position to continue from."""
     if not batch.is_complete:
         return f"event: reset\nid: {batch.last}\ndata: {{}}\n\n"
     return "".join(_event(change) for change in batch.changes) or f"id: {batch.last}\n\n"

@@ -24,11 +24,11 @@ _HOW_TO_FORCE: Final = "tick the box that begins with 'even if'; programs send '
 Line = Annotated[str, MinLen(1), MaxLen(500)]
 Time = Annotated[str, MaxLen(60), Field(description="ISO 8601, a local time of the project, or '2h ago'.")]
 _OFFERED: Final = 1_000
-"""Tables whose names the form offers while one types; of more, the name is typed whole."""
+"""Tables whose names the form suggests; with more tables there are no suggestions."""
 
 
 class VerbBody(BaseModel):
-    """What every verb takes. With `if_version` it is refused (409) if the incident was changed since."""
+    """The fields of every verb. With `if_version` it is refused (409) if the incident was changed since."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -89,7 +89,7 @@ class MergeBody(VerbBody):
 
 
 class RootBody(VerbBody):
-    """Name the incident that caused this one; none takes that back."""
+    """Set the incident that caused this one; without one, remove it."""
 
     cause: Number | None = None
 
@@ -173,13 +173,13 @@ VERBS: Final[Mapping[str, Verb]] = {
 
 
 def perform(call: Call, verb: Verb) -> Incident:
-    """Do a verb on behalf of who calls.
+    """Apply a verb on behalf of the caller.
 
     Raises:
         WebError: 404 for no such incident, 403 for a table of others, 409 with what is possible now where the
             incident does not allow it or was changed meanwhile, 422 for what cannot be.
     """
-    principal, number = call.someone(), call.query.id
+    principal, number = call.require_principal(), call.query.id
     zone = call.project.config.timezone
     editor = IncidentEditor(call.project, call.store, actor=principal.actor, if_version=call.body.if_version)
     with explained(zone), call.store.reading() as tx:
@@ -196,7 +196,7 @@ def perform(call: Call, verb: Verb) -> Incident:
 
 
 def open_incident(call: Call) -> tuple[Incident, bool]:
-    """Log an incident on behalf of who calls; return it, and whether it is new.
+    """Log an incident on behalf of the caller; return it, and whether it is new.
 
     Raises:
         WebError: 422 for a table that is not configured or times that cannot be, 403 for a table of others.
@@ -206,13 +206,13 @@ def open_incident(call: Call) -> tuple[Incident, bool]:
     if problem is not None:
         raise WebError(422, problem)
     check_may_act(call, body.table)
-    editor = IncidentEditor(call.project, call.store, actor=call.someone().actor)
+    editor = IncidentEditor(call.project, call.store, actor=call.require_principal().actor)
     with explained(call.project.config.timezone):
         return log_reported(editor, _times(call, editor), body)
 
 
 def log_reported(editor: IncidentEditor, times: TypedTimes, body: OpenBody) -> tuple[Incident, bool]:
-    """Log an incident that somebody reports; return it, and whether it is new.
+    """Log a reported incident; return it, and whether it is new.
 
     Raises:
         Stop: the title is empty, or the times cannot be.
@@ -245,7 +245,7 @@ class LogForm(BaseModel):
 
 def show_log_form(call: Call) -> LogForm:
     """Return the form."""
-    grant = call.someone().grant
+    grant = call.require_principal().grant
     names = [table.name for table in call.project.config.tables if may_act_on(grant, call.project.config, table.name)]
     return LogForm(table=call.query.table, tables=tuple(names[:_OFFERED]))
 
@@ -256,7 +256,7 @@ def check_may_act(call: Call, table: str) -> None:
     Raises:
         WebError: 403.
     """
-    if not may_act_on(call.someone().grant, call.project.config, table):
+    if not may_act_on(call.require_principal().grant, call.project.config, table):
         raise WebError(403, Problem("access.table", f"your role does not act on table {table}"))
 
 

@@ -1,4 +1,4 @@
-"""Models of pages that are kept for a moment: many readers of one page cost what one does.
+"""Cache of page models for some seconds: many readers of one page cost as much as one.
 
 A model is fresh for `fresh_s` seconds. Up to `old_s` it is still shown, at once, while a new one is made for those who
 ask next; its `as_of` says of when it is. A change that was made by this process empties the cache, so that nobody who
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 _MOST: Final = 256
 _AT_ONCE: Final = 2
-"""Models that are made at the same time: more would only slow down the pages that need no new one."""
+"""Models that are computed at the same time: more would slow down the pages that are cached."""
 
 
 @dataclass(slots=True)
@@ -28,10 +28,10 @@ class _Entry:
 
 
 class ModelCache:
-    """Models by what makes them and what was asked for; at most 256, the oldest is forgotten first."""
+    """Models by view and query; at most 256, the oldest is evicted first."""
 
     def __init__(self, monotonic: Callable[[], float], fresh_s: float, old_s: float) -> None:
-        """Keep models for some seconds; 0 keeps none."""
+        """Create a cache with a time to live in seconds; 0 caches nothing."""
         self._monotonic, self._fresh_s, self._old_s = monotonic, fresh_s, old_s
         self._lock = Lock()
         self._entries: dict[Any, _Entry] = {}
@@ -56,7 +56,7 @@ class ModelCache:
             return entry.model or make()
 
     def clear(self) -> None:
-        """Forget everything: something was changed. What is being made now is not kept for those who ask later."""
+        """Clear the cache after a change. Models that are being computed now are not cached."""
         with self._lock:
             self._entries = {}
 
@@ -67,7 +67,7 @@ class ModelCache:
             return self._entries.setdefault(key, _Entry())
 
     def _refresh(self, entry: _Entry, make: Callable[[], BaseModel]) -> None:
-        """Make a model anew in the background; what fails here is reported to the next who must wait for it."""
+        """Recompute a model in the background; an error is raised to the next request that waits for it."""
         try:
             self._make(entry, make)
         finally:

@@ -34,7 +34,7 @@ _ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES2
 _PATIENCE_S: Final = 10
 _LEEWAY_S: Final = 60
 _MOST_AT_ONCE: Final = 4
-"""Sign-ins that wait for the provider at once; pages need the other threads."""
+"""Concurrent requests to the provider; pages need the other threads."""
 _KEYS_LIFE_S: Final = 600.0
 _KEYS_PAUSE_S: Final = 10.0
 """A key that is not in the provider's set makes us read the set again, but not more often than this."""
@@ -66,7 +66,7 @@ class SignInAttempt:
         return f"{self.secret}.{quote(self.to, safe='/')}"
 
     def derived(self, purpose: str) -> str:
-        """Return the secret for one purpose; who sees one of them knows none of the others."""
+        """Return the secret for one purpose; one does not reveal the others."""
         return hmac.new(self.secret.encode(), purpose.encode(), sha256).hexdigest()
 
     def matches(self, state: str) -> bool:
@@ -78,7 +78,7 @@ class OidcProvider:
     """The provider of the configuration. Its addresses and keys are read when they are first needed."""
 
     def __init__(self, settings: OidcSignIn, callback: str, monotonic: Callable[[], float]) -> None:
-        """Take what the provider calls us, and the address to which it sends browsers back."""
+        """Create a client with the client id and the redirect address."""
         self.settings = settings
         self._callback = callback
         self._monotonic = monotonic
@@ -87,7 +87,7 @@ class OidcProvider:
         self._keys: tuple[float, Any] | None = None
 
     def address(self, attempt: SignInAttempt) -> str:
-        """Return the page of the provider at which somebody signs in.
+        """Return the address of the sign-in page of the provider.
 
         Raises:
             WebError: 503 where the provider does not answer.
@@ -104,7 +104,7 @@ class OidcProvider:
         return str(url)
 
     def claims(self, attempt: SignInAttempt, code: str, now: datetime) -> Mapping[str, Any]:
-        """Return what the provider asserts about whoever came back with a code.
+        """Return the claims of the provider about the user who came back with a code.
 
         Raises:
             WebError: 401 where the code or the token is refused, 503 where the provider does not answer.
@@ -115,7 +115,7 @@ class OidcProvider:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for the provider together with few others; turn its errors into ours."""
+        """Limit concurrent requests to the provider, and translate its errors."""
         from authlib.integrations.base_client import OAuthError
         from joserfc.errors import JoseError
         from requests import RequestException
@@ -226,7 +226,7 @@ class OidcProvider:
 
 
 def name_of(settings: OidcSignIn, claims: Mapping[str, Any]) -> str:
-    """Return the name under which somebody acts.
+    """Return the user name of a set of claims.
 
     Raises:
         WebError: 403 where the claim is missing, is no name, or is an address that the provider did not verify.
@@ -243,7 +243,7 @@ def name_of(settings: OidcSignIn, claims: Mapping[str, Any]) -> str:
 
 
 def grant_of(settings: OidcSignIn, claims: Mapping[str, Any], *, of_store: Grant) -> Grant:
-    """Return what somebody may do: by the first of `roles` whose group they are in, else as the store has it."""
+    """Return the rights of a user: by the first of `roles` whose group they are in, else as the store has it."""
     groups = claims.get(settings.groups_claim)
     of_token = groups if isinstance(groups, list) else [groups]
     for item in settings.roles:

@@ -92,7 +92,7 @@ def _make_due(call: Call, names: Iterable[str]) -> RequestedRuns:
         now = tx.schedule.clock(call.now)
         due = [_due(tx.schedule.get(name), name, now) for name in unique]
         tx.schedule.reschedule(due)
-    LOG.info("run of %s requested by %s", ", ".join(unique), call.someone().actor)
+    LOG.info("run of %s requested by %s", ", ".join(unique), call.require_principal().actor)
     return RequestedRuns(as_of=now, tables=tuple(RequestedRun(table=row.table, due_at=row.due_at) for row in due))
 
 
@@ -203,4 +203,4 @@ def _record_event(call: Call) -> tuple[LoggedEvent, bool]:
     times = TypedTimes(TimeReader(call.project.config.timezone, call.now), lambda _: None)
     form = EventForm(LoggedEventKind(body.kind), body.note, times.moment("at", body.at), body.table, body.source)
     with explained(call.project.config.timezone):
-        return log_event(call.project, call.store, form, actor=call.someone().actor)
+        return log_event(call.project, call.store, form, actor=call.require_principal().actor)

@@ -1,4 +1,4 @@
-"""What a request is refused with: an HTTP status and the problems, in the one error shape of the product."""
+"""Error replies: an HTTP status and the problems, in the one error shape of the product."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -26,7 +26,7 @@ _STATUSES: Final[Mapping[str, int]] = {
 
 
 class WebError(Exception):
-    """A request is refused: its status, the problems, and what else the JSON says (such as what is possible now)."""
+    """A request is refused: its status, the problems, and more keys of the JSON (such as the verbs available now)."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ErrorItem(BaseModel):
 
 
 class ErrorReply(BaseModel):
-    """What was wrong with a request. A verb that is refused also says what the incident allows now."""
+    """The problems of a request. A refused verb also has the verbs that are available now."""
 
     ok: bool
     error: str
@@ -70,7 +70,7 @@ class ErrorReply(BaseModel):
 
 
 def of_stop(stop: Stop) -> WebError:
-    """Return how a request is refused where a command would end."""
+    """Return the error reply for a `Stop`."""
     codes = [problem.code for problem in stop.problems]
     status = next((_STATUSES[code] for code in codes if code in _STATUSES), None)
     if status is None:
@@ -79,7 +79,7 @@ def of_stop(stop: Stop) -> WebError:
 
 
 def of_validation(error: ValidationError) -> WebError:
-    """Return how input is refused that does not fit its model; what was sent is not repeated."""
+    """Return the error reply for input that does not fit its model; the input is not repeated."""
     problems = [
         Problem("request.invalid", f"{'.'.join(map(str, item['loc'])) or 'request'}: {item['msg'].lower()}")
         for item in error.errors(include_url=False, include_context=False, include_input=False)

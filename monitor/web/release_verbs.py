@@ -1,4 +1,4 @@
-"""What stewards decide about releases over HTTP: approve a remedy, or hold; decided and recorded by `releases`."""
+"""Decisions of stewards about releases over HTTP: approve a remedy, or hold; recorded by `releases`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,13 +32,13 @@ class ApproveBody(HoldBody):
 
 
 def approve(call: Call) -> None:
-    """Approve a remedy on behalf of who calls; the table is read, and its owner cannot.
+    """Approve a remedy on behalf of the caller; the table is read, and its owner cannot.
 
     Raises:
         WebError: 404 for no such release, 403 for its owner.
         Stop: there is no such remedy, or the table cannot be read.
     """
-    principal, body = call.someone(), call.body
+    principal, body = call.require_principal(), call.body
     with _decisions(call) as decisions:
         if decisions.case.owner in principal.grant.owners:
             message = f"your role acts for '{decisions.case.owner}', who owns the table and cannot approve its release"
@@ -47,13 +47,13 @@ def approve(call: Call) -> None:
 
 
 def hold(call: Call) -> None:
-    """Put a release on hold on behalf of who calls.
+    """Put a release on hold on behalf of the caller.
 
     Raises:
         WebError: 404 for no such release.
     """
     with _decisions(call) as decisions:
-        decisions.hold(note=call.body.note, by=call.someone().actor)
+        decisions.hold(note=call.body.note, by=call.require_principal().actor)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Everything that can be asked of the application: one table, from which come access, documentation and tests.
+"""All routes of the application: one table, from which access, documentation and tests are derived.
 
 A page is read at its path; its model is JSON at the same path with `.json`, and below `/api/v1`.
 """
@@ -351,16 +351,16 @@ def _signing_in() -> Iterator[WebRoute]:
         "GET",
         sign_in.OIDC,
         Access.PUBLIC,
-        sign_in.go_to_provider,
-        "The way to the identity provider",
+        sign_in.redirect_to_provider,
+        "Redirect to the identity provider",
         query=sign_in.SignInQuery,
     )
     yield WebRoute(
         "GET",
         sign_in.CALLBACK,
         Access.PUBLIC,
-        sign_in.come_from_provider,
-        "The way back from the identity provider",
+        sign_in.handle_callback,
+        "Callback of the identity provider",
         query=sign_in.CallbackQuery,
     )
     yield WebRoute("POST", "/sign-out", Access.PUBLIC, sign_in.sign_out, "Sign out", body=Nothing)

@@ -1,4 +1,4 @@
-"""Make the application of a project, and serve it until the process is told to stop."""
+"""Create the application of a project, and serve it until SIGINT or SIGTERM."""
 
 import gc
 import signal
@@ -27,10 +27,10 @@ from monitor.web.sign_in import CALLBACK
 from store import Store
 
 _GRACE_S: Final = 3
-"""Seconds that open requests are given when the process is told to stop."""
+"""Seconds that open requests have to finish at shutdown."""
 _MOST_CONNECTIONS: Final = 512
 Freshness: TypeAlias = tuple[float, float]
-"""Seconds for which what a page shows is fresh, and after which it is too old to be shown at all."""
+"""Seconds until a cached page is recomputed in the background, and until it is no longer shown."""
 Respond: TypeAlias = Callable[[Request], Awaitable[Response]]
 NOT_KEPT: Final[Freshness] = (0.0, 0.0)
 SERVED: Final[Freshness] = (2.0, 10.0)

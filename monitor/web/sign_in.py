@@ -136,7 +136,7 @@ def use_link(call: Call) -> Response:
     return _start(call, link.name, SignInMethod.LOGIN_LINK, link.grant, to="/")
 
 
-def go_to_provider(call: Call) -> Response:
+def redirect_to_provider(call: Call) -> Response:
     """Send a browser to the identity provider, with a new attempt in its cookie.
 
     Raises:
@@ -148,7 +148,7 @@ def go_to_provider(call: Call) -> Response:
     return response
 
 
-def come_from_provider(call: Call) -> Response:
+def handle_callback(call: Call) -> Response:
     """Sign in whoever comes back from the identity provider in the browser that was sent there; once.
 
     Raises:

@@ -136,7 +136,7 @@ def _segment_as_json(check_result: CheckResult) -> dict[str, Any]:
     }
 
 
-def shown_keys(project: Project, results: Sequence[CheckResult], *, limit: int) -> Sequence[Table]:
+def offending_key_tables(project: Project, results: Sequence[CheckResult], *, limit: int) -> Sequence[Table]:
     """Return a table of up to `limit` offending keys for each failed check of a key.
 
     They are data: for the terminal only, never stored and never written to a file.

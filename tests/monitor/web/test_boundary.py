@@ -144,7 +144,7 @@ def test_a_large_body_is_refused_while_it_comes(site: Site) -> None:
 
 def test_a_client_that_sends_nothing_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A body has to arrive in time."""
-    monkeypatch.setattr(boundary, "BODY_PATIENCE_S", 0.0)
+    monkeypatch.setattr(boundary, "BODY_TIMEOUT_S", 0.0)
 
     async def receive() -> Message:
         await anyio.sleep_forever()
