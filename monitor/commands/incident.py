@@ -85,8 +85,9 @@ def _filter(
     limit: int,
 ) -> "IncidentFilter | None":
     """Return the filter that the options ask for; None if it can fit nothing."""
-    from checks import Severity, did_you_mean
+    from checks import Severity
     from incidents import State
+    from monitor.config.messages import unknown_name
     from monitor.triage.time_parsing import TimeReader, TypedTimes
     from store import IncidentFilter
 
@@ -94,10 +95,7 @@ def _filter(
     if owner is not None:
         owned = {table.name for table in project.config.tables if project.config.owner_of(table) == owner}
         if not owned and owner not in project.config.owners:
-            hint = did_you_mean(owner, list(project.config.owners)).removeprefix("; ") or "see 'tablewatch table list'"
-            raise Stop(
-                ExitCode.USAGE, Problem("owner.unknown", f"owner '{owner}' is not in the configuration", hint=hint)
-            )
+            raise Stop(ExitCode.USAGE, unknown_name("owner", owner, project.config.owners))
         tables = tuple(sorted(owned.intersection(tables) if tables else owned))
         if not tables:
             return None

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from monitor.config._errors import ConfigError
 from monitor.config._files import files_of, find, patterns_of
 from monitor.config.alerts_model import Alerts, Channel, Match, QuietHours, Route
-from monitor.config.daemon_model import (
-    Daemon,
-    Maintenance,
-    OpenLineage,
-    ReportPlan,
-    ReportPlans,
-    ReportRecipients,
-    Storage,
-)
+from monitor.config.daemon_model import Daemon, Maintenance, OpenLineage, ReportPlans, ReportRecipients, Storage
 from monitor.config.load import Loaded, load, load_for, load_readable, load_tree
 from monitor.config.model import (
     BusinessHours,
@@ -69,7 +61,6 @@ __all__ = [
     "Rates",
     "Recipe",
     "Release",
-    "ReportPlan",
     "ReportPlans",
     "ReportRecipients",
     "Role",

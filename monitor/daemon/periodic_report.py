@@ -6,7 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from monitor.config import ReportPlan, ReportRecipients
+from monitor.config import ReportRecipients
+from monitor.config.daemon_model import ReportPlan
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.terminal.output_file import check_target, make_folders, write_file
