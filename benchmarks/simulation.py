@@ -34,12 +34,33 @@ project: large
 storage: {{url: "sqlite:///{folder}/store.db"}}
 sources: {{s: {{files: "*.csv"}}}}
 cost: {{currency: JPY, tiers: {{gold: {{per_hour: 120000}}}}}}
-alerts: {{channels: {{desk: {{apprise: "json://localhost:9/"}}}}, routes: [{{to: [desk]}}]}}
+{alerts}
 tables:
 """
+ALERTS: Final = {
+    "one route": """alerts:
+  mute_downstream: false
+  channels: {desk: {apprise: "json://localhost:9/"}}
+  routes: [{to: [desk]}]
+""",
+    "held back": """alerts:
+  hourly_cap: 2
+  channels:
+    desk: {apprise: "json://localhost:9/"}
+    lead: {apprise: "json://localhost:9/"}
+    mail: {apprise: "json://localhost:9/"}
+  quiet_hours: {night: {start: "20:00", end: "07:00"}}
+  routes:
+    - {to: [desk], quiet_hours: night}
+    - {to: [lead], unacknowledged_for: 2h}
+    - {to: [mail], digest: {at: "08:00"}}
+""",
+}
+"""`held back`: by quiet hours, a cap, a digest, the next in line, and incidents upstream."""
 _TABLE: Final = """  - name: t{0}
     source: s
     tier: gold
+    upstream: [{1}]
     schedule: every 10m
     checks: [{{type: not_null, columns: [a]}}]
 """
@@ -54,16 +75,24 @@ def main() -> None:
     """Make the store, simulate, and print what it took."""
     with TemporaryDirectory() as folder:
         path = Path(folder)
-        tables = "".join(_TABLE.format(number) for number in range(TABLES))
-        (path / "tablewatch.yaml").write_text(_HEAD.format(folder=folder) + tables, encoding="utf-8")
-        project = Project(load(path / "tablewatch.yaml", environment={}), SimulatedClock(END))
-        project.open_store().close()
+        projects = {name: _project(path / f"{name}.yaml", alerts) for name, alerts in ALERTS.items()}
+        projects["one route"].open_store().close()
         _fill(path / "store.db")
-        rows = [_row(project, name, proposal, 28) for name, proposal in PROPOSALS.items()]
-        print(table(("proposal", "window", "runs", "incidents", "messages", "cpu s"), rows))
+        rows = [
+            _row(project, alerts, name, proposal, 28)
+            for alerts, project in projects.items()
+            for name, proposal in PROPOSALS.items()
+        ]
+        print(table(("alerts", "proposal", "window", "runs", "incidents", "messages", "cpu s"), rows))
 
 
-def _row(project: Project, name: str, proposal: RuleProposal, days: int) -> tuple[str, ...]:
+def _project(file: Path, alerts: str) -> Project:
+    tables = "".join(_TABLE.format(number, f"t{(number - 1) // 2}" if number else "") for number in range(TABLES))
+    file.write_text(_HEAD.format(folder=file.parent, alerts=alerts) + tables, encoding="utf-8")
+    return Project(load(file, environment={}), SimulatedClock(END))
+
+
+def _row(project: Project, alerts: str, name: str, proposal: RuleProposal, days: int) -> tuple[str, ...]:
     chosen = {f"t{number}.not-null" for number in range(TABLES)}
     begin = time.process_time()
     proposed = proposal.applied(project, chosen)
@@ -74,7 +103,7 @@ def _row(project: Project, name: str, proposal: RuleProposal, days: int) -> tupl
     seconds = time.process_time() - begin
     messages = sum(now.messages + worst.messages for now, _, worst in result.alarms.values())
     counts = (f"{result.cover.runs:,}", f"{result.now.downtime.n:,}", f"{messages:,}")
-    return (name, f"{days} days", *counts, f"{seconds:.1f}")
+    return (alerts, name, f"{days} days", *counts, f"{seconds:.1f}")
 
 
 def _fill(file: Path) -> None:

@@ -1,6 +1,6 @@
 """The decisions on the changes of an incident, by channel: as the store keeps them and as the alert log shows them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -105,8 +105,8 @@ class DecisionRecord:
 
 def was_dropped(decision: Mapping[str, Any] | None, channel: str) -> bool:
     """Check whether a change was dropped for a channel."""
-    record = DecisionRecord.read(decision, channel)
-    return record is not None and record.action is DecisionAction.DROPPED
+    record = (decision or {}).get("channels", {}).get(channel)
+    return record is not None and record["action"] == DecisionAction.DROPPED
 
 
 def encode_decision(records: Mapping[str, DecisionRecord], why: str | None) -> dict[str, Any]:
@@ -116,12 +116,19 @@ def encode_decision(records: Mapping[str, DecisionRecord], why: str | None) -> d
 
 @dataclass(slots=True)
 class IncidentNotification:
-    """An incident with its undecided changes (none for a reminder) and the decisions, by channel."""
+    """An incident with its undecided changes (none for a reminder) and the decisions, by channel.
+
+    `earlier`: for each change the decisions on it so far.
+    """
 
     incident: Incident
     transitions: Sequence[Transition] = ()
     records: dict[str, DecisionRecord] = field(default_factory=dict)
     why: str | None = None
+    earlier: Sequence[Mapping[str, DecisionRecord]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.earlier = [_records(transition) for transition in self.transitions]
 
     @property
     def since(self) -> datetime:
@@ -136,50 +143,45 @@ class IncidentNotification:
     def held_channels(self) -> Mapping[str, bool]:
         """Return the channels for which it was held back before, and whether it is sent even if resolved by now."""
         channels: dict[str, bool] = {}
-        for transition in self.transitions:
-            for channel in (transition.decision or {}).get("channels", {}):
-                record = DecisionRecord.read(transition.decision, channel)
-                if record is not None and record.action is DecisionAction.HELD:
+        for records in self.earlier:
+            for channel, record in records.items():
+                if record.action is DecisionAction.HELD:
                     channels[channel] = channels.get(channel, False) or record.even_if_resolved
         return channels
 
     def dropped(self, channel: str) -> DecisionRecord | None:
         """Return the earlier decision where all changes were dropped for a channel, so that it stays; else None."""
-        if not self.transitions or not all(
-            was_dropped(transition.decision, channel) for transition in self.transitions
-        ):
-            return None
-        return DecisionRecord.read(self.transitions[-1].decision, channel)
+        earlier = [records.get(channel) for records in self.earlier]
+        is_dropped = all(record is not None and record.action is DecisionAction.DROPPED for record in earlier)
+        return earlier[-1] if earlier and is_dropped else None
 
-    def conclude(
-        self, transition: Transition, now: datetime, *, next_in_line_at: datetime | None
-    ) -> tuple[datetime | None, Mapping[str, object]]:
-        """Return when a change is decided again (None: never), and the decision to store.
+    def conclusions(
+        self, now: datetime, *, next_in_line_at: datetime | None
+    ) -> Iterator[tuple[Transition, datetime | None, Mapping[str, object]]]:
+        """Yield each change, when it is decided again (None: never), and the decision to store.
 
         `next_in_line_at`: when further channels may be notified, whatever holds back for the present ones.
         """
-        records = {
-            channel: record.after(DecisionRecord.read(transition.decision, channel))
-            for channel, record in self.records.items()
-        }
-        holds = [record for record in records.values() if record.action is DecisionAction.HELD]
-        times = [now + RECHECK_AFTER, next_in_line_at, *(record.until for record in holds)]
-        until = min(time for time in times if time is not None) if holds else None
-        return until, encode_decision({**_unrouted(transition, records), **records}, self.why)
+        for transition, earlier in zip(self.transitions, self.earlier, strict=True):
+            records = {channel: record.after(earlier.get(channel)) for channel, record in self.records.items()}
+            holds = [record for record in records.values() if record.action is DecisionAction.HELD]
+            times = [now + RECHECK_AFTER, next_in_line_at, *(record.until for record in holds)]
+            until = min(time for time in times if time is not None) if holds else None
+            unrouted = {channel: _unrouted(record) for channel, record in earlier.items() if channel not in records}
+            yield transition, until, encode_decision({**unrouted, **records}, self.why)
 
 
-def _unrouted(transition: Transition, records: Mapping[str, DecisionRecord]) -> Mapping[str, DecisionRecord]:
-    """Return the earlier decisions for channels that are no longer concerned; nothing is held back for these."""
-    results = {}
-    for channel in (transition.decision or {}).get("channels", {}):
-        record = DecisionRecord.read(transition.decision, channel)
-        if channel in records or record is None:
-            continue
-        held = record.action is DecisionAction.HELD
-        results[channel] = (
-            replace(record, action=DecisionAction.NOTHING, why="no longer one of its channels") if held else record
-        )
-    return results
+def _records(transition: Transition) -> Mapping[str, DecisionRecord]:
+    channels = (transition.decision or {}).get("channels", {})
+    records = {channel: DecisionRecord.read(transition.decision, channel) for channel in channels}
+    return {channel: record for channel, record in records.items() if record is not None}
+
+
+def _unrouted(record: DecisionRecord) -> DecisionRecord:
+    """Return the earlier decision for a channel that is no longer concerned; nothing is held back for it."""
+    if record.action is not DecisionAction.HELD:
+        return record
+    return replace(record, action=DecisionAction.NOTHING, why="no longer one of its channels")
 
 
 def decision_as_json(transition: Transition) -> dict[str, Any]:

@@ -6,7 +6,8 @@ wait for the next day. If there are none, there is no message.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -24,19 +25,19 @@ _TITLE: Final = Message("Digest: {opened:count} opened, {lasting:count} still op
 
 def last_slot(times: Iterable[time], now: datetime, *, zone: str) -> datetime:
     """Return the newest moment, not after now, at which a digest of these local times was due."""
-    return max(moment for moment in _slots(times, now, zone) if moment <= now)
+    return max(moment for at in times for moment in _slots(at, now.date(), zone) if moment <= now)
 
 
 def next_slot(times: Iterable[time], now: datetime, *, zone: str) -> datetime:
     """Return the next moment, after now, at which a digest of these local times is due."""
-    return min(moment for moment in _slots(times, now, zone) if moment > now)
+    return min(moment for at in times for moment in _slots(at, now.date(), zone) if moment > now)
 
 
-def _slots(times: Iterable[time], now: datetime, zone: str) -> Iterable[datetime]:
-    place = ZoneInfo(zone)
-    today = now.astimezone(place).date()
-    days = [today + _DAY * offset for offset in (-2, -1, 0, 1, 2)]
-    return [moment_of_local_time(datetime.combine(day, at), place) for at in times for day in days]
+@lru_cache(maxsize=1_000)
+def _slots(at: time, day: date, zone: str) -> Sequence[datetime]:
+    """Return the moments at which the clocks of a zone show a time, from two days before a day of UTC to two after."""
+    days = [day + _DAY * offset for offset in (-2, -1, 0, 1, 2)]
+    return [moment_of_local_time(datetime.combine(day, at), ZoneInfo(zone)) for day in days]
 
 
 def digest_id(channel: str, slot: datetime) -> str:

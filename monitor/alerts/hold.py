@@ -15,10 +15,10 @@ quiet hours are one.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from checks import Kind, Severity
@@ -64,8 +64,8 @@ def _is_of_this_episode(last_notification: "LastNotification", incident: Inciden
 NO_RECIPIENTS: Final = Recipients()
 
 
-_AHEAD: Final = timedelta(days=8)
-"""Longer than any quiet hours: not all days of a week are quiet."""
+_AHEAD: Final = timedelta(days=9)
+"""From noon of any day on, longer than any quiet hours: not all days of a week are quiet."""
 
 
 def held_until(quiet: QuietHours, severity: Severity, now: datetime, *, zone: str) -> datetime | None:
@@ -83,11 +83,23 @@ def passes_quiet_hours(quiet: QuietHours, severity: Severity) -> bool:
 
 def quiet_until(quiet: QuietHours, now: datetime, *, zone: str) -> datetime | None:
     """Return when the quiet hours around a moment end, in UTC; None if it is outside of them."""
+    start, end = next(quiet_times(quiet, now, zone=zone))
+    return end if start <= now else None
+
+
+def quiet_times(quiet: QuietHours, now: datetime, *, zone: str) -> Iterator[tuple[datetime, datetime]]:
+    """Yield start and end of the quiet hours that end after a moment, in UTC: at least once."""
     hours = BusinessCalendar(frozenset(quiet.days), quiet.start, quiet.end, Decimal(0), quiet.timezone or zone)
-    stretches = hours.between(to_us(now), to_us(now + _AHEAD))
-    if stretches.starts.size == 0 or int(stretches.starts[0]) > to_us(now):
-        return None
-    return from_us(int(stretches.ends[0]))
+    return ((start, end) for start, end in _quiet_times_around(hours, now.date()) if end > now)
+
+
+@lru_cache(maxsize=1_000)
+def _quiet_times_around(hours: BusinessCalendar, day: date) -> Sequence[tuple[datetime, datetime]]:
+    """Return start and end of the quiet hours around a day of UTC, days before and after."""
+    noon = datetime.combine(day, time(12), UTC)
+    times = hours.between(to_us(noon - _AHEAD), to_us(noon + _AHEAD))
+    edges = zip(times.starts.tolist(), times.ends.tolist(), strict=True)
+    return [(from_us(start), from_us(end)) for start, end in edges]
 
 
 LONGEST_GRACE: Final = timedelta(days=1)

@@ -1,7 +1,7 @@
 """Decide on all incidents that are due at one moment, and compose the messages."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -87,8 +87,12 @@ class NotificationPass:
     @property
     def reminder_hold_ends(self) -> Sequence[datetime]:
         """Return when reminders that are held back may be sent, where that is known."""
-        records = (record for case in self._reminders for record in case.records.values())
-        return [record.until for record in records if record.action is DecisionAction.HELD and record.until is not None]
+        return _hold_ends(self._reminders)
+
+    @property
+    def hold_ends(self) -> Sequence[datetime]:
+        """Return when holds end, where that is known, also of what would follow a message that was sent."""
+        return _hold_ends(self._all)
 
     def postpone(self, among: Collection[int], why: str) -> Sequence[PendingDecision]:
         """Return the earlier decisions on the changes of incidents that cannot be decided on now, with the reason."""
@@ -109,8 +113,7 @@ class NotificationPass:
         for case in self._changed:
             if among is None or case.incident.id in among:
                 next_at = next_in_line_at(case.incident, self._config, self._now)
-                for transition in case.transitions:
-                    until, decision = case.conclude(transition, self._now, next_in_line_at=next_at)
+                for transition, until, decision in case.conclusions(self._now, next_in_line_at=next_at):
                     equal.setdefault((until, json.dumps(decision)), (decision, []))[1].append(transition.id)
         return [PendingDecision(until, decision, ids) for (until, _), (decision, ids) in equal.items()]
 
@@ -257,3 +260,8 @@ class NotificationPass:
         tx.deliveries.add([delivery for _, delivery in messages])
         tx.outbox.save_notifications([row for item, delivery in messages for row in self.record(item, delivery.id)])
         return len(messages)
+
+
+def _hold_ends(cases: Iterable[IncidentNotification]) -> Sequence[datetime]:
+    records = (record for case in cases for record in case.records.values())
+    return [record.until for record in records if record.action is DecisionAction.HELD and record.until is not None]

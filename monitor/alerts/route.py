@@ -88,12 +88,12 @@ def channels_for(
     ways: dict[str, list[_Way]] = {}
     steps = []
     configured = config.table(table)
+    facts, products = _facts(table, configured, config), config.products_of(table)
     for number, route in enumerate(config.alerts.routes, start=1):
-        facts = _facts(table, configured, config)
         misses = (
             [_OTHER_OUTCOME[outcome]]
             if route.match.outcome != outcome
-            else list(_misses(route, facts, config.products_of(table), severity=severity, kind=kind, waited=waited))
+            else list(_misses(route, facts, products, severity=severity, kind=kind, waited=waited))
         )
         name = f"route {number}"
         if misses:
@@ -181,7 +181,7 @@ def _misses(
 
 
 def _format_match(route: Route) -> str:
-    parts = [f"{key} {value}" for key, value in route.match.model_dump(exclude_none=True, mode="json").items()]
+    parts = [f"{key} {value}" for key, value in vars(route.match).items() if value is not None]
     if route.unacknowledged_for is not None:
         parts.append(f"not acknowledged for {format_duration(route.unacknowledged_for)}")
     return f"it matches: {', '.join(parts)}" if parts else "the route has no match, so it applies to every incident"

@@ -1,25 +1,27 @@
 """Let the alerts of replayed incidents be decided by the product itself: by `NotificationPass`, on facts in memory.
 
 What is replayed happens as it was recorded, in order; between two changes the clock goes to each moment at which
-something is due: a group that has waited, a hold that ends, a reminder, the next in line. Messages arrive at once and
-nothing is composed or sent. Silences are those that there were; incidents of other checks are there only where lineage
-makes one stand for another.
+something is due: a group that has waited, a hold that ends, a reminder, the next in line. A daemon decides on what is
+held back every five minutes; here those times are skipped at which the decision cannot change. Messages arrive at once
+and nothing is composed or sent. Silences are those that there were; incidents of other checks are there only where
+lineage makes one stand for another.
 """
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Final, NamedTuple
 
 from incidents import Acknowledged, Event, Incident, State, Window, apply, from_us
 from monitor.alerts.batch import HOUR
 from monitor.alerts.decide import FLAPPING_NOTICE, needs_acknowledged_notice
+from monitor.alerts.decision_record import RECHECK_AFTER, was_dropped
 from monitor.alerts.digest import next_slot
 from monitor.alerts.facts import AlertFacts, DueIncidents, pending_channels
-from monitor.alerts.hold import LONGEST_GRACE, HoldRules, Lineage, Recipients
-from monitor.alerts.notification_pass import NotificationPass
+from monitor.alerts.hold import LONGEST_GRACE, HoldRules, Lineage, Recipients, quiet_times
+from monitor.alerts.notification_pass import NotificationPass, PendingDecision
 from monitor.alerts.reminders import is_missed, may_be_reminded, missing_channels
 from monitor.config.project import Project
 from store import (
@@ -34,6 +36,7 @@ from store import (
 )
 
 _BEFORE_ALL: Final = from_us(0)
+_DAY: Final = timedelta(days=1)
 
 
 class Alarm(NamedTuple):
@@ -135,12 +138,16 @@ class _ReplayedAlerts:
     lasting: set[int] = field(default_factory=set)
     held: set[datetime] = field(default_factory=set)
     """When what holds reminders back ends: the moments to come."""
+    skipping: set[int] = field(default_factory=set)
+    """Waiting transitions whose `not_before` skips times at which the decision on them cannot change."""
+    calendar_edge: datetime = _BEFORE_ALL
     ids: Iterator[int] = field(default_factory=count)
 
     def play(self, events: Iterable[Event], *, until: datetime) -> Iterator[Alarm]:
         for event in events:
             yield from self._wait(event.recorded_at)
             self._happen(event)
+            self._skip_nothing()
         yield from self._wait(until)
 
     def _happen(self, event: Event) -> None:
@@ -195,19 +202,26 @@ class _ReplayedAlerts:
     def _moments_of_lasting(self) -> Iterator[datetime]:
         """Yield when somebody may hear of what lasts: a reminder, the message of the day, the next in line."""
         yield from self.held
-        alerts, zone = self.project.config.alerts, self.project.config.timezone
-        for row in self._told_of_lasting():
-            yield row.told_at + min(alerts.remind_every, FLAPPING_NOTICE)
-            yield row.told_at + alerts.remind_every
-        for number in self.lasting:
+        yield from self._moments_of(self.lasting)
+        if self.lasting:
+            yield from self._digest_slots()
+
+    def _moments_of(self, numbers: Iterable[int]) -> Iterator[datetime]:
+        """Yield when time alone may change what is to be told of incidents: reminders, snoozes, the next in line."""
+        alerts = self.project.config.alerts
+        waits = [route.unacknowledged_for for route in alerts.routes if route.unacknowledged_for is not None]
+        for number in numbers:
             incident = self.incidents[number]
+            for row in self.told.get(number, {}).values():
+                yield from (row.told_at + alerts.remind_every, row.told_at + FLAPPING_NOTICE)
             if incident.snoozed_until is not None:
                 yield incident.snoozed_until
-            for route in alerts.routes:
-                if route.unacknowledged_for is not None:
-                    yield incident.last.detected_at + route.unacknowledged_for
-                if route.digest is not None:
-                    yield next_slot((route.digest.at,), self.now, zone=zone)
+            yield from (incident.last.detected_at + wait for wait in waits)
+
+    def _digest_slots(self) -> Iterator[datetime]:
+        for route in self.project.config.alerts.routes:
+            if route.digest is not None:
+                yield next_slot((route.digest.at,), self.now, zone=self.project.config.timezone)
 
     def _told_of_lasting(self) -> Iterator[LastNotification]:
         for number in sorted(self.lasting):
@@ -223,7 +237,8 @@ class _ReplayedAlerts:
             return
         decided = NotificationPass(self.project, self._facts(due), self.now, remind=True)
         self.held = {moment for moment in self.held | {*decided.reminder_hold_ends} if moment > self.now}
-        for message in list(decided.messages()):
+        messages = list(decided.messages())
+        for message in messages:
             delivery = message.delivery_id or f"message {next(self.ids)}"
             self.deliveries[delivery] = DeliveryState.SENT
             self.written.setdefault(message.channel, []).append(self.now)
@@ -233,11 +248,71 @@ class _ReplayedAlerts:
                 incident = item.incident
                 if incident.check_id in self.checks:
                     yield Alarm(self.now, message.channel, item.reason, incident.check_id, incident.table, delivery)
-        for pending in decided.decisions():
+        self._conclude(decided, is_news=bool(messages))
+
+    def _conclude(self, decided: NotificationPass, *, is_news: bool) -> None:
+        """Take down what was decided on changes; `is_news`: a channel was notified."""
+        decisions = decided.decisions()
+        unaltered = [number for pending in decisions if not self._is_altered(pending) for number in pending.ids]
+        if is_news or any(self._alters_others(pending) for pending in decisions):
+            self._skip_nothing()
+            unaltered = []
+        for pending in decisions:
             settled_at = self.now if pending.until is None else None
             for number in pending.ids:
                 last = replace(self.waiting[number], not_before=pending.until, settled_at=settled_at)
                 self._take_down(replace(last, decision=pending.decision))
+        if unaltered and all(pending.until == self.now + RECHECK_AFTER for pending in decisions):
+            self._skip(unaltered, decided.hold_ends)
+
+    # --- times that are skipped ---------------------------------------------------------------------------------------
+
+    def _is_altered(self, pending: PendingDecision) -> bool:
+        """Check whether a decision differs from the last one."""
+        return any(self.waiting[number].decision != pending.decision for number in pending.ids)
+
+    def _alters_others(self, pending: PendingDecision) -> bool:
+        """Check whether other decisions may differ after a decision: a change settled, or was dropped for a channel."""
+        drops = any(was_dropped(pending.decision, channel) for channel in self.project.config.alerts.channels)
+        return pending.until is None or (drops and self._is_altered(pending))
+
+    def _skip(self, changes: Sequence[int], holds: Iterable[datetime]) -> None:
+        """Decide on changes again only at the last time before anything else can be decided; `holds`: when they end."""
+        steps = (self._next_change(changes, holds) - self.now - timedelta.resolution) // RECHECK_AFTER
+        if steps > 1:
+            self.skipping.update(changes)
+            for number in changes:
+                self._take_down(replace(self.waiting[number], not_before=self.now + steps * RECHECK_AFTER))
+
+    def _skip_nothing(self) -> None:
+        """Decide again at the next of the times that are skipped: something changed."""
+        for number in self.skipping:
+            last = self.waiting[number]
+            if last.not_before is not None:
+                steps = (last.not_before - self.now) // RECHECK_AFTER
+                self._take_down(replace(last, not_before=last.not_before - steps * RECHECK_AFTER))
+        self.skipping.clear()
+
+    def _next_change(self, changes: Iterable[int], holds: Iterable[datetime]) -> datetime:
+        """Return the next moment at which time alone may alter the decision on changes, a day ahead at most."""
+        incidents = {self.waiting[number].incident_id or 0 for number in changes}
+        if self.calendar_edge <= self.now:
+            edges = (moment for moment in self._calendar() if moment > self.now)
+            self.calendar_edge = min(edges, default=self.now + _DAY)
+        moments = (*holds, *self.held, *self._moments_of(incidents | self.lasting), self.calendar_edge)
+        return min(moment for moment in moments if moment > self.now)
+
+    def _calendar(self) -> Iterator[datetime]:
+        """Yield the next moments at which quiet hours, maintenance or silences begin or end, or a digest is due."""
+        config = self.project.config
+        for quiet in config.alerts.quiet_hours.values():
+            for start_and_end in quiet_times(quiet, self.now, zone=config.timezone):
+                yield from start_and_end
+        for work in config.maintenance:
+            yield from work.span(config.timezone)
+        for silence in self.silences:
+            yield from (silence.starts_at, _end(silence))
+        yield from self._digest_slots()
 
     def _requeue_missed(self) -> None:
         lasting = [LastingIncident.of(self.incidents[number]) for number in sorted(self.lasting)]
@@ -249,6 +324,9 @@ class _ReplayedAlerts:
 
     def _due(self) -> DueIncidents:
         config = self.project.config
+        for number in [number for number in self.skipping if self._is_due(self.waiting[number])]:
+            self.skipping.remove(number)
+            self._take_down(replace(self.waiting[number], not_before=self.now))
         waiting = [item for item in self.waiting.values() if (item.not_before or _BEFORE_ALL) <= self.now]
         lasting = {
             row.incident_id
@@ -258,6 +336,10 @@ class _ReplayedAlerts:
         }
         waiting.sort(key=lambda item: (item.not_before or _BEFORE_ALL, item.id))
         return DueIncidents.of(waiting, lasting, config, self.now)
+
+    def _is_due(self, skipped: Transition) -> bool:
+        """Check whether a daemon decides now on a change on which it decides every five minutes."""
+        return skipped.not_before is None or not (skipped.not_before - self.now) % RECHECK_AFTER
 
     def _is_unheard(self, row: LastNotification) -> bool:
         follows = self.project.config.alerts.channels[row.channel].kind.follows

@@ -90,6 +90,17 @@ def _played(tmp_path, letters, alerts=ROUTES):
     return play
 
 
+def test_a_flapping_incident_is_reported_again_after_a_day(tmp_path):
+    """A channel is notified once a day that an incident flaps, also where reminders are more frequent."""
+    alerts = "  open_after: 1\n  resolve_after: 1\n  remind_every: 20m\n  routes: [{to: [desk]}]\n"
+    play = _played(tmp_path, "PFPF" * 6 + "FF", alerts)
+    with closing(play.store):
+        play.now += 60 * 30
+        result = play.simulated(everything=True)
+    notices = [alarm.at - START for alarm in result.alarm_log[0] if alarm.reason == "flapping"]
+    assert notices == [timedelta(days=days, hours=5) for days in range(3)]
+
+
 def test_an_incident_that_does_not_open_alarms_nobody(tmp_path):
     """With `open_after: 2` the single failing run sends no message, and the other incident sends as many as before."""
     play = _played(tmp_path, "PFPPPPFFFPPP")
