@@ -112,6 +112,20 @@ class Simulation:
     alarms: Mapping[str, tuple[AlarmCount, AlarmCount, AlarmCount]]
     alarm_log: tuple[tuple[Alarm, ...], tuple[Alarm, ...]]
 
+    @property
+    def differs(self) -> bool:
+        """Check whether the proposal notices anything otherwise, gives other figures or sends other messages."""
+        is_noticed_otherwise = any(problem.effect != "same" for problem in self.problems)
+        has_other_figures = any(figures != self.now for figures in self.then.every)
+        sends_otherwise = any(len(set(counts)) > 1 for counts in self.alarms.values())
+        now, then = ([alarm._replace(message="") for alarm in log] for log in self.alarm_log)
+        return is_noticed_otherwise or has_other_figures or sends_otherwise or now != then
+
+    @property
+    def messages(self) -> int:
+        """Count the messages of now to all channels."""
+        return sum(now.messages for now, *_ in self.alarms.values())
+
 
 def simulate(
     running: Project,

@@ -39,6 +39,13 @@ def as_json(project: Project, result: Simulation) -> dict[str, Any]:
             "bounded": result.cover.bounded,
             "unknown": result.cover.unknown,
         },
+        "compared": {
+            "checks": len(result.covers),
+            "runs": result.cover.runs,
+            "problems": len(result.problems),
+            "messages": result.messages,
+        },
+        "differs": result.differs,
         "reproduced": {"recorded": result.recorded, "same": result.reproduced},
         "acts_without_incident": result.dropped,
         "now": _figures(project, result.now),
@@ -180,6 +187,8 @@ def _cells(item: SimulatedProblem, zone: str) -> tuple[str, ...]:
 
 
 def _notes(project: Project, result: Simulation) -> Iterator[tuple[str, str]]:
+    if not result.differs:
+        yield "no difference", _compared(result)
     missed = result.unnoticed
     if missed.downtime.n:
         cost = "" if missed.cost is None else f", {project.currency.text(missed.cost)}"
@@ -196,7 +205,23 @@ def _notes(project: Project, result: Simulation) -> Iterator[tuple[str, str]]:
             "as recorded",
             f"{result.reproduced:,} of {count(result.recorded, 'incident')} with the present configuration",
         )
+    elif result.covers:
+        yield "as recorded", "no incidents were recorded in this time"
     for why in sorted({*result.skipped.values()}):
         names = sorted(check_id for check_id, reason in result.skipped.items() if reason == why)
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         yield "not replayed", f"{count(len(names), 'check')}, {why}: {', '.join(names[:_NAMED])}{more}"
+
+
+def _compared(result: Simulation) -> str:
+    """Describe what was compared where nothing differs."""
+    if not result.covers:
+        return "no check was replayed"
+    numbers = {
+        "check": len(result.covers),
+        "run": result.cover.runs,
+        "problem": len(result.problems),
+        "message": result.messages,
+    }
+    parts = [count(number, name) for name, number in numbers.items()]
+    return f"{', '.join(parts)} compared: noticed at the same times, with the same downtime, cost and messages"

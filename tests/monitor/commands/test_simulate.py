@@ -53,6 +53,24 @@ def test_the_view_says_what_differs(played: Terminal) -> None:
     assert "replayed" in said.out
 
 
+def test_a_proposal_that_changes_nothing_says_so(played: Terminal) -> None:
+    """Where nothing differs, a line says so and what was compared, in JSON too."""
+    words = ("simulate", "--schedule", "every 1h", "--check", "orders.not-null")
+    lines = [" ".join(line.split()) for line in played(*words).out.splitlines()]
+    text = "compared: noticed at the same times, with the same downtime, cost and messages"
+    assert f"no difference 1 check, 9 runs, 1 problem, 0 messages {text}" in lines
+    value = played.json(*words)
+    assert value["differs"] is False
+    assert value["compared"] == {"checks": 1, "runs": 9, "problems": 1, "messages": 0}
+
+
+def test_nothing_recorded_and_nothing_replayed_say_so(played: Terminal) -> None:
+    """A window before all incidents has none to compare, and a configuration that is the same no check."""
+    early = played("simulate", "--open-after", "2", "--check", "orders.not-null", "--to", "2026-11-20T09:05").out
+    assert "no incidents were recorded in this time" in early
+    assert "no check was replayed" in played("simulate", "--with", "tablewatch.yaml").out
+
+
 def test_another_configuration_is_compared_by_what_differs(played: Terminal) -> None:
     """Only checks of which something differs are replayed; one that is no longer there notices nothing."""
     text = CONFIG.replace("      - {type: not_null, columns: [customer]}\n", "")
