@@ -19,10 +19,10 @@ from remedies._errors import Misfit, Refused
 if TYPE_CHECKING:
     import pandas as pd
 
+    from remedies.microaggregation import Microaggregation
     from remedies.microaggregation.attributes import Attribute, TableLoss
     from remedies.microaggregation.mixed import Grouped, Partition
     from remedies.microaggregation.numbers import Floats
-    from remedies.microaggregation.result import Microaggregation
 
 
 class GroupingMethod(StrEnum):

@@ -1,14 +1,11 @@
 """Microaggregation as mathematics: arrays in, labels of groups of k to 2k-1 records out."""
 
-from remedies.microaggregation._bound import lower_bound, lower_bound_estimate
 from remedies.microaggregation._fdh import fdh_path
-from remedies.microaggregation._loss import information_loss
-from remedies.microaggregation._mdav import mdav
+from remedies.microaggregation._loss import Microaggregation, information_loss, lower_bound, lower_bound_estimate
+from remedies.microaggregation._mdav import mdav, vmdav
 from remedies.microaggregation._mhm import mhm, optimal_univariate
 from remedies.microaggregation._microaggregate import microaggregate
 from remedies.microaggregation._npn import npn_path
-from remedies.microaggregation._vmdav import vmdav
-from remedies.microaggregation.result import Microaggregation
 from remedies.microaggregation.standardisation import standardise
 
 __all__ = [

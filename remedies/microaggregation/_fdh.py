@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from remedies._compiled import compiled
 from remedies._errors import Misfit
-from remedies.microaggregation._axes import on_axes
+from remedies.microaggregation._blocks import on_axes
+from remedies.microaggregation._extremes import apart64, margins, tie
 from remedies.microaggregation._input import finite, whole
-from remedies.microaggregation._margin import apart64, margins, tie
 from remedies.microaggregation._npn import first_identical, outermost, walk, with_identical
 from remedies.microaggregation.standardisation import z_scores
 

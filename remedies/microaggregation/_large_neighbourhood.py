@@ -5,8 +5,7 @@ import numpy.typing as npt
 
 from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import NOISE, TOLERANCE, BlockState, distance, make_bench, put, recentre
-from remedies.microaggregation._chains import chains
-from remedies.microaggregation._pairs import settle
+from remedies.microaggregation._pairs import chains, settle
 from remedies.microaggregation._regroup import dissolve, introduce
 
 _MOST = 6  # groups taken apart at once

@@ -10,15 +10,12 @@ import numpy.typing as npt
 
 from remedies._errors import Misfit
 from remedies.microaggregation._best import SearchLimits, SearchResult, best
-from remedies.microaggregation._bound import lower_bound
 from remedies.microaggregation._fdh import fdh_path
 from remedies.microaggregation._input import canonical, group_size, whole
-from remedies.microaggregation._loss import loss_of
-from remedies.microaggregation._mdav import mdav
+from remedies.microaggregation._loss import Attempt, Microaggregation, loss_of, lower_bound
+from remedies.microaggregation._mdav import mdav, vmdav
 from remedies.microaggregation._mhm import mhm
 from remedies.microaggregation._npn import npn_path
-from remedies.microaggregation._vmdav import vmdav
-from remedies.microaggregation.result import Attempt, Microaggregation
 from remedies.microaggregation.standardisation import z_scores
 
 Method = Literal["best", "npn", "fdh", "mdav", "vmdav"]

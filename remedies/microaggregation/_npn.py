@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import compiled, inner
-from remedies.microaggregation._axes import on_axes
+from remedies.microaggregation._blocks import on_axes
+from remedies.microaggregation._extremes import apart64, at_most, margins, tie
 from remedies.microaggregation._leaves import SIZE, Leaves, box_squares, leaf_squares, leaves_of, take_out
-from remedies.microaggregation._margin import apart64, at_most, margins, tie
 from remedies.microaggregation.standardisation import z_scores
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)

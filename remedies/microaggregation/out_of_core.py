@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
-from remedies.microaggregation._cells import joined
 from remedies.microaggregation._input import canonical, group_size
-from remedies.microaggregation._stages import LEAST, Scheme, again, depth_of, first, replaced, travel
+from remedies.microaggregation._stages import LEAST, Scheme, again, depth_of, first, joined, replaced, travel
 from remedies.microaggregation.numbers import Floats, decimals
 
 Whole = npt.NDArray[np.int64]

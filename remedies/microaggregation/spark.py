@@ -18,9 +18,8 @@ import numpy.typing as npt
 from checks import did_you_mean
 from remedies._errors import Misfit
 from remedies.differential_privacy.random_bytes import operating_system_bytes
-from remedies.microaggregation._cells import joined
 from remedies.microaggregation._input import canonical, group_size, whole
-from remedies.microaggregation._stages import LEAST, SAMPLE, Scheme, again, depth_of, first, replaced, travel
+from remedies.microaggregation._stages import LEAST, SAMPLE, Scheme, again, depth_of, first, joined, replaced, travel
 from remedies.microaggregation.numbers import MOST_DECIMALS, Floats
 
 if TYPE_CHECKING:

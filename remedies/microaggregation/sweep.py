@@ -7,10 +7,9 @@ import numpy.typing as npt
 
 from remedies._compiled import reordered, reordered_inner
 from remedies.microaggregation._bench import BlockState, make_bench, recentre
-from remedies.microaggregation._chains import chains
 from remedies.microaggregation._large_neighbourhood import rebuild_all
 from remedies.microaggregation._nearest import list_nearest
-from remedies.microaggregation._pairs import settle
+from remedies.microaggregation._pairs import chains, settle
 from remedies.microaggregation._regroup import create, dissolve
 
 

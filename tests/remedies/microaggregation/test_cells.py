@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remedies.microaggregation._cells import CellTree, directions, joined
+from remedies.microaggregation._stages import CellTree, directions, joined
 
 
 def test_cells_of_a_sample_are_balanced() -> None:

@@ -6,9 +6,9 @@ import pytest
 from benchmarks._donors import donors
 from remedies._compiled import reordered
 from remedies.microaggregation import information_loss, mhm, npn_path
-from remedies.microaggregation._axes import on_axes
-from remedies.microaggregation._links import linked_path
+from remedies.microaggregation._blocks import on_axes
 from remedies.microaggregation._nearest import list_nearest
+from remedies.microaggregation._starts import linked_path
 from remedies.microaggregation.standardisation import z_scores
 from tests.remedies.microaggregation.tables import cloud, grid
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from remedies.microaggregation._missing import blocks, fill
+from remedies.microaggregation.mixed import blocks, fill
 
 _MASKS = st.integers(1, 4).flatmap(lambda d: st.integers(2, 30).flatmap(lambda n: arrays(np.bool_, (n, d))))
 

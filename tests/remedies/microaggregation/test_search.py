@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from remedies.microaggregation._best import GroupSearch
 from remedies.microaggregation._loss import loss_of
-from remedies.microaggregation._search import GroupSearch
 
 _SIZES = (5, 9, 6, 8, 7, 7)
 
