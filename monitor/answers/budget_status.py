@@ -8,10 +8,10 @@ from typing import Protocol
 from checks import Json
 from monitor.config import Config
 from remedies.differential_privacy import Accounting, Adjacency, epsilon_of_rho, sentence
+from remedies.differential_privacy.accounting import CHANGE, times
 from remedies.differential_privacy.answers import ROW
 from remedies.differential_privacy.epsilon import text_of
 from remedies.differential_privacy.ledger import BudgetBalance
-from remedies.differential_privacy.sentences import CHANGE, times
 
 
 class BudgetStatus(Protocol):

@@ -1,13 +1,17 @@
-"""Read privacy losses as people write them: decimals of at most nine places, kept as integers of 10^-9 (nano).
+"""Privacy losses as people write them: decimals of at most nine places, kept as integers of 10^-9 (nano).
 
 An integer adds up exactly: a budget of 9 pays for exactly 100 answers at 0.09, which no float can promise.
+
+Bounds of powers of e: `Decimal.exp` rounds correctly, so the true value lies within one unit of the last of its 60
+places; the neighbours on both sides enclose it.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import re
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Annotated, Final, TypeAlias
 
@@ -120,3 +124,35 @@ def _digits(number: Decimal, *, name: str) -> str:
 
 def _misfit(name: str, text: str, fault: str) -> Misfit:
     return Misfit(f"{name} {text[:_LONGEST]!r} {fault}, expected a decimal above 0 of at most nine places, such as 0.1")
+
+
+_DIGITS: Final = 60
+_GRID: Final = 10**50
+_PRECISE: Final = Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
+
+
+def exp_below(exponent: Fraction) -> Fraction:
+    """Return a fraction that is at most exp(`exponent`), by less than 10^-48 of it (for |exponent| up to 1000)."""
+    return Fraction(_exp(math.floor(exponent * _GRID)).next_minus(_PRECISE))
+
+
+def exp_above(exponent: Fraction) -> Fraction:
+    """Return a fraction that is at least exp(`exponent`), by less than 10^-48 of it (for |exponent| up to 1000)."""
+    return Fraction(_exp(math.ceil(exponent * _GRID)).next_plus(_PRECISE))
+
+
+def log_above(number: Fraction) -> Fraction:
+    """Return a fraction that is at least the natural logarithm of a number above 0, by less than 10^-45."""
+    rounded = Fraction(math.ceil(number * _GRID), _GRID)
+    exact = _PRECISE.divide(Decimal(rounded.numerator), Decimal(rounded.denominator)).next_plus(_PRECISE)
+    return Fraction(exact.ln(_PRECISE).next_plus(_PRECISE))
+
+
+def root_above(number: Fraction) -> Fraction:
+    """Return a fraction that is at least the square root of a number, by less than 10^-40."""
+    return Fraction(math.isqrt(math.ceil(number * 10**80)) + 1, 10**40)
+
+
+def _exp(grid: int) -> Decimal:
+    """Return e to the power of `grid` / 10^50; the division moves the point, and loses nothing in 110 places."""
+    return Decimal(grid).scaleb(-50, Context(prec=_DIGITS + 50)).exp(_PRECISE)

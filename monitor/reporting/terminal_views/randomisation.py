@@ -13,8 +13,8 @@ from monitor.terminal.output import count
 from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
 from remedies import UtilityReport
+from remedies.differential_privacy.accounting import times
 from remedies.differential_privacy.epsilon import NANO
-from remedies.differential_privacy.sentences import times
 
 if TYPE_CHECKING:
     from monitor.releases.treatment.reconstruct_table import Reconstructed

@@ -8,12 +8,9 @@ from pydantic import Field
 from remedies.differential_privacy.answers._contract import Statistic, Terms
 from remedies.differential_privacy.answers._declared import ROW, Declared
 from remedies.differential_privacy.answers._where import WhereComparison
-from remedies.differential_privacy.answers.count import Count
 from remedies.differential_privacy.answers.domain import BoundedColumn, CategoryColumn, Domain, SteppedColumn
-from remedies.differential_privacy.answers.histogram import Histogram
-from remedies.differential_privacy.answers.mean import Mean
 from remedies.differential_privacy.answers.quantile import Quantile
-from remedies.differential_privacy.answers.sum import Sum
+from remedies.differential_privacy.answers.sums import Count, Histogram, Mean, Sum
 
 AnyStatistic: TypeAlias = Annotated[Count | Histogram | Sum | Mean | Quantile, Field(discriminator="statistic")]
 

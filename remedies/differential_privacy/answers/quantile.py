@@ -18,8 +18,7 @@ from checks import Json
 from checks.parameters.columns import ColumnName
 from remedies._errors import Misfit
 from remedies.differential_privacy.accounting import Accounting
-from remedies.differential_privacy.answers._contract import Statistic, Terms
-from remedies.differential_privacy.answers._noise import Noise, plain
+from remedies.differential_privacy.answers._contract import Noise, Statistic, Terms, plain
 from remedies.differential_privacy.answers.domain import BoundedColumn, Number
 from remedies.differential_privacy.answers.grid import CELL
 from remedies.differential_privacy.answers.reading import Reader
@@ -78,15 +77,15 @@ class Quantile(Statistic):
 
     def answer(self, results: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
         """Select a candidate."""
-        from remedies.differential_privacy import _exponential
+        from remedies.differential_privacy import _samplers
 
         limits, step, candidates = self._candidates(terms)
         counts = [0] * candidates
         for row in results:
             counts[int(row[CELL])] += int(row["rows"])
-        utilities = _exponential.quantile_utilities(counts, share=Fraction(self.share))
+        utilities = _samplers.quantile_utilities(counts, share=Fraction(self.share))
         is_pure = terms.accounting is Accounting.PURE
-        select = _exponential.permute_and_flip if is_pure else _exponential.exponential_mechanism
+        select = _samplers.permute_and_flip if is_pure else _samplers.exponential_mechanism
         place = select(utilities, sensitivity=self._sensitivity(terms), nano_epsilon=self._epsilon(terms))
         return {"value": plain(limits.number(limits.low_units + place * step)), "noise": list(self.accuracy(terms))}
 

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._powers import exp_below
-from remedies.differential_privacy.epsilon import NANO, Loss, nano
+from remedies.differential_privacy.epsilon import NANO, Loss, exp_below, nano
 from remedies.differential_privacy.frequency_oracles.choices import Choices, Codes, Declared
 from remedies.differential_privacy.random_bytes import ONE, flags, many_below
 

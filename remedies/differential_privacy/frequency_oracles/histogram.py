@@ -12,10 +12,9 @@ from typing import ClassVar, Final
 import numpy as np
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._powers import exp_above
 from remedies.differential_privacy._samplers import many_discrete_laplace
 from remedies.differential_privacy._spread import laplace_variance
-from remedies.differential_privacy.epsilon import NANO, Loss, laplace_scale
+from remedies.differential_privacy.epsilon import NANO, Loss, exp_above, laplace_scale
 from remedies.differential_privacy.frequency_oracles._contract import Estimates, Oracle, Reports, integers
 from remedies.differential_privacy.frequency_oracles.choices import Codes, Declared
 from remedies.differential_privacy.frequency_oracles.unary import UnaryOracle

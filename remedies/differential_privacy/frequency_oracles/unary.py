@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._powers import exp_below
+from remedies.differential_privacy.epsilon import exp_below
 from remedies.differential_privacy.frequency_oracles._contract import Reports, SupportOracle, integers
 from remedies.differential_privacy.frequency_oracles.choices import Codes
 from remedies.differential_privacy.random_bytes import ONE, flags

@@ -15,10 +15,11 @@ from remedies.differential_privacy.accounting import (
     plan,
     rho_of_pure,
     rho_within,
+    sentence,
+    times,
 )
 from remedies.differential_privacy.epsilon import nano
 from remedies.differential_privacy.sensitivity import Adjacency
-from remedies.differential_privacy.sentences import sentence, times
 
 SUBSTITUTE, ADD_REMOVE = Adjacency.SUBSTITUTE, Adjacency.ADD_REMOVE
 MILLIONTH = delta_of("1e-6")

@@ -13,8 +13,13 @@ import numpy as np
 import pytest
 
 from remedies.differential_privacy._binary import BinaryMechanism
-from remedies.differential_privacy._exponential import exponential_mechanism, permute_and_flip, quantile_utilities
-from remedies.differential_privacy._samplers import gaussian_square, many_discrete_laplace
+from remedies.differential_privacy._samplers import (
+    exponential_mechanism,
+    gaussian_square,
+    many_discrete_laplace,
+    permute_and_flip,
+    quantile_utilities,
+)
 from remedies.differential_privacy.accounting import delta_of, epsilon_of_rho, rho_of_pure
 from remedies.differential_privacy.epsilon import decimal_of, laplace_scale, nano
 from remedies.differential_privacy.frequency_oracles import GRR, SUE

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._exponential import (
+from remedies.differential_privacy._samplers import (
     exponential_mechanism,
     permute_and_flip,
     quantile_utilities,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remedies.differential_privacy._powers import exp_above, exp_below, log_above, root_above
+from remedies.differential_privacy.epsilon import exp_above, exp_below, log_above, root_above
 
 _EXPONENTS = st.integers(-64 * 10**9, 64 * 10**9).map(lambda nanos: Fraction(nanos, 2 * 10**9))
 

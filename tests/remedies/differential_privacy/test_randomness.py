@@ -10,7 +10,7 @@ import remedies.differential_privacy as package
 
 PACKAGE = Path(package.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-SAMPLERS = [PACKAGE / f"{name}.py" for name in ("random_bytes", "_samplers", "_exponential")]
+SAMPLERS = [PACKAGE / f"{name}.py" for name in ("random_bytes", "_samplers")]
 """What every draw goes through. Nothing in them is a float."""
 
 SEEDS = {"seed", "rng", "generator", "random_state", "source", "randomness", "entropy"}

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._exponential import quantile_utilities
+from remedies.differential_privacy._samplers import quantile_utilities
 from remedies.differential_privacy.epsilon import laplace_scale, nano
 from remedies.differential_privacy.sensitivity import (
     Adjacency,

@@ -11,10 +11,10 @@ import duckdb
 import ibis
 import pytest
 
-from remedies.differential_privacy import _exponential
+from remedies.differential_privacy import _samplers
 from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers import Declared, Statistic, Terms
-from remedies.differential_privacy.answers._noise import Noise
+from remedies.differential_privacy.answers._contract import Noise
 from remedies.differential_privacy.sensitivity import Sensitivity
 from sources.moments import register
 
@@ -36,8 +36,8 @@ class Spy:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.seen: list[Exact] = []
         patch.setattr(Noise, "added", lambda noise, exact: self._keep(noise.sensitivity, exact))
-        patch.setattr(_exponential, "exponential_mechanism", self._choose)
-        patch.setattr(_exponential, "permute_and_flip", self._choose)
+        patch.setattr(_samplers, "exponential_mechanism", self._choose)
+        patch.setattr(_samplers, "permute_and_flip", self._choose)
 
     def _keep(self, moved: Sensitivity, exact: Sequence[int]) -> Sequence[int]:
         self.seen.append(Exact(moved, tuple(exact)))

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from remedies.differential_privacy.answers import STATISTICS, BoundedColumn, Statistic, Terms
+from remedies.differential_privacy.answers import STATISTICS, BoundedColumn, Statistic, Terms, sums
 from remedies.differential_privacy.answers import rows as _rows
-from remedies.differential_privacy.answers import sum as sum_statistic
 from remedies.differential_privacy.answers.reading import Reader
 from remedies.differential_privacy.sensitivity import sum_sensitivity
 from tests.remedies.differential_privacy.answers.exact import (
@@ -160,11 +159,11 @@ FAULTS: Final = {
         _rows, "_units", lambda reader, declared: [reader.unit(name) for name in declared.unit]
     ),
     "a unit has one row": lambda patch: patch.setattr(
-        sum_statistic, "sum_sensitivity", lambda adjacency, **said: sum_sensitivity(adjacency, **{**said, "rows": 1})
+        sums, "sum_sensitivity", lambda adjacency, **said: sum_sensitivity(adjacency, **{**said, "rows": 1})
     ),
-    "a group is the table": lambda patch: patch.setattr(sum_statistic, "group_sum_sensitivity", sum_sensitivity),
+    "a group is the table": lambda patch: patch.setattr(sums, "group_sum_sensitivity", sum_sensitivity),
     "rows are never left out": lambda patch: patch.setattr(
-        sum_statistic,
+        sums,
         "sum_sensitivity",
         lambda adjacency, **said: sum_sensitivity(adjacency, **{**said, "one_row_each": said.get("rows", 1) == 1}),
     ),

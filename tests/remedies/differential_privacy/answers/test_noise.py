@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from remedies.differential_privacy.accounting import Accounting
-from remedies.differential_privacy.answers import STATISTICS, Declared, Statistic, Terms, _noise
-from remedies.differential_privacy.answers._noise import Noise, plain
+from remedies.differential_privacy.answers import STATISTICS, Declared, Statistic, Terms, _contract
+from remedies.differential_privacy.answers._contract import Noise, plain
 from tests.remedies.differential_privacy.answers.exact import terms_of
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM, farthest, laplace_probability
 
@@ -114,8 +114,8 @@ def test_a_wrong_scale_is_found(
     draw: Callable[[Terms], np.ndarray], wrong: Fraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Noise whose scale is off by a tenth (by a third in ten thousand draws) would be seen by the test above."""
-    right = _noise.laplace_scale
-    monkeypatch.setattr(_noise, "laplace_scale", lambda moved, nano: wrong * right(moved, nano))
+    right = _contract.laplace_scale
+    monkeypatch.setattr(_contract, "laplace_scale", lambda moved, nano: wrong * right(moved, nano))
     assert farthest(draw(terms_of(domain=DOMAIN)), laplace_probability(2.0), span=8) > FALSE_ALARM
 
 
