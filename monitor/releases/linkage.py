@@ -16,7 +16,7 @@ from monitor.terminal.spreadsheet import escape_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-    from remedies.generalisation.distances import Farthest
+    from remedies.generalisation.criteria import Farthest
     from remedies.generalisation.frequencies import Frequencies
 
 
@@ -233,7 +233,7 @@ def _farthest(numbers: Sequence[int], column: "pd.Series[Any]", reference: "Freq
 def _distances(numbers: Sequence[int], column: "pd.Series[Any]", reference: "Frequencies") -> "Farthest":
     import pandas as pd
 
-    from remedies.generalisation.distances import farthest
+    from remedies.generalisation.criteria import farthest
 
     name = str(column.name)
     group, rows = f"{name} group", f"{name} rows"

@@ -199,7 +199,7 @@ def _from_input(
     from monitor.releases.treatment.table_reader import count
     from monitor.releases.treatment.verify import count_name
     from remedies import Misfit
-    from remedies.generalisation.distances import farthest
+    from remedies.generalisation.criteria import farthest
 
     limit = case.release.limits.t
     columns = [name for name in case.quasi if name in treated.frame.columns]

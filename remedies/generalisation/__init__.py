@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from checks.risk import Hierarchy as Hierarchy
-    from remedies.generalisation._bins import bins as bins
     from remedies.generalisation._comparison import FigureChange as FigureChange
     from remedies.generalisation._comparison import ResultChange as ResultChange
     from remedies.generalisation._comparison import compare_results as compare_results
-    from remedies.generalisation._dates import DateLevel as DateLevel
-    from remedies.generalisation._dates import dates as dates
     from remedies.generalisation._faults import FaultKind as FaultKind
     from remedies.generalisation._faults import HierarchyFault as HierarchyFault
     from remedies.generalisation._faults import hierarchy_faults as hierarchy_faults
     from remedies.generalisation._faults import row_faults as row_faults
     from remedies.generalisation._files import read_hierarchy as read_hierarchy
     from remedies.generalisation._files import write_hierarchy as write_hierarchy
+    from remedies.generalisation._groups import DateLevel as DateLevel
+    from remedies.generalisation._groups import dates as dates
+    from remedies.generalisation._groups import tree as tree
+    from remedies.generalisation._intervals import bins as bins
     from remedies.generalisation._intervals import breaks as breaks
     from remedies.generalisation._intervals import coding as coding
     from remedies.generalisation._intervals import intervals as intervals
-    from remedies.generalisation._tree import tree as tree
     from remedies.generalisation.by import By as By
     from remedies.generalisation.criteria import LDiversityLimit as LDiversityLimit
     from remedies.generalisation.criteria import TClosenessLimit as TClosenessLimit
@@ -49,13 +49,11 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "_bins": "bins",
     "_comparison": "FigureChange ResultChange compare_results",
-    "_dates": "DateLevel dates",
     "_faults": "FaultKind HierarchyFault hierarchy_faults row_faults",
     "_files": "read_hierarchy write_hierarchy",
-    "_intervals": "breaks coding intervals",
-    "_tree": "tree",
+    "_groups": "DateLevel dates tree",
+    "_intervals": "bins breaks coding intervals",
     "by": "By",
     "criteria": "LDiversityLimit TClosenessLimit",
     "datafly_search": "Datafly datafly",

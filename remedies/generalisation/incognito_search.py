@@ -11,9 +11,16 @@ import numpy.typing as npt
 
 from remedies._contract import Progress
 from remedies._errors import Misfit
-from remedies.generalisation._candidates import SearchProgress, find_candidates
 from remedies.generalisation._kernels import ENDED, FAILS, HOLDS, Keys
-from remedies.generalisation._walks import Lattice, OrderedTable, Walker, minimal, order_of
+from remedies.generalisation._walks import (
+    Lattice,
+    OrderedTable,
+    SearchProgress,
+    Walker,
+    find_candidates,
+    minimal,
+    order_of,
+)
 from remedies.generalisation.criteria import Criterion, check_k, rows_of
 from remedies.generalisation.frequencies import Frequencies, read_counts
 from remedies.generalisation.limits_of_classes import Judge, NodeClasses, leaves_of

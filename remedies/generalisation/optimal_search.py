@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._contract import Progress
-from remedies.generalisation._candidates import SearchProgress
 from remedies.generalisation._kernels import ENDED
 from remedies.generalisation._objectives import Objective, objective
+from remedies.generalisation._walks import SearchProgress
 from remedies.generalisation.by import By
 from remedies.generalisation.criteria import Criterion
 from remedies.generalisation.frequencies import Frequencies, read_counts

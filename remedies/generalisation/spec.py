@@ -14,12 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSche
 from checks import did_you_mean
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
-from remedies.generalisation._bins import bin_faults, bins
-from remedies.generalisation._dates import DateLevel, check_date_levels, dates
 from remedies.generalisation._faults import FaultKind, HierarchyFault, hierarchy_faults, refuse, row_faults
 from remedies.generalisation._files import read_rows
+from remedies.generalisation._groups import DateLevel, check_date_levels, dates, tree, tree_faults
 from remedies.generalisation._intervals import (
     NO_PAIR,
+    bin_faults,
+    bins,
     breaks,
     check_breaks,
     check_coding,
@@ -28,7 +29,6 @@ from remedies.generalisation._intervals import (
     coding,
     intervals,
 )
-from remedies.generalisation._tree import tree, tree_faults
 from remedies.generalisation.levels import ROOT, check_masks, flat, masks
 
 _Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]

@@ -213,7 +213,7 @@ def _t(
     """
     from monitor.releases.treatment.table_reader import count
     from remedies.generalisation import text_of
-    from remedies.generalisation.distances import farthest
+    from remedies.generalisation.criteria import farthest
 
     counts = count(place, [*columns, name], called=count_name([*columns, name]))
     if is_csv(place):

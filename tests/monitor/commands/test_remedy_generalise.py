@@ -18,7 +18,7 @@ from checks.risk import t_closeness
 from monitor.cli import run
 from monitor.terminal.output import Invocation
 from remedies.generalisation import read_hierarchy
-from remedies.generalisation._candidates import SearchProgress
+from remedies.generalisation._walks import SearchProgress
 
 COLUMNS = ("-q", "age,zip,sex")
 HIERARCHIES = ("--hierarchy", "age=5,10,20", "--hierarchy", "zip=mask:1,2,3,4,5", "--hierarchy", "sex=flat")

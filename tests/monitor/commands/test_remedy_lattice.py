@@ -13,7 +13,7 @@ import pytest
 
 from monitor.cli import run
 from monitor.terminal.output import Invocation
-from remedies.generalisation._candidates import SearchProgress
+from remedies.generalisation._walks import SearchProgress
 from remedies.generalisation.choices import NodeMeasures
 from tests.monitor.commands.test_remedy_generalise import COLUMNS, HIERARCHIES, people
 

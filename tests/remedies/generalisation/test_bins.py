@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from remedies import Misfit
 from remedies.generalisation import FaultKind, bins
-from remedies.generalisation._bins import Listed, bin_faults
+from remedies.generalisation._intervals import Listed, bin_faults
 from tests.remedies.generalisation.hierarchy_laws import assert_sound
 
 

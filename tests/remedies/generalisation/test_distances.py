@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from checks.risk import Hierarchy, t_closeness
 from remedies import Misfit
-from remedies.generalisation.distances import farthest
+from remedies.generalisation.criteria import farthest
 from remedies.generalisation.frequencies import read_table
 from remedies.generalisation.levels import with_plain
 

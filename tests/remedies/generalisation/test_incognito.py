@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from checks.risk import Hierarchy
 from remedies import Misfit
 from remedies.generalisation import LDiversityLimit, TClosenessLimit, incognito
-from remedies.generalisation import _candidates as candidates
+from remedies.generalisation import _walks as walks
 from tests.remedies.generalisation.lattices import PATIENTS, PATIENTS_HIERARCHIES, Case, cases, entropy_l
 from tests.tiers import examples
 
@@ -145,7 +145,7 @@ def test_parts_of_the_columns_only_save_work(case, stages):
         return
     counts = case.counts.drop(columns="secret")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidates, "_WORTH", stages)
+        patch.setattr(walks, "_WORTH", stages)
         found = incognito(counts, case.hierarchies, 2)
     assert _nodes(found.nodes) == {node for node in case.nodes if _holds(case, node, 2, 0)}
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from remedies import Misfit
 from remedies.generalisation import FaultKind, tree
-from remedies.generalisation._tree import tree_faults
+from remedies.generalisation._groups import tree_faults
 from tests.remedies.generalisation.hierarchy_laws import assert_sound
 
 
