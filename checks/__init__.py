@@ -36,8 +36,8 @@ from checks._segments import (
     is_listed,
     segment_kind,
 )
+from checks.parameters.rows import SegmentBy
 from checks.parameters.scalars import ConfirmRule
-from checks.parameters.segments import SegmentBy
 from sources import NOTHING_TOLD, ReadVolume, did_you_mean
 
 __all__ = [

@@ -27,9 +27,8 @@ from pydantic import (
 from checks._errors import CheckError, Misconfigured
 from checks._measurement import ClassQuestion, ColumnClass, Earlier, Frame, Measurement, PastMeasurement, Wants, Zones
 from checks._outcome import Json, Kind, Occurrence, OccurrenceMethod, Outcome, Severity, Status, UnknownReason, unknown
-from checks.parameters.sampling import Sampling
+from checks.parameters.rows import Sampling, SegmentBy
 from checks.parameters.scalars import Confirmation, ConfirmRule
-from checks.parameters.segments import SegmentBy
 from sources import did_you_mean
 
 if TYPE_CHECKING:

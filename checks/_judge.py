@@ -31,7 +31,7 @@ from checks._contract import (
 from checks._outcome import Message
 from checks.parameters.columns import is_null, without_null
 from checks.parameters.numbers import decimal
-from checks.parameters.sampling import Sampling
+from checks.parameters.rows import Sampling
 from sources.expressions import ir
 
 

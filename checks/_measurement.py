@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from checks.classes.counts import CountRequest, KeptAnswer
     from checks.classes.tables import ClassTables
-    from checks.parameters.sampling import Sampling
+    from checks.parameters.rows import Sampling
 
 
 @dataclass(frozen=True, slots=True)

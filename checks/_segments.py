@@ -20,7 +20,7 @@ from pydantic import Field
 from checks._contract import CheckParameters, ColumnClass, Context, Measurement, Misconfigured
 from checks._literals import literals_for
 from checks.parameters.columns import type_name
-from checks.parameters.segments import SegmentBy, SegmentValue
+from checks.parameters.rows import SegmentBy, SegmentValue
 from sources.expressions import ibis, ir
 
 MOST_SEGMENTS: Final = 10_000

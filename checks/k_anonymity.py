@@ -27,17 +27,17 @@ from checks._contract import (
 from checks._outcome import Message
 from checks.classes.incremental import SIZES, SizesParameters
 from checks.classes.population import NO_POPULATION, Population, PopulationColumns, PopulationName
-from checks.classes.readings import (
+from checks.classes.tables import (
     MOST_MERGED,
     MOST_PATTERNS,
     MOST_VALUES,
+    ClassTables,
     patterns_of,
     sizes_as_wildcards,
     sizes_with,
     sizes_without,
     values_of,
 )
-from checks.classes.tables import ClassTables
 from checks.parameters.columns import QuasiIdentifiers, quasi_identifiers_of
 from checks.risk.presence import JournalistRisk
 from checks.risk.sizes import ClassSizes, KAnonymity

@@ -25,8 +25,15 @@ from checks._contract import (
     unknown,
 )
 from checks._outcome import Message
-from checks.classes.linkage import complete, linked_persons, linked_records
-from checks.classes.shared_columns import SharedColumn, Tolerance, shared_column, unreadable
+from checks.classes.linkage import (
+    SharedColumn,
+    Tolerance,
+    complete,
+    linked_persons,
+    linked_records,
+    shared_column,
+    unreadable,
+)
 from checks.parameters.columns import ColumnName, ColumnNames
 from checks.risk.record_linkage import Linkage
 from sources.expressions import ir

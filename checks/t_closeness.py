@@ -35,11 +35,12 @@ from checks.classes.closeness import (
     equally_far,
     far_in,
     not_in,
+    not_in_order,
+    orderly_far,
     own_values,
     strangers_among,
     values_of,
 )
-from checks.classes.ordered_closeness import not_in_order, orderly_far
 from checks.classes.sensitive import broken_in, sensitive_of, worst_of
 from checks.parameters.columns import (
     ColumnName,

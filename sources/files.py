@@ -50,7 +50,7 @@ from sources._file_tables import (
     with_file_times,
 )
 from sources._names import did_you_mean
-from sources._parquet_types import ParquetReader
+from sources._parquet import ParquetReader
 from sources._spec import SourceSpec
 from sources._together import group_alike, read_together, schemas_of
 
@@ -163,7 +163,7 @@ class Files(DuckdbSource):
         files = self._files[name]
         if endings_of(files[0].name) != PARQUET:
             return super().newest(name, column)
-        from sources._parquet_newest import newest_of
+        from sources._parquet import newest_of
 
         try:
             with self._talking():

@@ -10,8 +10,17 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from checks.limits.baseline import LEAST_VALUES, Residuals, TimedValue, at_present_level, residuals_at, spacing_of
-from checks.limits.bounds import distances_from_others, reach_by_sigma, reach_of_promise
+from checks.limits.baseline import (
+    LEAST_VALUES,
+    Residuals,
+    TimedValue,
+    at_present_level,
+    distances_from_others,
+    reach_by_sigma,
+    reach_of_promise,
+    residuals_at,
+    spacing_of,
+)
 
 _WEEK: Final = timedelta(weeks=1)
 _DAY: Final = timedelta(days=1)

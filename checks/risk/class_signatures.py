@@ -18,14 +18,13 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from checks.risk._siphash import KEY, siphash_128
-from checks.risk.signatures import SIZE, encoded
+from checks.risk.signatures import KEY, SIZE, encoded, siphash_128
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from checks.risk._siphash import Words
+    from checks.risk.signatures import Words
 
 SCHEME: Final = "blake2b-128, siphash-2-4-128"
 """Names how these signatures are made. Another way has another name."""

@@ -9,9 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from checks.classes.arrays import np
-from checks.risk._likelihood import log_falling
-from checks.risk._negative_binomial import fit_poisson_gamma, fit_slide_negative_binomial
-from checks.risk._pitman import fit_pitman
+from checks.risk._population_models import fit_pitman, fit_poisson_gamma, fit_slide_negative_binomial, log_falling
 from checks.risk._sample import COUNTED, Fitted, Floats, PopulationSample, with_the_rest
 from checks.risk.sizes import ClassSizes
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from checks._contract import Check, Context, Misconfigured, Wants
-from checks.parameters.sampling import Sampling
+from checks.parameters.rows import Sampling
 from sources.expressions import ibis, ir
 from sources.lazy import engine_function
 

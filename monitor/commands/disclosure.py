@@ -59,7 +59,7 @@ def compare(
     --domain 'age=<18,18-24,25-34,35-44,45-49,50-55,56+'
     """
     from monitor.commands._budget_options import refuse_analysts
-    from monitor.releases.disclosure.cell_counts import count_cells
+    from monitor.releases.disclosure.comparison import count_cells
     from monitor.releases.disclosure.table_ref import project_of, table_ref_of
     from monitor.releases.treatment.declared_domains import declared_in, domains_for
     from monitor.releases.treatment.randomise_table import blind
@@ -96,7 +96,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _result(text: str, domains: "Mapping[str, Cells]", comparison: "Comparison") -> dict[str, Any]:
-    from monitor.releases.disclosure.comparison_json import comparison_json
+    from monitor.releases.disclosure.comparison import comparison_json
 
     named = {"schema": "tablewatch.disclosure-comparison/1", "ok": True, "table": text}
     return {**named, **comparison_json(comparison, domains)}

@@ -132,7 +132,7 @@ def test_epsilon_is_read_as_an_exact_decimal(said: object, read: str) -> None:
         ({"epsilon": None}, "exactly one of 'epsilon', 'pk' and 'retention'"),
         ({"pk": 3}, "exactly one of 'epsilon', 'pk' and 'retention'"),
         ({"epsilon": None, "pk": 1}, "greater than 1"),
-        ({"epsilon": None, "retention": 1}, "less than 1"),
+        ({"epsilon": None, "retention": 1}, "1 is not a probability of at least 0 and below 1"),
         ({"epsilon": None, "retention": {"grade": 0.5}}, "'retention' is missing columns: city"),
         ({"epsilon": None, "retention": {"grade": 0.5, "city": 0.5}, "joint": True}, "have one 'retention'"),
         ({"epsilon": None, "retention": {**dict.fromkeys(DOMAINS, 0.5), "age": 0.5}}, "not in 'domains' is named: age"),

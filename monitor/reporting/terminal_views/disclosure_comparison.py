@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
-from monitor.releases.disclosure.comparison_json import cost_of, labels, linear_retention
+from monitor.releases.disclosure.comparison import cost_of, labels, linear_retention
 from monitor.terminal.output import count
 from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table

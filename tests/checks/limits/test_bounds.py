@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from checks.limits.bounds import (
+from checks.limits.baseline import (
     distances_from_others,
     reach_by_rank,
     reach_by_sigma,

@@ -9,9 +9,15 @@ import pytest
 from scipy.stats import binom, nbinom
 
 from checks.risk import ClassSizes, PopulationModel, class_sizes, population_uniqueness
-from checks.risk._likelihood import log_falling, log_rising
-from checks.risk._negative_binomial import fit_poisson_gamma, fit_slide_negative_binomial
-from checks.risk._pitman import _classes, _expected, fit_pitman
+from checks.risk._population_models import (
+    _classes,
+    _expected,
+    fit_pitman,
+    fit_poisson_gamma,
+    fit_slide_negative_binomial,
+    log_falling,
+    log_rising,
+)
 from checks.risk._sample import COUNTED, PopulationSample
 from checks.risk.population import fit_zayatz
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk._siphash import siphash_128
+from checks.risk.signatures import siphash_128
 
 KEY = bytes(range(16))
 KNOWN = {

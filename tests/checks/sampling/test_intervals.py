@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.sampling.intervals import blocks_interval, rows_interval
+from checks.sampling.verdict import blocks_interval, rows_interval
 from tests.tiers import examples
 
 MOST_ROWS = 100

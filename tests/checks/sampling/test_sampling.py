@@ -12,7 +12,7 @@ from checks import Check, Measurement, Misconfigured, Outcome, Status, UnknownRe
 from checks.metric import Metric
 from checks.not_null import NotNull
 from checks.range import Range
-from checks.sampling.intervals import blocks_interval
+from checks.sampling.verdict import blocks_interval
 from monitor.scan.measure import measure
 from monitor.scan.plan_shapes import plan_by_shape
 from monitor.scan.planner import plan
@@ -285,7 +285,7 @@ def test_a_plain_check_reads_nothing_of_sampling() -> None:
     assert _modules_of({"columns": ["a"], "max_ratio": 0.5, "sample": SAMPLE}) >= _SAMPLING
 
 
-_SAMPLING = frozenset({"checks.sampling", "checks.sampling.verdict", "checks.sampling.intervals"})
+_SAMPLING = frozenset({"checks.sampling", "checks.sampling.verdict"})
 
 
 def _modules_of(parameters: Mapping[str, Any]) -> frozenset[str]:

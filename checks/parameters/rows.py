@@ -1,9 +1,9 @@
-"""By which columns a table is cut into segments, and which of them may be named."""
+"""Which rows a check measures: segments by columns, and samples."""
 
 from datetime import date
-from typing import Annotated, Any, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from annotated_types import Ge, Le, MinLen
+from annotated_types import Ge, Gt, Le, Lt, MinLen
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, field_validator, model_validator
 
 SegmentValue: TypeAlias = "bool | int | date | str | None"
@@ -56,3 +56,17 @@ class SegmentBy(BaseModel):
         """Let editors see the short forms too: one column, or a list of columns."""
         names = {"type": "array", "items": {"type": "string"}, "minItems": 1}
         return {"anyOf": [{"type": "string"}, names, handler(core_schema)]}
+
+
+class Sampling(BaseModel):
+    """Which rows are drawn, and how sure the interval of an estimate is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    share: Annotated[float, Gt(0), Lt(1)] = Field(description="Share of the rows or blocks that are sampled.")
+    method: Literal["rows", "blocks"] = Field(
+        "rows", description="What is drawn: rows, of which all are read, or blocks of a PostgreSQL table."
+    )
+    confidence: Annotated[float, Ge(0.5), Lt(1)] = Field(
+        0.999, description="Probability that the interval of an estimate holds the share in the whole table."
+    )
