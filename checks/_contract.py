@@ -117,7 +117,7 @@ class Context:
 
 
 def _describe_parameters(schema: dict[str, Any], check: type[Any]) -> None:
-    """Let editors see what `warn:` takes, and no parameter that the check refuses."""
+    """Show editors what `warn:` takes, and no parameter that the check refuses."""
     properties = schema.get("properties", {})
     limits = {name: properties[name] for name in sorted(check.warn_limits) if name in properties}
     if limits:
@@ -177,7 +177,7 @@ class CheckParameters(BaseModel):
 
     @property
     def refers_to(self) -> tuple[str, ...]:
-        """Name the other tables this check looks at."""
+        """Return the other tables this check looks at."""
         return ()
 
     @property
@@ -292,7 +292,7 @@ class Check(Protocol):
 
     @property
     def runbook(self) -> str | None:
-        """What to do when it fails: a URL, Markdown, or the name of a file of Markdown."""
+        """Return what to do when it fails: a URL, Markdown, or the name of a file of Markdown."""
 
     @property
     def severity(self) -> Severity:
@@ -304,15 +304,15 @@ class Check(Protocol):
 
     @property
     def open_after(self) -> int | None:
-        """How many failing runs in a row open an incident; None where its severity or the project says it."""
+        """Return how many failing runs in a row open an incident; None where its severity or the project says it."""
 
     @property
     def resolve_after(self) -> int | None:
-        """How many passing runs in a row resolve an incident; None where its severity or the project says it."""
+        """Return how many passing runs in a row resolve an incident; None where its severity or the project says it."""
 
     @property
     def confirm(self) -> Confirmation | None:
-        """Whether it is run again before an incident opens; None where its severity or the project says it."""
+        """Return whether it is run again before an incident opens; None where its severity or the project says it."""
 
     @property
     def where(self) -> str | None:
@@ -335,19 +335,19 @@ class Check(Protocol):
 
     @property
     def learned_numbers(self) -> int:
-        """How many numbers of the check are judged by limits that keep a promise."""
+        """Return how many numbers of the check are judged by limits that keep a promise."""
 
     @property
     def keeps(self) -> bool:
-        """Whether the store keeps counts or releases for this check."""
+        """Return whether the store keeps counts or releases for this check."""
 
     @property
     def segments(self) -> SegmentBy | None:
-        """How the table is cut into segments; None where it is judged as a whole."""
+        """Return how the table is cut into segments; None where it is judged as a whole."""
 
     @property
     def sampling(self) -> Sampling | None:
-        """How the rows are drawn of which the check is estimated; None where all are looked at."""
+        """Return how the rows are drawn of which the check is estimated; None where all are looked at."""
 
     @property
     def results_every(self) -> timedelta | None:
@@ -357,7 +357,7 @@ class Check(Protocol):
         """The keys that break the check, for the terminal only; None where it is not about keys."""
 
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
-        """What is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
+        """Return what is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
 
     def wants(self, context: Context) -> Wants:
         """Return what must be measured. Pure.

@@ -215,10 +215,10 @@ class TimeColumn:
     def evidence(self) -> Mapping[str, ir.Value]:
         """Count what `reading_of` has to know."""
         filled = self.context.count(self.moment.value.notnull())
-        told = {"filled": filled, "unparsed": self.context.count(self.moment.unparsed)}
+        counts = {"filled": filled, "unparsed": self.context.count(self.moment.unparsed)}
         if self.moment.aware is not None or self.moment.offset is None:
-            return told
-        return {**told, "with_offset": self.context.count(self.moment.offset)}
+            return counts
+        return {**counts, "with_offset": self.context.count(self.moment.offset)}
 
 
 def time_column(context: Context, name: str, timezone: str | None = None) -> TimeColumn:

@@ -39,7 +39,7 @@ NOTHING_YET: Final = Message(
 
 
 def same_weekday(weeks: int) -> Earlier:
-    """Ask for the measurements of 7, 14, 21 ... days ago, each at most 12 hours off and on a good day."""
+    """Request the measurements of 7, 14, 21 ... days ago, each at most 12 hours off and on a good day."""
     return Earlier(ages=tuple(timedelta(weeks=week) for week in range(1, weeks + 1)))
 
 
@@ -188,7 +188,7 @@ class LearnsLimits(TakesSegments):
         return 1
 
     def learned_from(self, earlier: Earlier | None = None) -> Earlier | None:
-        """Ask for the measurements to learn from, beside others that are asked for."""
+        """Request the measurements to learn from, beside others that are asked for."""
         softer = self.softened()
         spans = [check.source_of_limits.window for check in (self, softer) if check is not None and check.learns]
         return replace(earlier or Earlier(), span=max(spans)) if spans else earlier

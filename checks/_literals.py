@@ -257,6 +257,6 @@ def _as_date(value: Scalar) -> date | None:
 
 
 def _kind_name(value: Scalar) -> str:
-    """Name the kind of a value, never the value: it may be one of the table's."""
+    """Return the kind of a value, never the value: it may be one of the table's."""
     kinds = {bool: "truth values", int: "whole numbers", float: "fractions", Decimal: "fractions", str: "such text"}
     return kinds.get(type(value), "dates")

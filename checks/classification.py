@@ -43,7 +43,7 @@ class Classification(CheckParameters):
     columns: dict[str, ColumnClass] = Field({}, description="Column classification; by default the table's `columns`.")
 
     def wants(self, context: Context) -> Wants:
-        """Ask for the names of the columns only."""
+        """Request the names of the columns only."""
         if not self.columns and not context.classified:
             raise Misconfigured("no columns are classified; classify them with 'columns'")
         return Wants(schema=True)

@@ -68,7 +68,7 @@ class DeltaPresence(CheckParameters):
 
     @property
     def refers_to(self) -> tuple[str, ...]:
-        """Name the population table."""
+        """Return the population table."""
         return (self.population,)
 
     def wants(self, context: Context) -> Wants:

@@ -56,7 +56,7 @@ class Expectation(CheckParameters):
 
     @property
     def asks_for_names(self) -> bool:
-        """Whether it looks at the names of the columns only."""
+        """Return whether it looks at the names of the columns only."""
         return snake_case(self.expectation) in NAMES_ONLY
 
     def wants(self, context: Context) -> Wants:

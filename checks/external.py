@@ -66,7 +66,7 @@ class External(CheckParameters):
         return self.every
 
     def wants(self, context: Context) -> Wants:
-        """Ask for nothing: no pass evaluates it."""
+        """Request nothing: no pass evaluates it."""
         del context
         return Wants()
 

@@ -64,7 +64,7 @@ class ForeignKey(CheckParameters):
 
     @property
     def refers_to(self) -> tuple[str, ...]:
-        """Name the table that is pointed to."""
+        """Return the table that is pointed to."""
         return (self._targets[0].rpartition(".")[0],)
 
     def wants(self, context: Context) -> Wants:

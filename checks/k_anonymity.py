@@ -102,11 +102,11 @@ class KAnonymityCheck(SizesParameters):
 
     @property
     def refers_to(self) -> tuple[str, ...]:
-        """Name the population table, or that of changes."""
+        """Return the population table, or that of changes."""
         return super().refers_to if self.population is None else (self.population,)
 
     def wants(self, context: Context) -> Wants:
-        """Ask how many groups there are of each size, and what the other readings need to know."""
+        """Request how many classes there are of each size, and what the other readings need to know."""
         wants = self.wanted_sizes(context, self.quasi_identifiers)
         if self.incremental is not None:
             return wants
@@ -121,7 +121,7 @@ class KAnonymityCheck(SizesParameters):
         return replace(wants, classes={**wants.classes, **_questions(names, request)})
 
     def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
-        """Ask which column does the damage, and for the other readings where they can differ; then drop the values."""
+        """Request which column does the damage, and the other readings where they differ; then drop the values."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
         floats = [name for name in names if context.column(name).type().is_floating()]
         if self.incremental is not None:  # who counts what changed must not look at all rows for the rest

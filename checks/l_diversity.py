@@ -81,7 +81,7 @@ class LDiversityCheck(CheckParameters):
         return DiversityLimit(self.variant, self.l, self.c)
 
     def wants(self, context: Context) -> Wants:
-        """Ask of each sensitive column how diverse the groups are."""
+        """Request how diverse the classes are in each sensitive column."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
         softer = self.softened()
         diversity_limits = [self._limit, *([] if softer is None else [softer._limit])]  # noqa: SLF001 - the same check

@@ -96,7 +96,7 @@ class LinkageCheck(CheckParameters):
 
     @property
     def refers_to(self) -> tuple[str, ...]:
-        """Name the auxiliary table."""
+        """Return the auxiliary table."""
         return (self.auxiliary,)
 
     def wants(self, context: Context) -> Wants:
@@ -105,8 +105,10 @@ class LinkageCheck(CheckParameters):
         columns = [self._shared(context, there, names) for names in self._pairs.items()]
         own, other, people = context.filtered, there.table, {}
         if self.entity is not None:
-            ((mine, theirs),) = ({self.entity: self.entity} if isinstance(self.entity, str) else self.entity).items()
-            people = {"person": context.column(mine), "target": self._theirs(there, theirs)}
+            ((own_key, other_key),) = (
+                {self.entity: self.entity} if isinstance(self.entity, str) else self.entity
+            ).items()
+            people = {"person": context.column(own_key), "target": self._theirs(there, other_key)}
         known = complete((own, other), columns, **people)
         links = linked_records(known) if self.entity is None else linked_persons(known, self.at_least)
         return Wants(
@@ -140,21 +142,23 @@ class LinkageCheck(CheckParameters):
         """Fail when more than the share allowed has one and only one match."""
         there = measurement.tables["auxiliary"][0]
         for at, names in enumerate(self._pairs.items()):
-            problem = unreadable(_told(measurement.values, f"own{at}_"), _told(there, f"other{at}_"), names)
+            problem = unreadable(
+                _with_prefix(measurement.values, f"own{at}_"), _with_prefix(there, f"other{at}_"), names
+            )
             if problem is not None:
                 return problem
         rows, complete_rows = measurement.number("rows"), measurement.number("complete")
         observed: dict[str, Json] = {"rows": rows, "null_rows": rows - complete_rows}
         observed |= {"auxiliary_rows": int(there["rows"] or 0)}
-        asked = rows if self.entity is None else int(there["persons"] or 0)
-        if not int(there["complete"] or 0) or not asked:
+        total = rows if self.entity is None else int(there["persons"] or 0)
+        if not int(there["complete"] or 0) or not total:
             return unknown(UnknownReason.NO_DATA, _NOBODY.given(table=self.auxiliary), observed)
         counted = [tuple(int(row[key]) for key in _COUNTS) for row in measurement.tables["links"]]
-        result = Linkage.of(((item[0], item[1], item[2]) for item in counted), rows=asked)
-        observed |= _observe(result) | ({} if self.entity is None else {"auxiliary_persons": asked})
+        result = Linkage.of(((item[0], item[1], item[2]) for item in counted), rows=total)
+        observed |= _observe(result) | ({} if self.entity is None else {"auxiliary_persons": total})
         expected: dict[str, Json] = {"max_unique_fraction": self.max_unique_fraction}
-        share = result.uniquely_matched / asked
-        values = {"unique": result.uniquely_matched, "asked": asked, "table": self.auxiliary, "share": share}
+        share = result.uniquely_matched / total
+        values = {"unique": result.uniquely_matched, "asked": total, "table": self.auxiliary, "share": share}
         status = Status.PASS if share <= self.max_unique_fraction else Status.FAIL
         return Outcome(status, self._message_of(values), observed, expected)
 
@@ -176,7 +180,7 @@ def _evidence(side: str, results: Sequence[Mapping[str, ir.Value]]) -> dict[str,
     return {f"{side}{at}_{name}": value for at, counts in enumerate(results) for name, value in counts.items()}
 
 
-def _told(values: Mapping[str, Any], prefix: str) -> Mapping[str, Any]:
+def _with_prefix(values: Mapping[str, Any], prefix: str) -> Mapping[str, Any]:
     return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
 
 

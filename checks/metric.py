@@ -107,7 +107,7 @@ class Metric(TakesSample, LearnsLimits):
         return self
 
     def wants(self, context: Context) -> Wants:
-        """Ask for the aggregate, and for what it was on this weekday."""
+        """Request the aggregate, and for what it was on this weekday."""
         softer = self.softened()
         compares = self.max_deviation is not None or (softer is not None and softer.max_deviation is not None)
         earlier = self.learned_from(same_weekday(self.weeks) if compares else None)

@@ -73,7 +73,7 @@ class PopulationUniquenessCheck(SizesParameters):
         return self
 
     def wants(self, context: Context) -> Wants:
-        """Ask how many classes there are of each size."""
+        """Request how many classes there are of each size."""
         return self.wanted_sizes(context, self.quasi_identifiers)
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:

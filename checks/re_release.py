@@ -62,7 +62,7 @@ class ReReleaseCheck(CheckParameters):
         return True
 
     def wants(self, context: Context) -> Wants:
-        """Ask for the class of each person, as signatures."""
+        """Request the class of each person, as signatures."""
         person = tuple(context.column(name).get_name() for name in self.person)
         return Wants(kept=PersonRequest(quasi_identifiers_of(context, self.quasi_identifiers), person))
 

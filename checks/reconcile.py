@@ -74,11 +74,11 @@ class Reconcile(CheckParameters):
 
     @property
     def refers_to(self) -> tuple[str, ...]:
-        """Name the other table."""
+        """Return the other table."""
         return (self.against.table,)
 
     def wants(self, context: Context) -> Wants:
-        """Ask for the aggregate here, and for the other one by a statement of its own."""
+        """Request the aggregate here, and for the other one by a statement of its own."""
         other = context.references[self.against.table]
         there = Context(other, context.dialect, context.now)
         try:

@@ -62,7 +62,7 @@ class ReidentificationBySubset(CheckParameters):
     )
 
     def wants(self, context: Context) -> Wants:
-        """Ask about the largest sets."""
+        """Request the largest sets."""
         names = sorted(quasi_identifiers_of(context, self.quasi_identifiers))
         try:
             refuse_too_many(len(names), self.known)
@@ -71,7 +71,7 @@ class ReidentificationBySubset(CheckParameters):
         return self._level(names, min(self.known, len(names)), {})
 
     def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
-        """Ask about the next smaller sets, as far as they are part of one that singles somebody out."""
+        """Request the next smaller sets, as far as they are part of one that identifies a record."""
         names = sorted(quasi_identifiers_of(context, self.quasi_identifiers))
         separations = _separations(measurement, names)
         smallest = min(len(separation) for separation in separations)

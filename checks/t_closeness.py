@@ -132,7 +132,7 @@ class TClosenessCheck(CheckParameters):
 
     @property
     def refers_to(self) -> tuple[str, ...]:
-        """Name the reference table."""
+        """Return the reference table."""
         return () if self.reference is None else (self.reference,)
 
     @model_validator(mode="after")
@@ -151,7 +151,7 @@ class TClosenessCheck(CheckParameters):
         return None if self.hierarchy is None else Hierarchy.of(self.hierarchy)
 
     def wants(self, context: Context) -> Wants:
-        """Ask of each sensitive column how far the groups are from the table, and for values without a place."""
+        """Request how far the classes are from the table in each sensitive column, and the values without a place."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
         columns, tree, softer = sensitive_of(context, self.sensitive, names), self._tree(), self.softened()
         if tree is not None and len(columns) > 1:

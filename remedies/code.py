@@ -121,7 +121,7 @@ class Code(RemedyParameters):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Name the columns that have a bound, each once."""
+        """Return the columns that have a bound, each once."""
         return tuple(dict.fromkeys((*self.top, *self.bottom)))
 
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
@@ -143,7 +143,7 @@ class Code(RemedyParameters):
         return Treatment(treated, self.bill(tally, distinct, guarantee, seconds=perf_counter() - began))
 
     def check(self, distinct: Mapping[str, Distinct], rows: int) -> None:
-        """See that there is something to code.
+        """Check that there is something to code.
 
         Raises:
             Misfit: there is no row, or a column without a value.
@@ -276,7 +276,7 @@ class Code(RemedyParameters):
         return CodedCells(**results)
 
     def _labelled(self, column: pd.Series[Any]) -> tuple[pd.Series[Any], CodedCells]:
-        """Find the cells by the texts of their values, and give what these become."""
+        """Find the cells by the texts of their values, and return what these become."""
         import pandas as pd
 
         name = str(column.name)

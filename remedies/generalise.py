@@ -278,7 +278,7 @@ class Generalise(Recodes):
         }
 
     def _levels_of(self, recoding: Recoding) -> Mapping[str, Json] | None:
-        """Name the level of each column; None of a local recoding."""
+        """Return the level of each column; None of a local recoding."""
         from remedies.generalisation.spec import level_name
 
         if recoding.levels is None:

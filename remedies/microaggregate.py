@@ -120,7 +120,7 @@ class Microaggregate(RemedyParameters):
         return numeric(frame[name])
 
     def _prove(self, treated: pd.DataFrame) -> Guarantee:
-        """Look at the output alone: group it by all the columns, and count.
+        """Check the output alone: group it by all the columns, and count.
 
         Raises:
             Refused: fewer than k records are alike.

@@ -99,7 +99,7 @@ class Randomise(RemedyParameters):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Name the columns that are randomised."""
+        """Return the columns that are randomised."""
         return tuple(self.domains)
 
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
@@ -202,7 +202,7 @@ class Randomise(RemedyParameters):
 
 
 def keep_to_epsilon(mechanism: Mechanism, limit: Loss) -> None:
-    """See that a randomised table costs a person no more than a release allows.
+    """Check that a randomised table costs a person no more than a release allows.
 
     Raises:
         Refused: it costs more, or a column leaves unchanged, so that no epsilon holds of it.

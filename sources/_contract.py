@@ -113,7 +113,7 @@ class Source(Protocol):
         """Disconnect."""
 
     def tables(self) -> Sequence[str]:
-        """Name the tables, `schema.table` where the engine has schemas."""
+        """Return the tables, `schema.table` where the engine has schemas."""
 
     def table(self, name: str) -> ir.Table:
         """Return a table as an expression; only the catalogue is read.

@@ -41,7 +41,7 @@ class CsvText:
 
     @property
     def plain(self) -> bool:
-        """Whether DuckDB can read the file as it lies."""
+        """Return whether DuckDB can read the file as it lies."""
         return self.encoding in UTF_8 and not self.mixed
 
 

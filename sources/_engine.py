@@ -84,7 +84,7 @@ class EngineSource(ABC):
         self._closing.close()
 
     def tables(self) -> Sequence[str]:
-        """Name the tables; those that need a schema before their name as `schema.table`."""
+        """Return the tables; those that need a schema before their name as `schema.table`."""
         return sorted(entry.table if entry.bare else f"{entry.schema}.{entry.table}" for entry in self._catalogue())
 
     def table(self, name: str) -> ir.Table:

@@ -36,7 +36,7 @@ _FIRST, _LAST = datetime(1, 1, 1), datetime(9999, 12, 31)  # noqa: DTZ001 - wall
 
 
 def folder_columns(path: Path) -> tuple[str, ...]:
-    """Name the columns that the folders of a path say: `city=Oslo/day=2026-11-20`."""
+    """Return the columns that the folders of a path say: `city=Oslo/day=2026-11-20`."""
     return tuple(part.partition("=")[0] for part in path.parent.parts if "=" in part)
 
 
@@ -55,7 +55,7 @@ def schemas_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> S
 def group_alike(
     files: Sequence[Path], read: Sequence[Path], forms: Sequence[Form], *, in_folders: bool
 ) -> Mapping[tuple[Form, tuple[str, ...]], Sequence[str]]:
-    """Put files together that are written alike and have the same columns in their folders.
+    """Combine files that are written alike and have the same columns in their folders.
 
     Of several CSV files those without a line are left out.
 

@@ -94,7 +94,7 @@ class _ErrorTranslation:
         self._source_error_of = say
 
     def __enter__(self) -> None:
-        """Begin to listen."""
+        """Start to listen."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -35,7 +35,7 @@ def _defined(name: str, takes: tuple[str | dt.DataType, ...], gives: str | dt.Da
     import ibis
 
     def stand_in() -> None:
-        """Stand for it."""
+        """Stand in for the engine's function."""
 
     places = [f"x{place}" for place in range(len(takes))]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

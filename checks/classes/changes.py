@@ -120,10 +120,10 @@ def change_table(context: Context, quasi_identifiers: Sequence[str], *, table: s
             raise Misconfigured(f"column '{name}' not found in {table}{did_you_mean(name, changes.columns)}")
     for name in quasi_identifiers:
         for side in ("before", "after"):
-            own, told = context.column(name).type(), changes[f"{side}_{name}"].type()
-            if own.copy(nullable=True) != told.copy(nullable=True):
+            own, logged = context.column(name).type(), changes[f"{side}_{name}"].type()
+            if own.copy(nullable=True) != logged.copy(nullable=True):
                 raise Misconfigured(
-                    f"column '{side}_{name}' of {table} is of type {type_name(told)}; expected {type_name(own)}, as "
+                    f"column '{side}_{name}' of {table} is of type {type_name(logged)}; expected {type_name(own)}, as "
                     "the column whose changes it records"
                 )
     kind = changes[sequence].type()

@@ -219,7 +219,7 @@ class Applied(Protocol):
 
     @property
     def sizes(self) -> Sequence[tuple[int, int]]:
-        """How many classes there are of each size, with it: (size, classes)."""
+        """Return the number of classes of each size, with it: (size, classes)."""
 
 
 class ClassCounts(Protocol):

@@ -55,7 +55,7 @@ class SizesParameters(CheckParameters):
 
     @property
     def refers_to(self) -> tuple[str, ...]:
-        """Name the table of changes."""
+        """Return the table of changes."""
         return (self.incremental.table,) if isinstance(self.incremental, ByChanges) else ()
 
     @property
@@ -70,7 +70,7 @@ class SizesParameters(CheckParameters):
         return self
 
     def wanted_sizes(self, context: Context, quasi_identifiers: tuple[str, ...]) -> Wants:
-        """Ask how many classes there are of each size.
+        """Request how many classes there are of each size.
 
         Raises:
             Misconfigured: there is no quasi-identifier, or the table has no such column.
@@ -91,7 +91,7 @@ class SizesParameters(CheckParameters):
 
 
 def sizes_question(context: Context, quasi_identifiers: Sequence[str]) -> ClassQuestion:
-    """Ask how many classes there are of each size; of those the table is classified with, where none are named.
+    """Request how many classes there are of each size; of those the table is classified with, where none are named.
 
     Raises:
         Misconfigured: there is no quasi-identifier, or the table has no such column.

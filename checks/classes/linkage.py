@@ -166,8 +166,8 @@ def unreadable(own: Mapping[str, Any], other: Mapping[str, Any], names: tuple[st
         problem = _problem(name, {key: int(count or 0) for key, count in counts.items()})
         if problem is not None:
             return unknown(UnknownReason.MISCONFIGURED, problem)
-    told = [bool(int(counts["with_offset"] or 0)) for counts in (own, other) if int(counts.get("filled") or 0)]
-    if len(set(told)) > 1:
+    have_offset = [bool(int(counts["with_offset"] or 0)) for counts in (own, other) if int(counts.get("filled") or 0)]
+    if len(set(have_offset)) > 1:
         text = (
             "{column}: one table has timestamps without a time zone, the other with one; convert both to the same form"
         )
@@ -207,12 +207,12 @@ class Known(NamedTuple):
 
     @property
     def owns(self) -> list[str]:
-        """Name the columns of the table."""
+        """Return the columns of the table."""
         return [f"own{at}" for at in range(len(self.columns))]
 
     @property
     def others(self) -> list[str]:
-        """Name the columns of the auxiliary table."""
+        """Return the columns of the auxiliary table."""
         return [f"other{at}" for at in range(len(self.columns))]
 
     @property

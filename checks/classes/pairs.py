@@ -66,7 +66,7 @@ class SignaturePairs:
 
     @classmethod
     def joined(cls, several: Iterable[SignaturePairs]) -> SignaturePairs:
-        """Put several together of which each begins after the one before has ended."""
+        """Combine several of which each begins after the one before has ended."""
         every = list(several)
         if len(every) == 1:
             return every[0]
@@ -115,12 +115,12 @@ class SignaturePairs:
         result = np.zeros(len(signature_pairs), dtype=np.int64)
         if not (len(self) and len(signature_pairs)):
             return result
-        (first, second), (asked, besides) = self.halves(), signature_pairs.halves()
+        (first, second), (wanted_first, wanted_second) = self.halves(), signature_pairs.halves()
         if (first[1:] == first[:-1]).any():  # one in 10^7 tables of two million classes
-            mine = dict(self.items())
-            return np.array([mine.get(signature, 0) for signature, _ in signature_pairs.items()], dtype=np.int64)
-        place = np.minimum(np.searchsorted(first, asked), len(first) - 1)
-        alike = (first[place] == asked) & (second[place] == besides)
+            counts = dict(self.items())
+            return np.array([counts.get(signature, 0) for signature, _ in signature_pairs.items()], dtype=np.int64)
+        place = np.minimum(np.searchsorted(first, wanted_first), len(first) - 1)
+        alike = (first[place] == wanted_first) & (second[place] == wanted_second)
         result[alike] = self.numbers()[place[alike]]
         return result
 

@@ -78,7 +78,7 @@ class DiversityLimit:
 
     @property
     def depth(self) -> str:
-        """Name the column that holds, for each class, the largest recursive l under this c."""
+        """Return the column that holds, for each class, the largest recursive l under this c."""
         return f"recursive:{self.c!r}"
 
     def is_broken(self, classes: ir.Table) -> ir.BooleanValue:

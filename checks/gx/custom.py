@@ -80,7 +80,7 @@ class _CheckExpectation(BatchExpectation):
     def get_validation_dependencies(
         self, execution_engine: Any = None, runtime_configuration: dict[str, Any] | None = None
     ) -> Any:
-        """Ask for what the check measures."""
+        """Request what the check measures."""
         wanted = super().get_validation_dependencies(execution_engine, runtime_configuration)
         domain = get_metric_kwargs(METRIC, self.configuration, runtime_configuration)["metric_domain_kwargs"]
         given = self.dict()

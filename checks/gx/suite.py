@@ -255,7 +255,7 @@ def _keep(imported: Imported, check: dict[str, Any], *, name: str) -> bool:
 
 
 def _merged(checks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put checks for NULL that differ in their columns only together: so people write them."""
+    """Combine checks for NULL that differ in their columns only: so people write them."""
     merged: dict[str, dict[str, Any]] = {}
     for number, check in enumerate(checks):
         alone = check["type"] != "not_null" or "id" in check

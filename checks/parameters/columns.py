@@ -78,11 +78,11 @@ def common_kind(context: Context, own: str, theirs: str, *, of: str, must: str) 
     table = context.references[of]
     if theirs not in table.columns:
         raise Misconfigured(f"column '{theirs}' not found in {of}{did_you_mean(theirs, table.columns)}")
-    mine, other = context.column(own).type(), table[theirs].type()
-    kind = common_type(mine, other)
+    own_type, other_type = context.column(own).type(), table[theirs].type()
+    kind = common_type(own_type, other_type)
     if kind is None:
         raise Misconfigured(
-            f"column '{own}' is of type {type_name(mine)} and {of}.{theirs} of type {type_name(other)}; {must}"
+            f"column '{own}' is of type {type_name(own_type)} and {of}.{theirs} of type {type_name(other_type)}; {must}"
         )
     return kind
 

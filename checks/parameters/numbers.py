@@ -160,16 +160,16 @@ def display_number(value: Fraction | Decimal | float, *beside: Any, rounded: boo
     value = decimal(value)
     text = digits_of(value)
     if text is not None and (not rounded or len(text.strip("-").replace(".", "").strip("0")) <= _DIGITS_OF_A_DOUBLE):
-        return _told(value)
+        return _as_json_number(value)
     others = [decimal(other) for other in beside if other is not None]
     for digits in range(_DIGITS_TOLD, _MOST_DIGITS_TOLD):
         amount = _rounded(value, digits)
         if all((amount > other) == (value > other) and (amount < other) == (value < other) for other in others):
-            return _told(amount)
-    return _told(_rounded(value, _MOST_DIGITS_TOLD))
+            return _as_json_number(amount)
+    return _as_json_number(_rounded(value, _MOST_DIGITS_TOLD))
 
 
-def _told(value: Fraction) -> int | str:
+def _as_json_number(value: Fraction) -> int | str:
     if value.denominator == 1 and abs(value) <= _SAFE_WHOLE:
         return value.numerator
     text = digits_of(value) or str(float(value))

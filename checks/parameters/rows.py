@@ -53,7 +53,7 @@ class SegmentBy(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Let editors see the short forms too: one column, or a list of columns."""
+        """Show editors the short forms too: one column, or a list of columns."""
         names = {"type": "array", "items": {"type": "string"}, "minItems": 1}
         return {"anyOf": [{"type": "string"}, names, handler(core_schema)]}
 

@@ -210,11 +210,11 @@ def _sets_of_each(who: set[int], tables: Sequence[_Table]) -> Iterable[Sequence[
     """Return, for each of some persons, the values of their classes in each release that holds them, the last first."""
     results: dict[int, list[list[frozenset[bytes]]]] = {person: [] for person in who}
     for pairs, of_class in reversed(tables):
-        wanted = pairs[np.isin(pairs[:, 0], list(who))]
-        mine: dict[int, list[frozenset[bytes]]] = defaultdict(list)
-        for person, code in wanted.tolist():
-            mine[person].append(of_class[code])
-        for person, sets in mine.items():
+        selected = pairs[np.isin(pairs[:, 0], list(who))]
+        sets_of: dict[int, list[frozenset[bytes]]] = defaultdict(list)
+        for person, code in selected.tolist():
+            sets_of[person].append(of_class[code])
+        for person, sets in sets_of.items():
             results[person].append(sets)
     return results.values()
 

@@ -171,9 +171,9 @@ def _persons(
     entity: str | Mapping[str, str],
     at_least: int | None,
 ) -> Linkage:
-    ((mine, theirs),) = paired([entity] if isinstance(entity, str) else entity, table, auxiliary).items()
-    own = _facts(sides.own, table[mine], "person")
-    other = _facts(sides.other, auxiliary[theirs], "target")
+    ((own_key, other_key),) = paired([entity] if isinstance(entity, str) else entity, table, auxiliary).items()
+    own = _facts(sides.own, table[own_key], "person")
+    other = _facts(sides.other, auxiliary[other_key], "target")
     other = other.assign(fact=other.index)
     pairs = _matches(own, other, sides.reaches)[["target", "fact", "person"]].drop_duplicates()
     scores = pairs.groupby(["target", "person"]).size().reset_index(name="score")
@@ -183,7 +183,7 @@ def _persons(
     per = fits.assign(back=back).groupby("target").agg(n=("person", "size"), back=("back", "max"))
     both_ways = ((per["n"] == 1) & (per["back"] == 1)).astype(int)
     counted = zip(per["n"].tolist(), [1] * len(per), both_ways.tolist(), strict=True)
-    return Linkage.of(counted, rows=int(auxiliary[theirs].nunique()))
+    return Linkage.of(counted, rows=int(auxiliary[other_key].nunique()))
 
 
 def _facts(shared: pd.DataFrame, person: pd.Series[Any], label: str) -> pd.DataFrame:

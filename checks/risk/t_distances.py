@@ -101,10 +101,10 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
     how: Distance = distance if hierarchy is None else "hierarchical"
     columns = {}
     for name in names:
-        own, everybody = _numbers(table, reference, name, ordered=how == "ordered")
+        own, reference_numbers = _numbers(table, reference, name, ordered=how == "ordered")
         levels = _levels(table, reference, name, hierarchy) if hierarchy is not None else None
         pairs = ClassPairs.of(classes, own)
-        totals = np.bincount(everybody, minlength=int(own.max(initial=0)) + 1)
+        totals = np.bincount(reference_numbers, minlength=int(own.max(initial=0)) + 1)
         columns[name] = _closeness(pairs, totals, how=how, levels=levels, wanted=t)
     return TCloseness(
         rows=len(table),

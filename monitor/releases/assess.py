@@ -88,7 +88,7 @@ class ReleaseAssessment:
 
 
 def assess_release(decisions: ReleaseDecisions) -> ReleaseAssessment:
-    """Run the disclosure checks that hold a release, and give how it stands then.
+    """Run the disclosure checks that hold a release, and return how it stands then.
 
     Raises:
         Stop: the release has no check that could be run.

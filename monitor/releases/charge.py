@@ -63,7 +63,7 @@ def check_epsilon(decisions: ReleaseDecisions, plan: TreatmentPlan) -> None:
 
 
 def check_spent(case: ReleaseColumns, plan: TreatmentPlan, tx: ReadTransaction) -> None:
-    """See that the exports of a table do not cost more than this release allows, where no budget adds up what they do.
+    """Check that the exports of a table do not cost more than this release allows, where there is no budget.
 
     Raises:
         Stop: with this one, they do.
@@ -79,7 +79,7 @@ def check_spent(case: ReleaseColumns, plan: TreatmentPlan, tx: ReadTransaction) 
 
 
 def _check_budgeted(case: ReleaseColumns, plan: TreatmentPlan) -> None:
-    """See that no budget of the table is declared under another name of it: nothing would be charged to that.
+    """Check that no budget of the table is declared under another name of it: nothing would be charged to that.
 
     Raises:
         Stop: one is.
@@ -136,7 +136,7 @@ def charge_randomised(decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor
 
 
 def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None:
-    """See that a budget and a randomised table speak of the same person, whose record differs and is there both times.
+    """Check that a budget and a randomised table protect the same person, under `substitute`.
 
     Raises:
         Stop: they do not.
@@ -168,10 +168,10 @@ def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None
         raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
 
 
-def told_as_table(
+def noisy_answer_table(
     decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor: str
 ) -> "tuple[pd.DataFrame, EarlierCharge]":
-    """Ask a statistic, and give its cells as a table.
+    """Answer a statistic, and return its cells as a table.
 
     Raises:
         Stop: the release does not allow so much epsilon, the budget does not cover it, or the table cannot be read.
@@ -181,20 +181,20 @@ def told_as_table(
     case, statistic = decisions.case, cast("Statistic", plan.statistic)
     _check_limit(case, plan.name, statistic)
     data_set = DataSet.of(case.project, case.release.table)
-    teller = AnswerService(case.project.ledger(decisions.store), case.project.clock, actor)
+    service = AnswerService(case.project.ledger(decisions.store), case.project.clock, actor)
     try:
-        told = teller.answer(data_set, statistic)
+        result = service.answer(data_set, statistic)
     except NotAnswered as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("answer.not_computed", str(error))) from None
     except Misfit as error:
         raise Stop(ExitCode.USAGE, Problem("release.misfit", str(error))) from None
-    if isinstance(told, Refusal):
-        raise Stop(ExitCode.FAILED, Problem(f"release.{told.reason.value}", str(told)))
-    answer: Any = told.answer
+    if isinstance(result, Refusal):
+        raise Stop(ExitCode.FAILED, Problem(f"release.{result.reason.value}", str(result)))
+    answer: Any = result.answer
     groups = answer.get("groups", [{**answer, "by": {}}])
     cells = [{**{name: _label(item) for name, item in group["by"].items()}, **_figures(group)} for group in groups]
     price = statistic.epsilon if statistic.epsilon is not None else statistic.rho
-    return pd.DataFrame(cells), EarlierCharge(told.request_id, answer, f"{price:f}")
+    return pd.DataFrame(cells), EarlierCharge(result.request_id, answer, f"{price:f}")
 
 
 def _figures(group: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -64,17 +64,17 @@ class ReleaseColumns:
 
     @property
     def quasi(self) -> tuple[str, ...]:
-        """Name the quasi-identifiers."""
+        """Return the quasi-identifiers."""
         return self.release.classified(ColumnClass.QUASI_IDENTIFIER)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """Name the columns that nobody should learn."""
+        """Return the columns that nobody should learn."""
         return self.release.classified(ColumnClass.SENSITIVE)
 
     @property
     def leaving(self) -> tuple[str, ...]:
-        """Name the columns that can leave: pseudonyms first; direct identifiers that have none stay."""
+        """Return the columns that can leave: pseudonyms first; direct identifiers that have none stay."""
         return (*self.release.pseudonyms, *self.release.classified(*_LEAVE))
 
     @property
@@ -84,7 +84,7 @@ class ReleaseColumns:
 
     @property
     def owner(self) -> str | None:
-        """Name who owns the table."""
+        """Return who owns the table."""
         return self.target.owner
 
     @cached_property

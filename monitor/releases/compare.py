@@ -243,7 +243,7 @@ def _step(share: Any) -> Any:
 
 
 def _copy(case: ReleaseColumns, plans: Sequence[TreatmentPlan | RemedyNotUsable], folder: Path, most: int) -> int:
-    """Copy the columns that may leave, once for all who try; give how many rows the table has."""
+    """Copy the columns that may leave, once for all who try; return how many rows the table has."""
     columns = tuple(dict.fromkeys(column for plan in _tables(plans) for column in plan.columns))
     frame = read_columns(case, columns)
     chosen = frame.iloc[random_order(len(frame))[:most]].reset_index(drop=True) if len(frame) > most else frame
@@ -313,7 +313,7 @@ def _row(
 
 
 def _changes(case: ReleaseColumns, before: Path, after: Path, written: WrittenFile) -> Mapping[str, Json]:
-    """Ask the audience's questions of both tables."""
+    """Run the audience's queries on both tables."""
     from monitor.releases.treatment.analysis import Analysis
 
     values: dict[str, Json] = {}

@@ -199,7 +199,7 @@ def few_values(earlier: Sequence[Earlier], pairs: PersonPairs, attribute: bytes,
 
 
 def reclassified(case: ReleaseColumns, earlier: Sequence[ReleaseEvent]) -> Sequence[str]:
-    """Name the columns that an earlier export let out as another class of column than the release has now."""
+    """Return the columns that an earlier export let out as another class of column than the release has now."""
     results = []
     for event in earlier:
         for name in _names(event, "columns"):

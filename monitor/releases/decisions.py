@@ -168,7 +168,7 @@ def _plain(name: str) -> str:
 
 
 def _check_classified(case: ReleaseColumns, kinds: Mapping[str, object]) -> None:
-    """See that the release says of every column of the table what it says of persons, and names none that is not there.
+    """Check that the release classifies every column of the table, and no other.
 
     Raises:
         Stop: it does not.

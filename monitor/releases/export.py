@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from checks.classes.counts import PersonPairs
 from monitor.releases.certificate import ExportFindings, certificate
-from monitor.releases.charge import charge_randomised, check_epsilon, told_as_table
+from monitor.releases.charge import charge_randomised, check_epsilon, noisy_answer_table
 from monitor.releases.columns import ReleaseColumns, read_columns
 from monitor.releases.composition_risk import NOT_COMPARED, describe_exposure
 from monitor.releases.decisions import ReleaseDecisions
@@ -156,7 +156,7 @@ class _Answers:
             Stop: the budget does not cover it, or the limits of the release do not allow it.
         """
         self._passed = passed
-        self._frame, self._told = told_as_table(passed.decisions, passed.plan, actor=actor)
+        self._frame, self._charge = noisy_answer_table(passed.decisions, passed.plan, actor=actor)
 
     def write(self, draft: Path) -> None:
         """Write the cells."""
@@ -170,10 +170,10 @@ class _Answers:
             rows=len(self._frame),
             suppressed=0,
             columns=tuple(map(str, self._frame.columns)),
-            reached={"noise": self._told.answer["noise"], "request_id": self._told.request_id},
+            reached={"noise": self._charge.answer["noise"], "request_id": self._charge.request_id},
             question="none: the noise cannot be verified from the file; it is recorded in the ledger",
             lost={},
-            epsilon=self._told.epsilon,
+            epsilon=self._charge.epsilon,
         )
         return findings, None
 

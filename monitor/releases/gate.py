@@ -105,7 +105,7 @@ def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPerm
 
 
 def check_same_remedy(decisions: ReleaseDecisions) -> None:
-    """See that the remedy of a release that is approved does what was approved; else put the release on hold.
+    """Check that the remedy of a release that is approved does what was approved; else put the release on hold.
 
     Raises:
         Stop: it does not, or there is none of that name, or a file that it names cannot be read.
@@ -115,7 +115,7 @@ def check_same_remedy(decisions: ReleaseDecisions) -> None:
 
 
 def _check_declared(decisions: ReleaseDecisions, release_standing: ReleaseStanding, plan: TreatmentPlan) -> None:
-    """See that a remedy does what was approved; else put the release on hold.
+    """Check that a remedy does what was approved; else put the release on hold.
 
     Raises:
         Stop: it does not, or a file that it names cannot be read.

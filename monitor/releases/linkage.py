@@ -53,8 +53,8 @@ def person_level_k(
         return PersonLevelK(None, 0, linked)
     pairs = _pairs(people, classes, apart=apart)
     if linked:
-        told = _told(pairs)
-        among = told.groupby(["low", "high"])["low"].transform("size")
+        signatures = _class_signatures(pairs)
+        among = signatures.groupby(["low", "high"])["low"].transform("size")
     else:
         item = pairs.drop_duplicates()
         among = item["group"].map(item["group"].value_counts()).groupby(item["person"]).min()
@@ -68,8 +68,8 @@ def linked_classes(people: "pd.Series[Any]", classes: "pd.DataFrame", *, apart: 
     other.
     """
     pairs = _pairs(people, classes, apart=apart)
-    told = _told(pairs)
-    rows = told.loc[pairs["person"]].reset_index(drop=True).assign(group=pairs["group"])
+    signatures = _class_signatures(pairs)
+    rows = signatures.loc[pairs["person"]].reset_index(drop=True).assign(group=pairs["group"])
     counts: Sequence[int] = rows.groupby(["low", "high", "group"]).ngroup().tolist()
     return counts
 
@@ -84,12 +84,12 @@ def _pairs(people: "pd.Series[Any]", classes: "pd.DataFrame", *, apart: bool) ->
     texts = np.array(texts_of(people), dtype=object)
     person = pd.factorize(texts, use_na_sentinel=False)[0]
     if apart:
-        nobody = pd.isna(texts)
-        person[nobody] = len(texts) + np.arange(int(nobody.sum()))
+        unnamed = pd.isna(texts)
+        person[unnamed] = len(texts) + np.arange(int(unnamed.sum()))
     return pd.DataFrame({"person": person, "group": _numbered(classes)})
 
 
-def _told(pairs: "pd.DataFrame") -> "pd.DataFrame":
+def _class_signatures(pairs: "pd.DataFrame") -> "pd.DataFrame":
     """Return of each person what all rows together tell: in which classes how many are, as a hash of 128 bits."""
     import pandas as pd
 
@@ -124,7 +124,7 @@ class LinkedUnit:
 
 
 def pseudonyms_in(case: ReleaseColumns, frame: "pd.DataFrame") -> Sequence[str]:
-    """Name the pseudonyms that leave with a table."""
+    """Return the pseudonyms that leave with a table."""
     return [name for name in case.release.pseudonyms if name in frame.columns]
 
 
@@ -181,14 +181,14 @@ def too_alike(
     for unit in units_of(case, frame, people):
         numbers = linked_classes(unit.of_row, classes, apart=unit.apart)
         for name in (item for item in case.sensitive if item in frame.columns):
-            told = escape_frame(frame[[name]], out)[name]
-            least = _least_diverse(numbers, told)
+            column = escape_frame(frame[[name]], out)[name]
+            least = _least_diverse(numbers, column)
             if limits.l is not None and least < limits.l:
                 yield (
                     f"rows linked by a pseudonym violate l-diversity: {least} of {limits.l:g} values of {name} in "
                     "a group"
                 )
-            if limits.t is not None and (far := _farthest(numbers, told, references[name])) > limits.t + T_SLACK:
+            if limits.t is not None and (far := _farthest(numbers, column, references[name])) > limits.t + T_SLACK:
                 yield f"rows linked by a pseudonym violate t-closeness: a class is {far:.4g} away in {name}"
 
 

@@ -143,8 +143,8 @@ def _gate(releases: Mapping[str, Release], name: str, table: Table) -> Mapping[s
     others = {
         check.name for release in releases if release != name for check in release_checks(release, releases[release])
     }
-    mine = [check for check in table.checks if check.kind is Kind.DISCLOSURE and check.name not in others]
-    return {table.check_id(check): check for check in mine}
+    own_checks = [check for check in table.checks if check.kind is Kind.DISCLOSURE and check.name not in others]
+    return {table.check_id(check): check for check in own_checks}
 
 
 @dataclass(frozen=True, slots=True)

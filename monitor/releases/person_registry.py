@@ -43,7 +43,7 @@ _SIZE: Final = 16
 
 
 def subject_of(table: str) -> str:
-    """Name what exports are remembered under: the table, since its releases are of the same people."""
+    """Return what exports are remembered under: the table, since its releases are of the same people."""
     return f"{table} exports"
 
 
@@ -200,11 +200,11 @@ class PersonRegistry:
             for table in sorted({str(event.body.get("table")) for event in others})
             for release in counts.releases(subject_of(table))
         }
-        mine = _each(pairs.people)
+        persons = _each(pairs.people)
         results = {}
         for name in (export_name(event) for event in others):
             if name in releases and releases[name].pairs.digest == pairs.digest:
-                results[name] = len(mine & _each(releases[name].pairs.people))
+                results[name] = len(persons & _each(releases[name].pairs.people))
         return {name: many for name, many in results.items() if many}
 
     def remember(
@@ -298,8 +298,8 @@ def _farthest(earliers: Sequence[Earlier], pairs: PersonPairs, treated: "Treated
     for releases in joined:
         places, numbers = joined_classes_signed(releases)
         if len(places):
-            told = values.iloc[places].reset_index(drop=True)
-            result = max(result, farthest_from_input(numbers.tolist(), told, treated.before[[name]]))
+            sensitive = values.iloc[places].reset_index(drop=True)
+            result = max(result, farthest_from_input(numbers.tolist(), sensitive, treated.before[[name]]))
     return result
 
 

@@ -226,7 +226,7 @@ def _limits(case: ReleaseColumns) -> Mapping[str, Any]:
 
 
 def _leaving(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the columns that leave: all that may, but those that are dropped."""
+    """Return the columns that leave: all that may, but those that are dropped."""
     drop = () if recipe.drop == "rest" else recipe.drop
     strange = [name for name in drop if name not in case.leaving]
     if strange:

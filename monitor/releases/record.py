@@ -81,13 +81,13 @@ def last_exports(tx: ReadTransaction) -> Mapping[str, ReleaseEvent]:
 
 
 def export_as_json(event: ReleaseEvent) -> dict[str, Any]:
-    """Name an export in few words."""
+    """Return a short name of an export."""
     named = {name: event.body.get(name) for name in ("file", "remedy", "rows", "sha256", "expires_at")}
     return {"export": event.id, "release": event.release, "at": iso(event.recorded_at), "by": event.actor, **named}
 
 
 def _as_json(event: ReleaseEvent) -> dict[str, Any]:
-    told = {"id": event.id, "kind": event.kind.value, "at": iso(event.recorded_at), "by": event.actor}
+    fields = {"id": event.id, "kind": event.kind.value, "at": iso(event.recorded_at), "by": event.actor}
     if event.kind is ReleaseEventKind.EXPORTED:
-        return {**told, "certificate": {name: item for name, item in event.body.items() if name != MARKS}}
-    return {**told, "note": event.note, **event.body}
+        return {**fields, "certificate": {name: item for name, item in event.body.items() if name != MARKS}}
+    return {**fields, "note": event.note, **event.body}

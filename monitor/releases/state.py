@@ -36,7 +36,7 @@ class ReleaseStanding:
 
     @property
     def remedy(self) -> str | None:
-        """Name the remedy that was approved."""
+        """Return the remedy that was approved."""
         return None if self.event is None else _text(self.event, "remedy")
 
     @property

@@ -146,7 +146,7 @@ def verify_release(
 
 
 def untreated(case: ReleaseColumns, plan: TreatmentPlan) -> Sequence[str]:
-    """Name the columns that leave as they are: sensitive ones and others that the remedy does not treat."""
+    """Return the columns that leave as they are: sensitive ones and others that the remedy does not treat."""
     treats = getattr(plan.remedy, "columns", ())
     loose = case.release.classified(ColumnClass.OTHER, ColumnClass.SENSITIVE)
     return [name for name in loose if name in plan.columns and name not in treats]
@@ -168,7 +168,7 @@ def _persons(many: int) -> str:
 
 
 def _check_flat(case: ReleaseColumns, frame: "pd.DataFrame") -> None:
-    """See that nothing nested is to be told apart: an engine takes lists and structs for alike whose bytes differ.
+    """Check that nothing nested is to be told apart: an engine takes lists and structs for alike whose bytes differ.
 
     Raises:
         NotProved: one is.
@@ -183,7 +183,7 @@ def _check_flat(case: ReleaseColumns, frame: "pd.DataFrame") -> None:
 
 
 def _close(case: ReleaseColumns, frame: "pd.DataFrame") -> Sequence[str]:
-    """Name the sensitive columns of a treated table that have to be close to the one that was given."""
+    """Return the sensitive columns of a treated table that have to be close to the one that was given."""
     if case.release.limits.t is None or not len(frame):
         return ()
     return [name for name in case.sensitive if name in frame.columns]

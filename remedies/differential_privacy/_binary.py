@@ -50,7 +50,7 @@ class BinaryMechanism:
         events: int = 1,
         window: int | None = None,
     ) -> None:
-        """Begin a stream. `horizon`: how many steps there will be at most; None: nobody knows.
+        """Start a stream. `horizon`: how many steps there will be at most; None: nobody knows.
 
         Raises:
             Misfit: epsilon makes no sense, or the horizon, the events or the window are not at least 1.
@@ -67,13 +67,13 @@ class BinaryMechanism:
 
     @property
     def sensitivity(self) -> int:
-        """How far one unit's events move the counts of one level at most, in L1."""
+        """Return how far one unit's events move the counts of one level at most, in L1."""
         moved = 2 if self.adjacency is Adjacency.SUBSTITUTE else 1
         return moved * self.events * (self.window or 1)
 
     @property
     def step(self) -> int:
-        """How many steps there were."""
+        """Return the number of steps."""
         return self._step
 
     @property
@@ -82,7 +82,7 @@ class BinaryMechanism:
         return self._count + self._closed + sum(self._nodes.values())
 
     def add(self, events: int) -> int:
-        """Take one step with that many events, and give the noisy count of all so far.
+        """Take one step with that many events, and return the noisy count of all so far.
 
         Raises:
             Misfit: the number is no integer of at least 0, or the horizon is used up.

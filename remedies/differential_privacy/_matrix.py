@@ -84,7 +84,7 @@ class Dense:
 
     @property
     def size(self) -> int:
-        """How many values the attribute has."""
+        """Return how many values the attribute has."""
         return len(self.matrix)
 
     def forward(self, counts: Floats, axis: int = -1) -> Floats:

@@ -47,7 +47,7 @@ class SparseVector:
 
     @property
     def losses(self) -> tuple[Fraction, Fraction]:
-        """What the thresholds (e1) and the answers (e2) cost, in nano-epsilon: exact, together epsilon."""
+        """Return what the thresholds (e1) and the answers (e2) cost, in nano-epsilon: exact, together epsilon."""
         factor = self.positives if self.monotone else 2 * self.positives
         ratio = _cube_root(factor**2 * NANO**3)
         thresholds = self.nano_epsilon * Fraction(NANO, NANO + ratio)
@@ -66,7 +66,7 @@ class SparseVector:
 
     @property
     def left(self) -> int:
-        """How many more times it may say "above"."""
+        """Return how many more times it may say "above"."""
         return self.positives - self._found
 
     def above(self, answer: int, threshold: int) -> bool:

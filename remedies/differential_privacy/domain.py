@@ -58,7 +58,7 @@ class CategoryDomain:
 
     @classmethod
     def read(cls, name: str, values: Sequence[object] | SteppedColumn, others: Mapping[str, object]) -> CategoryDomain:
-        """Look a declared domain through.
+        """Check a declared domain.
 
         Raises:
             Misfit: it is empty, holds NULL or a value twice, or does not have the value all others are taken for.
@@ -91,7 +91,7 @@ class CategoryDomain:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """Return the number of values."""
         return len(self.declared)
 
     def read_column(self, column: pd.Series[Any]) -> Coded:

@@ -70,7 +70,7 @@ class BudgetBalance:
 
     @property
     def left(self) -> int:
-        """What can still be charged."""
+        """Return what can still be charged."""
         return self.budget.total - self.spent
 
 
@@ -191,7 +191,7 @@ class Claim(Protocol):
         """Release it."""
 
     def release(self) -> None:
-        """Let others claim the request."""
+        """Release the claim on the request."""
 
 
 class Ledger(Protocol):
@@ -215,7 +215,7 @@ class Ledger(Protocol):
     def store_answer(
         self, granted: Granted, answer: Mapping[str, Json], *, actor: str, now: datetime
     ) -> Mapping[str, Json]:
-        """Store the answer of a charge, and give what is to be given out: what is stored.
+        """Store the answer of a charge, and return what is to be given out: what is stored.
 
         If somebody else has stored an answer of the same request meanwhile, that one is given.
         """

@@ -255,7 +255,7 @@ class _Asked:
 
 
 def _check(asked: _Asked, domains: Sequence[CategoryDomain], others: Mapping[str, object]) -> None:
-    """See that the declarations fit one another and the table's columns; its values are not looked at.
+    """Check that the declarations fit one another and the table's columns; its values are not looked at.
 
     Raises:
         Misfit: they do not.

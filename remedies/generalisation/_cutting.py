@@ -125,7 +125,7 @@ def _cut(
     part: Whole,
     scratch: Whole,
 ) -> int:
-    """Cut along a column: write the side of each combination, and give how many sides there are; 0 if it cannot be."""
+    """Cut along a column: write the side of each combination and return the number of sides, 0 if it cannot be."""
     if columns.numeric[column]:
         cut = _cut_numbers(columns, counts, order, k, column, low, high)
         if cut < 0:
@@ -184,7 +184,7 @@ def propose(
 
 @compiled
 def cut_up(order: Whole, starts: Whole, ends: Whole, sides: Whole, part: Whole) -> tuple[Whole, Whole]:
-    """Put each part's combinations in the order of their sides, and give where the new parts begin and end."""
+    """Put each part's combinations in the order of their sides, and return where the new parts begin and end."""
     many = 0
     for number in range(len(starts)):
         many += sides[number]

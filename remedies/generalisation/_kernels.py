@@ -94,7 +94,7 @@ def same(classes: Keys, row: int, other: int) -> bool:
 
 @inner
 def clear(slots: npt.NDArray[np.int32], rows: int) -> np.uint64:
-    """Empty as many slots as so many rows need, and give the shift that leads to one of them."""
+    """Empty as many slots as so many rows need, and return the shift that leads to one of them."""
     size, shift = 64, np.uint64(58)
     while size < 2 * rows:
         size *= 2
@@ -107,7 +107,7 @@ def clear(slots: npt.NDArray[np.int32], rows: int) -> np.uint64:
 def roll(
     layout: Layout, finer: Keys, columns: Whole, levels: Whole, coarser: Keys, slots: npt.NDArray[np.int32]
 ) -> int:
-    """Let columns go up to levels, add up the classes that become alike, and give how many are left.
+    """Let columns go up to levels, add up the classes that become alike, and return how many are left.
 
     `coarser` is written; it may be what is read, since no class is written before it is read.
     """
@@ -149,7 +149,7 @@ def roll_up(layout: Layout, classes: Keys, columns: Whole, levels: Whole) -> Key
 
 @compiled
 def walk_on(layout: Layout, sets: Sets, walk: Walk, quota: int, stop: bool, every: bool, measure: int) -> int:
-    """Go on until a node holds (if `stop`), the walk is over, or `quota` classes were read; give the node, or why.
+    """Go on until a node holds (if `stop`), the walk is over, or `quota` classes were read; return the node, or why.
 
     A node comes after all that it generalises. Where one of these holds, it holds too (the generalisation property of
     Incognito), and is not looked at unless `every` node that holds is wanted.
@@ -207,7 +207,7 @@ def _is_no_better(walk: Walk, bound: float, levels: Whole) -> bool:
 
 @inner
 def _reach(layout: Layout, sets: Sets, walk: Walk, levels: Whole) -> int:
-    """Make the frequency set of a node, from the smallest one that is kept and finer; give where it is kept.
+    """Make the frequency set of a node, from the smallest one that is kept and finer; return where it is kept.
 
     It is kept at the depth of its last column that is not at the lowest level, where it serves the nodes that follow:
     these differ in this column or later ones.

@@ -180,7 +180,7 @@ class Walker:
         most: int,
         bounds: npt.NDArray[np.float64] | None = None,
     ) -> None:
-        """Begin it. `candidates`: bool, of the lattice's shape. `most`: rows that may be in classes smaller than k.
+        """Start it. `candidates`: bool, of the lattice's shape. `most`: rows that may be in classes smaller than k.
 
         `bounds` float64 (nodes,): from each node upwards nothing is better; lower is better.
         """
@@ -250,7 +250,7 @@ class SearchProgress:
     """Reports to the caller of one part of a search after the other, as shares of the whole that never fall."""
 
     def __init__(self, budget: float | None = None, progress: Progress | None = None) -> None:
-        """Begin now. `budget`: seconds."""
+        """Start now. `budget`: seconds."""
         self._began = perf_counter()
         self._budget = budget
         self._progress = progress

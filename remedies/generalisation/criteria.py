@@ -168,7 +168,7 @@ def rows_of(limit: float, rows: int) -> int:
 
 
 def check_k(frequencies: Frequencies, k: int) -> None:
-    """See that a table can be k-anonymous.
+    """Check that a table can be k-anonymous.
 
     Raises:
         Misfit: it has fewer than k rows.

@@ -71,7 +71,7 @@ def datafly(
 def raise_until(
     frequencies: Frequencies, k: int, suppression_limit: float = 0, *, criteria: Sequence[Criterion] = ()
 ) -> Datafly:
-    """Do as `datafly` does, with a frequency table that was read already."""
+    """Run `datafly` on a frequency table that was already read."""
     check_k(frequencies, k)
     most = rows_of(suppression_limit, frequencies.rows)
     levels = [0] * len(frequencies.domains)

@@ -139,7 +139,7 @@ def read_counts(
 def read_table(
     table: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], *, sensitive: Sequence[str] = ()
 ) -> tuple[Frequencies, Whole]:
-    """Count the combinations of a table, and give the combination of each row: int64 (rows,).
+    """Count the combinations of a table, and return the combination of each row: int64 (rows,).
 
     Raises:
         Misfit: a column is missing, or a value has no path in its hierarchy.

@@ -123,7 +123,7 @@ def generalisations(
     budget: float | None = None,
     progress: Progress | None = None,
 ) -> Generalisations:
-    """Do as `incognito` does, with a frequency table that was read already."""
+    """Run `incognito` on a frequency table that was already read."""
     course = SearchProgress(budget, progress)
     search = LatticeWalk.of(frequencies, k, suppression_limit, criteria, course)
     walker, asks = search.walker(), search.judge.asks
@@ -178,7 +178,7 @@ class LatticeWalk:
         return cls(frequencies, order, ground, candidates, judge, k, most)
 
     def walker(self, bounds: npt.NDArray[np.float64] | None = None) -> Walker:
-        """Begin a walk."""
+        """Start a walk."""
         columns = range(len(self.order))
         return Walker(self.ground, columns, self.candidates, k=self.k, most=self.most, bounds=bounds)
 
@@ -199,7 +199,7 @@ class LatticeWalk:
 
 
 def _check_question(frequencies: Frequencies, k: int, suppression_limit: float) -> int:
-    """See that there can be an answer, and give how many rows may be suppressed.
+    """Check that there can be an answer, and return how many rows may be suppressed.
 
     Raises:
         Misfit: fewer than k rows, or too large a lattice.

@@ -104,7 +104,7 @@ class Closeness(_Limit):
 
     @property
     def how(self) -> Literal["equal", "ordered", "hierarchical"]:
-        """Name the distance."""
+        """Return the distance."""
         return self.distance if self.hierarchy is None else "hierarchical"
 
     def built(self, column: str, values: Sequence[Any]) -> Hierarchy | None:
@@ -145,7 +145,7 @@ class Limited(RemedyParameters):
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """Name the columns that nobody should learn, each once."""
+        """Return the columns that nobody should learn, each once."""
         return tuple(dict.fromkeys((*self.l, *self.t)))
 
     def criteria(self, frequencies: Frequencies) -> Sequence[Criterion]:
@@ -174,7 +174,7 @@ class Limited(RemedyParameters):
         }
 
     def prove(self, before: pd.DataFrame, after: pd.DataFrame) -> Guarantee:
-        """Look at the output alone, by other code than what made it: group it by all the columns, and count.
+        """Check the output alone, by other code than what made it: group it by all the columns, and count.
 
         Only the values of which t-closeness is taken are compared with the input; what it is against the output's own
         distribution stands beside it.

@@ -78,7 +78,7 @@ def cut_apart(
     criteria: Sequence[Criterion] = (),
     progress: Progress | None = None,
 ) -> Recoding:
-    """Do as `mondrian` does, with a frequency table that was read already."""
+    """Run `mondrian` on a frequency table that was already read."""
     check_k(frequencies, k)
     strange = sorted(set(numeric) - set(frequencies.columns))
     if strange:

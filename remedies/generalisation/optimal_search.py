@@ -96,7 +96,7 @@ def optimum(
     budget: float | None = None,
     progress: Progress | None = None,
 ) -> Optimum:
-    """Do as `optimal` does, with a frequency table that was read already."""
+    """Run `optimal` on a frequency table that was already read."""
     course = SearchProgress(budget, progress)
     search = LatticeWalk.of(frequencies, k, suppression_limit, criteria, course)
     goal = objective(frequencies, by, only_small_broken=not (search.judge.asks and search.most))

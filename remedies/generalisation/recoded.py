@@ -170,7 +170,7 @@ class Recodes(Limited, ABC):
 
 
 def check_columns(columns: Sequence[str], table: pd.DataFrame) -> None:
-    """See that a table has these columns.
+    """Check that a table has these columns.
 
     Raises:
         Misfit: one is not there, or there twice.

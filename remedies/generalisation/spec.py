@@ -280,7 +280,7 @@ def _said(error: Any) -> str:
 
 
 def level_name(declared: object, hierarchy: Hierarchy, level: int) -> str:
-    """Name a level: `bands of 10`, `month`, `last 2 characters hidden`; without words of its own, how many labels.
+    """Return the name of a level: `bands of 10`, `month`, `last 2 characters hidden`; else its number of labels.
 
     `declared`: what the hierarchy was built from, if that is known.
     """
@@ -294,7 +294,7 @@ def level_name(declared: object, hierarchy: Hierarchy, level: int) -> str:
 
 
 def _of_builder(declared: HierarchySpec, level: int) -> str | None:
-    """Name a level by the words of the declaration; None where it says none."""
+    """Return the name of a level in the declaration; None where it has none."""
     if isinstance(declared, CodingSpec):
         return _codes(declared)
     if isinstance(declared, IntervalsSpec) and declared.widths:

@@ -136,7 +136,7 @@ def suppress_records(
 
 
 def without_broken(frequencies: Frequencies, k: int, *, criteria: Sequence[Criterion] = ()) -> Recoding:
-    """Do as `suppress_records` does, with a frequency table that was read already."""
+    """Run `suppress_records` on a frequency table that was already read."""
     check_k(frequencies, k)
     levels = [0] * len(frequencies.domains)
     return Recoding.of_node(frequencies, levels, broken_combinations(frequencies, levels, k, criteria))
@@ -186,7 +186,7 @@ def blank_cells(
     criteria: Sequence[Criterion] = (),
     progress: Progress | None = None,
 ) -> Recoding:
-    """Do as `suppress_cells` does, with a frequency table that was read already."""
+    """Run `suppress_cells` on a frequency table that was already read."""
     check_k(frequencies, k)
     worth = _weights(frequencies, weights or {})
     blanks = Blanks(frequencies, k, criteria)

@@ -146,7 +146,7 @@ def measured(
 
 
 def total_loss(losses: Sequence[float]) -> float:
-    """Put the losses of columns together: the geometric mean of 1 + loss, minus 1."""
+    """Combine the losses of columns: the geometric mean of 1 + loss, minus 1."""
     return math.prod(1 + loss for loss in losses) ** (1 / len(losses)) - 1
 
 

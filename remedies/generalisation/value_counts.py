@@ -41,7 +41,7 @@ class CodingCounts:
     below: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Begin at nothing."""
+        """Set all counts to zero."""
         for counts in (self.changed, self.above, self.below):
             counts.update(dict.fromkeys(self.columns, 0))
 

@@ -125,7 +125,7 @@ def put(bench: BlockState, x: int, b: int) -> None:
 
 @reordered_inner
 def take(bench: BlockState, a: int, i: int) -> int:
-    """Remove the i-th member of group a, which has others; give the record."""
+    """Remove the i-th member of group a, which has others; return the record."""
     n = bench.size[a]
     x = bench.member[a, i]
     bench.member[a, i] = bench.member[a, n - 1]

@@ -132,7 +132,7 @@ def nearest(
 
 @inner
 def _smallest(apart: npt.NDArray[np.float32], values: npt.NDArray[np.int64]) -> float:
-    """Write the positions of the smallest values into `values`; give the largest of them."""
+    """Write the positions of the smallest values into `values`; return the largest of them."""
     size = values.size
     full = 0
     limit = np.float32(np.inf)

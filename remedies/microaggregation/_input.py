@@ -37,7 +37,7 @@ def table(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def _see_finite(X: npt.ArrayLike, numbers: npt.NDArray[np.float64]) -> None:
-    """See that all numbers are finite.
+    """Check that all numbers are finite.
 
     Raises:
         Misfit: some are not.
@@ -75,7 +75,7 @@ def _of_frame(X: Any) -> npt.NDArray[np.float64] | None:
 
 
 def _name(X: Any, column: int) -> str:
-    """Name a column as a frame names it, or by its number."""
+    """Return the name of a column of a frame, or its number."""
     names = getattr(X, "columns", None)
     return str(column) if names is None else repr(str(names[column]))
 

@@ -80,7 +80,7 @@ def keep(
 
 @inner
 def in_columns(scores: npt.NDArray[np.floating[Any]], columns: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """Write (n, d) scores as (d, n) columns; give the sum of each column."""
+    """Write (n, d) scores as (d, n) columns; return the sum of each column."""
     n, d = scores.shape
     total = np.zeros(d)
     for i in range(n):

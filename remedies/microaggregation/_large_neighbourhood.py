@@ -51,7 +51,7 @@ def rebuild_all(bench: BlockState, seed: int, heat: float) -> float:
 
 @reordered_inner
 def _choose(bench: BlockState, a: int, rng: npt.NDArray[np.uint64], chosen: npt.NDArray[np.int32]) -> int:
-    """Choose a and neighbours of it, or neighbours of those; give how many."""
+    """Choose a and neighbours of it, or neighbours of those; return how many."""
     wanted = 2 + _throw(rng) % (_MOST - 1)
     chosen[0] = a
     count = 1
@@ -102,7 +102,7 @@ def _rebuild(bench: BlockState, small: BlockState, a: int, rng: npt.NDArray[np.u
 
 @reordered_inner
 def _build(small: BlockState, records: int, rng: npt.NDArray[np.uint64]) -> int:
-    """Group the small bench's records anew around far-apart seeds, the first by chance; give how many groups fit."""
+    """Group the small bench's records anew around far-apart seeds, the first by chance; return how many groups fit."""
     k = (small.member.shape[1] + 1) // 2
     most = records // k
     small.size[:] = 0

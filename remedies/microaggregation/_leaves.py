@@ -95,7 +95,7 @@ def _widest(points: npt.NDArray[np.float32], records: npt.NDArray[np.int64]) -> 
 
 @inner
 def take_out(leaves: Leaves, i: int) -> int:
-    """Take record i out; give the leaf in which it was."""
+    """Take record i out; return the leaf in which it was."""
     leaf, slot = leaves.leaf_of[i], leaves.slot_of[i]
     last = leaves.filled[leaf] - 1
     leaves.filled[leaf] = last

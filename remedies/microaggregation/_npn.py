@@ -192,7 +192,7 @@ def _nearest(table: _Table, leaves: Leaves, search: _Search, at: int, home: int)
 
 @inner
 def _look(table: _Table, leaves: Leaves, search: _Search, at: int, leaf: int, many: int) -> int:
-    """Look into a leaf; give how many records have been near by now."""
+    """Look into a leaf; return how many records have been near by now."""
     square = search.square
     if not leaf_squares(leaves.block[leaf], table.points[at], search.limit[0], square):
         return many
@@ -214,7 +214,7 @@ def _look(table: _Table, leaves: Leaves, search: _Search, at: int, leaf: int, ma
 
 @inner
 def _queue(search: _Search) -> int:
-    """Queue the leaves whose boxes are near enough; give how many."""
+    """Queue the leaves whose boxes are near enough; return how many."""
     waiting = 0
     for leaf in range(search.box.size):
         if search.box[leaf] <= search.limit[0]:

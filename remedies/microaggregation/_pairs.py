@@ -48,7 +48,7 @@ _OWN_A, _OTHER_A, _OWN_B, _OTHER_B, _VALUE = 0, 1, 2, 3, 4  # rows of `work`: a'
 def improve_pair(
     X: Records, member: Numbers, size: Numbers, centre: Records, work: Distances, partner: Numbers, a: int, b: int
 ) -> float:
-    """Move and swap between two groups until nothing gains; give what was gained."""
+    """Move and swap between two groups until nothing gains; return what was gained."""
     total = 0.0
     cap = member.shape[1]
     k = (cap + 1) // 2
@@ -70,7 +70,7 @@ def improve_pair(
 
 @reordered_inner
 def _move_best(X: Records, member: Numbers, size: Numbers, centre: Records, work: Distances, a: int, b: int) -> float:
-    """Move the record that gains most by going to the other group; give its gain, 0 if none may or none gains."""
+    """Move the record that gains most by going to the other group; return its gain, 0 if none may or none gains."""
     i, gain_i = _best_move(member, size, work, _OWN_A, a, b)
     j, gain_j = _best_move(member, size, work, _OWN_B, b, a)
     if i >= 0 and gain_i >= gain_j:
@@ -100,7 +100,7 @@ def _best_move(member: Numbers, size: Numbers, work: Distances, row: int, a: int
 
 @reordered_inner
 def _find_swaps(X: Records, member: Numbers, size: Numbers, work: Distances, partner: Numbers, a: int, b: int) -> int:
-    """Find for each member of a the member of b with which a swap gains most; give how many have one."""
+    """Find for each member of a the member of b with which a swap gains most; return how many have one."""
     both = 1.0 / size[a] + 1.0 / size[b]
     top, far = -np.inf, 0.0
     for j in range(size[b]):
@@ -138,7 +138,7 @@ def _at_most(left: float, right: float) -> float:
 def _swap(
     X: Records, member: Numbers, size: Numbers, centre: Records, work: Distances, partner: Numbers, a: int, b: int
 ) -> float:
-    """Do the swaps that were found, best first, each as long as it still gains; give what was gained."""
+    """Do the swaps that were found, best first, each as long as it still gains; return what was gained."""
     both = 1.0 / size[a] + 1.0 / size[b]
     total = 0.0
     while True:
@@ -193,7 +193,7 @@ _ROUNDS = 100  # far more than are ever needed
 
 @reordered_inner
 def settle(bench: BlockState) -> float:
-    """Improve all pairs of neighbours until none gains; give what was gained."""
+    """Improve all pairs of neighbours until none gains; return what was gained."""
     near, seen, changed, clock = bench.near, bench.seen, bench.changed, bench.clock
     X, member, size, centre, work, partner = (
         bench.X,
@@ -231,7 +231,7 @@ def settle(bench: BlockState) -> float:
 
 @reordered_inner
 def chains(bench: BlockState) -> float:
-    """Try a chain from each record whose group, or a neighbour of it, has changed; give what was gained."""
+    """Try a chain from each record whose group, or a neighbour of it, has changed; return what was gained."""
     X, member, near, size, centre = bench.X, bench.member, bench.near, bench.size, bench.centre
     total = 0.0
     cap = member.shape[1]
@@ -250,7 +250,7 @@ def chains(bench: BlockState) -> float:
 
 @reordered_inner
 def _chain(bench: BlockState, a: int, i: int, b: int, gain: float, leave: float) -> float:
-    """Let the i-th member of a go to b, and others take its place, if all that gains; give what was gained."""
+    """Let the i-th member of a go to b, and others take its place, if all that gains; return what was gained."""
     X, member, near, size, centre = bench.X, bench.member, bench.near, bench.size, bench.centre
     scale = 2 * gain + leave
     keep(bench, a)

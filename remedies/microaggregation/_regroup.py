@@ -21,7 +21,7 @@ from remedies.microaggregation._bench import (
 
 @reordered_inner
 def dissolve(bench: BlockState) -> float:
-    """Dissolve each group whose members fit better into its neighbours; give what was gained."""
+    """Dissolve each group whose members fit better into its neighbours; return what was gained."""
     total = 0.0
     for a in range(bench.near.shape[0]):
         if bench.near[a, 0] >= 0 and stirred(bench, a):
@@ -69,7 +69,7 @@ def _dissolve_one(bench: BlockState, a: int) -> float:
 
 @reordered_inner
 def create(bench: BlockState) -> float:
-    """Create a group from records that neighbours can spare, wherever that gains; give what was gained."""
+    """Create a group from records that neighbours can spare, wherever that gains; return what was gained."""
     k = (bench.member.shape[1] + 1) // 2
     total, new = 0.0, 0
     for a in range(bench.near.shape[0]):
@@ -85,7 +85,7 @@ def create(bench: BlockState) -> float:
 
 @reordered_inner
 def _spare(bench: BlockState, a: int) -> int:
-    """Log a and those of its neighbours that can spare records; give how many they can spare."""
+    """Log a and those of its neighbours that can spare records; return how many they can spare."""
     k = (bench.member.shape[1] + 1) // 2
     bench.clock[1] = 0
     keep(bench, a)
@@ -119,7 +119,7 @@ def _create_one(bench: BlockState, a: int, new: int) -> float:
 
 @reordered_inner
 def _gather(bench: BlockState, a: int, new: int, hosts: int) -> float:
-    """Move k records of the logged groups into the empty group `new`; give what was gained, maybe less than nothing.
+    """Move k records of the logged groups into the empty group `new`; return what was gained, maybe less than nothing.
 
     The seed is the record of a farthest from its centroid; then what gains most joins, an eighth of k at once.
     """
@@ -156,7 +156,7 @@ def _gather(bench: BlockState, a: int, new: int, hosts: int) -> float:
 
 @reordered_inner
 def _offers(bench: BlockState, new: int, hosts: int) -> int:
-    """List in the pool what each record that may leave would gain by joining `new`; give how many there are."""
+    """List in the pool what each record that may leave would gain by joining `new`; return how many there are."""
     X, member, size, centre, pool = bench.X, bench.member, bench.size, bench.centre, bench.pool
     k = (member.shape[1] + 1) // 2
     count = 0

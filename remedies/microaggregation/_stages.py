@@ -112,7 +112,7 @@ def joined(counts: Mapping[int, int], cells: int, least: int) -> Cell:
 
 
 def _names(home: Cell, many: Cell, first: int, width: int) -> Cell:
-    """Name the cells with records among neighbours, the fullest first."""
+    """Return the cells with records among neighbours, the fullest first."""
     names = np.unique(home[first : first + width])
     filled = names[many[names] > 0]
     return filled[np.argsort(-many[filled], kind="stable")]

@@ -256,7 +256,7 @@ def _decimals(column: Column, kind: str) -> Column:
 
 
 def _hashable(plain: DataFrame) -> Sequence[str]:
-    """Name the columns of which Spark has a hash: all but maps, and what holds maps."""
+    """Return the columns of which Spark has a hash: all but maps, and what holds maps."""
     return [field.name for field in plain.schema if not {"map", "variant"} & set(_words(field.dataType.simpleString()))]
 
 

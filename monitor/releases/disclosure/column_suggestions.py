@@ -78,16 +78,16 @@ class ColumnProfile(CheckParameters):
                 continue
             row = measurement.tables[name][0]
             counts = {key: int(row[key] or 0) for key in ("rows", "classes", "uniques", "alike")}
-            told = Separation.of(**counts)
+            separation = Separation.of(**counts)
             values.append(
                 {
                     "column": name,
                     "type": type_,
                     "values": counts["classes"],
-                    "uniques": told.uniques,
-                    "distinction": told.distinction,
-                    "separation": told.separation,
-                    "suggestion": suggested(name, type_, told).value,
+                    "uniques": separation.uniques,
+                    "distinction": separation.distinction,
+                    "separation": separation.separation,
+                    "suggestion": suggested(name, type_, separation).value,
                 }
             )
         return Outcome(Status.PASS, Message("counted"), {"rows": measurement.number("rows"), "columns": values})

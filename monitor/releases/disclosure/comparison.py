@@ -110,7 +110,7 @@ def comparison_json(comparison: "Comparison", domains: "Mapping[str, Cells]") ->
 
 
 def labels(place: Sequence[int], domains: "Mapping[str, Cells]") -> "Mapping[str, Json]":
-    """Name the values of a cell."""
+    """Return the values of a cell."""
     return {name: domain.label(at) for at, (name, domain) in zip(place, domains.items(), strict=True)}
 
 

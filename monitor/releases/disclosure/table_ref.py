@@ -154,7 +154,7 @@ def _exists(path: str, *, folder: bool = False) -> bool:
 
 
 def _linked(folder: Path, name: str, text: str) -> str:
-    """Link a file into a folder under a name of its own, and give the name of its table."""
+    """Link a file into a folder under a name of its own, and return the name of its table."""
     end = next(end for end in sorted(_ENDS, key=len, reverse=True) if text.endswith(end))
     (folder / f"{name}{end}").symlink_to(Path(text).resolve())
     return name

@@ -46,7 +46,7 @@ class Analysis:
             raise _refused(f"{text}; the table is named `{DATA}`")
 
     def run(self, place: TableRef) -> "pd.DataFrame":
-        """Ask a table.
+        """Query a table.
 
         Raises:
             Stop: the engine refuses it, or the table cannot be read.
@@ -63,7 +63,7 @@ class Analysis:
         return pd.DataFrame(rows)
 
     def compared(self, place: TableRef) -> "AnalysisComparison":
-        """Ask the table that was given, for a comparison later.
+        """Query the input table, for a comparison later.
 
         Raises:
             Stop: as `run`.
@@ -105,7 +105,7 @@ class AnalysisComparison:
     failure: str | None = None
 
     def __call__(self, output: TableRef) -> None:
-        """Ask the output, and compare."""
+        """Query the output, and compare."""
         from remedies import Misfit
         from remedies.generalisation import compare_results
 

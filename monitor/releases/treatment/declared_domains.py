@@ -77,7 +77,7 @@ def declared_in(
 
 
 def released_columns(release: "Release | None") -> tuple[str, ...]:
-    """Name the columns that a release randomises, where it says so."""
+    """Return the columns that a release randomises, where it says so."""
     recipe = recipe_of(release)
     return () if recipe is None else tuple(recipe.words.get("columns") or recipe.words.get("domain") or ())
 

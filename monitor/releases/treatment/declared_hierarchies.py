@@ -84,7 +84,7 @@ def hierarchy_in(path: str) -> "HierarchySpec":
 
 
 def check_hierarchies(remedy: "Generalise", table: "pd.DataFrame") -> None:
-    """See that the hierarchies can be used for the values of a table.
+    """Check that the hierarchies can be used for the values of a table.
 
     Raises:
         Stop: they cannot; each fault is told, with its kind and the file that it is in.

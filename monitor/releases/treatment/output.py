@@ -209,7 +209,7 @@ def write_frame(frame: "pd.DataFrame", draft: Path, *, order: RowOrder) -> None:
 
 
 def publish(out: Path, write: Callable[[Path], None], prove: Callable[[Path], Found]) -> Found:
-    """Let `write` make a draft, and give what `prove` finds in it, before the file gets its name.
+    """Let `write` make a draft, and return what `prove` finds in it, before the file gets its name.
 
     Raises:
         Stop: the file cannot be written, or `prove` refuses it; nothing is left behind.
@@ -353,7 +353,7 @@ def _escaped(table: "pa.Table") -> "pa.Table":
 
 
 def _check_csv(schema: "pa.Schema") -> None:
-    """See that a CSV file can hold these columns.
+    """Check that a CSV file can hold these columns.
 
     Raises:
         Stop: it cannot.

@@ -47,7 +47,7 @@ def blind(place: TableRef) -> TableRef:
 
 
 def kept_columns(place: TableRef, names: Sequence[str], *, drop: Sequence[str], drop_rest: bool) -> tuple[str, ...]:
-    """Name the columns that leave, in the order of the table.
+    """Return the columns that leave, in the order of the table.
 
     Raises:
         Stop: a column is not there, or is both randomised and dropped, or the table cannot be read.
@@ -67,7 +67,7 @@ def kept_columns(place: TableRef, names: Sequence[str], *, drop: Sequence[str], 
 
 
 def randomise_into(randomise_request: RandomiseRequest, out: Path, progress: "Progress") -> "UtilityReport":
-    """Randomise a table, write it, and give the bill, with the guarantee of what was read again from the file.
+    """Randomise a table, write it, and return the bill, with the guarantee of what was read again from the file.
 
     Raises:
         Stop: the table cannot be read or does not fit the declarations, or the file cannot be written.

@@ -55,7 +55,7 @@ def bytes_in(text: str) -> int:
 
 
 def check_options(remedy: "Microaggregate") -> None:
-    """See that nothing is asked for that only works in memory.
+    """Check that nothing is asked for that only works in memory.
 
     Raises:
         Stop: something is.

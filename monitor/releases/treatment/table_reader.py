@@ -29,7 +29,7 @@ def read(place: TableRef, columns: Sequence[str] | None = None) -> "pd.DataFrame
 
 
 def columns_in(place: TableRef) -> Sequence[str]:
-    """Name the columns of a table.
+    """Return the columns of a table.
 
     Raises:
         Stop: the source or the table cannot be read.
@@ -120,8 +120,10 @@ def schema_of(first: "pa.Table", table: "ir.Table") -> "pa.Schema":
     """
     import pyarrow as pa
 
-    told = table.schema().to_pyarrow()
-    return pa.schema([(name, _kind(first.schema.field(name).type, told.field(name).type)) for name in table.columns])
+    declared = table.schema().to_pyarrow()
+    return pa.schema(
+        [(name, _kind(first.schema.field(name).type, declared.field(name).type)) for name in table.columns]
+    )
 
 
 def _kind(data_type: "pa.DataType", current_data_type: "pa.DataType") -> "pa.DataType":

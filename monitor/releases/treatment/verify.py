@@ -74,7 +74,7 @@ class WrittenFile:
 
 
 def _duckdb_type(kind: "pa.DataType") -> str | None:
-    """Name the type of numbers that would come back otherwise: rounded, or with other digits; None for all else."""
+    """Return the type of numbers that would come back otherwise: rounded, or with other digits; None for all else."""
     import pyarrow as pa
 
     if pa.types.is_decimal(kind):
@@ -83,7 +83,7 @@ def _duckdb_type(kind: "pa.DataType") -> str | None:
 
 
 def texts_in(frame: "pd.DataFrame") -> Sequence[str]:
-    """Name the columns of texts."""
+    """Return the columns of texts."""
     from pandas.api.types import is_string_dtype
 
     return [str(name) for name in frame.columns if is_string_dtype(frame[name].dtype)]

@@ -210,7 +210,7 @@ class Statistic(Declaration, ABC):
         return nano(given, name=wanted)
 
     def check(self, terms: Terms) -> None:
-        """See that the statistic can be answered under these terms; no table is looked at.
+        """Check that the statistic can be answered under these terms; no table is looked at.
 
         Raises:
             Misfit: a column is not declared for it, or the price is in the other unit.
@@ -250,12 +250,12 @@ class Statistic(Declaration, ABC):
         return self.sums(rows, terms)
 
     def reads(self) -> Sequence[str]:
-        """Name the columns that it reads of a row."""
+        """Return the columns that it reads of a row."""
         return tuple(dict.fromkeys([*self.columns(), *(item.column for item in self.where)]))
 
     @abstractmethod
     def columns(self) -> Sequence[str]:
-        """Name the columns that it is about."""
+        """Return the columns that it is about."""
 
     @abstractmethod
     def noises(self, terms: Terms) -> Sequence[Noise]:
@@ -274,7 +274,7 @@ class Statistic(Declaration, ABC):
         return [noise.as_json() for noise in self.noises(terms)]
 
     def numbers(self) -> Sequence[str]:
-        """Name those of `columns` whose numbers are used; the others are counted by cell."""
+        """Return those of `columns` whose numbers are used; the others are counted by cell."""
         return ()
 
     def not_covered(self, terms: Terms) -> Sequence[Mapping[str, Json]]:

@@ -72,7 +72,7 @@ class Declared(Declaration):
 
     @property
     def unit_name(self) -> str:
-        """Name the privacy unit: `row`, or the columns that say whose a row is, however they are ordered.
+        """Return the privacy unit: `row`, or the columns that say whose a row is, however they are ordered.
 
         A pair in either direction is another unit than both columns as they stand, of which it holds two.
         """

@@ -47,15 +47,15 @@ class WhereComparison:
     value: str
 
     @classmethod
-    def parse(cls, said: object) -> WhereComparison:
+    def parse(cls, value: object) -> WhereComparison:
         """Read a comparison.
 
         Raises:
             ValueError: it has another form.
         """
-        if isinstance(said, WhereComparison):
-            return said
-        match = _FORM.fullmatch(said) if isinstance(said, str) else None
+        if isinstance(value, WhereComparison):
+            return value
+        match = _FORM.fullmatch(value) if isinstance(value, str) else None
         if match is None or not match["value"]:
             raise ValueError("a comparison such as 'age >= 18' or 'sex = F'; known: = != < <= > >=")
         return cls(match["column"], match["sign"], match["value"])
@@ -64,7 +64,7 @@ class WhereComparison:
         return f"{self.column} {self.sign} {self.value}"
 
     def check(self, declared: Declared) -> None:
-        """See that the column and the value are declared.
+        """Check that the column and the value are declared.
 
         Raises:
             Misfit: they are not.

@@ -83,12 +83,12 @@ class CategoryColumn(Declaration):
 
     @property
     def kind(self) -> str:
-        """What the values are: `text`, `number` or `truth value`."""
+        """Return what the values are: `text`, `number` or `truth value`."""
         return _kind(self.values[0])
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """Return the number of values."""
         return len(self.values)
 
     @property
@@ -98,7 +98,7 @@ class CategoryColumn(Declaration):
 
     @property
     def cells(self) -> int:
-        """How many cells there are, that of the rest included."""
+        """Return the number of cells, that of the rest included."""
         return max(self.size, self.rest + 1)
 
     def label(self, cell: int) -> Json:
@@ -128,7 +128,7 @@ class SteppedColumn(Declaration):
 
     @property
     def size(self) -> int:
-        """How many cells there are; the last one may be narrower."""
+        """Return the number of cells; the last one may be narrower."""
         low, high = self.range
         return (high - low) // self.width + 1
 
@@ -139,7 +139,7 @@ class SteppedColumn(Declaration):
 
     @property
     def cells(self) -> int:
-        """How many cells there are, that of the rest included."""
+        """Return the number of cells, that of the rest included."""
         return max(self.size, self.rest + 1)
 
     def label(self, cell: int) -> Json:
@@ -196,7 +196,7 @@ class BoundedColumn(Declaration):
 
     @property
     def missing_units(self) -> int:
-        """What NULL and NaN are taken for, in units of the grid."""
+        """Return what NULL and NaN are taken for, in units of the grid."""
         if self.missing is not None:
             return self.units(self.missing)
         return min(max(0, self.low_units), self.high_units)

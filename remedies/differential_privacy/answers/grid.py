@@ -40,7 +40,7 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """Return the number of cells."""
         return math.prod(column.cells for column in self.columns.values())
 
     def cell(self, reader: Reader) -> ir.IntegerValue:
@@ -61,7 +61,7 @@ class Grid:
         return laid
 
     def labels(self, number: int) -> Mapping[str, Json]:
-        """Name the values of a cell, column by column; None is what is not declared."""
+        """Return the values of a cell, column by column; None is what is not declared."""
         values: dict[str, Json] = {}
         for name, cells in reversed(list(self.columns.items())):
             number, place = divmod(number, cells.cells)

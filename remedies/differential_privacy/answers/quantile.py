@@ -53,11 +53,11 @@ class Quantile(Statistic):
     )
 
     def columns(self) -> Sequence[str]:
-        """Name the column."""
+        """Return the column."""
         return (self.column,)
 
     def numbers(self) -> Sequence[str]:
-        """Name the column whose numbers are used."""
+        """Return the column whose numbers are used."""
         return (self.column,)
 
     def noises(self, terms: Terms) -> Sequence[Noise]:

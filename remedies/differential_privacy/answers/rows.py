@@ -79,8 +79,8 @@ def _cut(reader: Reader, declared: Declared, read: Mapping[Held, ir.IntegerValue
         table = table.mutate(**{_NUMBER: ibis.row_number().over(group_by=equal, order_by=any_order)})
         numbers = [table[name] for name in (*held.values(), _NUMBER)]
         whose = [reader.as_text(table[name]).fill_null(_NOTHING) for name in units]
-        told = [ibis.literal(key), *whose, *(number.cast("string") for number in numbers)]
-        order: Sequence[ir.Value] | None = [_hash(reader, ibis.literal(_BETWEEN).join(told)), *numbers]
+        parts = [ibis.literal(key), *whose, *(number.cast("string") for number in numbers)]
+        order: Sequence[ir.Value] | None = [_hash(reader, ibis.literal(_BETWEEN).join(parts)), *numbers]
     else:  # all rows of a unit are interchangeable
         order = any_order
     place = ibis.row_number().over(group_by=[table[name] for name in units], order_by=order)

@@ -36,7 +36,7 @@ class Count(Statistic):
     statistic: Literal["count"] = "count"
 
     def columns(self) -> Sequence[str]:
-        """Name none."""
+        """Return no column."""
         return ()
 
     def noises(self, terms: Terms) -> Sequence[Noise]:
@@ -64,7 +64,7 @@ class Histogram(Statistic):
     by: ColumnNames = Field(description="Columns to group by.")
 
     def columns(self) -> Sequence[str]:
-        """Name the columns that are counted by."""
+        """Return the columns that are counted by."""
         return self.by
 
     def noises(self, terms: Terms) -> Sequence[Noise]:
@@ -97,11 +97,11 @@ class Sum(Statistic):
     by: ColumnNames | tuple[()] = Field((), description="Columns to group by.")
 
     def columns(self) -> Sequence[str]:
-        """Name the column, and those that it is grouped by."""
+        """Return the column, and those that it is grouped by."""
         return (self.column, *self.by)
 
     def numbers(self) -> Sequence[str]:
-        """Name the column whose numbers are used."""
+        """Return the column whose numbers are used."""
         return (self.column,)
 
     def noises(self, terms: Terms) -> Sequence[Noise]:
@@ -151,11 +151,11 @@ class Mean(Statistic):
     by: ColumnNames | tuple[()] = Field((), description="Columns to group by.")
 
     def columns(self) -> Sequence[str]:
-        """Name the column, and those that it is grouped by."""
+        """Return the column, and those that it is grouped by."""
         return (self.column, *self.by)
 
     def numbers(self) -> Sequence[str]:
-        """Name the column whose numbers are used."""
+        """Return the column whose numbers are used."""
         return (self.column,)
 
     def noises(self, terms: Terms) -> Sequence[Noise]:

@@ -143,7 +143,7 @@ class SupportOracle(Oracle):
     @property
     @abstractmethod
     def likelihood_ratio(self) -> Fraction:
-        """How many times as likely a report may be if the value were another one: exact, at most exp(epsilon)."""
+        """Return how many times as likely a report may be for another value: exact, at most exp(epsilon)."""
 
     @abstractmethod
     def _support(self, reports: np.ndarray, codes: Codes | None) -> Codes:

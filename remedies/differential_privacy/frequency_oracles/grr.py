@@ -35,7 +35,7 @@ class GRR(SupportOracle):
 
     @property
     def likelihood_ratio(self) -> Fraction:
-        """How many times as likely a report may be if the value were another one."""
+        """Return how many times as likely a report may be if the value were another one."""
         return self.p / self.q
 
     @cached_property

@@ -30,7 +30,7 @@ class HadamardResponse(SupportOracle):
 
     @property
     def rows(self) -> int:
-        """How many rows the matrix has, K."""
+        """Return how many rows the matrix has, K."""
         return 1 << (self.choices.size - 1).bit_length()
 
     @property
@@ -45,7 +45,7 @@ class HadamardResponse(SupportOracle):
 
     @property
     def likelihood_ratio(self) -> Fraction:
-        """How many times as likely a report may be if the value were another one."""
+        """Return how many times as likely a report may be if the value were another one."""
         return self.p / (1 - self.p)
 
     @cached_property

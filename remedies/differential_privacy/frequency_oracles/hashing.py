@@ -43,7 +43,7 @@ class HashingOracle(SupportOracle):
     @property
     @abstractmethod
     def buckets(self) -> int:
-        """How many buckets there are, g."""
+        """Return the number of buckets, g."""
 
     @property
     def p(self) -> Fraction:
@@ -59,7 +59,7 @@ class HashingOracle(SupportOracle):
 
     @property
     def likelihood_ratio(self) -> Fraction:
-        """How many times as likely a report may be if the value were another one."""
+        """Return how many times as likely a report may be if the value were another one."""
         return self.p / ((1 - self._kept) / self.buckets)
 
     @cached_property
@@ -113,7 +113,7 @@ class BLH(HashingOracle):
 
     @cached_property
     def buckets(self) -> int:
-        """How many buckets there are: two."""
+        """Return how many buckets there are: two."""
         return 2
 
 
@@ -130,5 +130,5 @@ class OLH(HashingOracle):
 
     @cached_property
     def buckets(self) -> int:
-        """How many buckets there are."""
+        """Return the number of buckets."""
         return min(round(self.odds) + 1, _MOST)

@@ -45,7 +45,7 @@ class UnaryOracle(SupportOracle):
 
     @property
     def likelihood_ratio(self) -> Fraction:
-        """How many times as likely a report may be if the value were another one."""
+        """Return how many times as likely a report may be if the value were another one."""
         return self.p * (1 - self.q) / (self.q * (1 - self.p))
 
     def _perturb(self, codes: Codes) -> np.ndarray:
