@@ -6,14 +6,15 @@ connection, a clock or a store, and never the frame it was given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from checks import Json
+from checks import Json, did_you_mean
+from remedies._errors import Misfit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,3 +156,17 @@ class Remedy(Protocol):
             Misfit: the frame does not fit the parameters.
             Refused: what came out does not hold what the remedy promises.
         """
+
+
+def check_columns(columns: Sequence[str], table: pd.DataFrame) -> None:
+    """Check that a table has these columns.
+
+    Raises:
+        Misfit: there is none of a name, or several.
+    """
+    names = [str(column) for column in table.columns]
+    for name in columns:
+        if name not in names:
+            raise Misfit(f"column '{name}' not found{did_you_mean(name, names)}")
+        if names.count(name) > 1:
+            raise Misfit(f"{names.count(name)} columns are named '{name}'; rename them")

@@ -15,10 +15,9 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from checks import Json
 from checks.parameters.columns import ColumnName
-from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, Treatment, UtilityReport
+from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, Treatment, UtilityReport, check_columns
 from remedies._errors import Misfit, Refused
 from remedies.generalisation import coding, text_of
-from remedies.generalisation.recoded import check_columns
 from remedies.generalisation.spelling import distinct_texts, scalars_of
 from remedies.generalisation.units import number_in
 from remedies.generalisation.value_counts import CodedCells, CodingCounts, Distinct

@@ -14,11 +14,11 @@ from checks import Json
 from checks.parameters.columns import ColumnName
 from checks.parameters.scalars import PositiveDuration
 from checks.risk import Hierarchy
-from remedies._contract import Progress, Remedy
+from remedies._contract import Progress, Remedy, check_columns
 from remedies._errors import Misfit, Refused
 from remedies.generalisation import By
 from remedies.generalisation.limits import Declared, Share
-from remedies.generalisation.recoded import ChosenLevels, Recodes, check_columns, plain_number
+from remedies.generalisation.recoded import ChosenLevels, Recodes, plain_number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,10 +10,19 @@ import numpy as np
 from annotated_types import Ge, Gt, MinLen
 from pydantic import Field, model_validator
 
-from checks import Json, did_you_mean
+from checks import Json
 from checks.parameters.columns import ColumnNames
 from checks.parameters.scalars import PositiveDuration
-from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, Treatment, UtilityReport, grouped_by
+from remedies._contract import (
+    Guarantee,
+    Progress,
+    Remedy,
+    RemedyParameters,
+    Treatment,
+    UtilityReport,
+    check_columns,
+    grouped_by,
+)
 from remedies._errors import Misfit, Refused
 
 if TYPE_CHECKING:
@@ -109,10 +118,7 @@ class Microaggregate(RemedyParameters):
     def _read(self, frame: pd.DataFrame, name: str) -> Attribute:
         from remedies.microaggregation.attributes import nominal, numeric, ordinal
 
-        names = [str(column) for column in frame.columns]
-        if names.count(name) != 1:
-            text = "not found" if name not in names else f"found {names.count(name)} times"
-            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
+        check_columns((name,), frame)
         if name in self.nominal:
             return nominal(frame[name])
         if name in self.ordinal:

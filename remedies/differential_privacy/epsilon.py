@@ -22,7 +22,7 @@ from remedies._errors import Misfit
 
 def _read(text: object) -> object:
     """Read a loss; what is none is refused with the reason."""
-    return decimal_of(nano(text, name="a privacy loss")) if isinstance(text, str | int | float | Decimal) else text
+    return decimal_of(nano(text, name="the privacy loss")) if isinstance(text, str | int | float | Decimal) else text
 
 
 WrittenLoss: TypeAlias = Annotated[

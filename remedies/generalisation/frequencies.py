@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from checks import did_you_mean
+from remedies._contract import check_columns
 from remedies._errors import Misfit
 from remedies.generalisation.spelling import path_of_null, scalars_of, text_of, texts_of
 
@@ -118,12 +118,8 @@ def read_counts(
     Raises:
         Misfit: a column is missing or of no use, a count is no positive whole number, or a value has no path.
     """
-    names = [str(column) for column in counts.columns]
-    for name in (*hierarchies, *sensitive, count):
-        if names.count(name) != 1:
-            text = "not found" if name not in names else f"found {names.count(name)} times"
-            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
-    strange = sorted(set(names) - {*hierarchies, *sensitive, count})
+    check_columns((*hierarchies, *sensitive, count), counts)
+    strange = sorted({str(column) for column in counts.columns} - {*hierarchies, *sensitive, count})
     if strange:
         raise Misfit(
             f"column '{strange[0]}' has no hierarchy; expected one for each column but '{count}': give one, or leave "
@@ -144,11 +140,7 @@ def read_table(
     Raises:
         Misfit: a column is missing, or a value has no path in its hierarchy.
     """
-    names = [str(column) for column in table.columns]
-    for name in (*hierarchies, *sensitive):
-        if names.count(name) != 1:
-            text = "not found" if name not in names else f"found {names.count(name)} times"
-            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
+    check_columns((*hierarchies, *sensitive), table)
     return _gather(table, hierarchies, sensitive, np.ones(len(table), dtype=np.int64))
 
 

@@ -6,15 +6,15 @@ Count what a recoding changed: cells that are read otherwise, and rows that are 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from checks import Json, did_you_mean
-from remedies._contract import Guarantee, Progress, Treatment, UtilityReport
+from checks import Json
+from remedies._contract import Guarantee, Progress, Treatment, UtilityReport, check_columns
 from remedies._errors import Misfit
 from remedies.generalisation.limits import Limited
 from remedies.generalisation.recoding import RecodedColumn, Recoding
@@ -167,19 +167,6 @@ class Recodes(Limited, ABC):
             guarantee=guarantee,
             figures=chosen.figures,
         )
-
-
-def check_columns(columns: Sequence[str], table: pd.DataFrame) -> None:
-    """Check that a table has these columns.
-
-    Raises:
-        Misfit: one is not there, or there twice.
-    """
-    names = [str(column) for column in table.columns]
-    for name in columns:
-        if names.count(name) != 1:
-            text = "not found" if name not in names else f"found {names.count(name)} times"
-            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
 
 
 def plain_number(value: Any) -> Json:

@@ -167,5 +167,5 @@ def test_columns_that_do_not_fit_are_named(cells: list[Any], said: str) -> None:
 def test_a_column_twice_is_refused() -> None:
     """Two columns of one name cannot be told apart."""
     frame = pd.DataFrame([[1, 2], [3, 4], [5, 6]], columns=["c", "c"])
-    with pytest.raises(Misfit, match="column 'c' found 2 times"):
+    with pytest.raises(Misfit, match="2 columns are named 'c'; rename them"):
         treat(frame, columns=("c",))

@@ -119,7 +119,7 @@ def test_a_release_that_classifies_nothing_is_judged_by_the_columns_of_its_table
         ("approvers: [somebody]", "somebody"),
         ("analyses: {mean: ''}", "analyses"),
         ("personkey: id", "did you mean 'person_key'"),
-        ("limits: {epsilon: 0}", "is not above 0"),
+        ("limits: {epsilon: 0}", "'epsilon': the privacy loss '0' is not above 0"),
     ],
 )
 def test_what_is_wrong_with_the_words_of_a_release_is_said(tmp_path: Path, line: str, said: str) -> None:
