@@ -252,7 +252,6 @@ RELEASES = (
     "templates/release",
     "monitor/reporting/release",
     "monitor/reporting/risk_plot",
-    "monitor/reporting/certificate",
 )
 """Pages about releases: they compare nothing with an earlier time."""
 
