@@ -106,7 +106,7 @@ SHOWN: Final = 25
 
 
 def listed(ranking: Ranking | None, evidence: Evidence, window: Window) -> IncidentList:
-    """Load the incidents that are shown and count the rest."""
+    """Return the first incidents in the order of the ranking, and the number of the others."""
     if ranking is None:
         return IncidentList((), 0)
     shown = ranking.places[:SHOWN].tolist()

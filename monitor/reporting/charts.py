@@ -116,7 +116,7 @@ class LaneChart:
 
 
 def timeline_lanes(timeline: Timeline) -> Sequence[LaneChart]:
-    """Place the bars of each lane in a chart of its own.
+    """Return the geometry of the bars of each lane.
 
     The name of the table stands above it as text of the page: it wraps on a telephone, and paper breaks between lanes.
     """

@@ -127,7 +127,7 @@ def texts(localizer: MessageFormatter) -> Mapping[str, Callable[..., str]]:
 
 
 def format_title(title: Message, localizer: MessageFormatter) -> str:
-    """Format an incident's title; braces in one that a person wrote are no places, and it is then given as it is."""
+    """Return an incident's title; one that a person wrote is returned unchanged, braces included."""
     if not title.values:
         return localizer.text(title.text)
     try:
@@ -137,7 +137,7 @@ def format_title(title: Message, localizer: MessageFormatter) -> str:
 
 
 def _level_value(value: Fraction | None, level: Level, localizer: MessageFormatter) -> str:
-    """Format what was promised or seen: a length of time, or the percentage of a period."""
+    """Return a promised or measured value: a length of time, or the percentage of a period."""
     if value is None:
         return NOTHING
     if level is Level.AVAILABILITY:
@@ -146,7 +146,7 @@ def _level_value(value: Fraction | None, level: Level, localizer: MessageFormatt
 
 
 def _missed(value: Fraction, level: Level, localizer: MessageFormatter) -> str:
-    """Format by how much a promise was broken."""
+    """Return by how much a promise was missed."""
     if level is Level.AVAILABILITY:
         points = sentences.percentage_points(value)
         return Message("missed by {points:number} percentage points", {"points": points}).render(localizer)
@@ -154,14 +154,14 @@ def _missed(value: Fraction, level: Level, localizer: MessageFormatter) -> str:
 
 
 def _period_name(period: Period, localizer: MessageFormatter) -> str:
-    """Format a period in the few letters that fit below a column."""
+    """Return the short name of a period, below a column."""
     if isinstance(period, Quarter):
         return str(period)
     return localizer.format(period.first, "date" if isinstance(period, Week) else "short_month")
 
 
 def _short(length_us: Fraction | int, localizer: MessageFormatter) -> str:
-    """Format a length of time as hours, in the few letters that fit over a column."""
+    """Return a length of time as short hours, above a column."""
     if 0 < 10 * length_us < _HOUR:
         return f"<{localizer.format(0.1, 'tenths')}"
     hours = Fraction(length_us, _HOUR)

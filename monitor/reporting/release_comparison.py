@@ -32,7 +32,7 @@ class ComparisonLine:
 
     @property
     def status(self) -> Message:
-        """Describe what came of it."""
+        """Return the outcome as a message."""
         return STATUSES[self.tried.status]
 
     @property

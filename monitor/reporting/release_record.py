@@ -121,7 +121,7 @@ class Certificate:
 
     @property
     def exposed_by_all(self) -> int | None:
-        """Count the persons whom it and all earlier exports together expose; None where these are fewer than two."""
+        """Return the number of persons whom it and all earlier exports expose; None with fewer than two earlier."""
         count: int | None = self.body.get("exposed_by_all")
         return count
 
@@ -236,7 +236,7 @@ def _class_and_change(body: Mapping[str, Any], name: str) -> tuple[ColumnClass, 
 
 
 def parameter(value: Any) -> str:
-    """Format a parameter in one line, whatever it is made of."""
+    """Return a parameter of any type as one line."""
     if value is None or value in ({}, []):
         return ""
     match value:

@@ -1,4 +1,4 @@
-"""Describe how releases stand, and why, in the reader's language; and list what was given out in a week."""
+"""Return the states of releases with reasons, and the exports of a period."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -71,7 +71,7 @@ def export_row(event: ReleaseEvent) -> ExportRow:
 
 
 def why(state: ReleaseState) -> Iterator[Message]:
-    """Describe what holds a release, or who let it go."""
+    """Return why a release is on hold, or who approved it."""
     decided = decision(state.standing)
     if decided is not None:
         yield decided
@@ -82,7 +82,7 @@ def why(state: ReleaseState) -> Iterator[Message]:
 
 
 def decision(standing: ReleaseStanding) -> Message | None:
-    """Describe what was decided; None where nothing was."""
+    """Return the decision; None without one."""
     event = standing.event
     if event is None:
         return None

@@ -1,4 +1,4 @@
-"""Make the tables of a page readable on a telephone: each cell carries the head of its column.
+"""Prepare the tables of a page for narrow screens: each cell carries the head of its column.
 
 On a narrow page the style sheet shows a row as a card and writes that head before each value, so nothing is cut off and
 nothing scrolls sideways. The heads are copied when a page is made, so that no template writes them twice.

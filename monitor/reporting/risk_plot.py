@@ -103,7 +103,7 @@ class RiskPlot:
 
 
 def risk_plot(ways: Sequence[PlottedRemedy], limit: float | None) -> RiskPlot:
-    """Place ways. `limit`: the highest risk that is allowed, in (0, 1]."""
+    """Return the plot of remedies. `limit`: the highest allowed risk, in (0, 1]."""
     lowest = min([way.risk for way in ways] + [limit or 1.0], default=1.0)
     floor = next((item for item in _RISKS if item <= lowest * 0.75), _RISKS[-1])
     floor = min(floor, 0.1)
@@ -138,7 +138,7 @@ class _Group:
 
 
 def _grouped(ways: Sequence[PlottedRemedy], place: Callable[[PlottedRemedy], tuple[float, float]]) -> list[_Group]:
-    """Put ways together whose marks would cover one another, those that hold apart from those that do not."""
+    """Group remedies whose marks would overlap, those within the limit apart from the others."""
     groups: list[_Group] = []
     for way in ways:
         x, y = place(way)

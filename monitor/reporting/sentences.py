@@ -291,7 +291,7 @@ _DEFINITIONS: Final = (
 
 
 def method_sentences(method: MethodNotes, currency: str, kind: type[Period]) -> tuple[Message, ...]:
-    """Describe how the figures come about and what they leave out."""
+    """Return how the figures are computed and what they exclude."""
     unit = PERIOD_WORDS[kind].unit
     definitions = (sentence.given(unit=unit) if "{unit}" in sentence.text else sentence for sentence in _DEFINITIONS)
     return (*definitions, *_prices(method, currency), *_not_counted(method))

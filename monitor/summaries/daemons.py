@@ -1,4 +1,4 @@
-"""Describe how the daemons of a store are: which run, what they wait for, what they refuse and what they leave out."""
+"""Read the state of the daemons of a store: heartbeats, scheduler lag, quarantined and delayed tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Group incidents by what the catalogue and the incidents themselves say, and time by the days of the project."""
+"""Group incidents by attributes of the catalogue and of the incidents, and time by the days of the project."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
@@ -28,12 +28,12 @@ def by_check(spans: Spans, config: Config) -> tuple[Labels, Ints]:  # noqa: ARG0
 
 
 def by_severity(spans: Spans, config: Config) -> tuple[Labels, Ints]:  # noqa: ARG001 - as above
-    """Group by how much it matters."""
+    """Group by severity."""
     return {severity.rank: severity.value for severity in Severity}, spans.severity
 
 
 def by_cause(spans: Spans, config: Config) -> tuple[Labels, Ints]:
-    """Group by what people gave as the cause; causes that the list in the configuration does not have are one."""
+    """Group by the cause that people recorded; causes that are not in `incidents.causes` are one group."""
     return causes_of(spans, config.incidents)
 
 
@@ -44,12 +44,12 @@ def by_domain(spans: Spans, config: Config) -> tuple[Labels, Ints]:
 
 
 def by_owner(spans: Spans, config: Config) -> tuple[Labels, Ints]:
-    """Group by who owns the table that was down."""
+    """Group by the owner of the table that was down."""
     return group_tables(spans, spans.table, _owners(config).get)
 
 
 def by_root_owner(spans: Spans, config: Config) -> tuple[Labels, Ints]:
-    """Group by who owns the table of the root cause: who must repair."""
+    """Group by the owner of the root-cause table, who must repair."""
     return group_tables(spans, spans.root_table, _owners(config).get)
 
 

@@ -114,7 +114,7 @@ def _prices(
 
 
 def title_of(incident: Incident) -> str:
-    """Describe what is wrong, in English, on one line; braces in a title that a person wrote are no places."""
+    """Return the title in English, on one line; one that a person wrote unchanged, braces included."""
     if not incident.title_values:
         return tidy(incident.title)
     return tidy(Message(incident.title, incident.title_values).render(PlainEnglish()))

@@ -1,7 +1,7 @@
-"""Group the service levels of tables by owner, domain or tier: of how many tables each was kept, and what broke it.
+"""Group the service levels of tables by owner, domain or tier: in how many tables each was kept, and what broke it.
 
-Each table keeps its promise or does not, by its own verdict: a group adds these up and judges nothing again. What
-nobody knows of a table lies between the counts of `kept` and `broken`.
+A group counts the verdicts of its tables and computes none of its own. Unknown verdicts are neither in `kept` nor in
+`broken`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,22 +31,22 @@ class GroupedLevel:
 
     @property
     def tables(self) -> Mapping[LevelVerdict, int]:
-        """Count the tables with each verdict."""
+        """Return the number of tables by verdict."""
         return {verdict: list(self.verdicts).count(verdict) for verdict in LevelVerdict}
 
     @property
     def judged(self) -> int:
-        """Count the episodes that were judged by a promised time."""
+        """Return the number of episodes with a promised time."""
         return sum(result.judged for result in self.results if result.is_time)
 
     @property
     def kept(self) -> int:
-        """Count the episodes that kept it."""
+        """Return the number of episodes that kept it."""
         return sum(result.kept for result in self.results)
 
     @property
     def broken(self) -> int:
-        """Count the episodes that broke it."""
+        """Return the number of episodes that broke it."""
         return sum(result.broken for result in self.results)
 
     @property

@@ -138,7 +138,7 @@ class Advice:
 
 
 def advise(ranking: Ranking) -> Advice:
-    """Derive what would shorten downtime most from the figures of a window.
+    """Return what would shorten downtime most, from the figures of a window.
 
     The subject is the incident with more than half of the weight, else the table with the largest.
     """

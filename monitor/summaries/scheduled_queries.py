@@ -1,4 +1,4 @@
-"""Describe how scheduled queries are: when each was answered last, when it is due, how long its budget lasts."""
+"""Compute the state of scheduled queries: last answer, next due time, and how long the budget lasts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

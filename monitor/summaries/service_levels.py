@@ -1,4 +1,4 @@
-"""Judge the contracts of a project in a period: what the store knows of their tables, put before `incidents`."""
+"""Evaluate the contracts of a project in a period: read their tables from the store, and judge by `incidents`."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -100,7 +100,7 @@ def judge_contracts(
     as_of: datetime,
     table: str | None = None,
 ) -> Sequence[JudgedContract]:
-    """Judge all that is promised in a period, or what is about a table: contracts, products, each table's `slo`."""
+    """Evaluate all promises in a period, or those about a table: contracts, products, each table's `slo`."""
     from monitor.config.promised import promised_contracts
 
     promises = list(promised_contracts(project.config, table))
@@ -116,7 +116,7 @@ def _read_by_table(tx: ReadTransaction) -> ReadSpans:
 
 
 def judge_contract(promise: "PromisedContract", survey: LevelSurvey) -> JudgedContract:
-    """Judge one contract by the survey of its tables."""
+    """Return the verdict on one contract from the survey of its tables."""
     contract, window = promise.contract, survey.window
     return JudgedContract(
         promise.name,
@@ -194,7 +194,7 @@ def fast_burns(
 
 
 def recent_contracts(project: Project, tx: ReadTransaction, table: str) -> Sequence[JudgedContract]:
-    """Judge the contracts of a table in the last 28 days."""
+    """Return the verdicts on the contracts of a table in the last 28 days."""
     now = project.clock.now()
     return judge_contracts(project, tx, Window.of(now - RECENT, now), as_of=now, table=table)
 
@@ -307,5 +307,5 @@ def _budget_as_json(budget: ErrorBudget) -> dict[str, Any]:
 
 
 def broken_levels(contracts: Sequence[JudgedContract]) -> int:
-    """Count the broken levels and error budgets."""
+    """Return the number of broken levels and error budgets."""
     return [verdict for contract in contracts for _, verdict in contract.verdicts].count(LevelVerdict.BROKEN)

@@ -1,4 +1,4 @@
-"""Show a noisy answer: what was asked, how far off it may be, and what it cost."""
+"""Print a noisy answer: the request, its error bounds, and its cost."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

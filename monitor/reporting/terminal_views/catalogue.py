@@ -1,4 +1,4 @@
-"""Show the catalogue to a person: a list of tables, and the sheet of one."""
+"""Print the catalogue: a list of tables, and one in detail."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime

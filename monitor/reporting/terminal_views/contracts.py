@@ -1,4 +1,4 @@
-"""Show service levels to a person: promised, seen, and whether that was kept."""
+"""Print service levels: promised, measured, and the verdict."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Show a steward what a randomised table and noisy answers are worth at the same epsilon."""
+"""Print the error of a randomised table beside that of noisy answers at the same epsilon."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

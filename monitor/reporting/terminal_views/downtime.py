@@ -1,4 +1,4 @@
-"""Show the downtime of a window: as JSON (the published shape), and to a person with the reading rule."""
+"""The downtime of a window: as JSON (the published shape), and as tables with the recommendation."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

@@ -218,7 +218,7 @@ def _value(by: str, value: float | str) -> str:
 
 
 def _search(figures: Mapping[str, Any]) -> str:
-    """Describe how the levels were found."""
+    """Return how the levels were found, in words."""
     groups = figures["utilities"]["classes"]
     by = f"{groups:,} groups; {figures['seconds']:.1f} s by {figures['search']}"
     if figures["proved"] is None:
@@ -302,7 +302,7 @@ def _cells(bill: UtilityReport) -> tuple[Mapping[str, int], ...]:
 
 
 def _loss(figures: Mapping[str, Any]) -> str:
-    """Format the loss, and how far from the optimum it can be at most."""
+    """Return the information loss, and its maximum distance from the optimum."""
     lost, bound = figures["information_loss"], figures["lower_bound"]
     text = f"{figures['groups']:,} groups of {figures['k']:,} to {figures['largest_group']:,} records"
     if lost is not None:

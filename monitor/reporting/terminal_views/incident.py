@@ -1,4 +1,4 @@
-"""Show an incident: its times and how they are known, its figures, and what happened."""
+"""Print an incident: its times and their sources, figures, and events."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -115,7 +115,7 @@ def show_causes(causes: IncidentCauses, zone: str) -> Iterator[Text]:
 
 
 def _finders(sheet: IncidentDetail) -> Iterator[str]:
-    """Format of each episode who noticed it."""
+    """Yield for each episode who or what detected it."""
     check = f"by {sheet.incident.check_id or 'a check'}"
     for event in sheet.events:
         match event.change:
@@ -249,7 +249,7 @@ def _format(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change 
 
 
 def _word(name: str, value: str | None, zone: str) -> str:
-    """Describe what a ticket says of a field; of texts only that they are others."""
+    """Return the value of a field in a ticket; of texts only that they differ."""
     if value is None:
         return f"no {name}"
     if name in _TIMES:

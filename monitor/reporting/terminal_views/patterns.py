@@ -1,4 +1,4 @@
-"""Show what incidents have in common: their causes and resolutions, what came back, how many alarms were real."""
+"""Print causes and resolutions of incidents, recurrences, and how many alarms were real."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Show data products to a person: a list, and the sheet of one."""
+"""Print data products: a list, and one in detail."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

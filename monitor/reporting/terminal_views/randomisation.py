@@ -1,4 +1,4 @@
-"""Show what was randomised, what that is worth, and what it is not."""
+"""Print the bill of a randomised table: what it guarantees, its accuracy, and what it does not protect."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -84,7 +84,7 @@ def draw_reconstruction(console: Console, done: "Reconstructed") -> None:
 
 
 def meaning(mechanism: Mapping[str, Any]) -> str:
-    """Describe what the epsilon of a mechanism means for whom it protects."""
+    """Return the meaning of the epsilon of a mechanism for a person in the table."""
     rows = int(mechanism["rows_per_unit"])
     who = "one row" if rows == 1 else f"all {rows:,} rows of one person"
     factor = times(int(Decimal(mechanism["epsilon"]) * NANO))

@@ -1,4 +1,4 @@
-"""Show how a release stands, what each remedy would reach, and what left."""
+"""Print the state of a release, what each remedy would reach, and the exports."""
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -149,7 +149,7 @@ def _draw_changes(console: Console, tables: Sequence[RemedyTrial]) -> None:
 
 
 def change_last_export(change: Any) -> str:
-    """Describe how far an analysis moved."""
+    """Return the change of an analysis, in words."""
     if change["failure"]:
         return f"query failed: {change['failure']}"
     results: Mapping[str, Any] = change["change"] or {}

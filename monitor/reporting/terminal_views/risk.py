@@ -1,4 +1,4 @@
-"""Show how likely it is that records are found again: the verdict first, then what it rests on."""
+"""Print the re-identification risk of records: the verdict first, then the figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise

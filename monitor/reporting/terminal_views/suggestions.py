@@ -1,4 +1,4 @@
-"""Show proposed checks to a person: what fails now first, then what is sure, then what is to be decided."""
+"""Print proposed checks: failing now first, then by confidence, then those that need a decision."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
