@@ -125,3 +125,10 @@ def test_only_remedies_of_the_release_can_be_chosen(site: Site) -> None:
     assert isinstance(site.project.config.releases["extract"], Release)
     text = site.signed_in(WebRole.STEWARD).get("/releases/extract").text
     assert '<option value=""></option><option value="as-it-is">as-it-is</option><option value="suppress">' in text
+
+
+def test_the_page_of_a_release_is_in_the_language_of_the_reader(site: Site) -> None:
+    """What limits do not prove is said in Japanese too."""
+    page = site.signed_in(WebRole.STEWARD).get("/releases/extract", headers={"accept-language": "ja"}).text
+    assert "匿名性の証明でも、法的助言でもありません。" in page
+    assert "neither proof" not in page
