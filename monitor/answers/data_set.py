@@ -8,10 +8,10 @@ from monitor.config import Budget
 from monitor.config.project import Project
 from monitor.scan.private_question import PrivateQuestion
 from monitor.scan.results import targets_of
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 from remedies.differential_privacy.answers import Declared, Statistic, Terms
 from remedies.differential_privacy.ledger import LedgerBudget
-from sources import SourceSpec, did_you_mean
+from sources import SourceSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,9 @@ class DataSet:
         """
         budgets = project.config.budgets
         if table not in budgets:
-            text = f"; declared: {', '.join(sorted(budgets))}" if budgets else ""
-            message = f"no budget of '{table}' is declared{did_you_mean(table, budgets) or text}"
-            hint = "declare its domains and its total under 'budgets'"
-            raise Stop(ExitCode.USAGE, Problem("budget.not_declared", message, hint=hint))
+            see = "declare its domains and its total under 'budgets'"
+            problem = unknown_name("budget of table", table, budgets, see=see, code="budget.not_declared")
+            raise Stop(ExitCode.NOTHING_SELECTED, problem)
         if same := project.same_tables(table, budgets, connect=False):
             message = f"'{table}' and '{same[0]}' are the same table, which has one budget; remove one"
             raise Stop(ExitCode.USAGE, Problem("budget.two_budgets", message))

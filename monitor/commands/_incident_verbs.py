@@ -1,13 +1,12 @@
 """What people do to an incident: a command for each verb."""
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from monitor.commands._options import By, ResolutionWord, actor
+from monitor.commands._options import By, ResolutionWord, actor, read_number
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -18,14 +17,6 @@ if TYPE_CHECKING:
     from monitor.config.project import Project
     from monitor.triage.incident_editor import IncidentDetail, IncidentEditor
     from monitor.triage.time_parsing import TypedTimes
-
-
-def read_number(text: str) -> int:
-    """Read an incident's number, also as it is shown: `#41`."""
-    number = str(text).removeprefix("#")
-    if not re.fullmatch("[1-9][0-9]{0,17}", number):
-        raise typer.BadParameter(f"'{text}' is not an incident number such as 41")
-    return int(number)
 
 
 Number: TypeAlias = Annotated[int, typer.Argument(metavar="ID", help="Incident number.", parser=read_number)]

@@ -1,6 +1,7 @@
 """The words that options take, again: importing those of the packages below would cost `--help` a second."""
 
 import getpass
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -44,6 +45,13 @@ class SeverityWord(StrEnum):
     CRITICAL = "critical"
 
 
+class KindWord(StrEnum):
+    """What an incident is about."""
+
+    QUALITY = "quality"
+    DISCLOSURE = "disclosure"
+
+
 class StateWord(StrEnum):
     """Where an incident stands."""
 
@@ -77,6 +85,14 @@ class LocaleWord(StrEnum):
 
 
 Locale = Annotated[LocaleWord | None, typer.Option(help="The language.", show_default="the configuration's")]
+
+
+def read_number(text: str) -> int:
+    """Read a number of an incident, silence or event, also as it is shown: `#41`."""
+    number = str(text).removeprefix("#")
+    if not re.fullmatch("[1-9][0-9]{0,17}", number):
+        raise typer.BadParameter(f"'{text}' is not a number such as 41")
+    return int(number)
 
 
 def window_between(times: "TypedTimes", now: datetime, *, start: str | None, end: str | None) -> "Window":

@@ -8,7 +8,7 @@ import typer
 
 from monitor.commands._risk_verdict import names_in, number_in
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
 if TYPE_CHECKING:
     from monitor.config import Release
@@ -125,7 +125,6 @@ def release_of(place: "TableRef", name: str | None, invocation: Invocation) -> "
     Raises:
         Stop: there is none of that name, or it is of another table.
     """
-    from checks import did_you_mean
     from monitor.releases.disclosure.table_ref import project_of
 
     project = project_of(invocation)
@@ -134,10 +133,10 @@ def release_of(place: "TableRef", name: str | None, invocation: Invocation) -> "
     if name is None:
         return next(iter(current_releases.values())) if len(current_releases) == 1 else None
     if name not in current_releases:
-        text = "there is no such release" if name not in releases else f"it belongs to table '{releases[name].table}'"
-        raise Stop(
-            ExitCode.USAGE, Problem("remedy.no_release", f"'{name}': {text}{did_you_mean(name, current_releases)}")
-        )
+        if name not in releases:
+            raise Stop(ExitCode.USAGE, unknown_name("release", name, releases, code="remedy.no_release"))
+        text = f"release '{name}' is of table '{releases[name].table}', not of '{place.name}'"
+        raise Stop(ExitCode.USAGE, Problem("remedy.no_release", text))
     return current_releases[name]
 
 

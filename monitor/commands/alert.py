@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from monitor.commands._on_call import on_call
-from monitor.commands._options import SeverityWord
+from monitor.commands._options import KindWord, SeverityWord
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ def route(
     ctx: typer.Context,
     table: Annotated[str, typer.Option(help="Table name in the configuration.")],
     severity: Annotated[SeverityWord, typer.Option(help="Severity.")] = SeverityWord.ERROR,
-    kind: Annotated[str, typer.Option(help="quality or disclosure.")] = "quality",
+    kind: Annotated[KindWord, typer.Option(help="Kind of the incident.")] = KindWord.QUALITY,
     warning: Annotated[
         bool, typer.Option("--warning", help="Of a warning that opens no incident; its severity is at most warning.")
     ] = False,
@@ -52,7 +52,7 @@ def route(
 
     Example: tablewatch alert route --table sales.orders --severity error
     """
-    from checks import Kind, Severity, did_you_mean
+    from checks import Kind, Severity
     from monitor.alerts.hold import held_until
     from monitor.alerts.route import channels_for
     from monitor.config.project import Project
@@ -64,9 +64,6 @@ def route(
     problem = unknown_table(table, config)
     if problem is not None:
         raise Stop(ExitCode.USAGE, problem)
-    if kind not in set(Kind):
-        text = f"--kind: '{kind}' is not one of {', '.join(Kind)}{did_you_mean(kind, list(Kind))}"
-        raise Stop(ExitCode.USAGE, Problem("usage", text))
     if warning:
         severity = min(severity, SeverityWord.WARNING, key=lambda word: Severity(word).rank)
     outcome: Literal["warn"] | None = "warn" if warning else None
@@ -84,7 +81,7 @@ def route(
         "schema": "tablewatch.alert-route/1",
         "table": table,
         "severity": severity.value,
-        "kind": kind,
+        "kind": kind.value,
         "outcome": outcome,
         "channels": [
             {
@@ -354,18 +351,16 @@ def enable(
 
 
 def _require(channel: str, current_names: "Iterable[str]") -> None:
-    """Leave if a channel is not known.
+    """Check whether a channel is configured.
 
     Raises:
         Stop: it is not.
     """
-    from checks import did_you_mean
-
     names = list(current_names)
     if channel not in names:
-        hint = f"the channels are {', '.join(names)}" if names else "no channels are configured under alerts.channels"
-        text = f"channel '{channel}' not found{did_you_mean(channel, names)}"
-        raise Stop(ExitCode.USAGE, Problem("alert.unknown_channel", text, hint=hint))
+        see = "channels are declared under 'alerts.channels'"
+        problem = unknown_name("channel", channel, names, see=see, code="alert.unknown_channel")
+        raise Stop(ExitCode.NOTHING_SELECTED, problem)
 
 
 add_decision_commands(app)

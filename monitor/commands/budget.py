@@ -65,11 +65,14 @@ def show(
 
     Example: tablewatch budget show customers
     """
+    from monitor.answers.data_set import DataSet
+
     invocation: Invocation = ctx.obj
     with counter(invocation) as at:
         balances = at.ledger.balances(table)
         if table is not None and not balances:
-            hint = "tablewatch budget create TABLE"
+            DataSet.of(at.project, table)  # stops where none is declared
+            hint = f"tablewatch budget create {table}"
             raise Stop(ExitCode.USAGE, Problem("budget.not_created", f"'{table}' has no privacy budget", hint=hint))
         for note in _differences(at, balances):
             invocation.note(note)

@@ -7,7 +7,7 @@ import typer
 
 from monitor.commands._options import From, To, window_between
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
 if TYPE_CHECKING:
     from monitor.config.project import Project
@@ -87,15 +87,14 @@ def _promised(project: "Project", name: str | None, *, only_of_tables: bool) -> 
     Raises:
         Stop: there is none.
     """
-    from checks import did_you_mean
     from monitor.config.promised import promised_contracts
 
     names = [item.name for item in promised_contracts(project.config) if item.labels or not only_of_tables]
     if name in names:
         return {name}
     if name is not None and names:
-        text = f"contract '{name}' is not configured{did_you_mean(name, names)}"
-        raise Stop(ExitCode.NOTHING_SELECTED, Problem("contract.none", text))
+        problem = unknown_name("contract", name, names, see="see 'tablewatch contract show'", code="contract.none")
+        raise Stop(ExitCode.NOTHING_SELECTED, problem)
     if not names:
         hint = "see 'contracts' and 'slo' in docs/configuration.md, or 'tablewatch import contract'"
         text = "no service levels of tables: 'slo' promises nothing" if only_of_tables else "no contracts"

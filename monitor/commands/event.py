@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._options import By, actor
+from monitor.commands._options import By, actor, read_number
 from monitor.terminal.output import Invocation
 
 if TYPE_CHECKING:
@@ -101,23 +101,22 @@ def list_(
 @app.command()
 def remove(
     ctx: typer.Context,
-    event_id: Annotated[str, typer.Argument(metavar="ID", help="Event number.")],
+    event_id: Annotated[int, typer.Argument(metavar="ID", help="Event number.", parser=read_number)],
     by: By = None,
 ) -> None:
     """Remove an event that was logged by mistake. The store keeps both the event and its removal.
 
     Example: tablewatch event remove 3
     """
-    from monitor.commands._incident_verbs import read_number
     from monitor.config.project import Project
     from monitor.triage.errors import explained
     from monitor.triage.logged_events import remove_event
 
     invocation: Invocation = ctx.obj
-    number, who = read_number(event_id), actor(by)
+    who = actor(by)
     project = Project.of(invocation)
     with project.open_store() as store, explained():
-        event = remove_event(project, store, number, actor=who)
+        event = remove_event(project, store, event_id, actor=who)
     _present(invocation, project, event)
     invocation.note(f"note: event {event.id} was removed")
 

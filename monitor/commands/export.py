@@ -9,7 +9,7 @@ import typer
 from monitor.commands._output_pages import Force
 from monitor.terminal.console import print_plain
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 from monitor.terminal.redaction import json_text
 
 if TYPE_CHECKING:
@@ -179,16 +179,15 @@ def openlineage(
 
 
 def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":
-    from checks import did_you_mean
-
     if name is None:
         if not config.tables:
             raise Stop(ExitCode.NOTHING_SELECTED, Problem("gx.no_tables", "the configuration has no tables"))
         return config.tables
     result = config.table(name)
     if result is None:
-        hint = did_you_mean(name, (table.name for table in config.tables))
-        raise Stop(ExitCode.NOTHING_SELECTED, Problem("gx.no_table", f"table '{name}' is not configured{hint}"))
+        names = (table.name for table in config.tables)
+        problem = unknown_name("table", name, names, see="see 'tablewatch table list'", code="gx.no_table")
+        raise Stop(ExitCode.NOTHING_SELECTED, problem)
     return (result,)
 
 

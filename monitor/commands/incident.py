@@ -13,7 +13,7 @@ from monitor.commands import _incident_verbs
 from monitor.commands._options import By, FoundByWord, Locale, ResolutionWord, SeverityWord, StateWord
 from monitor.commands._output_pages import Force, Page
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +54,9 @@ def list_(
     from monitor.clock import iso
     from monitor.config.project import Project
     from monitor.summaries.incident import incident_as_json, incident_figures
+    from monitor.triage.create import unknown_table
     from monitor.triage.errors import explained
+    from store import IncidentFilter
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -62,6 +64,10 @@ def list_(
     incident_filter = _filter(project, invocation, words=words, owner=owner, since=since, limit=limit + 1)
     with project.open_store() as store, explained(), store.reading() as tx:
         results = [] if incident_filter is None else tx.incidents.matching(incident_filter)
+        for name in table or ():  # a table that left the configuration may still have incidents
+            problem = unknown_table(name, project.config)
+            if problem is not None and not tx.incidents.matching(IncidentFilter(tables=(name,), limit=1)):
+                raise Stop(ExitCode.USAGE, problem)
     shown, more = results[:limit], len(results) > limit
     figures = incident_figures(project, shown)
     result = {
@@ -87,7 +93,6 @@ def _filter(
     """Return the filter that the options ask for; None if it can fit nothing."""
     from checks import Severity
     from incidents import State
-    from monitor.config.messages import unknown_name
     from monitor.triage.time_parsing import TimeReader, TypedTimes
     from store import IncidentFilter
 

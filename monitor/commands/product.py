@@ -6,7 +6,7 @@ import typer
 
 from monitor.commands._options import From, To, window_between
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
 app = typer.Typer(
     help="Show data products, their health, downtime and promises.", no_args_is_help=True, rich_help_panel="Watch"
@@ -45,17 +45,17 @@ def show(
 
 def _emit(invocation: Invocation, name: str | None, *, start: str | None, end: str | None) -> None:
     from monitor.config.project import Project
-    from monitor.triage.create import meant_or_known
     from monitor.triage.errors import explained
     from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     project = Project.of(invocation)
     names = list(project.config.products)
-    if not names or (name is not None and name not in names):
-        text = f"product '{name}' is not configured" if name else "no data products"
-        see = "see 'products' in docs/configuration.md"
-        hint = meant_or_known(name, names, see="tablewatch product list") if name and names else see
-        raise Stop(ExitCode.NOTHING_SELECTED, Problem("product.none", text, hint=hint))
+    if not names:
+        problem = Problem("product.none", "no data products", hint="see 'products' in docs/configuration.md")
+        raise Stop(ExitCode.NOTHING_SELECTED, problem)
+    if name is not None and name not in names:
+        problem = unknown_name("product", name, names, see="see 'tablewatch product list'", code="product.none")
+        raise Stop(ExitCode.NOTHING_SELECTED, problem)
     from monitor.reporting.terminal_views.products import draw_list, draw_sheet
     from monitor.summaries.products import product_states
 

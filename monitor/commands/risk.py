@@ -241,10 +241,13 @@ def remember(
     """
     from monitor.config.project import Project
     from monitor.releases.remember import ReleaseNotStored, remember_release
+    from monitor.triage.create import unknown_table
     from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
+    if (problem := unknown_table(name, project.config)) is not None:
+        raise Stop(ExitCode.NOTHING_SELECTED, problem)
     with project.open_store() as store, explained():
         try:
             with activity(f"reading {name}"):

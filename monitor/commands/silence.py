@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._options import By, actor
+from monitor.commands._options import By, actor, read_number
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,26 +94,24 @@ def list_(
 @app.command()
 def end(
     ctx: typer.Context,
-    silence_id: Annotated[str, typer.Argument(metavar="ID", help="Silence number.")],
+    silence_id: Annotated[int, typer.Argument(metavar="ID", help="Silence number.", parser=read_number)],
 ) -> None:
     """End a silence early; incidents still open are sent.
 
     Example: tablewatch silence end 3
     """
     from monitor.alerts.reminders import decide_again
-    from monitor.commands._incident_verbs import read_number
     from monitor.config.project import Project
     from monitor.triage.errors import explained
     from store import NotRecorded
 
     invocation: Invocation = ctx.obj
-    number = read_number(silence_id)
     project = Project.of(invocation)
     with project.open_store() as store, explained():
         try:
             with store.writing() as tx:
                 now = tx.schedule.clock(project.clock.now())
-                silence = tx.silences.end(number, now)
+                silence = tx.silences.end(silence_id, now)
         except NotRecorded as error:
             raise Stop(ExitCode.NOTHING_SELECTED, Problem("silence.not_found", str(error))) from None
         decide_again(store, now)
@@ -128,7 +126,6 @@ def _scope(
     Raises:
         Stop: nothing or several things were named, or one that is not configured.
     """
-    from monitor.config.messages import unknown_name
     from monitor.triage.create import unknown_table
     from store import Scope
 

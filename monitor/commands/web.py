@@ -8,7 +8,7 @@ import typer
 
 from monitor.commands._options import check_web_installed
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -280,7 +280,6 @@ def _grant(project: "Project", role: RoleWord, owners: list[str] | None, domains
     Raises:
         Stop: an owner or domain that is not configured, or none for the role of an owner.
     """
-    from checks import did_you_mean
     from store import Grant, WebRole
 
     for word, names, known in (
@@ -289,8 +288,7 @@ def _grant(project: "Project", role: RoleWord, owners: list[str] | None, domains
     ):
         for name in names:
             if name not in known:
-                message = f"{word} '{name}' is not in the configuration{did_you_mean(name, list(known))}"
-                raise Stop(ExitCode.USAGE, Problem(f"{word}.unknown", message))
+                raise Stop(ExitCode.USAGE, unknown_name(word, name, known))
     if role is RoleWord.OWNER and not (owners or domains):
         raise Stop(ExitCode.USAGE, Problem("usage", "role owner needs --owner or --domain: whose tables"))
     return Grant(WebRole(role.value), tuple(owners or ()), tuple(domains or ()))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import UnionType
@@ -17,8 +17,6 @@ from monitor.config.yaml_nodes import Node, Place, find_node
 from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import MASK
 
-_LISTED: Final = 20
-"""Known names in the hint about an unknown one."""
 _EXPECTED: Mapping[str, str] = {
     "string_type": "a text",
     "string_too_short": "a non-empty text",
@@ -113,13 +111,6 @@ def suggest(text: str, current_names: Iterable[str], *, show: int = 12) -> str |
     names = sorted(current_names)
     listed = f"known: {', '.join(names)}" if 0 < len(names) <= show else None
     return nearest(text, names).removeprefix("; ") or listed
-
-
-def unknown_name(kind: str, name: str, names: Collection[str]) -> Problem:
-    """Return the problem of a domain (`kind`) that is not configured; the hint has 20 that are, and the nearest."""
-    known = ", ".join(sorted(names)[:_LISTED]) + (" ..." if len(names) > _LISTED else "")
-    hint = f"known: {known}{did_you_mean(name, names)}" if names else f"add it under '{kind}s'"
-    return Problem(f"{kind}.unknown", f"{kind} '{name}' is not in the configuration", hint=hint)
 
 
 def _unknown_key(path: Sequence[str | int], tree: Node, model: type[BaseModel]) -> Problem:

@@ -10,13 +10,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checks import ColumnClass, did_you_mean
+from checks import ColumnClass
 from monitor.config import Release
 from monitor.config.project import Project
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.state import digest_of
 from monitor.scan.results import Target, targets_of
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,11 +44,7 @@ class ReleaseColumns:
         """
         releases = project.config.releases
         if name not in releases:
-            text = f"; known: {', '.join(releases)}" if releases else "; none is configured"
-            message = f"there is no release '{name}'{did_you_mean(name, releases) or text}"
-            raise Stop(
-                ExitCode.USAGE, Problem("release.unknown", message, hint="releases are declared under 'releases'")
-            )
+            raise Stop(ExitCode.NOTHING_SELECTED, unknown_name("release", name, releases))
         release = releases[name]
         (target,) = targets_of(project, {release.table: ()})
         if not release.columns:

@@ -11,7 +11,7 @@ from monitor.config import ConfigError
 from monitor.config.release_checks import ONE_CLASS_HINT, two_classes
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.digests import declared_digest, names_of, state_of
-from monitor.releases.plan import RemedyKind, find_plan, kinds_of
+from monitor.releases.plan import RemedyKind, check_remedy_name, find_plan, kinds_of
 from monitor.releases.state import ReleaseStanding, standing
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import ReadTransaction, ReleaseEvent, ReleaseEventKind, ReleaseLedger, RememberedPersons, Store
@@ -94,6 +94,7 @@ class ReleaseDecisions:
         """
         case = self.case
         _check_note(note)
+        check_remedy_name(case, remedy)
         self.check_approver(by)
         kinds = kinds_of(case)
         plan = find_plan(case, remedy, kinds)

@@ -8,7 +8,7 @@ from monitor.releases.charge import check_spent
 from monitor.releases.decisions import ReleaseDecisions, check_one_classification
 from monitor.releases.digests import COLUMN_GONE, TableDigest, declared_digest, state_of
 from monitor.releases.person_registry import PersonRegistry
-from monitor.releases.plan import RemedyKind, TreatmentPlan, find_plan, kinds_of
+from monitor.releases.plan import RemedyKind, TreatmentPlan, check_remedy_name, find_plan, kinds_of
 from monitor.releases.state import ReleaseDecision, ReleaseStanding
 from monitor.releases.treatment.table_reader import one_connection_to
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -85,6 +85,7 @@ def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPerm
     Raises:
         Stop: it may not; a release whose table has changed is put on hold.
     """
+    check_remedy_name(decisions.case, remedy)
     decisions.check_record()
     case, result = decisions.case, decisions.standing()
     if result.decision is not ReleaseDecision.APPROVED:

@@ -52,20 +52,28 @@ def plans_of(case: ReleaseColumns, kinds: Mapping[str, Any]) -> Sequence[Treatme
     return [_as_it_is(case, kinds), *(plan_of(case, recipe, kinds) for recipe in _recipes(case).values())]
 
 
+def check_remedy_name(case: ReleaseColumns, name: str) -> None:
+    """Check whether the release has a remedy of this name; the table is not read.
+
+    Raises:
+        Stop: it has not.
+    """
+    names = [AS_IT_IS, *_recipes(case)]
+    if name not in names:
+        message = f"release '{case.name}' has no remedy '{name}'{did_you_mean(name, names)} (known: {', '.join(names)})"
+        raise Stop(ExitCode.USAGE, Problem("release.no_remedy", message))
+
+
 def find_plan(case: ReleaseColumns, name: str, kinds: Mapping[str, Any]) -> TreatmentPlan:
     """Return one way by name; the others are not looked at.
 
     Raises:
         Stop: there is none of that name, or it cannot be gone.
     """
+    check_remedy_name(case, name)
     if name == AS_IT_IS:
         return _as_it_is(case, kinds)
-    recipes = _recipes(case)
-    if name not in recipes:
-        names = [AS_IT_IS, *recipes]
-        message = f"release '{case.name}' has no remedy '{name}'{did_you_mean(name, names)} (known: {', '.join(names)})"
-        raise Stop(ExitCode.USAGE, Problem("release.no_remedy", message))
-    plan = plan_of(case, recipes[name], kinds)
+    plan = plan_of(case, _recipes(case)[name], kinds)
     if isinstance(plan, RemedyNotUsable):
         raise Stop(
             ExitCode.USAGE, Problem("release.no_remedy", f"remedy '{name}' of release '{case.name}': {plan.why}")

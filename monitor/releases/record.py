@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from checks import did_you_mean
 from monitor.clock import iso
 from monitor.config.project import Project
 from monitor.releases.digests import MARKS
 from monitor.releases.overview import ReleaseState, releases_of
 from monitor.summaries.health import states_of
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Stop, unknown_name
 from store import ReadTransaction, ReleaseEvent, ReleaseEventKind
 
 SCHEMA: Final = "tablewatch.release-record/1"
@@ -54,14 +53,13 @@ def record_of(project: Project, tx: ReadTransaction, name: str) -> ReleaseRecord
     """Read the record of a release; also of one that was taken out of the configuration.
 
     Raises:
-        Stop: nobody has heard of it.
+        Stop: it is neither configured nor recorded.
     """
     events = tx.release_events.matching(name)[::-1]
     state = next((release_state for release_state in states_now(project, tx) if release_state.name == name), None)
     if state is None and not events:
-        known = project.config.releases
-        message = f"there is no release '{name}', configured or recorded{did_you_mean(name, known)}"
-        raise Stop(ExitCode.USAGE, Problem("release.unknown", message, hint="'tablewatch release list' names all"))
+        see = "see 'tablewatch release list'"
+        raise Stop(ExitCode.NOTHING_SELECTED, unknown_name("release", name, project.config.releases, see=see))
     return ReleaseRecord(name, state, events, project.clock.now())
 
 

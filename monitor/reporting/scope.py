@@ -7,8 +7,7 @@ from typing import Any, Final, Self, TypeAlias
 
 from checks import Message
 from monitor.config import Config
-from monitor.config.messages import unknown_name
-from monitor.terminal.problem import ExitCode, Stop
+from monitor.terminal.problem import ExitCode, Stop, unknown_name
 
 
 class ScopeKind(StrEnum):

@@ -4,13 +4,14 @@ Everything that ends a command early is a `Stop`: an exit code and the problems 
 so that any module of the package may use it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 _SHOWN = ("code", "message", "file", "line", "column", "hint")
+_LISTED = 5
 
 
 class ExitCode(IntEnum):
@@ -76,6 +77,22 @@ class Stop(Exception):
 
     def __str__(self) -> str:
         return sum_up(self.problems) if self.problems else f"exit {int(self.code)}"
+
+
+def unknown_name(
+    kind: str, name: str, names: Iterable[str], *, see: str | None = None, code: str | None = None
+) -> Problem:
+    """Return the problem that a name is not in the configuration; its hint suggests one of `names`, or lists the first.
+
+    `kind`: of the thing, such as `table`. `see`: where its names are; by default in the section of that kind.
+    """
+    from sources import did_you_mean
+
+    see = see or f"{kind}s are declared under '{kind}s'"
+    known = sorted(names)
+    listed = f"known: {', '.join(known[:_LISTED])}{' ...' if len(known) > _LISTED else ''}; {see}" if known else see
+    hint = did_you_mean(name, known).removeprefix("; ") or listed
+    return Problem(code or f"{kind}.unknown", f"{kind} '{name}' is not in the configuration", hint=hint)
 
 
 def not_read(code: str, path: Path, error: OSError) -> Problem:

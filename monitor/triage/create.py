@@ -1,7 +1,6 @@
 """Name what people report: texts in one line, fingerprints of tickets, tables that are not configured."""
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Final
@@ -9,7 +8,7 @@ from typing import Final
 from checks import did_you_mean
 from incidents import Incident
 from monitor.config import Config
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
 _TICKET: Final = "import:"
 _NO_KEY: Final = re.compile("[0-9a-f]{16}")
@@ -50,8 +49,7 @@ def unknown_table(name: str, config: Config) -> Problem | None:
     """Return that a table is not configured, and which one may have been meant; None if it is."""
     if config.table(name) is not None:
         return None
-    hint = meant_or_known(name, [table.name for table in config.tables], see="tablewatch table list")
-    return Problem("table.unknown", f"table '{name}' is not in the configuration", hint=hint)
+    return unknown_name("table", name, [table.name for table in config.tables], see="see 'tablewatch table list'")
 
 
 def listed_cause(config: Config, cause: str) -> str:
@@ -65,9 +63,3 @@ def listed_cause(config: Config, cause: str) -> str:
         text = f"'{cause}' is not a cause of the list 'incidents.causes'{did_you_mean(cause, causes)}"
         raise Stop(ExitCode.USAGE, Problem("cause.unknown", text, hint=f"one of: {', '.join(causes)}"))
     return listed
-
-
-def meant_or_known(name: str, names: Sequence[str], *, see: str) -> str:
-    """Return which name may have been meant; where none is near, the first of those that there are."""
-    first = f"known: {', '.join(sorted(names)[:5])}{' ...' if len(names) > 5 else ''}; see '{see}'"
-    return did_you_mean(name, names).removeprefix("; ") or first

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from checks import did_you_mean
 from monitor.clock import iso
 from monitor.config.project import Project
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 from monitor.triage.create import tidy, unknown_table
 from store import LoggedEvent, LoggedEventKind, NotRecorded, Store
 
@@ -75,9 +74,7 @@ def _check(project: Project, form: EventForm) -> None:
     if form.table is not None and (problem := unknown_table(form.table, project.config)) is not None:
         raise Stop(ExitCode.USAGE, problem)
     if form.source is not None and form.source not in project.config.sources:
-        hint = did_you_mean(form.source, list(project.config.sources)).removeprefix("; ")
-        message = f"source '{form.source}' is not in the configuration"
-        raise Stop(ExitCode.USAGE, Problem("source.unknown", message, hint=hint or "see 'sources' there"))
+        raise Stop(ExitCode.USAGE, unknown_name("source", form.source, project.config.sources))
     note = tidy(form.note)
     if not note:
         raise _refused("the note is empty; write what happened")

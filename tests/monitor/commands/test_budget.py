@@ -32,11 +32,11 @@ def test_a_budget_is_created_once(terminal: Terminal) -> None:
 def test_a_budget_that_is_not_declared_is_not_created(terminal: Terminal) -> None:
     """Without a declaration there is no budget; names near it are proposed."""
     protect(terminal)
-    (error,) = terminal.refused("budget", "create", "customer")
-    assert error["code"] == "budget.not_declared"
-    assert "did you mean 'customers'?" in error["message"]
-    (error,) = terminal.refused("budget", "show", "orders")
-    assert error["code"] == "budget.not_created"
+    (error,) = terminal.refused("budget", "show", "customers")
+    assert (error["code"], error["hint"]) == ("budget.not_created", "tablewatch budget create customers")
+    said = terminal("budget", "create", "customer", "--format", "json")
+    (error,) = said.json["errors"]
+    assert (said.code, error["code"], error["hint"]) == (5, "budget.not_declared", "did you mean 'customers'?")
 
 
 def test_columns_that_do_not_fit_are_found_before_anything_is_spent(terminal: Terminal) -> None:

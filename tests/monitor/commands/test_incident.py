@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from checks import Severity
+from checks import Kind, Severity
 from incidents import FoundBy, Resolution, State
-from monitor.commands._options import FoundByWord, ResolutionWord, SeverityWord, StateWord
+from monitor.commands._options import FoundByWord, KindWord, ResolutionWord, SeverityWord, StateWord
 from tests.monitor.commands.terminal import NOW, Terminal
 
 OPEN = ("incident", "open", "--table", "orders", "--title", "amounts x100")
@@ -25,6 +25,7 @@ def test_the_words_of_options_are_those_of_the_packages_below() -> None:
         (StateWord, State),
         (ResolutionWord, Resolution),
         (FoundByWord, FoundBy),
+        (KindWord, Kind),
     ):
         assert [one.value for one in option] == [one.value for one in word]
 
@@ -235,7 +236,7 @@ def test_a_merge_is_seen_from_both_sides_and_says_what_it_leaves_out(terminal: T
     for occurred in ("5h ago", "2h ago"):
         terminal.json("incident", "open", "--table", "refunds", "--title", occurred, "--occurred", occurred)
     (error,) = terminal.refused("incident", "merge", "1", "one")
-    assert "'one' is not an incident number" in error["message"]
+    assert "'one' is not a number such as 41" in error["message"]
     merged = terminal("incident", "merge", "#1", "#2")
     assert "3 h of #1 are not covered by #2 and are no longer counted" in merged.err
     assert terminal.json("incident", "show", "2")["duplicates"] == [1]

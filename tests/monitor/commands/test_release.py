@@ -97,8 +97,8 @@ def test_no_file_is_written_over(desk: Desk, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("assess", "extrakt"), "there is no release 'extrakt'; did you mean 'extract'?"),
         (("approve", "extract", "--remedy", "supress", *AGAIN), "has no remedy 'supress'; did you mean 'suppress'?"),
+        (("export", "extract", "--remedy", "supress", "--out", "out.csv"), "did you mean 'suppress'?"),
         (("approve", "extract", "--remedy", "suppress", "--by", "crew", "--note", "x"), "owns 'people'"),
         (("hold", "extract", "--by", "desk", "--note", " "), "--note is empty"),
         (("export", "extract", "--remedy", "suppress", "--out", "out.xlsx"), "neither a .csv nor a .parquet file"),

@@ -94,8 +94,9 @@ def test_the_record_stays_when_the_release_goes(shop: Terminal) -> None:
 
 def test_what_cannot_be_recorded_is_refused(shop: Terminal) -> None:
     """An unknown release, and a file of another kind."""
-    (error,) = shop.refused("release", "record", "surveys")
-    assert (error["code"], "did you mean 'survey'" in error["message"]) == ("release.unknown", True)
+    said = shop("release", "record", "surveys", "--format", "json")
+    (error,) = said.json["errors"]
+    assert (said.code, error["code"], error["hint"]) == (5, "release.unknown", "did you mean 'survey'?")
     said = shop("release", "record", "survey", "--out", "r.pdf")
     assert said.code == 2
     assert "expected one of .html, .htm, .json" in said.err

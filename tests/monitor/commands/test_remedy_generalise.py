@@ -337,7 +337,7 @@ def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureF
         ((*COLUMNS, *HIERARCHIES, "--l", "age=2"), 2, "both quasi-identifier and sensitive: age"),
         ((*COLUMNS, *HIERARCHIES, "--l", "ill"), 2, "'ill' is not a column limit"),
         ((*COLUMNS, *HIERARCHIES, "--t", "ill=0.1:ordered"), 2, "column 'ill' holds string values"),
-        ((*COLUMNS, *HIERARCHIES, "--release", "spring"), 2, "'spring': there is no such release"),
+        ((*COLUMNS, *HIERARCHIES, "--release", "spring"), 2, "release 'spring' is not in the configuration"),
     ],
 )
 def test_wrong_usage_is_told_and_leaves_nothing(

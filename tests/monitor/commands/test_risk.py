@@ -355,7 +355,7 @@ def test_a_release_is_remembered_and_compared(here: Path, capsys: pytest.Capture
     assert again == 2
     assert "spring" in out
     code, out, _ = _risk("remember", "voters", "--as", "spring", "--format", "json", capsys=capsys)
-    assert (code, "is not configured" in out) == (2, True)
+    assert (code, "table 'voters' is not in the configuration" in out) == (5, True)
 
 
 @pytest.mark.parametrize(
