@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from monitor.commands._options import By, ResolutionWord, actor, read_number
+from monitor.commands._options import By, ResolutionWord, actor, read_number, typed_times
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -263,12 +263,11 @@ def present(
 
 def _work(ctx: typer.Context, by: str | None, work: "Callable[[IncidentEditor, TypedTimes], Incident]") -> None:
     from monitor.config.project import Project
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     with incident_editor(project, by) as editor:
-        times = TypedTimes(TimeReader(project.config.timezone, editor.now), invocation.note)
+        times = typed_times(project, invocation, editor.now)
         sheet = editor.sheet(work(editor, times))
     present(invocation, project, sheet)
 

@@ -1,26 +1,40 @@
-"""The words that options take, again: importing those of the packages below would cost `--help` a second."""
+"""What several commands share: options and their words, actors, windows, progress, written files, lists in options.
+
+The words of the packages below are repeated here: importing those packages would cost `--help` a second.
+"""
 
 import getpass
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
 
 import typer
 
+from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from incidents import Window
+    from monitor.config import Config
+    from monitor.config.project import Project
+    from monitor.terminal.output_file import ProtectedFiles
     from monitor.triage.time_parsing import TypedTimes
     from remedies import Progress
+    from store import ReadTransaction
 
 _WINDOW = timedelta(days=28)
 _STEPS: Final = 200
 """Steps in which the progress of work is shown that counts no pieces."""
 
 Done = TypeVar("Done")
+F = TypeVar("F", bound=StrEnum)
+
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 By: TypeAlias = Annotated[
     str | None, typer.Option("--by", metavar="WHO", help="Name recorded as the actor; by default the current user.")
 ]
@@ -95,6 +109,26 @@ def read_number(text: str) -> int:
     return int(number)
 
 
+@contextmanager
+def reading(project: "Project") -> "Iterator[ReadTransaction]":
+    """Open the store of a project to read it.
+
+    Raises:
+        Stop: it cannot be used, or something is not in it.
+    """
+    from monitor.triage.errors import explained
+
+    with project.open_store() as store, explained(), store.reading() as tx:
+        yield tx
+
+
+def typed_times(project: "Project", invocation: Invocation, now: datetime) -> "TypedTimes":
+    """Return what reads the times of options, on the project's wall clock where they have no offset."""
+    from monitor.triage.time_parsing import TimeReader, TypedTimes
+
+    return TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+
+
 def window_between(times: "TypedTimes", now: datetime, *, start: str | None, end: str | None) -> "Window":
     """Return the window from `--from` to `--to`; by default the last 28 days."""
     from incidents import Window
@@ -104,6 +138,18 @@ def window_between(times: "TypedTimes", now: datetime, *, start: str | None, end
     if since >= until:
         raise Stop(ExitCode.USAGE, Problem("usage", "the window is empty: --from must be before --to"))
     return Window.of(since, until)
+
+
+def check_table(config: "Config", table: str) -> None:
+    """Check that a table is configured.
+
+    Raises:
+        Stop: it is not.
+    """
+    from monitor.triage.create import unknown_table
+
+    if (problem := unknown_table(table, config)) is not None:
+        raise Stop(ExitCode.USAGE, problem)
 
 
 def who(text: str | None) -> str:
@@ -175,3 +221,132 @@ def with_progress(name: str, work: "Callable[[Progress], Done]") -> Done:
             raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error))) from None
         except Refused as error:
             raise Stop(ExitCode.FAILED, Problem("remedy.refused", str(error))) from None
+
+
+class CheckFormat(StrEnum):
+    """How the results of checks are written."""
+
+    HUMAN = "human"
+    JSON = "json"
+    JUNIT = "junit"
+    GITHUB = "github"
+
+
+class ConfigFormat(StrEnum):
+    """How the problems of a configuration are written."""
+
+    HUMAN = "human"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+
+
+def format_for(current_f: F | None, out: Path | None, by_suffix: Mapping[str, F], *, default: F, code: str) -> F:
+    """Return the format that was asked for, else the one that the file's name asks for, else the default.
+
+    `code`: of the problem.
+
+    Raises:
+        Stop: the name's ending says another format than --format, or one that is not written here.
+    """
+    ending = "" if out is None else out.suffix.lower()
+    named = by_suffix.get(ending)
+    if current_f is None and ending and named is None:
+        text = ", ".join(by_suffix)
+        current_text = f"{out} ends in '{ending}', expected one of {text}; choose one of these, or use --format"
+        raise Stop(ExitCode.USAGE, Problem(code, current_text))
+    if current_f is not None and named not in {None, current_f}:
+        current_text = f"{out} has the file type {named}, but --format is {current_f}; change one of them"
+        raise Stop(ExitCode.USAGE, Problem(code, current_text))
+    return current_f or named or default
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Where a page goes: to a file, or to standard output if `out` is None. `code`: of the problem if it cannot."""
+
+    out: Path | None
+    force: bool
+    protected: "ProtectedFiles"
+    code: str
+
+    def check(self) -> None:
+        """Check that the file can be written, before any work is done.
+
+        Raises:
+            Stop: it cannot.
+        """
+        from monitor.terminal.output_file import check_target
+
+        if self.out is not None:
+            check_target(self.out, protected=self.protected, force=self.force, code=self.code)
+
+    def write(self, content: str | bytes, invocation: Invocation) -> None:
+        """Write the page; bytes to a file only.
+
+        Raises:
+            Stop: the file cannot be written.
+        """
+        from monitor.terminal.output_file import write_file
+
+        if self.out is None:
+            invocation.write(str(content))
+            return
+        self.check()
+        write_file(
+            self.out,
+            lambda draft: draft.write_bytes(content if isinstance(content, bytes) else content.encode()),
+            lambda _: None,
+            replace=self.force,
+            code=self.code,
+        )
+        invocation.note(f"wrote {self.out}")
+
+
+@contextmanager
+def limits_in_words(together: str = "limits: ") -> Iterator[None]:
+    """Turn what pydantic says of a limit into a problem. `together`: stands before what it says of several of them.
+
+    Raises:
+        Stop: a limit is out of range.
+    """
+    from pydantic import ValidationError
+
+    try:
+        yield
+    except ValidationError as error:
+        problems = [
+            Problem("risk.limit", f"{_place(item['loc']) or together}{_said(item['msg'])}")
+            for item in error.errors(include_url=False, include_input=False)
+        ]
+        raise Stop(ExitCode.USAGE, *problems) from None
+
+
+def _place(path: Sequence[str | int]) -> str:
+    return f"{'.'.join(map(str, path))}: " if path else ""
+
+
+def _said(message: str) -> str:
+    text = message.removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]  # what follows may name a column
+
+
+def names_in(text: str | None) -> Sequence[str]:
+    """Read `a,b`."""
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def pairs_in(text: str | None) -> dict[str, str]:
+    """Read `a,b=c` as {a: a, b: c}."""
+    pairs = (part.partition("=") for part in names_in(text))
+    return {name.strip(): (other or name).strip() for name, _, other in pairs}
+
+
+def number_in(text: str) -> int | float | str:
+    """Read a number; give what is none, such as `3d`, as it is."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import with_progress
+from monitor.commands._options import limits_in_words, names_in, pairs_in, with_progress
 from monitor.commands._remedy_options import (
     Drop,
     DropIdentifiers,
@@ -18,10 +18,9 @@ from monitor.commands._remedy_options import (
     dropped,
     each_once,
     note_compiling,
-    order_of,
+    row_order,
     with_uniqueness,
 )
-from monitor.commands._risk_verdict import limits_in_words, names_in, pairs_in
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -34,11 +33,6 @@ if TYPE_CHECKING:
 _NO_COLUMNS: Final = Problem(
     "remedy.no_columns", "no column is named: name the quasi-identifiers", hint="--columns a,b,c"
 )
-
-
-def add_microaggregate(app: typer.Typer) -> None:
-    """Add the command to the group."""
-    app.command()(microaggregate)
 
 
 def microaggregate(
@@ -101,7 +95,7 @@ def microaggregate(
         "divisor": divisor,
         "gamma": gamma,
     }
-    asked = _Asked(given, out, memory, drop, drop_identifiers, force, order_of(kept=keep_order))
+    asked = _Asked(given, out, memory, drop, drop_identifiers, force, row_order(kept=keep_order))
     _treat(ctx.obj, asked, Microaggregate, texts)
 
 
@@ -203,11 +197,6 @@ def _streamed(
     )
 
 
-def add_code(app: typer.Typer) -> None:
-    """Add the command to the group."""
-    app.command()(code)
-
-
 def code(
     ctx: typer.Context,
     given: Given,
@@ -255,7 +244,7 @@ def code(
     there = columns_in(place)
     names = [name for name in place.classified(ColumnClass("direct-identifier")) if name in there]
     gone = dropped(drop, identifiers=drop_identifiers, names=names, there=there, needed=remedy.columns)
-    leaving = OutputColumns(out, gone, order_of(kept=keep_order))
+    leaving = OutputColumns(out, gone, row_order(kept=keep_order))
     bill = with_progress("code", lambda tell: code_extremes(remedy, place, leaving, progress=tell))
     names = [name for name in names if name not in gone]
     result = {

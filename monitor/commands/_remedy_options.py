@@ -1,18 +1,20 @@
-"""What the commands of `tablewatch remedy` share: their options, and how what they say is read."""
+"""What the commands of `tablewatch remedy` share: options, and what is read from them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 
-from monitor.commands._risk_verdict import names_in, number_in
+from monitor.commands._options import limits_in_words, names_in, number_in, with_progress
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
 if TYPE_CHECKING:
     from monitor.config import Release
     from monitor.releases.disclosure.table_ref import TableRef
+    from monitor.releases.treatment.generalise_table import RecodingRequest
     from remedies import Remedy, RowOrder, UtilityReport
 
 
@@ -57,13 +59,46 @@ Closeness = Annotated[
         "A=0.2:a.csv by a hierarchy. Repeatable.",
     ),
 ]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--hierarchies",
+        metavar="FOLDER",
+        help="Folder of hierarchies: age.csv in ARX format, or age.yaml.",
+    ),
+]
+Inline = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hierarchy",
+        metavar="A=5,10,20",
+        help="Interval widths; or A=month,year, A=mask:1,2 (last characters hidden), A=flat, A=FILE. Repeatable.",
+    ),
+]
+Suppress = Annotated[str, typer.Option(metavar="2%", help="Maximum share of records that may be suppressed.")]
+By = Annotated[
+    str | None,
+    typer.Option(metavar="MEASURE", help="loss, precision, steps, discernibility, class-size, entropy or kl."),
+]
+Budget = Annotated[
+    str | None, typer.Option(metavar="30s", help="Time limit of the search; returns the best result so far.")
+]
+Drop = Annotated[str | None, typer.Option("--drop", metavar="A,B,...", help="Drop these columns from OUT.")]
+DropIdentifiers = Annotated[
+    bool, typer.Option("--drop-identifiers", help="Drop all columns classified as direct identifiers.")
+]
 ReleaseName = Annotated[
     str | None,
     typer.Option("--release", metavar="NAME", help="Use the columns, hierarchies and limits of this release."),
 ]
 
+_NO_COLUMNS: Final = Problem("remedy.no_columns", "no column is named: name the quasi-identifiers", hint="-q a,b,c")
+_NO_IDENTIFIER: Final = Problem(
+    "remedy.drop", "no column of the table is classified as a direct identifier", hint="name them: --drop A,B"
+)
 
-def order_of(*, kept: bool) -> "RowOrder":
+
+def row_order(*, kept: bool) -> "RowOrder":
     """Return the order in which rows are written."""
     from remedies import RowOrder
 
@@ -79,7 +114,7 @@ def note_compiling(invocation: Invocation, remedies: "Iterable[Remedy]") -> None
 def result_of(
     text: str, out: Path, bill: "UtilityReport", *, names: Sequence[str], dropped: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the published shape of what a recoding came to.
+    """Return the result of a recoding as JSON.
 
     `names`: direct identifiers that are still in it; `dropped`: columns that are not.
     """
@@ -102,9 +137,9 @@ def result_of(
 def with_uniqueness(
     result: dict[str, Any], out: Path, treated: Sequence[str], invocation: Invocation
 ) -> dict[str, Any]:
-    """Return the result of a remedy with what the columns that it did not treat tell of single records.
+    """Return the result of a remedy with the uniqueness of records by the columns that it did not treat.
 
-    `out` is read once more, by DuckDB; what is found is also said to a person.
+    `out` is read once more, by DuckDB; a person also gets it as warnings.
     """
     from monitor.releases.disclosure.uniqueness import find_uniqueness
     from monitor.releases.treatment.table_reader import columns_in
@@ -150,7 +185,7 @@ def columns_of(place: "TableRef", release: "Release | None", word: str) -> tuple
     return place.classified(kind)
 
 
-def limits_said(
+def read_limits(
     place: "TableRef",
     release: "Release | None",
     *,
@@ -158,7 +193,7 @@ def limits_said(
     diversity: Iterable[str] | None,
     closeness: Iterable[str] | None,
 ) -> dict[str, Any]:
-    """Return the limits as a remedy takes them: what was said, else those of the release."""
+    """Return the limits as a remedy takes them: those of the options, else those of the release."""
     limits = None if release is None else release.limits
     secrets = columns_of(place, release, "sensitive") if limits is not None else ()
     default_l = {name: limits.l for name in secrets if limits is not None and limits.l is not None}
@@ -173,17 +208,17 @@ def limits_said(
 
 
 def each_once(parts: "Iterable[tuple[str, Part]]") -> dict[str, Part]:
-    """Gather what is said of columns.
+    """Return a mapping of columns.
 
     Raises:
-        Stop: two things are said of one.
+        Stop: a column is named twice.
     """
-    dones: dict[str, Part] = {}
+    columns: dict[str, Part] = {}
     for name, item in parts:
-        if name in dones:
+        if name in columns:
             raise Stop(ExitCode.USAGE, Problem("remedy.limit", f"'{name}' is named twice; expected each column once"))
-        dones[name] = item
-    return dones
+        columns[name] = item
+    return columns
 
 
 def _each(parts: Iterable[str]) -> Sequence[str]:
@@ -211,16 +246,6 @@ def _limit(text: str, words: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
     return name.strip(), {word: number_in(part) for word, part in zip(words, parts, strict=False)}
 
 
-Drop = Annotated[str | None, typer.Option("--drop", metavar="A,B,...", help="Drop these columns from OUT.")]
-DropIdentifiers = Annotated[
-    bool, typer.Option("--drop-identifiers", help="Drop all columns classified as direct identifiers.")
-]
-
-_NONE: Final = Problem(
-    "remedy.drop", "no column of the table is classified as a direct identifier", hint="name them: --drop A,B"
-)
-
-
 def dropped(
     text: str | None, *, identifiers: bool, names: Sequence[str], there: Sequence[str], needed: Collection[str]
 ) -> tuple[str, ...]:
@@ -240,7 +265,7 @@ def dropped(
 
     wanted = {*names_in(text), *(names if identifiers else ())}
     if identifiers and not names:
-        raise Stop(ExitCode.USAGE, _NONE)
+        raise Stop(ExitCode.USAGE, _NO_IDENTIFIER)
     problems = [
         Problem("remedy.drop", f"--drop: column '{name}' not found{did_you_mean(name, there)}")
         for name in sorted(wanted - set(there))
@@ -252,3 +277,106 @@ def dropped(
     if problems:
         raise Stop(ExitCode.USAGE, *problems)
     return tuple(name for name in there if name in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralisationOptions:
+    """The options of a command that generalises or suppresses, as they were given."""
+
+    given: str
+    columns: str | None
+    release: str | None
+    k: int | None
+    diversity: Sequence[str] | None
+    closeness: Sequence[str] | None
+    folder: Path | None = None
+    inline: Sequence[str] = ()
+    drop: str | None = None
+    drop_identifiers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralisationRequest:
+    """A table, and the columns and limits of its treatment.
+
+    `columns`: the quasi-identifiers that are treated. `every`: those, and all others that are classified so: what the
+    output is grouped by. `there`: all columns. `named`: direct identifiers among those that leave. `limits`: as a
+    remedy has them. `drop`: columns that do not leave.
+    """
+
+    place: "TableRef"
+    release: "Release | None"
+    columns: tuple[str, ...]
+    every: tuple[str, ...]
+    there: Sequence[str]
+    named: Sequence[str]
+    limits: Mapping[str, Any]
+    drop: tuple[str, ...]
+
+
+def parse_request(options: GeneralisationOptions, invocation: Invocation) -> GeneralisationRequest:
+    """Find the table, its release and its columns.
+
+    Raises:
+        Stop: there is no such table, release or column, no column is named, or one that is needed shall be left out;
+            or the table cannot be read.
+    """
+    from checks import did_you_mean
+    from monitor.releases.disclosure.table_ref import table_ref_of
+    from monitor.releases.treatment.table_reader import columns_in
+
+    place = table_ref_of(options.given, invocation)
+    release = release_of(place, options.release, invocation)
+    known = columns_of(place, release, "quasi-identifier")
+    columns = tuple(names_in(options.columns)) or known
+    if not columns:
+        raise Stop(ExitCode.USAGE, _NO_COLUMNS)
+    there = columns_in(place)
+    for name in columns:
+        if name not in there:
+            message = f"column '{name}' not found{did_you_mean(name, there)}"
+            raise Stop(ExitCode.USAGE, Problem("remedy.misfit", message))
+    names = [name for name in columns_of(place, release, "direct-identifier") if name in there]
+    limits = read_limits(place, release, k=options.k, diversity=options.diversity, closeness=options.closeness)
+    needed = {*columns, *limits["l"], *limits["t"]}
+    drop = dropped(options.drop, identifiers=options.drop_identifiers, names=names, there=there, needed=needed)
+    return GeneralisationRequest(
+        place=place,
+        release=release,
+        columns=columns,
+        every=tuple(name for name in dict.fromkeys((*columns, *known)) if name not in drop),
+        there=there,
+        named=[name for name in names if name not in drop],
+        limits=limits,
+        drop=drop,
+    )
+
+
+def ask(
+    options: GeneralisationOptions, words: Mapping[str, Any], invocation: Invocation
+) -> "tuple[RecodingRequest, GeneralisationRequest]":
+    """Find the table and the hierarchies, and count the combinations. `words`: further parameters of the remedy.
+
+    Raises:
+        Stop: something does not fit, or the table cannot be read; every fault of the hierarchies is listed.
+    """
+    from monitor.releases.treatment.declared_hierarchies import check_hierarchies, hierarchies_for
+    from monitor.releases.treatment.generalise_table import RecodingRequest
+    from remedies.generalise import Generalise
+
+    request = parse_request(options, invocation)
+    declared = hierarchies_for(
+        request.columns,
+        inline=options.inline,
+        folder=options.folder,
+        declared={} if request.release is None else request.release.hierarchies,
+        others=request.there,
+    )
+    given = {name: value for name, value in words.items() if value is not None}
+    with limits_in_words(""):
+        words = {"columns": request.columns, "hierarchies": declared, **request.limits, **given}
+        remedy = Generalise.model_validate(words)
+    question = RecodingRequest.of(request.place, remedy, request.every)
+    with_progress(remedy.name, lambda _: question.check_size())
+    with_progress(remedy.name, lambda _: check_hierarchies(remedy, question.counts))
+    return question, request

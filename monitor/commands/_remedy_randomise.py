@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._options import with_progress
+from monitor.commands._options import limits_in_words, names_in, number_in, with_progress
 from monitor.commands._remedy_options import (
     Force,
     Given,
     KeepOrder,
     Out,
     each_once,
-    order_of,
     release_of,
+    row_order,
     with_uniqueness,
 )
-from monitor.commands._risk_verdict import limits_in_words, names_in, number_in
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -41,11 +40,6 @@ Others = Annotated[
     list[str] | None,
     typer.Option("--other", metavar="A=F", help="Value used for NULL and values outside A's domain. Repeatable."),
 ]
-
-
-def add_randomise(app: typer.Typer) -> None:
-    """Add the command to the group."""
-    app.command()(randomise)
 
 
 def randomise(
@@ -115,7 +109,7 @@ def randomise(
         place, names_in(columns), domain, other, release=current_release, words=words, invocation=invocation
     )
     asked = _asked(place, remedy, current_release, drop=names_in(drop), drop_rest=drop_rest)
-    asked = replace(asked, order=order_of(kept=keep_order))
+    asked = replace(asked, order=row_order(kept=keep_order))
     bill = with_progress("randomise", lambda tell: randomise_into(asked, out, tell))
     result = with_uniqueness(_result(given, out, bill), out, remedy.columns, invocation)
     invocation.emit(result, lambda console: draw_randomisation(console, bill, out))
@@ -215,11 +209,6 @@ def _result(text: str, out: Path, bill: "UtilityReport") -> dict[str, Any]:
 
 
 _METHODS = ("bayes", "inverse", "inverse-projected")
-
-
-def add_reconstruct(app: typer.Typer) -> None:
-    """Add the command to the group."""
-    app.command()(reconstruct)
 
 
 def reconstruct(

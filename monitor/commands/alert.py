@@ -1,13 +1,12 @@
 """`tablewatch alert`: show who is notified of what, and test channels."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from monitor.commands._on_call import on_call
-from monitor.commands._options import KindWord, SeverityWord
+from monitor.commands._options import KindWord, SeverityWord, check_table, reading, typed_times
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
@@ -32,13 +31,7 @@ def _group() -> None:
     """Show who is notified of what, and test channels."""
 
 
-def add_decision_commands(app: typer.Typer) -> None:
-    """Add the commands to the group."""
-    app.command()(route)
-    app.command()(log)
-    app.command("on-call")(on_call)
-
-
+@app.command()
 def route(
     ctx: typer.Context,
     table: Annotated[str, typer.Option(help="Table name in the configuration.")],
@@ -56,14 +49,11 @@ def route(
     from monitor.alerts.hold import held_until
     from monitor.alerts.route import channels_for
     from monitor.config.project import Project
-    from monitor.triage.create import unknown_table
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     config = project.config
-    problem = unknown_table(table, config)
-    if problem is not None:
-        raise Stop(ExitCode.USAGE, problem)
+    check_table(config, table)
     if warning:
         severity = min(severity, SeverityWord.WARNING, key=lambda word: Severity(word).rank)
     outcome: Literal["warn"] | None = "warn" if warning else None
@@ -127,6 +117,7 @@ def _draw_routing(
     draw_table(console, ("route", "applies", "~why", "~to"), steps)
 
 
+@app.command()
 def log(
     ctx: typer.Context,
     since: Annotated[
@@ -142,15 +133,13 @@ def log(
     """
     from monitor.alerts.decision_record import decision_as_json, delivery_as_json
     from monitor.config.project import Project
-    from monitor.triage.errors import explained
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     now = project.clock.now()
-    times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+    times = typed_times(project, invocation, now)
     begin = times.bound("--since", since) or now - timedelta(days=1)
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         waiting = [
             waiting_transition
             for waiting_transition in tx.outbox.waiting(limit + 1)
@@ -235,6 +224,55 @@ def _format_record(record: "Mapping[str, Any]", zone: str) -> str:
     return f"{what}; {before}{record['hold']}{until}"
 
 
+@app.command("on-call")
+def on_call(ctx: typer.Context) -> None:
+    """Show who is on call now for each channel that asks a calendar, until when, and where messages go.
+
+    Example: tablewatch alert on-call
+    """
+    from monitor.alerts.on_call import duty_of
+    from monitor.config.project import Project
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    now = project.clock.now()
+    duties = {name: duty_of(project, name, now) for name in project.config.alerts.channels}
+    rows = [
+        {
+            "channel": name,
+            "person": duty.person,
+            "until": None if duty.until is None else duty.until.astimezone(UTC).isoformat(),
+            "to": duty.channel,
+            "problem": duty.problem,
+        }
+        for name, duty in duties.items()
+        if duty is not None
+    ]
+    result = {"schema": "tablewatch.alert-on-call/1", "at": now.isoformat(), "channels": rows}
+    invocation.emit(result, lambda console: _draw_duties(console, project, rows))
+
+
+def _draw_duties(console: "Console", project: "Project", rows: "Sequence[Mapping[str, Any]]") -> None:
+    from monitor.terminal.tables import draw_table
+    from monitor.triage.time_parsing import format_time
+
+    if not rows:
+        console.print("no channel asks a calendar (alerts.channels.NAME.on_call)")
+        return
+    zone = project.config.timezone
+    cells = [
+        (
+            row["channel"],
+            row["person"],
+            None if row["until"] is None else format_time(datetime.fromisoformat(row["until"]), zone),
+            row["to"],
+            row["problem"],
+        )
+        for row in rows
+    ]
+    draw_table(console, ("~channel", "~on call", "until", "~messages to", "~problem"), cells)
+
+
 class LikeWord(StrEnum):
     """What a test looks like; the words of `monitor.alerts.trial_message.Like`."""
 
@@ -244,13 +282,7 @@ class LikeWord(StrEnum):
     REPORT = "report"
 
 
-def add_delivery_commands(app: typer.Typer) -> None:
-    """Add the commands to the group."""
-    app.command("test")(try_out)
-    app.command()(resend)
-    app.command()(enable)
-
-
+@app.command("test")
 def try_out(
     ctx: typer.Context,
     channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
@@ -284,14 +316,14 @@ def try_out(
 def _last_report(project: "Project") -> "PeriodReport":
     from monitor.reporting.build import build_report, gather
     from monitor.reporting.period import Week
-    from monitor.triage.errors import explained
 
     now = project.clock.now()
     week = Week.last_complete(now, project.config.timezone)
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         return build_report(gather(project, tx, week, now), week)
 
 
+@app.command()
 def resend(
     ctx: typer.Context,
     message: Annotated[str, typer.Argument(metavar="ID", help="As `alert log` shows it: msg_...")],
@@ -321,6 +353,7 @@ def resend(
         invocation.note(f"note: {known.channel} is disabled; it waits until 'tablewatch alert enable {known.channel}'")
 
 
+@app.command()
 def enable(
     ctx: typer.Context,
     channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
@@ -361,7 +394,3 @@ def _require(channel: str, current_names: "Iterable[str]") -> None:
         see = "channels are declared under 'alerts.channels'"
         problem = unknown_name("channel", channel, names, see=see, code="alert.unknown_channel")
         raise Stop(ExitCode.NOTHING_SELECTED, problem)
-
-
-add_decision_commands(app)
-add_delivery_commands(app)

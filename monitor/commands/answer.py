@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._budget_options import TableName, counter
-from monitor.commands._risk_verdict import limits_in_words, names_in
+from monitor.commands._options import limits_in_words, names_in
+from monitor.commands.budget import TableName, counter
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from monitor.answers.data_set import DataSet
-    from monitor.commands._budget_options import Counter
+    from monitor.commands.budget import Counter
     from remedies.differential_privacy.answers import Statistic
 
 Epsilon = Annotated[

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from monitor.commands._options import typed_times
 from monitor.terminal.console import progress
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -40,13 +41,12 @@ def backfill(
     from monitor.scan.backfill import backfill as run_backfill
     from monitor.scan.backfill import past_times
     from monitor.triage.errors import explained
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     selection = select(selector or [], project.config)
     now = project.clock.now()
-    typed = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+    typed = typed_times(project, invocation, now)
     step = typed.length("--every", every)
     if not step:
         raise Stop(ExitCode.USAGE, Problem("backfill.every", "--every: a duration longer than 0s, such as 1d"))

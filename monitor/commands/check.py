@@ -1,13 +1,11 @@
 """`tablewatch check`: run checks now."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._ci_formats import CheckFormat, file_format
-from monitor.commands._options import SeverityWord
-from monitor.commands._output_pages import Force, Page
+from monitor.commands._options import CheckFormat, Force, Page, SeverityWord, typed_times
 from monitor.terminal.console import out, progress
 from monitor.terminal.output import Invocation, count, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
     from monitor.config.selector import Selection
     from monitor.scan.results import PassResult
     from monitor.workers import WorkerCalls
+
+_BY_SUFFIX: Final = {".xml": CheckFormat.JUNIT, ".json": CheckFormat.JSON}
 
 app = typer.Typer(rich_help_panel="Watch")
 
@@ -73,7 +73,7 @@ def check(
     selection = select(selector or [], project.config)
     _refuse_nothing(project, selection, invocation, named=bool(selector))
     page = None if out_file is None else Page(out_file, force, project.protected_files, "check.out")
-    written = None if out_file is None else file_format(out_file)
+    written = None if out_file is None else _file_format(out_file)
     if page is not None:
         page.check()
     past = None if as_of is None else _past(project, as_of, invocation)
@@ -100,6 +100,19 @@ def check(
         invocation.note("--show-rows works on a terminal only; keys are not shown")
     if report.exit_code:
         raise Stop(ExitCode(report.exit_code))
+
+
+def _file_format(out: Path) -> CheckFormat:
+    """Return the format that the name of a file asks for.
+
+    Raises:
+        Stop: its ending is of no format.
+    """
+    written = _BY_SUFFIX.get(out.suffix.lower())
+    if written is None:
+        message = f"{out} ends in '{out.suffix}', expected .xml (JUnit) or .json"
+        raise Stop(ExitCode.USAGE, Problem("check.out", message))
+    return written
 
 
 def _refuse_nothing(project: "Project", selection: "Selection", invocation: Invocation, *, named: bool) -> None:
@@ -164,10 +177,9 @@ def _show(
 
 
 def _past(project: "Project", text: str, invocation: Invocation) -> "datetime | None":
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     now = project.clock.now()
-    moment = TypedTimes(TimeReader(project.config.timezone, now), invocation.note).bound("--as-of", text)
+    moment = typed_times(project, invocation, now).bound("--as-of", text)
     if moment is not None and moment > now:
         raise Stop(ExitCode.USAGE, Problem("check.as_of", "--as-of lies in the future; a past time is expected"))
     return moment

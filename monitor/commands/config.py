@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._ci_formats import ConfigFormat
-from monitor.commands._output_pages import Force
+from monitor.commands._options import ConfigFormat, Force
 from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation, count, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._options import From, To, window_between
+from monitor.commands._options import From, To, reading, typed_times, window_between
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
@@ -55,16 +55,14 @@ def show(
     from monitor.reporting.terminal_views.contracts import draw, draw_groups
     from monitor.summaries.level_groups import level_groups
     from monitor.summaries.service_levels import broken_levels, judge_contracts
-    from monitor.triage.errors import explained
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     names = _promised(project, name, only_of_tables=by is not None)
     now = project.clock.now()
-    times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+    times = typed_times(project, invocation, now)
     window = window_between(times, now, start=from_, end=to)
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         judged = [item for item in judge_contracts(project, tx, window, as_of=now) if item.name in names]
     groups = [] if by is None else level_groups(judged, by)
     result = {

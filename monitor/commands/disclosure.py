@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._risk_verdict import names_in
+from monitor.commands._options import names_in
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -58,7 +58,7 @@ def compare(
     Example: tablewatch disclosure compare examples/movielens-users.csv --weight users --domain gender=F,M
     --domain 'age=<18,18-24,25-34,35-44,45-49,50-55,56+'
     """
-    from monitor.commands._budget_options import refuse_analysts
+    from monitor.commands.budget import refuse_analysts
     from monitor.releases.disclosure.comparison import count_cells
     from monitor.releases.disclosure.table_ref import project_of, table_ref_of
     from monitor.releases.treatment.declared_domains import declared_in, domains_for

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.commands._options import From, To, window_between
+from monitor.commands._options import From, To, typed_times, window_between
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -54,12 +54,11 @@ def downtime(
     from monitor.reporting.terminal_views.downtime import as_json, draw
     from monitor.summaries.downtime import DAY, MOST_DAYS, measure_downtime
     from monitor.triage.errors import explained
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     now = project.clock.now()
-    times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+    times = typed_times(project, invocation, now)
     known_at = times.bound("--as-of", as_of) or now
     if known_at > now:
         raise Stop(ExitCode.USAGE, Problem("usage", "--as-of is in the future"))

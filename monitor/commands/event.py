@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._options import By, actor, read_number
+from monitor.commands._options import By, actor, read_number, reading, typed_times
 from monitor.terminal.output import Invocation
 
 if TYPE_CHECKING:
@@ -53,12 +53,11 @@ def add(
     from monitor.config.project import Project
     from monitor.triage.errors import explained
     from monitor.triage.logged_events import EventForm, log_event
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
     from store import LoggedEventKind
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    times = TypedTimes(TimeReader(project.config.timezone, project.clock.now()), invocation.note)
+    times = typed_times(project, invocation, project.clock.now())
     form = EventForm(LoggedEventKind(kind), note, times.moment("--at", at), table, source)
     who = actor(by)
     with project.open_store() as store, explained():
@@ -81,15 +80,13 @@ def list_(
     Example: tablewatch event list --since 7d
     """
     from monitor.config.project import Project
-    from monitor.triage.errors import explained
     from monitor.triage.logged_events import event_as_json
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    times = TypedTimes(TimeReader(project.config.timezone, project.clock.now()), invocation.note)
+    times = typed_times(project, invocation, project.clock.now())
     start = times.bound("--since", since)
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         events = tx.logged_events.between(start, None, most=limit + 1)
     shown, more = events[:limit], len(events) > limit
     result = {"schema": "tablewatch.events/1", "events": [event_as_json(event) for event in shown], "more": more}

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import typer
 
-from monitor.commands._output_pages import Force
+from monitor.commands._options import Force, reading, typed_times
 from monitor.terminal.console import print_plain
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
@@ -156,14 +156,12 @@ def openlineage(
     from monitor.config.project import Project
     from monitor.integrations.openlineage import run_event
     from monitor.terminal.output_file import write_text
-    from monitor.triage.errors import explained
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     now = project.clock.now()
-    begin = TypedTimes(TimeReader(project.config.timezone, now), invocation.note).bound("--since", since) or now
-    with project.open_store() as store, explained(), store.reading() as tx:
+    begin = typed_times(project, invocation, now).bound("--since", since) or now
+    with reading(project) as tx:
         runs = tx.results.runs_between(begin, now, most=_MOST_RUNS)
     if len(runs) == _MOST_RUNS:
         invocation.note(f"note: only the newest {_MOST_RUNS:,} runs are written; choose a later --since")

@@ -10,8 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from monitor.commands import _incident_verbs
-from monitor.commands._options import By, FoundByWord, Locale, ResolutionWord, SeverityWord, StateWord
-from monitor.commands._output_pages import Force, Page
+from monitor.commands._options import (
+    By,
+    Force,
+    FoundByWord,
+    Locale,
+    Page,
+    ResolutionWord,
+    SeverityWord,
+    StateWord,
+    check_table,
+    reading,
+    typed_times,
+)
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
@@ -55,14 +66,13 @@ def list_(
     from monitor.config.project import Project
     from monitor.summaries.incident import incident_as_json, incident_figures
     from monitor.triage.create import unknown_table
-    from monitor.triage.errors import explained
     from store import IncidentFilter
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     words = {"state": state, "table": table, "severity": severity}
     incident_filter = _filter(project, invocation, words=words, owner=owner, since=since, limit=limit + 1)
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         results = [] if incident_filter is None else tx.incidents.matching(incident_filter)
         for name in table or ():  # a table that left the configuration may still have incidents
             problem = unknown_table(name, project.config)
@@ -93,7 +103,6 @@ def _filter(
     """Return the filter that the options ask for; None if it can fit nothing."""
     from checks import Severity
     from incidents import State
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
     from store import IncidentFilter
 
     tables = tuple(words["table"] or ())
@@ -104,7 +113,7 @@ def _filter(
         tables = tuple(sorted(owned.intersection(tables) if tables else owned))
         if not tables:
             return None
-    times = TypedTimes(TimeReader(project.config.timezone, project.clock.now()), invocation.note)
+    times = typed_times(project, invocation, project.clock.now())
     return IncidentFilter(
         states=tuple(State(word) for word in words["state"] or ()),
         tables=tables,
@@ -146,12 +155,11 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
     Example: tablewatch incident show 41
     """
     from monitor.config.project import Project
-    from monitor.triage.errors import explained
     from monitor.triage.incident_editor import read_incident_detail
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         sheet = read_incident_detail(tx, incident_id)
     _incident_verbs.present(invocation, project, sheet, whole=True)
 
@@ -165,11 +173,10 @@ def causes(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
     from monitor.config.project import Project
     from monitor.reporting.terminal_views.incident import incident_headline, show_causes
     from monitor.summaries.causes import causes_as_json, causes_of
-    from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         incident = tx.incidents.get(incident_id)
         found = causes_of(project, tx, incident)
 
@@ -197,7 +204,6 @@ def brief(
     """
     from monitor.config.project import Project
     from monitor.terminal.localizer import Localizer
-    from monitor.triage.errors import explained
     from monitor.web.incident_brief import incident_brief
 
     invocation: Invocation = ctx.obj
@@ -205,7 +211,7 @@ def brief(
     page = Page(out, force, project.protected_files, "incident.out")
     page.check()
     localizer = Localizer(locale or project.config.locale, project.config.timezone)
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         text = incident_brief(project, tx, incident_id, localizer, post_mortem=post_mortem)
     if invocation.as_json and out is None:
         shape = {
@@ -302,16 +308,14 @@ class _Form:
         """Return what was meant, or leave with what is wrong."""
         from checks import Severity
         from incidents import FoundBy, ReportedIncident, Resolution
-        from monitor.triage.create import listed_cause, tidy, unknown_table
-        from monitor.triage.time_parsing import TimeReader, TypedTimes
+        from monitor.triage.create import listed_cause, tidy
 
-        problem = None if any_table else unknown_table(self.table, project.config)
-        if problem is not None:
-            raise Stop(ExitCode.USAGE, problem)
+        if not any_table:
+            check_table(project.config, self.table)
         if not tidy(self.title):
             raise Stop(ExitCode.USAGE, Problem("usage", "--title is empty; write a short description of the problem"))
         now = project.clock.now()
-        reader = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+        reader = typed_times(project, invocation, now)
         moments = {option: reader.moment(option, text) for option, text in self.times.items()}
         resolved_at, resolution = moments["--resolved"], self.resolution
         if (resolved_at is None) != (resolution is None):

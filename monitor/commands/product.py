@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.commands._options import From, To, window_between
+from monitor.commands._options import From, To, reading, typed_times, window_between
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
@@ -45,8 +45,6 @@ def show(
 
 def _emit(invocation: Invocation, name: str | None, *, start: str | None, end: str | None) -> None:
     from monitor.config.project import Project
-    from monitor.triage.errors import explained
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     project = Project.of(invocation)
     names = list(project.config.products)
@@ -60,9 +58,9 @@ def _emit(invocation: Invocation, name: str | None, *, start: str | None, end: s
     from monitor.summaries.products import product_states
 
     now = project.clock.now()
-    times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+    times = typed_times(project, invocation, now)
     window = window_between(times, now, start=start, end=end)
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         states = product_states(project, tx, names if name is None else [name], window, as_of=now)
     result = {
         "schema": "tablewatch.products/2",

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import By, Locale, LocaleWord, actor, how_known, who
-from monitor.commands._output_pages import Force, Page, format_for
+from monitor.commands._options import By, Force, Locale, LocaleWord, Page, actor, format_for, how_known, reading, who
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Stop
 
@@ -28,103 +27,6 @@ class RecordFormat(StrEnum):
 
 
 _BY_SUFFIX: Final = {".html": RecordFormat.HTML, ".htm": RecordFormat.HTML, ".json": RecordFormat.JSON}
-
-
-def add_record_commands(app: typer.Typer) -> None:
-    """Add the commands to the group."""
-    app.command(name="list")(list_releases)
-    app.command()(record)
-    app.command()(verify)
-
-
-def list_releases(ctx: typer.Context) -> None:
-    """List all releases: state, reason, approval and its expiry, last export.
-
-    Example: tablewatch release list
-    """
-    from monitor.config.project import Project
-    from monitor.releases.record import last_exports, states_now
-    from monitor.reporting.terminal_views.release import draw_list, list_as_json
-    from monitor.triage.errors import explained
-
-    invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
-    with project.open_store() as store, explained(), store.reading() as tx:
-        states, exports = states_now(project, tx), last_exports(tx)
-    result = list_as_json(states, exports, project.clock.now())
-    invocation.emit(result, lambda console: draw_list(console, states, exports))
-
-
-def record(
-    ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Release name, including releases no longer configured.")],
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Write to this file: .html, .htm or .json.", show_default="standard output"),
-    ] = None,
-    locale: Locale = None,
-    output_format: Annotated[
-        RecordFormat | None,
-        typer.Option(
-            "--format",
-            help="Output format.",
-            callback=remember_format,
-            show_default="by the extension of --out, else html",
-        ),
-    ] = None,
-    force: Force = False,
-) -> None:
-    """Write the record of a release: all decisions and export certificates, newest first.
-
-    Example: tablewatch release record research-extract --out record.html
-    """
-    from monitor.config.project import Project
-    from monitor.releases.record import record_of
-    from monitor.reporting.release_record import record_html
-    from monitor.reporting.report_json import as_text
-    from monitor.terminal.localizer import Localizer
-    from monitor.triage.errors import explained
-
-    invocation: Invocation = ctx.obj
-    wanted = output_format or (RecordFormat.JSON if invocation.as_json else None)
-    current_f = format_for(wanted, out, _BY_SUFFIX, default=RecordFormat.HTML, code="release.out")
-    project = Project.of(invocation)
-    page = Page(out, force, project.protected_files, "release.out")
-    page.check()
-    with project.open_store() as store, explained(), store.reading() as tx:
-        release_record = record_of(project, tx, name)
-    redact = invocation.redactor
-    if current_f is RecordFormat.JSON:
-        text = as_text(redact.value(release_record.to_json()))
-    else:
-        localizer = Localizer(locale or project.config.locale, project.config.timezone)
-        text = record_html(release_record, localizer, project=project.config.project, redact=redact)
-    page.write(text, invocation)
-
-
-def verify(
-    ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An exported file; its name may differ.")],
-) -> None:
-    """Verify a file against its recorded certificate: content, recomputed k, l and t, and the record itself.
-
-    Exits with 1 if it is not a recorded export, or does not meet what was certified.
-
-    Example: tablewatch release verify extract.csv
-    """
-    from monitor.config.project import Project
-    from monitor.releases.verify_file import verify_file
-    from monitor.reporting.terminal_views.release import draw_verification
-    from monitor.triage.errors import explained
-
-    invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
-    with project.open_store() as store, explained():
-        verification = verify_file(project, store, file)
-    code = ExitCode.OK if verification.is_verified else ExitCode.FAILED
-    result = {**verification.to_json(str(file)), "exit_code": int(code)}
-    invocation.emit(result, lambda console: draw_verification(console, verification, str(file)))
-    raise Stop(code)
 
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Configured release.")]
@@ -196,8 +98,8 @@ def compare(
 
     Example: tablewatch release compare research-extract --html comparison.html
     """
-    from monitor.commands._budget_options import refuse_analysts
     from monitor.commands._remedy_options import note_compiling
+    from monitor.commands.budget import refuse_analysts
     from monitor.releases.compare import LABEL
     from monitor.releases.compare import compare as try_all
     from monitor.releases.plan import TreatmentPlan, kinds_of, plans_of
@@ -299,6 +201,97 @@ def export(
     invocation.emit(result, lambda console: draw_exported(console, found, str(out)))
 
 
+@app.command("list")
+def list_releases(ctx: typer.Context) -> None:
+    """List all releases: state, reason, approval and its expiry, last export.
+
+    Example: tablewatch release list
+    """
+    from monitor.config.project import Project
+    from monitor.releases.record import last_exports, states_now
+    from monitor.reporting.terminal_views.release import draw_list, list_as_json
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with reading(project) as tx:
+        states, exports = states_now(project, tx), last_exports(tx)
+    result = list_as_json(states, exports, project.clock.now())
+    invocation.emit(result, lambda console: draw_list(console, states, exports))
+
+
+@app.command()
+def record(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Release name, including releases no longer configured.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write to this file: .html, .htm or .json.", show_default="standard output"),
+    ] = None,
+    locale: Locale = None,
+    output_format: Annotated[
+        RecordFormat | None,
+        typer.Option(
+            "--format",
+            help="Output format.",
+            callback=remember_format,
+            show_default="by the extension of --out, else html",
+        ),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write the record of a release: all decisions and export certificates, newest first.
+
+    Example: tablewatch release record research-extract --out record.html
+    """
+    from monitor.config.project import Project
+    from monitor.releases.record import record_of
+    from monitor.reporting.release_record import record_html
+    from monitor.reporting.report_json import as_text
+    from monitor.terminal.localizer import Localizer
+
+    invocation: Invocation = ctx.obj
+    wanted = output_format or (RecordFormat.JSON if invocation.as_json else None)
+    current_f = format_for(wanted, out, _BY_SUFFIX, default=RecordFormat.HTML, code="release.out")
+    project = Project.of(invocation)
+    page = Page(out, force, project.protected_files, "release.out")
+    page.check()
+    with reading(project) as tx:
+        release_record = record_of(project, tx, name)
+    redact = invocation.redactor
+    if current_f is RecordFormat.JSON:
+        text = as_text(redact.value(release_record.to_json()))
+    else:
+        localizer = Localizer(locale or project.config.locale, project.config.timezone)
+        text = record_html(release_record, localizer, project=project.config.project, redact=redact)
+    page.write(text, invocation)
+
+
+@app.command()
+def verify(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An exported file; its name may differ.")],
+) -> None:
+    """Verify a file against its recorded certificate: content, recomputed k, l and t, and the record itself.
+
+    Exits with 1 if it is not a recorded export, or does not meet what was certified.
+
+    Example: tablewatch release verify extract.csv
+    """
+    from monitor.config.project import Project
+    from monitor.releases.verify_file import verify_file
+    from monitor.reporting.terminal_views.release import draw_verification
+    from monitor.triage.errors import explained
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with project.open_store() as store, explained():
+        verification = verify_file(project, store, file)
+    code = ExitCode.OK if verification.is_verified else ExitCode.FAILED
+    result = {**verification.to_json(str(file)), "exit_code": int(code)}
+    invocation.emit(result, lambda console: draw_verification(console, verification, str(file)))
+    raise Stop(code)
+
+
 def _write_comparison(
     invocation: Invocation,
     case: "ReleaseColumns",
@@ -346,6 +339,3 @@ def _present(invocation: Invocation, name: str, release_standing: "ReleaseStandi
         "said": release_standing.said,
     }
     invocation.emit(result, lambda console: console.print(Text(f"{name}: {release_standing.said}")))
-
-
-add_record_commands(app)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from monitor.commands._options import Locale
-from monitor.commands._output_pages import Force, Page, format_for
+from monitor.commands._options import Force, Locale, Page, format_for, reading
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -208,9 +207,8 @@ def _period(project: "Project", frequency: str, name: str | None, now: "datetime
 
 def _build(project: "Project", period: "Period", now: "datetime", *, scope: "ReportScope | None") -> "PeriodReport":
     from monitor.reporting.build import build_report, gather
-    from monitor.triage.errors import explained
 
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         return build_report(gather(project, tx, period, now, scope=scope), period)
 
 

@@ -5,24 +5,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 import typer.core
 
-from monitor.commands._options import who
-from monitor.commands._risk_verdict import (
-    ask,
-    conclude,
-    conclude_assessment,
-    limits_in_words,
-    names_in,
-    number_in,
-    pairs_in,
-)
+from monitor.commands._options import limits_in_words, names_in, number_in, pairs_in, who
 from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
+    from checks import Check, Outcome
+    from monitor.releases.disclosure.assessment import RiskAssessment
     from monitor.releases.disclosure.table_ref import TableRef
+    from monitor.scan.results import CheckResult
 
 
 class _TableByDefault(typer.core.TyperGroup):
@@ -138,7 +134,7 @@ def table(
         )
         with activity(f"assessing {place.name}"):
             risk_assessment = assess_risk(place, question, SystemClock())
-    conclude_assessment(invocation, risk_assessment)
+    _conclude_assessment(invocation, risk_assessment)
 
 
 @app.command()
@@ -162,8 +158,8 @@ def subsets(
     place = table_ref_of(name, invocation)
     quasi = _known(place, name, quasi_identifiers)
     given = {"quasi_identifiers": quasi, "known": known, "max_unique_fraction": max_unique}
-    result = ask(place, "reidentification_by_subset", given)
-    conclude(invocation, result, "tablewatch.risk-subsets/1", draw_sets)
+    result = _ask(place, "reidentification_by_subset", given)
+    _conclude(invocation, result, "tablewatch.risk-subsets/1", draw_sets)
 
 
 @app.command()
@@ -194,8 +190,8 @@ def linkage(
         given: dict[str, Any] = {"auxiliary": other, "on": shared, "max_unique_fraction": max_unique}
         if tolerance is not None:
             given["tolerance"] = {name: number_in(far) for name, far in pairs_in(tolerance).items()}
-        result = ask(place, "linkage", given)
-    conclude(invocation, result, "tablewatch.risk-linkage/1", draw_linkage)
+        result = _ask(place, "linkage", given)
+    _conclude(invocation, result, "tablewatch.risk-linkage/1", draw_linkage)
 
 
 @app.command()
@@ -297,3 +293,90 @@ def _known(place: "TableRef", name: str, text: str | None) -> tuple[str, ...]:
             ),
         )
     return names
+
+
+def _ask(place: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":
+    """Ask a table one check.
+
+    Raises:
+        Stop: a limit is out of range.
+    """
+    from checks import load_catalog
+    from monitor.clock import SystemClock
+
+    with limits_in_words():
+        model: Any = load_catalog()[kind]
+        check: Check = model(**given)
+    with activity(f"assessing {place.name}"):
+        (result,) = place.ask([check], SystemClock())
+    return result
+
+
+def _conclude(
+    invocation: Invocation, check_result: "CheckResult", schema: str, draw: "Callable[[Console, CheckResult], None]"
+) -> None:
+    """Show what one check found, and leave with its exit code."""
+    from checks import Status
+
+    code = _code(check_result.outcome)
+    if check_result.outcome.status is Status.UNKNOWN:
+        unasked = _could_not_be_asked(check_result)
+        hint = f"'tablewatch risk suggest {check_result.table}' lists the columns of the table" if unasked else None
+        raise Stop(code, Problem("risk.unknown", str(check_result.outcome.message), hint=hint))
+    result = {"schema": schema, "ok": code is ExitCode.OK, "exit_code": int(code), "table": check_result.table}
+    invocation.emit({**result, **_as_json(check_result)}, lambda console: draw(console, check_result))
+    raise Stop(code)
+
+
+def _conclude_assessment(invocation: Invocation, risk_assessment: "RiskAssessment") -> None:
+    """Show what several checks found, and leave with the exit code of the worst."""
+    from monitor.reporting.terminal_views.risk import draw_assessment
+
+    code = _code(risk_assessment.results[0].outcome)
+    unfit = dict.fromkeys(
+        str(result.outcome.message) for result in risk_assessment.results if _could_not_be_asked(result)
+    )
+    if not unfit and code is ExitCode.USAGE:
+        unfit = {str(risk_assessment.results[0].outcome.message): None}
+    if unfit:
+        hint = f"'tablewatch risk suggest {risk_assessment.name}' lists the columns of the table"
+        raise Stop(ExitCode.USAGE, *(Problem("risk.misconfigured", item, hint=hint) for item in unfit))
+    result = {
+        "schema": "tablewatch.risk/1",
+        "ok": code is ExitCode.OK,
+        "exit_code": int(code),
+        "table": risk_assessment.name,
+        "quasi_identifiers": list(risk_assessment.question.quasi_identifiers),
+        "sensitive": list(risk_assessment.question.sensitive),
+        "verdict": risk_assessment.status.value,
+        "results": [_as_json(result) for result in risk_assessment.results],
+    }
+    invocation.emit(result, lambda console: draw_assessment(console, risk_assessment))
+    raise Stop(code)
+
+
+def _could_not_be_asked(result: "CheckResult") -> bool:
+    """Check whether a question did not fit the table, so that nothing was measured: a column that it does not have."""
+    from checks import UnknownReason
+
+    return result.outcome.reason is UnknownReason.MISCONFIGURED and not result.outcome.observed
+
+
+def _code(outcome: "Outcome") -> ExitCode:
+    """Return the exit code; a question that does not fit the table is wrong usage."""
+    from checks import Status, UnknownReason
+
+    if outcome.reason is UnknownReason.MISCONFIGURED:
+        return ExitCode.USAGE
+    return {Status.FAIL: ExitCode.FAILED, Status.UNKNOWN: ExitCode.NOT_EVALUATED}.get(outcome.status, ExitCode.OK)
+
+
+def _as_json(check_result: "CheckResult") -> dict[str, Any]:
+    return {
+        "type": check_result.check.type,
+        "status": check_result.outcome.status.value,
+        "message": str(check_result.outcome.message),
+        "reason": check_result.outcome.reason.value if check_result.outcome.reason else None,
+        "observed": dict(check_result.outcome.observed),
+        "expected": dict(check_result.outcome.expected),
+    }

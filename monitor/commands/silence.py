@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._options import By, actor, read_number
+from monitor.commands._options import By, actor, check_table, read_number, reading, typed_times
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
@@ -48,7 +48,6 @@ def add(
     from monitor.config.project import Project
     from monitor.triage.create import tidy
     from monitor.triage.errors import explained
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -60,7 +59,7 @@ def add(
     recorded = actor(by)
     with project.open_store() as store, explained(), store.writing() as tx:
         now = tx.schedule.clock(project.clock.now())
-        times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+        times = typed_times(project, invocation, now)
         end = times.moment("--until", until) or now + times.length("--for", for_ or "")
         if end <= now:
             raise Stop(ExitCode.USAGE, Problem("usage", "a silence must end in the future"))
@@ -80,12 +79,11 @@ def list_(
     Example: tablewatch silence list
     """
     from monitor.config.project import Project
-    from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     now = project.clock.now()
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         results = tx.silences.all(None if ended else now)
     result = {"schema": "tablewatch.silences/1", "silences": [_as_json(item, now) for item in results]}
     invocation.emit(result, lambda console: _draw(console, project, results, now))
@@ -126,15 +124,12 @@ def _scope(
     Raises:
         Stop: nothing or several things were named, or one that is not configured.
     """
-    from monitor.triage.create import unknown_table
     from store import Scope
 
     if [table is not None, domain is not None, everything].count(True) != 1:
         raise Stop(ExitCode.USAGE, Problem("usage", "use one of --table, --domain and --all"))
     if table is not None:
-        problem = unknown_table(table, project.config)
-        if problem is not None:
-            raise Stop(ExitCode.USAGE, problem)
+        check_table(project.config, table)
         return Scope.TABLE, table
     if domain is not None:
         if domain not in project.config.domains:

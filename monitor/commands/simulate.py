@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._options import From, To, window_between
+from monitor.commands._options import From, To, reading, typed_times, window_between
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -54,8 +54,6 @@ def simulate(
     from monitor.simulation.plan import RuleProposal, changes_of
     from monitor.simulation.run import TooManySlots
     from monitor.simulation.view import as_json, draw
-    from monitor.triage.errors import explained
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     if confirm is not None and open_after is not None:
@@ -66,8 +64,7 @@ def simulate(
         raise Stop(ExitCode.USAGE, Problem("usage", "nothing to simulate", hint=hint))
     running = Project.of(invocation)
     now = running.clock.now()
-    times = TypedTimes(TimeReader(running.config.timezone, now), invocation.note)
-    window = window_between(times, now, start=from_, end=to)
+    window = window_between(typed_times(running, invocation, now), now, start=from_, end=to)
     if window.start_us >= to_us(now):
         raise Stop(ExitCode.USAGE, Problem("usage", "the window has not begun: there is nothing to replay"))
     other = running if with_ is None else _other(invocation, with_, running)
@@ -76,7 +73,7 @@ def simulate(
     changes = changes_of(running, proposed, chosen, schedule=proposal.schedule)
     if not changes:
         invocation.note("note: the proposal changes none of these checks")
-    with running.open_store() as store, explained(), store.reading() as tx:
+    with reading(running) as tx:
         try:
             result = simulated(running, proposed, tx, changes=changes, window=window, as_of=now)
         except TooManySlots as error:

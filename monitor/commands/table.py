@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.commands._options import reading
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Stop
 
@@ -35,13 +36,12 @@ def list_(
     from monitor.reporting.terminal_views.catalogue import draw_list
     from monitor.summaries.catalogue import losses_of, no_loss, table_as_json
     from monitor.summaries.health import states_of
-    from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     chosen = select(selector or [], project.config).tables
     now = project.clock.now()
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         states = states_of(project, tx, [table for table in project.config.tables if table.name in chosen])
         losses = losses_of(project, tx.incidents.spans(0, to_us(now)), now=now)
     none = no_loss(project, now=now)
@@ -75,7 +75,6 @@ def show(
     from monitor.summaries.scan_costs import TableCost
     from monitor.summaries.service_levels import recent_contracts
     from monitor.triage.create import unknown_table
-    from monitor.triage.errors import explained
     from store import IncidentFilter
 
     invocation: Invocation = ctx.obj
@@ -85,7 +84,7 @@ def show(
         problem = unknown_table(name, project.config)
         raise Stop(ExitCode.NOTHING_SELECTED, *([] if problem is None else [problem]))
     now = project.clock.now()
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with reading(project) as tx:
         state = states_of(project, tx, [table])[0]
         results = tx.results.latest([table.check_id(check) for check in table.checks])
         watches = tx.results.watches([table.check_id(check) for check in table.checks])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
-from monitor.commands._options import check_web_installed
+from monitor.commands._options import check_web_installed, reading, typed_times
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.config.project import Project
-    from store import Grant, ReadTransaction, Store
+    from store import Grant, Store
 
 
 class RoleWord(StrEnum):
@@ -150,10 +150,11 @@ def list_users(ctx: typer.Context) -> None:
 
     Example: tablewatch web user list
     """
+    from monitor.config.project import Project
     from monitor.terminal.tables import draw_table
 
     invocation: Invocation = ctx.obj
-    with _reading(invocation) as (_, tx):
+    with reading(Project.of(invocation)) as tx:
         users = tx.accounts.users()
     items = [{"name": item.name, **_as_json(item.grant), "password": item.password is not None} for item in users]
     rows = [
@@ -193,13 +194,12 @@ def add_token(
 
     Example: tablewatch web token add ci --role responder --expires 30d
     """
-    from monitor.triage.time_parsing import TimeReader, TypedTimes
     from monitor.web.credentials import make_token
 
     invocation: Invocation = ctx.obj
     with _accounts(invocation, name) as (project, store, now):
         grant = _grant(project, RoleWord(role.value), owner, domain)
-        life = TypedTimes(TimeReader(project.config.timezone, now), invocation.note).length("--expires", expires)
+        life = typed_times(project, invocation, now).length("--expires", expires)
         with store.writing() as tx:
             secret = make_token(tx, name, grant, now=now, life=life)
     result = {"schema": "tablewatch.api_token/1", "name": name, **_as_json(grant), "token": secret}
@@ -212,10 +212,12 @@ def list_tokens(ctx: typer.Context) -> None:
 
     Example: tablewatch web token list
     """
+    from monitor.config.project import Project
     from monitor.terminal.tables import draw_table
 
     invocation: Invocation = ctx.obj
-    with _reading(invocation) as (project, tx):
+    project = Project.of(invocation)
+    with reading(project) as tx:
         tokens = tx.accounts.tokens()
     now = project.clock.now()
     items, rows = [], []
@@ -263,15 +265,6 @@ def _accounts(invocation: Invocation, name: str) -> "Iterator[tuple[Project, Sto
         raise Stop(ExitCode.USAGE, Problem("web.exists", str(error))) from None
     except ValueError as error:
         raise Stop(ExitCode.USAGE, Problem("web.refused", str(error))) from None
-
-
-@contextmanager
-def _reading(invocation: Invocation) -> "Iterator[tuple[Project, ReadTransaction]]":
-    from monitor.config.project import Project
-
-    project = Project.of(invocation)
-    with project.open_store() as store, store.reading() as tx:
-        yield project, tx
 
 
 def _grant(project: "Project", role: RoleWord, owners: list[str] | None, domains: list[str] | None) -> "Grant":

@@ -69,6 +69,6 @@ def test_programs_get_the_shapes_of_the_schema(shop: Terminal) -> None:
 def test_the_page_names_every_code_of_a_refusal() -> None:
     """Whoever looks for the code of an error finds it on the page."""
     packages = DOCS.parent / "monitor" / "commands"
-    source = "".join((packages / name).read_text(encoding="utf-8") for name in ("answer.py", "_budget_options.py"))
+    source = "".join((packages / name).read_text(encoding="utf-8") for name in ("answer.py", "budget.py"))
     for code in re.findall(r'Problem\("((?:budget|answer)\.[a-z_-]+)"', source):
         assert f"`{code}`" in PAGE, code

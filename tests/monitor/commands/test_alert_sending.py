@@ -88,15 +88,6 @@ def test_a_test_that_fails_says_why_without_the_address(terminal: Terminal) -> N
     assert "127.0.0.1" not in said.err
 
 
-@pytest.mark.parametrize("words", [("test", "hok"), ("enable", "hok")])
-def test_a_channel_that_is_none_is_named(terminal: Terminal, words: tuple[str, str]) -> None:
-    """A slip of the hand is told with what was probably meant."""
-    write_project(terminal.folder, {"hook": webhook("http://127.0.0.1:9/")})
-    said = terminal("alert", *words)
-    assert said.code == 2
-    assert "did you mean 'hook'?" in said.err
-
-
 def test_a_message_is_sent_again_when_a_person_asks(terminal: Terminal) -> None:
     """A message that was given up waits again, with all its attempts, under its id."""
     write_project(terminal.folder, {"hook": webhook("http://127.0.0.1:9/")})

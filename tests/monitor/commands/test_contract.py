@@ -148,7 +148,7 @@ def test_the_first_delivered_alert_of_each_episode_counts(promised: Terminal) ->
 def test_a_contract_that_is_not_configured_is_nothing_selected(promised: Terminal, terminal: Terminal) -> None:
     """Exit code 5, with the name that was meant."""
     (error,) = promised.refused("contract", "show", "bord", code=5)
-    assert "did you mean 'board'" in error["message"]
+    assert error["hint"] == "did you mean 'board'?"
     terminal.configure()
     assert terminal.refused("contract", "show", code=5)
 

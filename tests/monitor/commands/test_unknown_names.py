@@ -45,9 +45,8 @@ def test_an_unknown_name_is_an_error_with_a_near_name(
 ) -> None:
     """Exit code 5 for an argument, 2 for the value of an option; the message names it, the hint helps."""
     (terminal.folder / "tablewatch.yaml").write_text(CONFIG + MORE, encoding="utf-8")
-    said = terminal(*words, "--format", "json")
-    (error,) = said.json["errors"]
-    assert (said.code, error["message"], error["hint"]) == (code, f"{name} is not in the configuration", hint)
+    (error,) = terminal.refused(*words, code=code)
+    assert (error["message"], error["hint"]) == (f"{name} is not in the configuration", hint)
 
 
 def test_a_table_that_left_the_configuration_is_found_in_the_list_of_incidents(terminal: Terminal) -> None:
