@@ -272,7 +272,7 @@ def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocatio
     context = getattr(error, "ctx", None)
     if _wants_json(arguments, getattr(context, "auto_envvar_prefix", None)):
         invocation.format = Format.JSON
-    message = _worded(error, getattr(context, "command", None))
+    message = _format_usage_error(error, getattr(context, "command", None))
     if context is not None and message == "Missing command" and not invocation.as_json:
         with redirect_stdout(sys.stderr):
             context.get_help()
@@ -282,19 +282,19 @@ def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocatio
     return int(ExitCode.USAGE)
 
 
-def _worded(error: typer.TyperException, group: Any) -> str:
+def _format_usage_error(error: typer.TyperException, group: Any) -> str:
     """Describe what was typed and what was expected; Typer says only the latter, in pydantic's words."""
     message = error.format_message().rstrip(".")
     if (unknown := _NO_COMMAND.match(message)) is not None:
-        return f"no such command '{unknown['name']}'{_meant(unknown['name'], group)}"
+        return f"no such command '{unknown['name']}'{_suggest_commands(unknown['name'], group)}"
     before, result, expected = message.partition(": Input should be ")
     if not result:
         return message.replace(": Value error, ", ": ")
-    told: Any = error.__cause__
-    return f"{before}: '{told.errors()[0]['input']}' is not {expected.partition(',')[0]}"
+    cause: Any = error.__cause__
+    return f"{before}: '{cause.errors()[0]['input']}' is not {expected.partition(',')[0]}"
 
 
-def _meant(name: str, group: Any) -> str:
+def _suggest_commands(name: str, group: Any) -> str:
     """Suggest the commands of a group that a word may be a misspelling of; where none is, list the few there are."""
     from sources import nearest
 

@@ -35,12 +35,12 @@ def import_gx(
     from checks.gx.suite import NotASuiteError, to_checks
 
     invocation: Invocation = ctx.obj
-    _report_unknown(table, invocation)
+    _note_unknown_table(table, invocation)
     try:
         imported = to_checks(_read(suite), table=table)
     except NotASuiteError as error:
         raise Stop(ExitCode.USAGE, Problem("gx.not_a_suite", str(error), file=str(suite))) from None
-    _ask_great_expectations(imported, invocation)
+    _validate_expectations(imported, invocation)
     _print_notes(imported, invocation)
     result = {
         "schema": "tablewatch.import-gx/1",
@@ -99,7 +99,7 @@ def _number(text: str) -> Any:
     return parse_written(_finite(text))
 
 
-def _report_unknown(table: str, invocation: Invocation) -> None:
+def _note_unknown_table(table: str, invocation: Invocation) -> None:
     """Report that the table is not in the configuration.
 
     Legitimate for one that is still to be written, else a typo.
@@ -119,24 +119,24 @@ def _report_unknown(table: str, invocation: Invocation) -> None:
         invocation.note(f"note: {problem.message}; {problem.hint}")
 
 
-def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> None:
+def _validate_expectations(imported: "Imported", invocation: Invocation) -> None:
     """Leave out expectations that Great Expectations does not know, or whose arguments it does not take."""
-    asked = [check for check in imported.checks if check["type"] == "expectation"]
-    if not asked:
+    expectations = [check for check in imported.checks if check["type"] == "expectation"]
+    if not expectations:
         return
     from checks.gx.caller import PRELOAD
     from checks.gx.suite import Note
     from checks.gx.worker_door import DeclaredExpectation, validate
     from monitor.workers import WorkerCalls
 
-    declared = [DeclaredExpectation(check["expectation"], check["kwargs"]) for check in asked]
+    declared = [DeclaredExpectation(check["expectation"], check["kwargs"]) for check in expectations]
     try:
         with WorkerCalls(PRELOAD) as caller:
             answers = validate(declared, caller, within=_ASK_WITHIN)
     except (ChildProcessError, TimeoutError) as error:
         invocation.note(f"note: the expectations could not be validated with Great Expectations: {error}")
         return
-    for check, answer in zip(asked, answers, strict=True):
+    for check, answer in zip(expectations, answers, strict=True):
         if answer is not None:
             imported.checks.remove(check)
             imported.left_out.append(Note(check["expectation"], answer))

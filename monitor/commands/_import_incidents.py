@@ -221,9 +221,9 @@ def _draw(
         console.print(_sum_up(len(news), import_counts.applicable, update=update, dry_run=result["dry_run"]))
         _list(console, [_format_difference(ticket_comparison, zone) for ticket_comparison in news], "that differ")
     if before := len(import_counts.differ) - len(news):
-        current_text = f"{before:,} {'differs' if before == 1 else 'differ'} as before"
+        unchanged = f"{before:,} {'differs' if before == 1 else 'differ'} as before"
         console.print(
-            f"{current_text}; recorded incidents are not changed; --format json lists {'it' if before == 1 else 'them'}"
+            f"{unchanged}; recorded incidents are not changed; --format json lists {'it' if before == 1 else 'them'}"
         )
     if endless := result["unknown_end"]:
         lines = ", ".join(f"{line:,}" for line in endless[:_SHOWN]) + (" ..." if len(endless) > _SHOWN else "")

@@ -1,4 +1,4 @@
-"""What people do to an incident: a command for each verb."""
+"""The commands of `tablewatch incident` that change an incident."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,7 +42,7 @@ def acknowledge(ctx: typer.Context, incident_id: Number, by: By = None) -> None:
 
     Example: tablewatch incident ack 41
     """
-    _work(ctx, by, lambda editor, _: editor.acknowledge(incident_id))
+    _change(ctx, by, lambda editor, _: editor.acknowledge(incident_id))
 
 
 def assign(
@@ -55,8 +55,8 @@ def assign(
 
     Example: tablewatch incident assign 41 s.sato
     """
-    name = _told(assignee, "WHO is empty; write the assignee")
-    _work(ctx, by, lambda editor, _: editor.assign(incident_id, name))
+    name = _required_text(assignee, "WHO is empty; write the assignee")
+    _change(ctx, by, lambda editor, _: editor.assign(incident_id, name))
 
 
 def snooze(
@@ -80,7 +80,7 @@ def snooze(
         end = times.moment("--until", until)
         return editor.snooze(incident_id, end or editor.now + times.length("--for", for_ or ""))
 
-    _work(ctx, by, work)
+    _change(ctx, by, work)
 
 
 def resolve(
@@ -105,13 +105,13 @@ def resolve(
     """
     from incidents import Resolution
 
-    why = None if cause is None else _told(cause, "--cause is empty; write the root cause, or omit the option")
+    why = None if cause is None else _required_text(cause, "--cause is empty; write the root cause, or omit the option")
 
     def work(editor: "IncidentEditor", times: "TypedTimes") -> "Incident":
         at = times.moment("--resolved", resolved)
         return editor.resolve(incident_id, Resolution(as_), at=at, cause=why, force=force)
 
-    _work(ctx, by, work)
+    _change(ctx, by, work)
 
 
 def reopen(
@@ -128,7 +128,7 @@ def reopen(
             incident_id, detected_at=times.moment("--detected", detected) or editor.now, occurred_at=began
         )
 
-    _work(ctx, by, work)
+    _change(ctx, by, work)
 
 
 def correct(
@@ -157,7 +157,7 @@ def correct(
         )
         return editor.correct(incident_id, change)
 
-    _work(ctx, by, work)
+    _change(ctx, by, work)
 
 
 def comment(
@@ -170,8 +170,8 @@ def comment(
 
     Example: tablewatch incident comment 41 'the supplier changed the unit'
     """
-    wording = _told(text, "the comment is empty; write its text")
-    _work(ctx, by, lambda editor, _: editor.comment(incident_id, wording))
+    wording = _required_text(text, "the comment is empty; write its text")
+    _change(ctx, by, lambda editor, _: editor.comment(incident_id, wording))
 
 
 def merge(
@@ -202,7 +202,7 @@ def merge(
             )
         return incident
 
-    _work(ctx, by, work)
+    _change(ctx, by, work)
 
 
 def root(
@@ -220,12 +220,16 @@ def root(
     """
     if (cause_id is None) != none:
         raise Stop(ExitCode.USAGE, Problem("usage", "use either CAUSE_ID or --none", hint="incident root 42 41"))
-    _work(ctx, by, lambda editor, _: editor.name_root(incident_id, cause_id))
+    _change(ctx, by, lambda editor, _: editor.name_root(incident_id, cause_id))
 
 
 @contextmanager
 def incident_editor(project: "Project", by: str | None) -> "Iterator[IncidentEditor]":
-    """Return the editor through which somebody changes incidents; what it refuses leaves the command."""
+    """Open the store and yield the editor of incidents.
+
+    Raises:
+        Stop: the editor refuses a change.
+    """
     from monitor.triage.errors import explained
     from monitor.triage.incident_editor import IncidentEditor
 
@@ -237,11 +241,11 @@ def incident_editor(project: "Project", by: str | None) -> "Iterator[IncidentEdi
 def present(
     invocation: Invocation,
     project: "Project",
-    sheet: "IncidentDetail",
+    detail: "IncidentDetail",
     *,
     whole: bool = False,
 ) -> None:
-    """Show an incident: the whole sheet, or what happened last and what can be done now; as JSON always the whole."""
+    """Show an incident: all details, or the last event and the available actions; JSON always has all."""
     from incidents import Resolved
     from incidents.verbs import available
     from monitor.reporting.terminal_views.incident import format_event, incident_headline, incident_lines
@@ -249,33 +253,33 @@ def present(
 
     def draw(console: "Console") -> None:
         if not whole:
-            console.print(incident_headline(sheet.incident))
-            ends = [event for event in sheet.events[-2:] if isinstance(event.change, Resolved)]
-            for event in ends if len(ends) == 2 else sheet.events[-1:]:  # who corrects an end sees whose it was
+            console.print(incident_headline(detail.incident))
+            ends = [event for event in detail.events[-2:] if isinstance(event.change, Resolved)]
+            for event in ends if len(ends) == 2 else detail.events[-1:]:  # who corrects an end sees whose it was
                 console.print(format_event(event, project.config.timezone))
-            console.print(f"  available actions: {', '.join(available(sheet.incident))}", style="dim")
+            console.print(f"  available actions: {', '.join(available(detail.incident))}", style="dim")
             return
-        for line in incident_lines(project, sheet):
+        for line in incident_lines(project, detail):
             console.print(line)
 
-    invocation.emit(sheet_as_json(project, sheet), draw)
+    invocation.emit(sheet_as_json(project, detail), draw)
 
 
-def _work(ctx: typer.Context, by: str | None, work: "Callable[[IncidentEditor, TypedTimes], Incident]") -> None:
+def _change(ctx: typer.Context, by: str | None, work: "Callable[[IncidentEditor, TypedTimes], Incident]") -> None:
     from monitor.config.project import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     with incident_editor(project, by) as editor:
         times = typed_times(project, invocation, editor.now)
-        sheet = editor.sheet(work(editor, times))
-    present(invocation, project, sheet)
+        detail = editor.sheet(work(editor, times))
+    present(invocation, project, detail)
 
 
-def _told(text: str, problem: str) -> str:
+def _required_text(text: str, problem: str) -> str:
     from monitor.triage.create import tidy
 
-    current_text = tidy(text)
-    if not current_text:
+    trimmed = tidy(text)
+    if not trimmed:
         raise Stop(ExitCode.USAGE, Problem("usage", problem))
-    return current_text
+    return trimmed

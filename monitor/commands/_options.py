@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _WINDOW = timedelta(days=28)
 _STEPS: Final = 200
-"""Steps in which the progress of work is shown that counts no pieces."""
+"""Steps of the progress bar of work that counts no pieces."""
 
 Done = TypeVar("Done")
 F = TypeVar("F", bound=StrEnum)
@@ -60,14 +60,14 @@ class SeverityWord(StrEnum):
 
 
 class KindWord(StrEnum):
-    """What an incident is about."""
+    """The kind of an incident."""
 
     QUALITY = "quality"
     DISCLOSURE = "disclosure"
 
 
 class StateWord(StrEnum):
-    """Where an incident stands."""
+    """The state of an incident."""
 
     OPEN = "open"
     ACKNOWLEDGED = "acknowledged"
@@ -75,7 +75,7 @@ class StateWord(StrEnum):
 
 
 class ResolutionWord(StrEnum):
-    """How an incident ended."""
+    """The resolution of an incident."""
 
     FIXED = "fixed"
     NO_ACTION = "no-action"
@@ -85,14 +85,14 @@ class ResolutionWord(StrEnum):
 
 
 class FoundByWord(StrEnum):
-    """How it was detected."""
+    """How an incident was detected."""
 
     CHECK = "check"
     PERSON = "person"
 
 
 class LocaleWord(StrEnum):
-    """Which language a page speaks."""
+    """The language of a page."""
 
     EN = "en"
     JA = "ja"
@@ -153,7 +153,7 @@ def check_table(config: "Config", table: str) -> None:
 
 
 def who(text: str | None) -> str:
-    """Return who does something: whoever was named, else the name under which this machine knows its user."""
+    """Return the actor of a command: the name given, else the user of this machine."""
     if text is None:
         return _os_user() or "somebody"
     if not text.strip():
@@ -161,17 +161,17 @@ def who(text: str | None) -> str:
     return " ".join(text.split())
 
 
-def how_known(name: str) -> str | None:
-    """Return what is recorded beside a name that was typed: the user of this machine; None where that is the name."""
+def os_account(name: str) -> str | None:
+    """Return the user of this machine, to be recorded beside a typed name; None where it is that name."""
     user = _os_user()
     return None if user in {None, name} else f"OS user {user}"
 
 
 def actor(text: str | None) -> str:
-    """Return who is recorded as having done something: the name, and the user of this machine where that is another."""
+    """Return the actor to record: the name, and the user of this machine where that is another."""
     name = who(text)
-    known = how_known(name)
-    return name if known is None else f"{name} ({known})"
+    account = os_account(name)
+    return name if account is None else f"{name} ({account})"
 
 
 def _os_user() -> str | None:
@@ -198,10 +198,10 @@ def check_web_installed(*, oidc: bool = False) -> None:
 
 
 def with_progress(name: str, work: "Callable[[Progress], Done]") -> Done:
-    """Do work that reports how far it is, and return what it returns.
+    """Run `work` with a progress bar and return its result.
 
     Raises:
-        Stop: the table does not fit, or the result does not hold what is promised.
+        Stop: the table does not fit, or the result does not meet the limits.
     """
     from monitor.terminal.console import progress
     from remedies import Misfit, Refused
@@ -209,14 +209,14 @@ def with_progress(name: str, work: "Callable[[Progress], Done]") -> Done:
     done = 0
     with progress(name, _STEPS, share=True) as advance:
 
-        def tell(share: float) -> None:
+        def report(share: float) -> None:
             nonlocal done
             while done < int(share * _STEPS):
                 done += 1
                 advance()
 
         try:
-            return work(tell)
+            return work(report)
         except Misfit as error:
             raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error))) from None
         except Refused as error:
@@ -224,7 +224,7 @@ def with_progress(name: str, work: "Callable[[Progress], Done]") -> Done:
 
 
 class CheckFormat(StrEnum):
-    """How the results of checks are written."""
+    """Output formats of check results."""
 
     HUMAN = "human"
     JSON = "json"
@@ -233,7 +233,7 @@ class CheckFormat(StrEnum):
 
 
 class ConfigFormat(StrEnum):
-    """How the problems of a configuration are written."""
+    """Output formats of configuration problems."""
 
     HUMAN = "human"
     JSON = "json"
@@ -241,29 +241,29 @@ class ConfigFormat(StrEnum):
     GITHUB = "github"
 
 
-def format_for(current_f: F | None, out: Path | None, by_suffix: Mapping[str, F], *, default: F, code: str) -> F:
-    """Return the format that was asked for, else the one that the file's name asks for, else the default.
+def format_for(given: F | None, out: Path | None, by_suffix: Mapping[str, F], *, default: F, code: str) -> F:
+    """Return the format given by the option, else by the extension of the file, else the default.
 
     `code`: of the problem.
 
     Raises:
-        Stop: the name's ending says another format than --format, or one that is not written here.
+        Stop: the extension is of another format than --format, or of none that is supported.
     """
     ending = "" if out is None else out.suffix.lower()
     named = by_suffix.get(ending)
-    if current_f is None and ending and named is None:
-        text = ", ".join(by_suffix)
-        current_text = f"{out} ends in '{ending}', expected one of {text}; choose one of these, or use --format"
-        raise Stop(ExitCode.USAGE, Problem(code, current_text))
-    if current_f is not None and named not in {None, current_f}:
-        current_text = f"{out} has the file type {named}, but --format is {current_f}; change one of them"
-        raise Stop(ExitCode.USAGE, Problem(code, current_text))
-    return current_f or named or default
+    if given is None and ending and named is None:
+        endings = ", ".join(by_suffix)
+        text = f"{out} ends in '{ending}', expected one of {endings}; choose one of these, or use --format"
+        raise Stop(ExitCode.USAGE, Problem(code, text))
+    if given is not None and named not in {None, given}:
+        text = f"{out} has the file type {named}, but --format is {given}; change one of them"
+        raise Stop(ExitCode.USAGE, Problem(code, text))
+    return given or named or default
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where a page goes: to a file, or to standard output if `out` is None. `code`: of the problem if it cannot."""
+    """The target of a page: a file, or standard output if `out` is None. `code`: of write problems."""
 
     out: Path | None
     force: bool
@@ -305,7 +305,7 @@ class Page:
 
 @contextmanager
 def limits_in_words(together: str = "limits: ") -> Iterator[None]:
-    """Turn what pydantic says of a limit into a problem. `together`: stands before what it says of several of them.
+    """Raise validation errors of limits as problems. `together`: the prefix of an error about several limits.
 
     Raises:
         Stop: a limit is out of range.
@@ -316,17 +316,17 @@ def limits_in_words(together: str = "limits: ") -> Iterator[None]:
         yield
     except ValidationError as error:
         problems = [
-            Problem("risk.limit", f"{_place(item['loc']) or together}{_said(item['msg'])}")
+            Problem("risk.limit", f"{_field_path(item['loc']) or together}{_lower_first(item['msg'])}")
             for item in error.errors(include_url=False, include_input=False)
         ]
         raise Stop(ExitCode.USAGE, *problems) from None
 
 
-def _place(path: Sequence[str | int]) -> str:
+def _field_path(path: Sequence[str | int]) -> str:
     return f"{'.'.join(map(str, path))}: " if path else ""
 
 
-def _said(message: str) -> str:
+def _lower_first(message: str) -> str:
     text = message.removeprefix("Value error, ")
     return text[:1].lower() + text[1:]  # what follows may name a column
 
@@ -343,7 +343,7 @@ def pairs_in(text: str | None) -> dict[str, str]:
 
 
 def number_in(text: str) -> int | float | str:
-    """Read a number; give what is none, such as `3d`, as it is."""
+    """Read a number; return other text, such as `3d`, unchanged."""
     for kind in (int, float):
         try:
             return kind(text)

@@ -81,7 +81,7 @@ def microaggregate(
     """
     from remedies.microaggregate import Microaggregate
 
-    texts: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "columns": names_in(columns),
         "k": k,
         "method": method,
@@ -95,8 +95,8 @@ def microaggregate(
         "divisor": divisor,
         "gamma": gamma,
     }
-    asked = _Asked(given, out, memory, drop, drop_identifiers, force, row_order(kept=keep_order))
-    _treat(ctx.obj, asked, Microaggregate, texts)
+    output = _OutputOptions(given, out, memory, drop, drop_identifiers, force, row_order(kept=keep_order))
+    _treat(ctx.obj, output, Microaggregate, parameters)
 
 
 def _levels(text: str) -> tuple[str, Sequence[str]]:
@@ -105,8 +105,8 @@ def _levels(text: str) -> tuple[str, Sequence[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked beside the remedy's own words."""
+class _OutputOptions:
+    """The options beside the parameters of the remedy."""
 
     given: str
     out: Path
@@ -127,9 +127,9 @@ class _Asked:
 
 
 def _treat(
-    invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]", current_texts: dict[str, Any]
+    invocation: Invocation, output: _OutputOptions, remedy: "type[Microaggregate]", parameters: dict[str, Any]
 ) -> None:
-    """Treat a table, write it, read it again, and print what it cost."""
+    """Treat a table, write and verify the file, and print its utility report."""
     from checks import ColumnClass
     from monitor.clock import SystemClock
     from monitor.config.project import protected_files
@@ -140,29 +140,29 @@ def _treat(
     from monitor.reporting.terminal_views.generalisation import draw_bill
     from remedies.generalisation.recoding import one_zero
 
-    text, out = asked.given, asked.out
-    check_place(out, text=text, force=asked.force, protected=protected_files(invocation))
+    text, out = output.given, output.out
+    check_place(out, text=text, force=output.force, protected=protected_files(invocation))
     place = table_ref_of(text, invocation)
     check_not_read(out, place)
     names = place.classified(ColumnClass.QUASI_IDENTIFIER)
-    current_texts["columns"] = current_texts["columns"] or names
-    if not current_texts["columns"]:
+    parameters["columns"] = parameters["columns"] or names
+    if not parameters["columns"]:
         raise Stop(ExitCode.USAGE, _NO_COLUMNS)
     with limits_in_words(together=""):
-        chosen = remedy.model_validate({name: value for name, value in current_texts.items() if value is not None})
+        chosen = remedy.model_validate({name: value for name, value in parameters.items() if value is not None})
     every = tuple(dict.fromkeys((*chosen.columns, *names)))
-    left_out = asked.dropped(place, every)
+    left_out = output.dropped(place, every)
     note_compiling(invocation, [chosen])
-    if asked.memory is None:
+    if output.memory is None:
         frame = read(place, [name for name in columns_in(place) if name not in left_out])
         treated = with_progress(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
-        bill = replace(treated.bill, row_order=asked.order)
+        bill = replace(treated.bill, row_order=output.order)
         safe = treated.frame.assign(**{name: one_zero(treated.frame[name]) for name in names})
         written = WrittenFile(texts=texts_in(safe)).exactly(every)
         prove = verify_k(every, k=chosen.k, clock=SystemClock(), written=written)
-        reached = write_verified(safe, out, prove, order=asked.order)
+        reached = write_verified(safe, out, prove, order=output.order)
     else:
-        bill = _streamed(place, asked, chosen, every, drop=left_out)
+        bill = _streamed(place, output, chosen, every, drop=left_out)
         reached = int(str(bill.guarantee.reached["k"]))
     result = {
         "schema": "tablewatch.remedy/1",
@@ -183,14 +183,14 @@ def _treat(
 
 
 def _streamed(
-    place: "TableRef", asked: _Asked, remedy: "Microaggregate", every: Sequence[str], *, drop: Sequence[str]
+    place: "TableRef", output: _OutputOptions, remedy: "Microaggregate", every: Sequence[str], *, drop: Sequence[str]
 ) -> "UtilityReport":
     from monitor.releases.treatment.output import OutputColumns
     from monitor.releases.treatment.streaming_microaggregation import bytes_in, check_options, treat_file
 
-    size = bytes_in(asked.memory or "")
+    size = bytes_in(output.memory or "")
     check_options(remedy)
-    leaving = OutputColumns(asked.out, drop, asked.order)
+    leaving = OutputColumns(output.out, drop, output.order)
     return with_progress(
         remedy.name,
         lambda tell: treat_file(place, leaving, remedy, memory=size, every=every, progress=tell),

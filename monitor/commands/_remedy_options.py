@@ -164,15 +164,15 @@ def release_of(place: "TableRef", name: str | None, invocation: Invocation) -> "
 
     project = project_of(invocation)
     releases: Mapping[str, Release] = {} if project is None else project.config.releases
-    current_releases = {known: release for known, release in releases.items() if release.table == place.name}
+    of_table = {key: release for key, release in releases.items() if release.table == place.name}
     if name is None:
-        return next(iter(current_releases.values())) if len(current_releases) == 1 else None
-    if name not in current_releases:
+        return next(iter(of_table.values())) if len(of_table) == 1 else None
+    if name not in of_table:
         if name not in releases:
             raise Stop(ExitCode.USAGE, unknown_name("release", name, releases, code="remedy.no_release"))
         text = f"release '{name}' is of table '{releases[name].table}', not of '{place.name}'"
         raise Stop(ExitCode.USAGE, Problem("remedy.no_release", text))
-    return current_releases[name]
+    return of_table[name]
 
 
 def columns_of(place: "TableRef", release: "Release | None", word: str) -> tuple[str, ...]:
@@ -327,8 +327,8 @@ def parse_request(options: GeneralisationOptions, invocation: Invocation) -> Gen
 
     place = table_ref_of(options.given, invocation)
     release = release_of(place, options.release, invocation)
-    known = columns_of(place, release, "quasi-identifier")
-    columns = tuple(names_in(options.columns)) or known
+    classified = columns_of(place, release, "quasi-identifier")
+    columns = tuple(names_in(options.columns)) or classified
     if not columns:
         raise Stop(ExitCode.USAGE, _NO_COLUMNS)
     there = columns_in(place)
@@ -344,7 +344,7 @@ def parse_request(options: GeneralisationOptions, invocation: Invocation) -> Gen
         place=place,
         release=release,
         columns=columns,
-        every=tuple(name for name in dict.fromkeys((*columns, *known)) if name not in drop),
+        every=tuple(name for name in dict.fromkeys((*columns, *classified)) if name not in drop),
         there=there,
         named=[name for name in names if name not in drop],
         limits=limits,

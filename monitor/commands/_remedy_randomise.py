@@ -108,9 +108,9 @@ def randomise(
     remedy = _remedy(
         place, names_in(columns), domain, other, release=current_release, words=words, invocation=invocation
     )
-    asked = _asked(place, remedy, current_release, drop=names_in(drop), drop_rest=drop_rest)
-    asked = replace(asked, order=row_order(kept=keep_order))
-    bill = with_progress("randomise", lambda tell: randomise_into(asked, out, tell))
+    request = _asked(place, remedy, current_release, drop=names_in(drop), drop_rest=drop_rest)
+    request = replace(request, order=row_order(kept=keep_order))
+    bill = with_progress("randomise", lambda tell: randomise_into(request, out, tell))
     result = with_uniqueness(_result(given, out, bill), out, remedy.columns, invocation)
     invocation.emit(result, lambda console: draw_randomisation(console, bill, out))
 

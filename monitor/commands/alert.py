@@ -88,8 +88,8 @@ def route(
         ],
     }
     invocation.emit(result, lambda console: _draw_routing(console, project, routing, quiet))
-    known = config.table(table)
-    opens = known is not None and any(project.policy_of(check).warn_opens for check in known.checks)
+    configured = config.table(table)
+    opens = configured is not None and any(project.policy_of(check).warn_opens for check in configured.checks)
     if warning and opens and not invocation.as_json:
         invocation.note("note: where open_on is warn, a warn opens an incident: use --severity warning instead")
 
@@ -274,7 +274,7 @@ def _draw_duties(console: "Console", project: "Project", rows: "Sequence[Mapping
 
 
 class LikeWord(StrEnum):
-    """What a test looks like; the words of `monitor.alerts.trial_message.Like`."""
+    """Templates of a test message; those of `monitor.alerts.trial_message.TrialMessageKind`."""
 
     INCIDENT = "incident"
     RESOLVED = "resolved"
@@ -301,7 +301,7 @@ def try_out(
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    _require(channel, project.config.alerts.channels)
+    _check_channel(channel, project.config.alerts.channels)
     now = project.clock.now()
     report = _last_report(project) if like is LikeWord.REPORT else None
     message = trial_message(project, channel, TrialMessageKind(like), now=now, report=report)
@@ -343,14 +343,15 @@ def resend(
     with project.open_store() as store, explained():
         try:
             with store.writing() as tx:
-                known = tx.deliveries.resend(message, tx.schedule.clock(project.clock.now()))
-                is_disabled = known.channel in tx.silences.disabled_channels()
+                delivery = tx.deliveries.resend(message, tx.schedule.clock(project.clock.now()))
+                is_disabled = delivery.channel in tx.silences.disabled_channels()
         except NotRecorded as error:
             raise Stop(ExitCode.NOTHING_SELECTED, Problem("alert.not_found", str(error))) from None
-    result = {"schema": "tablewatch.alert-resend/1", "ok": True, "channel": known.channel, "id": known.id}
-    invocation.emit(result, lambda console: console.print(f"{known.id} is queued for {known.channel} again"))
+    result = {"schema": "tablewatch.alert-resend/1", "ok": True, "channel": delivery.channel, "id": delivery.id}
+    invocation.emit(result, lambda console: console.print(f"{delivery.id} is queued for {delivery.channel} again"))
     if is_disabled and not invocation.as_json:
-        invocation.note(f"note: {known.channel} is disabled; it waits until 'tablewatch alert enable {known.channel}'")
+        channel = delivery.channel
+        invocation.note(f"note: {channel} is disabled; it waits until 'tablewatch alert enable {channel}'")
 
 
 @app.command()
@@ -373,7 +374,7 @@ def enable(
     with project.open_store() as store, explained():
         with store.writing() as tx:
             now, before = tx.schedule.clock(project.clock.now()), tx.silences.disabled_channels()
-            _require(channel, [*project.config.alerts.channels, *before])
+            _check_channel(channel, [*project.config.alerts.channels, *before])
             tx.silences.enable_channel(channel)
             tx.deliveries.hasten(channel, now)
         decide_again(store, now)
@@ -383,14 +384,14 @@ def enable(
     invocation.emit(result, lambda console: console.print(text))
 
 
-def _require(channel: str, current_names: "Iterable[str]") -> None:
+def _check_channel(channel: str, known: "Iterable[str]") -> None:
     """Check whether a channel is configured.
 
     Raises:
         Stop: it is not.
     """
-    names = list(current_names)
-    if channel not in names:
+    channels = list(known)
+    if channel not in channels:
         see = "channels are declared under 'alerts.channels'"
-        problem = unknown_name("channel", channel, names, see=see, code="alert.unknown_channel")
+        problem = unknown_name("channel", channel, channels, see=see, code="alert.unknown_channel")
         raise Stop(ExitCode.NOTHING_SELECTED, problem)

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.commands._options import limits_in_words, names_in
-from monitor.commands.budget import TableName, counter
+from monitor.commands.budget import TableName, open_ledger
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from monitor.answers.data_set import DataSet
-    from monitor.commands.budget import Counter
+    from monitor.commands.budget import OpenLedger
     from remedies.differential_privacy.answers import Statistic
 
 Epsilon = Annotated[
@@ -61,7 +61,7 @@ def count(
     Example: tablewatch answer count customers --by sex --epsilon 0.1
     """
     words: dict[str, Any] = {"statistic": "histogram", "by": names_in(by)} if by else {"statistic": "count"}
-    _answer(ctx.obj, table, {**words, **_asked(epsilon, rho, where)}, request_id, dry_run=dry_run)
+    _answer(ctx.obj, table, {**words, **_request_options(epsilon, rho, where)}, request_id, dry_run=dry_run)
 
 
 @app.command()
@@ -79,7 +79,7 @@ def histogram(
 
     Example: tablewatch answer histogram customers --by sex,birth_year --epsilon 0.5
     """
-    words = {"statistic": "histogram", "by": names_in(by), **_asked(epsilon, rho, where)}
+    words = {"statistic": "histogram", "by": names_in(by), **_request_options(epsilon, rho, where)}
     _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
 
 
@@ -99,7 +99,7 @@ def sum_(
 
     Example: tablewatch answer sum orders amount --by sex --epsilon 0.5
     """
-    words = {"statistic": "sum", "column": column, "by": names_in(by), **_asked(epsilon, rho, where)}
+    words = {"statistic": "sum", "column": column, "by": names_in(by), **_request_options(epsilon, rho, where)}
     _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
 
 
@@ -119,7 +119,7 @@ def mean(
 
     Example: tablewatch answer mean orders amount --epsilon 0.5
     """
-    words = {"statistic": "mean", "column": column, "by": names_in(by), **_asked(epsilon, rho, where)}
+    words = {"statistic": "mean", "column": column, "by": names_in(by), **_request_options(epsilon, rho, where)}
     _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
 
 
@@ -142,7 +142,13 @@ def quantile(
 
     Example: tablewatch answer quantile orders amount --share 0.9 --epsilon 0.5
     """
-    words = {"statistic": "quantile", "column": column, "share": share, "step": step, **_asked(epsilon, rho, where)}
+    words = {
+        "statistic": "quantile",
+        "column": column,
+        "share": share,
+        "step": step,
+        **_request_options(epsilon, rho, where),
+    }
     _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
 
 
@@ -161,7 +167,7 @@ def list_(
     from remedies.differential_privacy.epsilon import text_of
 
     invocation: Invocation = ctx.obj
-    with counter(invocation) as at:
+    with open_ledger(invocation) as at:
         data_set = DataSet.of(at.project, table)
         results = at.ledger.answers(table, data_set.budget.unit, limit=limit)
     result = {
@@ -183,7 +189,7 @@ def list_(
     invocation.emit(result, lambda console: draw_answers(console, results))
 
 
-def _asked(epsilon: str | None, rho: str | None, where: list[str] | None) -> dict[str, Any]:
+def _request_options(epsilon: str | None, rho: str | None, where: list[str] | None) -> dict[str, Any]:
     if epsilon is None and rho is None:
         hint = "--epsilon 0.1; --dry-run shows the expected noise"
         raise Stop(ExitCode.USAGE, Problem("answer.no_price", "missing privacy cost of the answer", hint=hint))
@@ -198,16 +204,16 @@ def _answer(
 
     with limits_in_words(""):
         statistic = STATISTICS[words["statistic"]].model_validate(words)
-    with counter(invocation) as at:
+    with open_ledger(invocation) as at:
         data_set = DataSet.of(at.project, table)
         if dry_run:
-            _plan(invocation, at, data_set, statistic)
+            _dry_run(invocation, at, data_set, statistic)
         else:
-            _tell(invocation, at, data_set, statistic, request_id)
+            _run(invocation, at, data_set, statistic, request_id)
 
 
-def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic: "Statistic") -> None:
-    """Report what a request would cost, and how large its noise would be: nothing of that depends on the table."""
+def _dry_run(invocation: Invocation, at: "OpenLedger", data_set: "DataSet", statistic: "Statistic") -> None:
+    """Show the cost and the noise of a request; neither depends on the table."""
     from monitor.answers.ask import charge_of
     from monitor.answers.budget_status import ProtectedPeople, budget_status_json
     from monitor.reporting.terminal_views.answers import draw_plan
@@ -215,7 +221,7 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
 
     charge = charge_of(data_set, statistic, "dry-run")
     balance = at.ledger.balance(charge.data_set, charge.unit)
-    at.note_what_is_lost(invocation)
+    at.note_mismatch(invocation)
     noises, not_covered = statistic.accuracy(data_set.terms), statistic.not_covered(data_set.terms)
     result = {
         "schema": "tablewatch.answer-plan/1",
@@ -231,8 +237,8 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
     invocation.emit(result, lambda console: draw_plan(console, charge, balance, noises=noises, not_covered=not_covered))
 
 
-def _tell(
-    invocation: Invocation, at: "Counter", data_set: "DataSet", statistic: "Statistic", request_id: str | None
+def _run(
+    invocation: Invocation, at: "OpenLedger", data_set: "DataSet", statistic: "Statistic", request_id: str | None
 ) -> None:
     from monitor.answers.ask import AnswerService, NotAnswered
     from monitor.answers.budget_status import ProtectedPeople, budget_status_json
@@ -241,22 +247,22 @@ def _tell(
     from remedies.differential_privacy.ledger import Refusal
 
     try:
-        found = AnswerService(at.ledger, at.project.clock, at.actor).answer(data_set, statistic, request_id)
+        outcome = AnswerService(at.ledger, at.project.clock, at.actor).answer(data_set, statistic, request_id)
     except NotAnswered as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("answer.not_computed", str(error))) from None
-    if isinstance(found, Refusal):
-        raise Stop(ExitCode.FAILED, Problem(f"answer.{found.reason.value}", str(found)))
+    if isinstance(outcome, Refusal):
+        raise Stop(ExitCode.FAILED, Problem(f"answer.{outcome.reason.value}", str(outcome)))
     balance = at.ledger.balance(data_set.table, data_set.budget.unit)
     people = ProtectedPeople.of(at.project.config, at.ledger, data_set.table)
     result = {
         "schema": "tablewatch.answer/1",
         "ok": True,
         "table": data_set.table,
-        "request_id": found.request_id,
-        "repeated": found.repeated,
-        "cost": text_of(found.nano),
+        "request_id": outcome.request_id,
+        "repeated": outcome.repeated,
+        "cost": text_of(outcome.nano),
         "statistic": getattr(statistic, "statistic", ""),
-        "answer": found.answer,
+        "answer": outcome.answer,
         "budget": budget_status_json(balance, people),
     }
-    invocation.emit(result, lambda console: draw_answer(console, found, balance, people))
+    invocation.emit(result, lambda console: draw_answer(console, outcome, balance, people))

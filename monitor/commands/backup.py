@@ -26,24 +26,24 @@ def backup(
     """
     from monitor.config.project import Project
     from monitor.terminal.output_file import check_target
-    from store import backup as copy_store
+    from store import backup as back_up_store
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     # whether it may be replaced is the store's question: only it knows what a copy is
     check_target(file, protected=project.protected_files, force=True, code="backup.file", database=True)
-    made = copy_store(project.config.storage.url, file, force=force)
+    copy = back_up_store(project.config.storage.url, file, force=force)
     result = {
         "schema": "tablewatch.backup/1",
         "ok": True,
-        "file": str(made.file),
-        "project": made.project,
-        "revision": made.revision,
-        "size_bytes": made.size_bytes,
-        "rows": made.rows,
+        "file": str(copy.file),
+        "project": copy.project,
+        "revision": copy.revision,
+        "size_bytes": copy.size_bytes,
+        "rows": copy.rows,
         "ledger_anchor": str(project.ledger_anchor) if project.ledger_anchor.exists() else None,
     }
-    invocation.emit(result, lambda console: console.print(f"wrote {made.file}: {count(made.rows, 'row')}, verified"))
+    invocation.emit(result, lambda console: console.print(f"wrote {copy.file}: {count(copy.rows, 'row')}, verified"))
     if project.ledger_anchor.exists():
         invocation.note(
             f"the anchor of privacy budgets, {project.ledger_anchor}, is not part of the backup: it stays in place "

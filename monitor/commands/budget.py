@@ -45,7 +45,7 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
     from sources import SourceError
 
     invocation: Invocation = ctx.obj
-    with counter(invocation, by) as at:
+    with open_ledger(invocation, by) as at:
         data_set = DataSet.of(at.project, table)
         unclear = list(unclear_domains(at.project.loaded, ("budgets", table, "domain")))
         if unclear:  # before it is fixed: what is spent by a wrong domain stays spent
@@ -72,7 +72,7 @@ def show(
     from monitor.answers.data_set import DataSet
 
     invocation: Invocation = ctx.obj
-    with counter(invocation) as at:
+    with open_ledger(invocation) as at:
         balances = at.ledger.balances(table)
         if table is not None and not balances:
             DataSet.of(at.project, table)  # stops where none is declared
@@ -80,7 +80,7 @@ def show(
             raise Stop(ExitCode.USAGE, Problem("budget.not_created", f"'{table}' has no privacy budget", hint=hint))
         for note in _differences(at, balances):
             invocation.note(note)
-        at.note_what_is_lost(invocation)
+        at.note_mismatch(invocation)
         _present(invocation, at, balances)
 
 
@@ -100,7 +100,7 @@ def change(
     from remedies.differential_privacy import nano
 
     invocation: Invocation = ctx.obj
-    with counter(invocation, by) as at:
+    with open_ledger(invocation, by) as at:
         budget = DataSet.of(at.project, table).budget
         amount = nano(total, name="the total")
         now = at.project.clock.now()
@@ -119,7 +119,7 @@ def verify(ctx: typer.Context) -> None:
     from monitor.reporting.terminal_views.answers import draw_audit
 
     invocation: Invocation = ctx.obj
-    with counter(invocation) as at:
+    with open_ledger(invocation) as at:
         audit = at.project.release_ledger(at.store).verify()
     code = ExitCode.FAILED if audit.flaws else ExitCode.OK
     result = {
@@ -143,13 +143,13 @@ def resume(ctx: typer.Context, reason: Reason, by: By = None) -> None:
     Example: tablewatch budget resume --reason 'restored the backup of Sunday after the disk failed'
     """
     invocation: Invocation = ctx.obj
-    with counter(invocation, by) as at:
+    with open_ledger(invocation, by) as at:
         _resume(at, reason)
         balances = at.ledger.balances()
         _present(invocation, at, balances)
 
 
-def _resume(at: "Counter", reason: str) -> None:
+def _resume(at: "OpenLedger", reason: str) -> None:
     from store import StoreConflict
 
     now, conflict = at.project.clock.now(), None
@@ -162,7 +162,7 @@ def _resume(at: "Counter", reason: str) -> None:
         raise conflict
 
 
-def _present(invocation: Invocation, at: "Counter", balances: "Sequence[BudgetBalance]") -> None:
+def _present(invocation: Invocation, at: "OpenLedger", balances: "Sequence[BudgetBalance]") -> None:
     from monitor.answers.budget_status import ProtectedPeople, budget_status_json
     from monitor.reporting.terminal_views.answers import draw_budgets
 
@@ -178,8 +178,8 @@ def _present(invocation: Invocation, at: "Counter", balances: "Sequence[BudgetBa
     invocation.emit(result, lambda console: draw_budgets(console, balances, groups))
 
 
-def _differences(at: "Counter", balances: "Sequence[BudgetBalance]") -> "Sequence[str]":
-    """Describe where the configuration declares another budget than the ledger keeps: the ledger's holds."""
+def _differences(at: "OpenLedger", balances: "Sequence[BudgetBalance]") -> "Sequence[str]":
+    """Return notes on budgets that are declared differently from the ledger, whose budget is in effect."""
     declared = at.project.config.budgets
     notes = []
     for balance in balances:
@@ -194,24 +194,24 @@ def _differences(at: "Counter", balances: "Sequence[BudgetBalance]") -> "Sequenc
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
-    """Where budgets are asked about: the project, its ledger, and in whose name."""
+class OpenLedger:
+    """The project, its ledger of budgets, and the actor."""
 
     project: "Project"
     store: "Store"
     ledger: "StoredLedger"
     actor: str
 
-    def note_what_is_lost(self, invocation: Invocation) -> None:
-        """Report beside what was spent that it may be more, where the ledger does not fit its anchor."""
+    def note_mismatch(self, invocation: Invocation) -> None:
+        """Note that more may have been spent than is shown, where the ledger does not match its anchor."""
         problem = self.ledger.problem()
         if problem is not None:
             invocation.note(f"{problem}; the amount spent may be higher than shown; see 'tablewatch budget verify'")
 
 
 @contextmanager
-def counter(invocation: Invocation, by: str | None = None) -> "Iterator[Counter]":
-    """Open the ledger of a project, and say in words what it refuses.
+def open_ledger(invocation: Invocation, by: str | None = None) -> "Iterator[OpenLedger]":
+    """Open the ledger of a project.
 
     Raises:
         Stop: there is no such budget, it exists already, or something is not a name, an amount or a reason.
@@ -224,7 +224,7 @@ def counter(invocation: Invocation, by: str | None = None) -> "Iterator[Counter]
     recorded = actor(by)
     with project.open_store() as store:
         try:
-            yield Counter(project, store, project.ledger(store), recorded)
+            yield OpenLedger(project, store, project.ledger(store), recorded)
         except NotRecorded as error:
             hint = "tablewatch budget create TABLE"
             raise Stop(ExitCode.USAGE, Problem("budget.not_created", str(error), hint=hint)) from None

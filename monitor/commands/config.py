@@ -202,9 +202,9 @@ def check_rules(
             "rules": [result.as_json() for result in results],
         }
         invocation.emit(shape, lambda console: _draw_rules(console, results))
-    found = {result.status for result in results}
-    if found != {Status.PASS}:
-        raise Stop(ExitCode.FAILED if Status.FAIL in found else ExitCode.NOT_EVALUATED)
+    rule_statuses = {result.status for result in results}
+    if rule_statuses != {Status.PASS}:
+        raise Stop(ExitCode.FAILED if Status.FAIL in rule_statuses else ExitCode.NOT_EVALUATED)
 
 
 def _draw_rules(console: "Console", results: "Sequence[RuleResult]") -> None:
@@ -337,7 +337,7 @@ def _in_force(loaded: "Loaded", *, redacted: bool, defaults: bool) -> Any:
 
 
 def _lay_over(whole: Any, masked: Any) -> Any:
-    """Put masked values over the whole configuration; where they are of another kind than in the model, they win."""
+    """Return the whole configuration with masked values in place; one of another type than the model's wins."""
     if isinstance(whole, dict) and isinstance(masked, dict):
         return {**whole, **{key: _lay_over(whole.get(key), value) for key, value in masked.items()}}
     if isinstance(whole, list) and isinstance(masked, list) and len(whole) == len(masked):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LevelsBy(StrEnum):
-    """By what the service levels of tables are grouped."""
+    """Groupings of the service levels of tables."""
 
     TABLE = "table"
     OWNER = "owner"

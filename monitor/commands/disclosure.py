@@ -74,13 +74,13 @@ def compare(
         refuse_analysts(project, place.target)
     declared = declared_in(None if project is None else project.config, place.name, None)
     domains = domains_for(names_in(by), inline=domain or (), others=other or (), declared=declared)
-    asked, epsilons = _numbers(queries), names_in(epsilon)
+    answers, epsilons = _numbers(queries), names_in(epsilon)
     if not epsilons:
         message = "--epsilon is empty; expected decimals, such as 0.1,1,4"
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message))
     counts = count_cells(blind(place), domains, weight=weight)
     try:
-        result = compare_counts(counts, epsilons, queries=asked, delta=delta, rows_per_unit=rows_per_unit, runs=runs)
+        result = compare_counts(counts, epsilons, queries=answers, delta=delta, rows_per_unit=rows_per_unit, runs=runs)
     except Misfit as error:
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", str(error))) from None
     invocation.emit(_result(given, domains, result), lambda console: draw_comparison(console, result, domains))

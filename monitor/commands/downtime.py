@@ -11,7 +11,7 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 
 
 class GroupedBy(StrEnum):
-    """What downtime is split up by; a test compares it with the groupings there are."""
+    """Groupings of downtime; a test compares them with those of the summaries."""
 
     TABLE = "table"
     DOMAIN = "domain"

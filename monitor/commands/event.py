@@ -20,7 +20,7 @@ app = typer.Typer(help="Log deployments and other events.", no_args_is_help=True
 
 
 class EventWord(StrEnum):
-    """What happened."""
+    """Kinds of events."""
 
     DEPLOY = "deploy"
     MIGRATION = "migration"

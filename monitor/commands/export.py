@@ -48,7 +48,7 @@ def gx(
 
     invocation: Invocation = ctx.obj
     loaded = load_for(invocation)
-    tables = _chosen(loaded.config, table)
+    tables = _tables(loaded.config, table)
     if out is None and len(tables) > 1:
         problem = Problem(
             "gx.several_tables",
@@ -57,9 +57,7 @@ def gx(
         )
         raise Stop(ExitCode.USAGE, problem)
     exported = {table.name: _export(loaded, table, invocation) for table in tables}
-    suites: dict[str, Any] = {
-        name: invocation.redactor.value(current_exported.suite) for name, current_exported in exported.items()
-    }
+    suites: dict[str, Any] = {name: invocation.redactor.value(item.suite) for name, item in exported.items()}
     if out is None:
         invocation.emit(next(iter(suites.values())))
         return
@@ -67,8 +65,8 @@ def gx(
     files = _write(suites, out, to_folder=table is None, force=force, protected=protected)
     left_out = [
         {"check_id": f"{name}.{note.name}", "text": note.text}
-        for name, current_exported in exported.items()
-        for note in current_exported.left_out
+        for name, item in exported.items()
+        for note in item.left_out
     ]
     result = {
         "schema": "tablewatch.written/1",
@@ -100,7 +98,7 @@ def contract(
 
     invocation: Invocation = ctx.obj
     project = Project(load_for(invocation))
-    chosen = [table for name in dict.fromkeys(tables) for table in _chosen(project.config, name)]
+    chosen = [table for name in dict.fromkeys(tables) for table in _tables(project.config, name)]
     dialects = {table.source: dialect_of(project.source_spec(table.source)) for table in chosen}
     exported = contract_of(project.config, chosen, _columns(project, chosen, invocation), dialects)
     for item in exported.left_out:
@@ -176,7 +174,7 @@ def openlineage(
     invocation.emit(result, lambda console: print_plain(console, text))
 
 
-def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":
+def _tables(config: "Config", name: str | None) -> "Sequence[Table]":
     if name is None:
         if not config.tables:
             raise Stop(ExitCode.NOTHING_SELECTED, Problem("gx.no_tables", "the configuration has no tables"))

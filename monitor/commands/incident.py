@@ -178,15 +178,15 @@ def causes(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
     project = Project.of(invocation)
     with reading(project) as tx:
         incident = tx.incidents.get(incident_id)
-        found = causes_of(project, tx, incident)
+        causes_found = causes_of(project, tx, incident)
 
     def draw(console: "Console") -> None:
         console.print(incident_headline(incident))
-        for line in show_causes(found, project.config.timezone):
+        for line in show_causes(causes_found, project.config.timezone):
             console.print(line)
 
     shape = {"schema": "tablewatch.incident-causes/1", "id": incident.id, "table": incident.table}
-    invocation.emit({**shape, **causes_as_json(found)}, draw)
+    invocation.emit({**shape, **causes_as_json(causes_found)}, draw)
 
 
 @app.command()
@@ -263,21 +263,21 @@ def open_(
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     times = {"--occurred": occurred, "--detected": detected, "--resolved": resolved}
-    form = _Form(table, title, times, resolution=as_, cause=cause, severity=severity, found_by=found_by)
-    told = form.read(project, invocation, any_table=any_table)
+    form = _IncidentForm(table, title, times, resolution=as_, cause=cause, severity=severity, found_by=found_by)
+    report = form.read(project, invocation, any_table=any_table)
     with _incident_verbs.incident_editor(project, by) as editor:
-        incident, is_new = editor.log(told)
+        incident, is_new = editor.log(report)
         sheet = editor.sheet(incident)
         alike = editor.alike(incident) if is_new else ()
     if not is_new:
         invocation.note(f"note: already logged as incident #{incident.id}; nothing was changed")
-    for note in _doubts(project, incident, alike) if is_new else ():
+    for note in _warnings(project, incident, alike) if is_new else ():
         invocation.note(f"note: {note}")
     _incident_verbs.present(invocation, project, sheet)
 
 
-def _doubts(project: "Project", incident: "Incident", alike: "Sequence[int]") -> "Iterator[str]":
-    """Yield what looks like a typing error in an incident that was just logged."""
+def _warnings(project: "Project", incident: "Incident", alike: "Sequence[int]") -> "Iterator[str]":
+    """Yield warnings about likely typing errors in an incident that was just logged."""
     from monitor.summaries.incident import incident_figures
     from monitor.triage.time_parsing import format_hours
 
@@ -293,8 +293,8 @@ def _doubts(project: "Project", incident: "Incident", alike: "Sequence[int]") ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
-    """What was typed to log an incident."""
+class _IncidentForm:
+    """The options of `incident open`."""
 
     table: str
     title: str
@@ -305,7 +305,11 @@ class _Form:
     found_by: str
 
     def read(self, project: "Project", invocation: Invocation, *, any_table: bool) -> "ReportedIncident":
-        """Return what was meant, or leave with what is wrong."""
+        """Return the incident to log.
+
+        Raises:
+            Stop: an option is invalid, or does not go with another.
+        """
         from checks import Severity
         from incidents import FoundBy, ReportedIncident, Resolution
         from monitor.triage.create import listed_cause, tidy

@@ -143,10 +143,10 @@ def estimate(
         end = ".jsonl" if reports == _STDIN else end_of(Path(reports))
         read = read_reports(_text(reports), end, people, chosen)
         codes = range(people.size) if value is None else people.codes(value).tolist()
-        found = chosen.estimate(read, values=None if value is None else codes)
+        estimates = chosen.estimate(read, values=None if value is None else codes)
     rows = [
         {"value": people.label(code), "count": float(count), "standard_error": float(variance) ** 0.5}
-        for code, count, variance in zip(codes, found.counts, found.variances, strict=True)
+        for code, count, variance in zip(codes, estimates.counts, estimates.variances, strict=True)
     ]
     result = {
         "schema": "tablewatch.local-estimates/1",
@@ -154,10 +154,10 @@ def estimate(
         "oracle": chosen.name,
         "epsilon": epsilon,
         "domain_size": people.size,
-        "users": found.users,
+        "users": estimates.users,
         "estimates": rows,
     }
-    invocation.emit(result, lambda console: draw_estimates(console, chosen, epsilon, rows, found.users))
+    invocation.emit(result, lambda console: draw_estimates(console, chosen, epsilon, rows, estimates.users))
 
 
 @app.command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import By, Force, Locale, LocaleWord, Page, actor, format_for, how_known, reading, who
+from monitor.commands._options import By, Force, Locale, LocaleWord, Page, actor, format_for, os_account, reading, who
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Stop
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RecordFormat(StrEnum):
-    """How a record is written."""
+    """Output formats of a record."""
 
     HTML = "html"
     JSON = "json"
@@ -117,25 +117,25 @@ def compare(
         invocation, [plan.remedy for plan in plans if isinstance(plan, TreatmentPlan) and plan.remedy is not None]
     )
     with progress("comparing", len(plans)) as advance:
-        found = try_all(case, plans, done=advance, sample=sample).typed(invocation.typed)
+        comparison = try_all(case, plans, done=advance, sample=sample).typed(invocation.typed)
     with _decisions(invocation, name) as decisions, decisions.store.writing() as tx:
-        tx.release_events.put_comparison(found.to_store(case, case.project.clock.now()))
+        tx.release_events.put_comparison(comparison.to_store(case, case.project.clock.now()))
     if html is not None:
-        _write_comparison(invocation, case, found, page, locale)
+        _write_comparison(invocation, case, comparison, page, locale)
     result = {
         "schema": "tablewatch.release-comparison/1",
         "label": LABEL,
-        "ok": found.recommended is not None,
+        "ok": comparison.recommended is not None,
         "release": name,
         "table": case.release.table,
-        "rows": found.rows,
-        "rows_of_table": found.rows_of_table,
+        "rows": comparison.rows,
+        "rows_of_table": comparison.rows_of_table,
         "limits": case.release.limits.model_dump(mode="json", exclude_none=True),
-        "remedies": [item.as_json() for item in found.tried],
-        "recommended": found.recommended,
-        "reason": found.reason,
+        "remedies": [item.as_json() for item in comparison.tried],
+        "recommended": comparison.recommended,
+        "reason": comparison.reason,
     }
-    invocation.emit(result, lambda console: draw_comparison(console, name, found, typed=invocation.typed))
+    invocation.emit(result, lambda console: draw_comparison(console, name, comparison, typed=invocation.typed))
 
 
 @app.command()
@@ -147,7 +147,7 @@ def approve(ctx: typer.Context, name: Name, remedy: Remedy, note: Note, by: By =
     invocation: Invocation = ctx.obj
     name_of_approver = who(by)
     with _decisions(invocation, name) as decisions:
-        result = decisions.approve(remedy, by=name_of_approver, note=note, how=how_known(name_of_approver))
+        result = decisions.approve(remedy, by=name_of_approver, note=note, how=os_account(name_of_approver))
     _present(invocation, name, result)
 
 
@@ -187,7 +187,7 @@ def export(
     with _decisions(invocation, name) as decisions:
         check_place(out, text=name, force=force, protected=decisions.case.project.protected_files)
         check_not_read(out, decisions.case.place)
-        found = with_progress(
+        exported = with_progress(
             "exporting", lambda tell: export_release(decisions, remedy, out, actor=recorded, progress=tell)
         )
     result = {
@@ -195,10 +195,10 @@ def export(
         "ok": True,
         "release": name,
         "out": str(out),
-        "export": found.event.body,
-        "notes": list(found.notes),
+        "export": exported.event.body,
+        "notes": list(exported.notes),
     }
-    invocation.emit(result, lambda console: draw_exported(console, found, str(out)))
+    invocation.emit(result, lambda console: draw_exported(console, exported, str(out)))
 
 
 @app.command("list")
@@ -250,15 +250,15 @@ def record(
     from monitor.terminal.localizer import Localizer
 
     invocation: Invocation = ctx.obj
-    wanted = output_format or (RecordFormat.JSON if invocation.as_json else None)
-    current_f = format_for(wanted, out, _BY_SUFFIX, default=RecordFormat.HTML, code="release.out")
+    requested = output_format or (RecordFormat.JSON if invocation.as_json else None)
+    record_format = format_for(requested, out, _BY_SUFFIX, default=RecordFormat.HTML, code="release.out")
     project = Project.of(invocation)
     page = Page(out, force, project.protected_files, "release.out")
     page.check()
     with reading(project) as tx:
         release_record = record_of(project, tx, name)
     redact = invocation.redactor
-    if current_f is RecordFormat.JSON:
+    if record_format is RecordFormat.JSON:
         text = as_text(redact.value(release_record.to_json()))
     else:
         localizer = Localizer(locale or project.config.locale, project.config.timezone)

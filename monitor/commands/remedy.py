@@ -125,23 +125,23 @@ def generalise(
     )
     fixed = None if levels is None else _fixed(levels)
     words = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}
-    question, meant = ask(options, words, invocation)
+    question, request = ask(options, words, invocation)
     compared = None if read is None else read.compared(question.place)
-    doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
+    warnings = doubts_in(cast("Generalise", question.remedy), question.counts)
     work: dict[str, Any] = {"clock": SystemClock(), "look": compared}
-    leaving = OutputColumns(out, meant.drop, row_order(kept=keep_order))
+    leaving = OutputColumns(out, request.drop, row_order(kept=keep_order))
     bill = with_progress("generalise", lambda tell: generalise_table(question, leaving, progress=tell, **work))
     result = {
-        **result_of(given, out, bill, names=meant.named, dropped=meant.drop),
+        **result_of(given, out, bill, names=request.named, dropped=request.drop),
         "levels": _levels(bill),
-        "warnings": doubts,
+        "warnings": warnings,
         "analysis": None if compared is None else compared.as_json(),
     }
-    result = with_uniqueness(result, out, meant.every, invocation)
+    result = with_uniqueness(result, out, request.every, invocation)
 
     def draw(console: "Console") -> None:
-        draw_doubts(console, doubts)
-        draw_generalisation(console, bill, out, names=meant.named, compared=compared)
+        draw_doubts(console, warnings)
+        draw_generalisation(console, bill, out, names=request.named, compared=compared)
 
     invocation.emit(result, draw)
 
@@ -195,30 +195,30 @@ def lattice(
     columns: Any = {"folder": hierarchies, "inline": hierarchy or ()}
     options = GeneralisationOptions(given, quasi_identifiers, release, **limits, **columns)
     question, _ = ask(options, {"suppress": suppress, "by": by, "budget": budget}, invocation)
-    doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
-    choices = with_progress("lattice", lambda tell: _look(question, every=every, tell=tell))
+    warnings = doubts_in(cast("Generalise", question.remedy), question.counts)
+    choices = with_progress("lattice", lambda tell: _search_levels(question, every=every, tell=tell))
     result = {
         "schema": "tablewatch.lattice/1",
         "ok": True,
         "input": given,
         "quasi_identifiers": list(choices.columns),
         **choices.as_json(),
-        "warnings": doubts,
+        "warnings": warnings,
     }
 
     def draw(console: "Console") -> None:
-        draw_doubts(console, doubts)
+        draw_doubts(console, warnings)
         draw_lattice(console, choices, most=top)
 
     invocation.emit(result, draw)
 
 
-def _look(question: "RecodingRequest", *, every: bool, tell: "Progress") -> "LevelChoices":
+def _search_levels(question: "RecodingRequest", *, every: bool, tell: "Progress") -> "LevelChoices":
     from monitor.releases.treatment.generalise_table import stop_on_interrupt
 
     remedy, frequencies = cast("Generalise", question.remedy), question.frequencies()
-    with stop_on_interrupt(tell, wanted=remedy.budget is not None) as heard:
-        return remedy.choices(frequencies, every=every, progress=heard)
+    with stop_on_interrupt(tell, wanted=remedy.budget is not None) as progress:
+        return remedy.choices(frequencies, every=every, progress=progress)
 
 
 @app.command()

@@ -33,27 +33,27 @@ def restore(
     Example: tablewatch restore tablewatch-backup.db
     """
     from monitor.config.project import Project
-    from store import restore as bring_back
+    from store import restore as restore_store
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     config = project.config
-    done = bring_back(config.storage.url, file, now=SystemClock().now(), project=config.project)
+    restored = restore_store(config.storage.url, file, now=SystemClock().now(), project=config.project)
     result = {
         "schema": "tablewatch.restored/1",
         "ok": True,
-        "file": str(done.backup.file),
-        "project": done.backup.project,
-        "revision": done.backup.revision,
-        "rows": done.backup.rows,
-        "kept": None if done.kept is None else str(done.kept),
+        "file": str(restored.backup.file),
+        "project": restored.backup.project,
+        "revision": restored.backup.revision,
+        "rows": restored.backup.rows,
+        "kept": None if restored.kept is None else str(restored.kept),
     }
     for flaw in _flaws(project):
         invocation.note(
             f"{flaw}: queries are blocked; review 'tablewatch budget verify', then run 'tablewatch budget resume "
             "--reason ...', which charges again what the anchor recorded as spent"
         )
-    invocation.emit(result, lambda console: _draw(console, done))
+    invocation.emit(result, lambda console: _draw(console, restored))
 
 
 def _flaws(project: "Project") -> "Sequence[str]":
@@ -64,7 +64,7 @@ def _flaws(project: "Project") -> "Sequence[str]":
         return [flaw.problem for flaw in project.release_ledger(store).verify().flaws]
 
 
-def _draw(console: "Console", done: "Restored") -> None:
-    console.print(f"restored {done.backup.file}: {count(done.backup.rows, 'row')}")
-    if done.kept is not None:
-        console.print(f"the previous store is kept as {done.kept}")
+def _draw(console: "Console", restored: "Restored") -> None:
+    console.print(f"restored {restored.backup.file}: {count(restored.backup.rows, 'row')}")
+    if restored.kept is not None:
+        console.print(f"the previous store is kept as {restored.kept}")

@@ -116,12 +116,12 @@ def table(
         raise Stop(ExitCode.USAGE, _NO_POPULATION)
     if sampling_fraction is None and max_population_unique is not None:
         raise Stop(ExitCode.USAGE, _NO_FRACTION)
-    with perhaps_beside(name, population, invocation) as (place, people), limits_in_words():
-        hidden = columns_meant(place, names_in(sensitive), ColumnClass.SENSITIVE)
+    with perhaps_beside(name, population, invocation) as (table_ref, people), limits_in_words():
+        hidden = columns_meant(table_ref, names_in(sensitive), ColumnClass.SENSITIVE)
         if not hidden and (l is not None or t is not None):
             raise Stop(ExitCode.USAGE, _NO_SENSITIVE)
         question = RiskRequest(
-            quasi_identifiers=_known(place, name, quasi_identifiers),
+            quasi_identifiers=_quasi_identifiers(table_ref, name, quasi_identifiers),
             sensitive=hidden,
             k=k,
             l=2 if l is None else l,
@@ -132,8 +132,8 @@ def table(
             population_columns=pairs_in(population_columns),
             max_presence=max_presence,
         )
-        with activity(f"assessing {place.name}"):
-            risk_assessment = assess_risk(place, question, SystemClock())
+        with activity(f"assessing {table_ref.name}"):
+            risk_assessment = assess_risk(table_ref, question, SystemClock())
     _conclude_assessment(invocation, risk_assessment)
 
 
@@ -155,10 +155,10 @@ def subsets(
     from monitor.reporting.terminal_views.risk import draw_sets
 
     invocation: Invocation = ctx.obj
-    place = table_ref_of(name, invocation)
-    quasi = _known(place, name, quasi_identifiers)
+    table_ref = table_ref_of(name, invocation)
+    quasi = _quasi_identifiers(table_ref, name, quasi_identifiers)
     given = {"quasi_identifiers": quasi, "known": known, "max_unique_fraction": max_unique}
-    result = _ask(place, "reidentification_by_subset", given)
+    result = _ask(table_ref, "reidentification_by_subset", given)
     _conclude(invocation, result, "tablewatch.risk-subsets/1", draw_sets)
 
 
@@ -186,11 +186,11 @@ def linkage(
     shared = pairs_in(on)
     if not shared:
         raise Stop(ExitCode.USAGE, _NOTHING_SHARED)
-    with beside(name, auxiliary, invocation) as (place, other):
+    with beside(name, auxiliary, invocation) as (table_ref, other):
         given: dict[str, Any] = {"auxiliary": other, "on": shared, "max_unique_fraction": max_unique}
         if tolerance is not None:
             given["tolerance"] = {name: number_in(far) for name, far in pairs_in(tolerance).items()}
-        result = _ask(place, "linkage", given)
+        result = _ask(table_ref, "linkage", given)
     _conclude(invocation, result, "tablewatch.risk-linkage/1", draw_linkage)
 
 
@@ -205,19 +205,19 @@ def suggest(
     """
     from checks import Status
     from monitor.clock import SystemClock
-    from monitor.releases.disclosure.column_suggestions import ColumnProfile as Counted
+    from monitor.releases.disclosure.column_suggestions import ColumnProfile
     from monitor.releases.disclosure.table_ref import table_ref_of
     from monitor.reporting.terminal_views.risk import draw_columns
 
     invocation: Invocation = ctx.obj
-    place = table_ref_of(name, invocation)
-    with activity(f"counting the values of {place.name}"):
-        (found,) = place.ask([Counted()], SystemClock())
-    if found.outcome.status is Status.UNKNOWN:
-        raise Stop(ExitCode.NOT_EVALUATED, Problem("risk.unknown", str(found.outcome.message)))
-    columns: Any = found.outcome.observed["columns"]
-    result = {"schema": "tablewatch.risk-suggest/1", "ok": True, "table": place.name, "columns": columns}
-    invocation.emit(result, lambda console: draw_columns(console, place.name, columns))
+    table_ref = table_ref_of(name, invocation)
+    with activity(f"counting the values of {table_ref.name}"):
+        (profiled,) = table_ref.ask([ColumnProfile()], SystemClock())
+    if profiled.outcome.status is Status.UNKNOWN:
+        raise Stop(ExitCode.NOT_EVALUATED, Problem("risk.unknown", str(profiled.outcome.message)))
+    columns: Any = profiled.outcome.observed["columns"]
+    result = {"schema": "tablewatch.risk-suggest/1", "ok": True, "table": table_ref.name, "columns": columns}
+    invocation.emit(result, lambda console: draw_columns(console, table_ref.name, columns))
 
 
 @app.command()
@@ -247,24 +247,24 @@ def remember(
     with project.open_store() as store, explained():
         try:
             with activity(f"reading {name}"):
-                kept = remember_release(project, store, table=name, name=as_, actor=who(None))
+                releases = remember_release(project, store, table=name, name=as_, actor=who(None))
         except ReleaseNotStored as error:
             raise Stop(ExitCode.USAGE, Problem("risk.not_remembered", str(error))) from None
-    left_out = any(item.problem is not None for item in kept)
+    left_out = any(item.problem is not None for item in releases)
     result = {
         "schema": "tablewatch.risk-remember/1",
         "ok": not left_out,
         "table": name,
         "name": as_,
-        "at": kept[0].released_at.isoformat(),
+        "at": releases[0].released_at.isoformat(),
         "checks": [
             {"check_id": item.check_id, "rows": item.rows, "without_person": item.unnamed, "problem": item.problem}
-            for item in kept
+            for item in releases
         ],
     }
 
     def draw(console: "Console") -> None:
-        for item in kept:
+        for item in releases:
             unnamed = f"; {item.unnamed:,} rows have no person key" if item.unnamed else ""
             remembered = f"{item.rows:,} rows are recorded as {as_}{unnamed}"
             console.print(f"{item.check_id}: {item.problem or remembered}")
@@ -273,7 +273,7 @@ def remember(
     raise Stop(ExitCode.NOT_EVALUATED if left_out else ExitCode.OK)
 
 
-def _known(place: "TableRef", name: str, text: str | None) -> tuple[str, ...]:
+def _quasi_identifiers(table_ref: "TableRef", name: str, text: str | None) -> tuple[str, ...]:
     """Return the quasi-identifiers that were named, else those that the configuration classifies so.
 
     Raises:
@@ -282,7 +282,7 @@ def _known(place: "TableRef", name: str, text: str | None) -> tuple[str, ...]:
     from checks import ColumnClass
     from monitor.releases.disclosure.assessment import columns_meant
 
-    names = columns_meant(place, names_in(text), ColumnClass.QUASI_IDENTIFIER)
+    names = columns_meant(table_ref, names_in(text), ColumnClass.QUASI_IDENTIFIER)
     if not names:
         raise Stop(
             ExitCode.USAGE,
@@ -295,7 +295,7 @@ def _known(place: "TableRef", name: str, text: str | None) -> tuple[str, ...]:
     return names
 
 
-def _ask(place: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":
+def _ask(table_ref: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":
     """Ask a table one check.
 
     Raises:
@@ -307,8 +307,8 @@ def _ask(place: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":
     with limits_in_words():
         model: Any = load_catalog()[kind]
         check: Check = model(**given)
-    with activity(f"assessing {place.name}"):
-        (result,) = place.ask([check], SystemClock())
+    with activity(f"assessing {table_ref.name}"):
+        (result,) = table_ref.ask([check], SystemClock())
     return result
 
 

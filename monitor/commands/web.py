@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RoleWord(StrEnum):
-    """What somebody may do."""
+    """Roles of users."""
 
     VIEWER = "viewer"
     RESPONDER = "responder"
@@ -29,7 +29,7 @@ class RoleWord(StrEnum):
 
 
 class TokenRoleWord(StrEnum):
-    """What a program may do."""
+    """Roles of API tokens."""
 
     VIEWER = "viewer"
     RESPONDER = "responder"
@@ -88,7 +88,7 @@ def login_link(
 
 
 class Login(NamedTuple):
-    """Who is to be signed in, and what they may do."""
+    """A user to be signed in, and their role."""
 
     name: str
     grant: "Grant"
@@ -275,13 +275,13 @@ def _grant(project: "Project", role: RoleWord, owners: list[str] | None, domains
     """
     from store import Grant, WebRole
 
-    for word, names, known in (
+    for kind, names, configured in (
         ("owner", owners or [], project.config.owners),
         ("domain", domains or [], project.config.domains),
     ):
         for name in names:
-            if name not in known:
-                raise Stop(ExitCode.USAGE, unknown_name(word, name, known))
+            if name not in configured:
+                raise Stop(ExitCode.USAGE, unknown_name(kind, name, configured))
     if role is RoleWord.OWNER and not (owners or domains):
         raise Stop(ExitCode.USAGE, Problem("usage", "role owner needs --owner or --domain: whose tables"))
     return Grant(WebRole(role.value), tuple(owners or ()), tuple(domains or ()))

@@ -175,10 +175,10 @@ def length_of(value: Any, unit: Any) -> timedelta | None:
         number = float(value)
     except (TypeError, ValueError):
         return None
-    one = _UNITS.get(str(unit or "d").strip().casefold())
-    if isinstance(value, bool) or one is None or not 0 < number <= _LONGEST / one:
+    unit_length = _UNITS.get(str(unit or "d").strip().casefold())
+    if isinstance(value, bool) or unit_length is None or not 0 < number <= _LONGEST / unit_length:
         return None
-    return number * one
+    return number * unit_length
 
 
 def _bounded(parts: dict[str, int]) -> timedelta | None:
