@@ -41,13 +41,13 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
     """
     from monitor.answers.ask import check_alone, check_columns
     from monitor.answers.data_set import DataSet
-    from monitor.doctor.config_checks import unclear_domains
+    from monitor.doctor.config_checks import ambiguous_values
     from sources import SourceError
 
     invocation: Invocation = ctx.obj
     with open_ledger(invocation, by) as at:
         data_set = DataSet.of(at.project, table)
-        unclear = list(unclear_domains(at.project.loaded, ("budgets", table, "domain")))
+        unclear = list(ambiguous_values(at.project.loaded, ("budgets", table, "domain")))
         if unclear:  # before it is fixed: what is spent by a wrong domain stays spent
             raise Stop(ExitCode.USAGE, *unclear)
         try:

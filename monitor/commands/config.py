@@ -153,7 +153,7 @@ def show(
 
 
 def _show_origins(invocation: Invocation, loaded: "Loaded", *, redacted: bool) -> None:
-    from monitor.doctor.config_origins import origins_of
+    from monitor.doctor.config_diff import origins_of
     from monitor.terminal.console import print_plain
 
     origins = list(origins_of(loaded, redacted=redacted))

@@ -14,14 +14,14 @@ from monitor.terminal.redaction import Redactor
 
 @dataclass(frozen=True, slots=True)
 class TeamTexts:
-    """What was read of a team: its files, and those that they name with `${file:...}`; None: it cannot be read."""
+    """The texts of a team: its files, and those that they name with `${file:...}`; None: a file that cannot be read."""
 
     files: Mapping[str, str | None] = field(default_factory=dict)
     beside: Mapping[Path, str | None] = field(default_factory=dict)
 
 
 class ConfigError(Exception):
-    """The configuration is invalid; `problems` lists every error, `of_teams` is what was read of each team."""
+    """The configuration is invalid; `problems` lists every error, `of_teams` has the texts of each team."""
 
     def __init__(
         self,

@@ -73,7 +73,7 @@ def patterns_of(path: Path) -> Sequence[str]:
 
 
 class ConfigFiles:
-    """The files of one configuration: their texts (for quoting a line) and what was wrong with them."""
+    """The files of one configuration: their texts (for quoting a line) and their problems."""
 
     def __init__(self) -> None:
         """Start with none."""
@@ -81,9 +81,9 @@ class ConfigFiles:
         self.problems: list[Problem] = []
         self.teams: tuple[TeamFolder, ...] = ()
         self.team_of: dict[str, TeamFolder] = {}
-        """Whose a file is, by its name; that of a folder is there too."""
+        """The team of each file, by its name; folders are included."""
         self.of_teams: dict[str, TeamTexts] = {}
-        """What was read of each team, by its name."""
+        """The texts of each team, by its name."""
         self._lines: dict[str, list[str]] = {}
 
     def read(self, path: Path, substitution: Substitution, kept: Mapping[str, TeamTexts]) -> Node | None:

@@ -18,7 +18,7 @@ from monitor.terminal.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a configuration defines."""
+    """The names that a configuration defines."""
 
     sources: Collection[str]
     domains: Collection[str]
@@ -67,22 +67,22 @@ def repeated_tables(tree: Node) -> Iterator[Problem]:
 
 
 def foreign_sources(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
-    """Find checks that refer to a table of another source: no engine can compare the two."""
+    """Yield checks that refer to a table of another source, which no engine can compare."""
     source_of = {text(table, "name"): text(table, "source") for table in items(child(tree, "tables"))}
     for built_checks in built:
-        mine = source_of.get(built_checks.table)
+        own = source_of.get(built_checks.table)
         for name in built_checks.check.refers_to:
-            other = source_of.get(name, mine)
-            if other != mine:
+            other = source_of.get(name, own)
+            if other != own:
                 at = _place_of_reference(built_checks.node, name)
-                message = f"'{name}' is in source '{other}', but '{built_checks.table}' is in source '{mine}'"
+                message = f"'{name}' is in source '{other}', but '{built_checks.table}' is in source '{own}'"
                 yield problem_at(
                     at.place, "config.foreign_source", message, "all tables of a check must be in the same source"
                 )
 
 
 def checks_of_nothing(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
-    """Find checks that read a table of an external source, from which nothing is read."""
+    """Yield checks that read a table of an external source, which is never read."""
     external = {name for name, source in entries(child(tree, "sources")).items() if child(source, "external")}
     source_of = {text(table, "name"): text(table, "source") for table in items(child(tree, "tables"))}
     for built_checks in built:
@@ -94,7 +94,7 @@ def checks_of_nothing(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Prob
 
 
 def outside_references(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
-    """Find references to tables that are not configured; they may exist in the source, so they are no errors."""
+    """Yield references to tables that are not configured; they are no errors, since the source may have them."""
     known = Names.of(tree).tables
     for built_checks in built:
         for name in built_checks.check.refers_to:

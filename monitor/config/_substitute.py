@@ -49,7 +49,7 @@ class Substitution:
         team: "TeamFolder | None" = None,
         kept: Mapping[Path, str | None] | None = None,
     ) -> None:
-        """Take the environment to read from; of a team, only what it was granted, and files as they were (`kept`)."""
+        """Initialise with the environment; for a team, only granted variables, and earlier files (`kept`)."""
         self.secrets: set[str] = set()
         self.problems: list[Problem] = []
         self.files: dict[Path, str | None] = {}

@@ -16,7 +16,7 @@ OTHER: Final = "other"
 
 
 class _ChannelOfAKind(Section):
-    """Where alerts go: settings of exactly one kind, under the kind's name."""
+    """An alert channel: settings of exactly one kind, under the kind's name."""
 
     if TYPE_CHECKING:
         locale: Literal["en", "ja"] | None = None
@@ -52,7 +52,7 @@ else:
 
 
 class Match(Section):
-    """Which incidents a route matches; every given key must match."""
+    """The incidents that a route matches; every given key must match."""
 
     table: str | None = Field(None, description="One of `tables`.")
     domain: str | None = Field(None, description="One of `domains`.")
@@ -74,7 +74,7 @@ class Digest(Section):
 
 
 class Route(Section):
-    """Which alerts go where."""
+    """A route: which alerts go to which channels."""
 
     match: Match = Match()
     to: Annotated[tuple[str, ...], MinLen(1)] = Field(description="Channels; of `alerts.channels`.")

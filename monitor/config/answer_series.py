@@ -24,7 +24,7 @@ class AnswerSeries:
     name: str
 
     def __str__(self) -> str:
-        """Name it to a person."""
+        """Return its name for messages."""
         return f"{self.table}/{self.name}"
 
     @property

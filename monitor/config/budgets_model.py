@@ -24,7 +24,7 @@ class ScheduledQuery(Section):
     @model_validator(mode="before")
     @classmethod
     def _flat(cls, given: Any) -> Any:
-        """Take the statistic's own keys beside `schedule`, as people write them."""
+        """Accept the keys of the statistic beside `schedule`, as in a file."""
         if not isinstance(given, dict) or "ask" in given:
             return given
         schedule = {"schedule": given["schedule"]} if "schedule" in given else {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BuiltChecks:
-    """A check that could be built, the name of its table, and where it stands."""
+    """A valid check, the name of its table, and its place."""
 
     table: str
     check: Check
@@ -31,7 +31,7 @@ class BuiltChecks:
 
 @dataclass(frozen=True, slots=True)
 class CheckBuilder:
-    """The outcome of building: per table (by its index) the checks, and what was wrong with the others."""
+    """Valid checks by the index of their table, and the problems of the others."""
 
     checks: Mapping[int, tuple[Check, ...]]
     built: tuple[BuiltChecks, ...]
@@ -114,7 +114,7 @@ def propose_id(check: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchies:
-    """The outcome of building: by release and column, with paths that begin where they were written, and problems.
+    """Hierarchies by release and column, with paths that begin where they were written, and problems.
 
     `folders`: where the paths of files begin, by release and column. `files`: those files.
     """
@@ -148,7 +148,7 @@ def build_hierarchies(tree: Node) -> Hierarchies:
 
 
 def with_hierarchies(data: Any, hierarchies: Hierarchies) -> None:
-    """Put what was built into the plain data of a configuration, in place of what was read."""
+    """Replace the hierarchies in the plain data of a configuration by those that were built."""
     for release, specs in hierarchies.specs.items():
         data["releases"][release]["hierarchies"] = dict(specs)
 

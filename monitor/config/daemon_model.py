@@ -86,7 +86,7 @@ class Daemon(Section):
 
 
 class OpenLineage(Section):
-    """Where `tablewatch run` sends the events of its runs."""
+    """The OpenLineage endpoint to which `tablewatch run` sends the events of its runs."""
 
     url: Annotated[str, Field(pattern="^https?://")] = Field(
         description="Address that takes events: http://127.0.0.1:5000/api/v1/lineage."
@@ -105,7 +105,7 @@ class OpenLineage(Section):
 
 
 class DailyLimit(Section):
-    """What scheduled checks may cost a source on a day of the project's time zone; critical ones are never delayed."""
+    """The daily limit of a source for scheduled checks, by the project's time zone; critical ones are never delayed."""
 
     seconds: Annotated[int, Ge(1)] | None = Field(None, description="Seconds that statements take.")
     rows: Annotated[int, Ge(1)] | None = Field(None, description="Rows read, where the engine tells.")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A valid configuration and what is known about it.
+    """A valid configuration with its files, places and digests.
 
     `path` was loaded, a file or a folder; `files` were read, in this order; `read_beside` are the files that they name:
     those of `${file:...}`, and of hierarchies. `redactor` masks what came from the environment or a file, and passwords
@@ -196,7 +196,7 @@ def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitut
         problems += _products_of_nothing(tree, config)
     if problems or config is None:
         raise _error(problems, files, redactor)
-    notes = [*outside_references(tree, workshop.built), *_unpriced_tiers(config), *_unheard(config), *notes]
+    notes = [*outside_references(tree, workshop.built), *_unpriced_tiers(config), *_unreachable_owners(config), *notes]
     read = tuple(Path(name) for name in files.texts)
     return Loaded(
         config=config,
@@ -283,17 +283,17 @@ def _validate(tree: Node, workshop: CheckBuilder, hierarchies: Hierarchies) -> t
 
 
 def _error(problems: Iterable[Problem], files: ConfigFiles, redactor: Redactor) -> ConfigError:
-    """Put problems in the order of their places, with the lines they point at.
+    """Return the error with problems ordered by place, each with the line it points at.
 
-    Where nothing could be filled in, the missing value is the one thing wrong; what follows from it is left out.
+    At the place of a variable without a value only that problem is listed; others follow from it.
     """
     ordered = sorted(dict.fromkeys(problems), key=lambda item: (item.file or "", item.line or 0, item.column or 0))
-    unfilled = {_spot(item) for item in ordered if item.code in UNFILLED}
-    told = [item for item in ordered if item.code in UNFILLED or _spot(item) not in unfilled]
-    return ConfigError([files.quote(item) for item in told], redactor, files.of_teams)
+    unfilled = {_position(item) for item in ordered if item.code in UNFILLED}
+    shown = [item for item in ordered if item.code in UNFILLED or _position(item) not in unfilled]
+    return ConfigError([files.quote(item) for item in shown], redactor, files.of_teams)
 
 
-def _spot(problem: Problem) -> tuple[str | None, int | None, int | None]:
+def _position(problem: Problem) -> tuple[str | None, int | None, int | None]:
     return problem.file, problem.line, problem.column
 
 
@@ -306,14 +306,14 @@ def _published(tree: Node) -> set[str]:
 
 
 def _digest(tree: Node, hierarchies: Hierarchies) -> str:
-    """Fingerprint the values, and the folders that relative paths start from."""
+    """Return a digest of the values and of the folders that relative paths start from."""
     folders = {name: str(Path(node.place.file).parent) for name, node in entries(child(tree, "sources")).items()}
     others = [hierarchies.folders] if hierarchies.folders else []
     return _fingerprint(as_json(plain_data(tree)), folders, *others)
 
 
 def _fingerprint(values: Mapping[str, Any], *others: Any) -> str:
-    """Fingerprint values whatever the order of their keys, but for the patterns of owners: the last match counts."""
+    """Return a digest of values regardless of the order of keys, except in `ownership`, where the last match counts."""
     patterns = list(values.get("ownership") or ())
     content = json.dumps([values, patterns, *others], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -342,8 +342,8 @@ def _unpriced_tiers(config: Config) -> list[Problem]:
     return [Problem("config.unpriced_tier", message)]
 
 
-def _unheard(config: Config) -> Iterator[Problem]:
-    """Find owners who never hear of their tables: a route without a match applies to everything."""
+def _unreachable_owners(config: Config) -> Iterator[Problem]:
+    """Yield owners whose channels get no alerts, since a route without a match applies to all."""
     everything = next((number for number, route in enumerate(config.alerts.routes, 1) if route.is_for_all), None)
     if everything is None:
         return

@@ -96,9 +96,9 @@ def limited_suggestions() -> Iterator[None]:
         _LEFT.reset(token)
 
 
-def nearest(text: str, current_names: Iterable[str]) -> str:
+def nearest(text: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'email'?`, as `checks.did_you_mean`, or an empty text where too many were compared."""
-    names = list(current_names)
+    names = list(known)
     left = _LEFT.get()
     if left is None:
         return did_you_mean(text, names)
@@ -106,9 +106,9 @@ def nearest(text: str, current_names: Iterable[str]) -> str:
     return did_you_mean(text, names) if left[0] > 0 else ""
 
 
-def suggest(text: str, current_names: Iterable[str], *, show: int = 12) -> str | None:
+def suggest(text: str, known: Iterable[str], *, show: int = 12) -> str | None:
     """Return `did you mean 'email'?`, else the known names if they are at most `show`."""
-    names = sorted(current_names)
+    names = sorted(known)
     listed = f"known: {', '.join(names)}" if 0 < len(names) <= show else None
     return nearest(text, names).removeprefix("; ") or listed
 
@@ -121,7 +121,7 @@ def _unknown_key(path: Sequence[str | int], tree: Node, model: type[BaseModel]) 
 
 
 def _keys_at(model: type[BaseModel], path: Sequence[str | int]) -> list[str]:
-    """Name the keys that a place of the model takes."""
+    """Return the keys that are valid at a place of the model."""
     annotation: Any = model
     for step in path:
         annotation = _descend(_without_none(annotation), step)
@@ -192,7 +192,7 @@ def _expectation(error: ErrorDetails) -> str:
 
 
 def _describe(node: Node) -> str:
-    """Name a value, without giving away what came from outside."""
+    """Describe a value without revealing text from the environment or a file."""
     if node.masked is not None:
         return f"'{node.masked}'"
     match node.value:

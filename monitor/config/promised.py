@@ -22,7 +22,7 @@ _FIELDS: Final = ("tier", "domain", "owner", "")
 
 @dataclass(frozen=True, slots=True)
 class PromisedContract:
-    """A contract, or what `slo` promises for a table; `origins` names the key of the configuration for each level.
+    """A contract, or the service levels of `slo` for a table; `origins`: the configuration key of each level.
 
     `labels`: the table, owner, domain and tier of what is promised of a table for itself; empty for all others.
     """

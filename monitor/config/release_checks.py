@@ -83,7 +83,7 @@ def _unasked_limits(tree: Node, config: Config) -> Iterator[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class TwoClasses:
-    """A column that two releases of one table classify in two ways."""
+    """A column that two releases of one table classify differently."""
 
     column: str
     release: str

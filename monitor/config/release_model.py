@@ -48,8 +48,8 @@ class Limits(Section):
     @property
     def least_k(self) -> int | None:
         """Return the smallest group that is allowed, by `k` and by the highest risk."""
-        asked = [item for item in (self.k, None if self.max_risk is None else math.ceil(1 / self.max_risk)) if item]
-        return max(asked, default=None)
+        minimums = [item for item in (self.k, None if self.max_risk is None else math.ceil(1 / self.max_risk)) if item]
+        return max(minimums, default=None)
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:

@@ -75,7 +75,7 @@ def _one_of(branches: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _lay_flat(definitions: dict[str, Any]) -> None:
-    """Put the schedule of scheduled queries beside the keys of each statistic, as people write them."""
+    """Add `schedule` to the keys of each statistic, as in a file."""
     query = definitions.pop("ScheduledQuery")
     schedule, asked = query["properties"]["schedule"], query["properties"]["ask"]
     for reference in asked["discriminator"]["mapping"].values():
@@ -94,13 +94,13 @@ def _name(reference: str) -> str:
 
 
 def _require_type(check: dict[str, Any]) -> None:
-    """Make `type` required: by it the editor knows which keys belong to the check."""
+    """Make `type` required, so that editors can tell which keys belong to the check."""
     check["required"] = ["type", *(name for name in check.get("required", []) if name != "type")]
     check["properties"]["type"].pop("default", None)
 
 
 def _allow_substitution(schema: Any) -> Any:
-    """Let `${VAR}` stand wherever a number, a boolean or a text of a certain form stands."""
+    """Allow `${VAR}` wherever a number, a boolean or a text with a pattern is allowed."""
     if isinstance(schema, list):
         return [_allow_substitution(item) for item in schema]
     if not isinstance(schema, dict):

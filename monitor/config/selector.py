@@ -18,7 +18,7 @@ _NAME: Final = "name"
 
 
 class SelectableTables(Protocol):
-    """What words know of a `Config`, which itself chooses the tables of its products by words."""
+    """The part of a `Config` that selectors read; a `Config` itself selects the tables of its products."""
 
     @property
     def tables(self) -> Sequence[Any]:
@@ -116,21 +116,21 @@ def _read(text: str) -> _Word:
     if not colon:
         return _Word(text, _NAME, word, excludes)
     if field not in FIELDS:
-        current_text = f"known: {', '.join(FIELDS)}{did_you_mean(field, FIELDS)}"
-        problem = Problem("selector.unknown_field", f"unknown field '{field}' in selector '{text}'", hint=current_text)
+        hint = f"known: {', '.join(FIELDS)}{did_you_mean(field, FIELDS)}"
+        problem = Problem("selector.unknown_field", f"unknown field '{field}' in selector '{text}'", hint=hint)
         raise Stop(ExitCode.USAGE, problem)
     return _Word(text, field, pattern, excludes)
 
 
 def _chooses(words: Sequence[_Word], line: _Line) -> bool:
-    wanted: dict[str, bool] = {}
+    matched: dict[str, bool] = {}
     for word in words:
         fits = word.fits(line.values[word.field])
         if word.excludes and fits:
             return False
         if not word.excludes:
-            wanted[word.field] = wanted.get(word.field, False) or fits
-    return all(wanted.values())
+            matched[word.field] = matched.get(word.field, False) or fits
+    return all(matched.values())
 
 
 def _nothing(word: _Word, lines: Iterable[_Line]) -> Problem:

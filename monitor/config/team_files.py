@@ -27,7 +27,7 @@ _ALERTS: Final = ("channels", "routes")
 
 @dataclass(frozen=True, slots=True)
 class TeamFolder:
-    """A team's folder, and what its files were granted at `place`."""
+    """A team's folder, and the grants of its files, declared at `place`."""
 
     name: str
     grants: Team

@@ -1,4 +1,4 @@
-"""Look whether the ledger of privacy budgets is whole, and whether one accident could take it and its anchor away."""
+"""Examine the ledger of privacy budgets, its anchor, and scheduled queries."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -27,20 +27,20 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
             return
         with open_store(url) as store:
             ledger = project.ledger(store)
-            kept = {(balance.budget.data_set, balance.budget.unit) for balance in ledger.balances()}
+            created = {(balance.budget.data_set, balance.budget.unit) for balance in ledger.balances()}
             audit = project.release_ledger(store).verify()
             groups = ProtectedPeople.configured(project.config, ledger)
     except StoreError as error:
         if declared:
             yield Finding(_LEDGER_SUBJECT, FindingStatus.UNKNOWN, str(error))
         return
-    yield from _not_created([name for name, item in declared.items() if (name, item.unit_name) not in kept])
+    yield from _not_created([name for name, item in declared.items() if (name, item.unit_name) not in created])
     for flaw in audit.flaws:
         hint = "see 'tablewatch budget verify'; queries are blocked until 'tablewatch budget resume --reason ...'"
         yield Finding(_LEDGER_SUBJECT, FindingStatus.ERROR, flaw.problem, hint)
-    if (kept or audit.entries) and not audit.flaws:
-        held = f"{count(len(kept), 'budget')}; the hash chain of the ledger is intact ({audit.entries:,})"
-        yield Finding(_LEDGER_SUBJECT, FindingStatus.OK, held)
+    if (created or audit.entries) and not audit.flaws:
+        message = f"{count(len(created), 'budget')}; the hash chain of the ledger is intact ({audit.entries:,})"
+        yield Finding(_LEDGER_SUBJECT, FindingStatus.OK, message)
         yield from _anchor(project.ledger_anchor, file)
     for group in groups:
         yield Finding(_LEDGER_SUBJECT, FindingStatus.OK, group.sentence)
@@ -53,7 +53,7 @@ def _not_created(names: Iterable[str]) -> Iterator[Finding]:
 
 
 def _anchor(anchor: Path, store: Path | None) -> Iterator[Finding]:
-    """Return when the store and its anchor are on one disk, where both can be brought back from one old copy."""
+    """Yield a warning if the store and its anchor are on one disk: one old copy could restore both undetected."""
     if store is not None and anchor.exists() and anchor.stat().st_dev == store.stat().st_dev:
         message = (
             f"the anchor, {anchor}, is on the same disk as the store: restoring an old copy of both would not "
@@ -84,19 +84,19 @@ def examine_statistics(loaded: Loaded) -> Iterator[Finding]:
     except StoreError as error:
         yield Finding(_STATISTICS_SUBJECT, FindingStatus.UNKNOWN, str(error))
         return
-    yield from _silent(states)
-    well = [state for state in states if state.left and state.word is not StatisticWord.NOT_ANSWERED]
-    if well:
-        first = min(well, key=lambda item: item.left or 0)
-        lasts = f"{first.series}, which runs out of budget first, has {count(first.left or 0, 'answer')} left"
+    yield from _stopped_queries(states)
+    active = [state for state in states if state.left and state.word is not StatisticWord.NOT_ANSWERED]
+    if active:
+        first = min(active, key=lambda item: item.left or 0)
+        next_spent = f"{first.series}, which runs out of budget first, has {count(first.left or 0, 'answer')} left"
         yield Finding(
             _STATISTICS_SUBJECT,
             FindingStatus.OK,
-            f"{count(len(well), 'scheduled query', 'scheduled queries')} active; {lasts}",
+            f"{count(len(active), 'scheduled query', 'scheduled queries')} active; {next_spent}",
         )
 
 
-def _silent(states: Sequence[StatisticState]) -> Iterator[Finding]:
+def _stopped_queries(states: Sequence[StatisticState]) -> Iterator[Finding]:
     for state in states:
         if state.word is StatisticWord.SPENT:
             message = f"{state.series} no longer runs: its remaining budget is less than its cost"

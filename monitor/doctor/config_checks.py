@@ -1,4 +1,4 @@
-"""What `tablewatch config check` looks at beyond the files: questions that take seconds, so loading does not ask them.
+"""Checks of `tablewatch config check` beyond the files; they take seconds, so loading does not run them.
 
 Each deep check is a function from a loaded configuration to problems; add one to `DEEP_CHECKS`.
 """
@@ -10,25 +10,25 @@ from monitor.config.load import Loaded
 from monitor.config.model import Config, Source
 from monitor.config.project import Project
 from monitor.config.yaml_nodes import entries, find_node, plain_data
-from monitor.doctor.config_rules import rules_are_understood
+from monitor.doctor.config_rules import invalid_rules
 from monitor.terminal.problem import Problem
 from sources import dialect_of
 
 NOT_CHECKED: Final = "config.not_checked"
-"""The code of a problem that says that a question could not be asked."""
+"""The code of a problem: a check of the configuration could not run."""
 
 DeepCheck: TypeAlias = Callable[[Loaded], Iterator[Problem]]
-_NOT_KNOWN_YET: Final = "ansi"
+_GENERIC_DIALECT: Final = "ansi"
 _SQL_ROUTES: Final = ("sqlite:", "postgres:", "postgresql:")
 
 
 def deep_problems(loaded: Loaded) -> list[Problem]:
-    """Return what all deep checks find."""
+    """Return the problems of all deep checks."""
     return [problem for check in DEEP_CHECKS for problem in check(loaded)]
 
 
-def expectations_exist(loaded: Loaded) -> Iterator[Problem]:
-    """Ask Great Expectations whether each expectation exists, takes its arguments, and works on its kind of source."""
+def invalid_expectations(loaded: Loaded) -> Iterator[Problem]:
+    """Check with Great Expectations that each expectation exists, takes its arguments, and supports its source."""
     places = [
         (("tables", at, "checks", index), check, loaded.config.sources[table.source])
         for at, table in enumerate(loaded.config.tables)
@@ -60,29 +60,29 @@ def _has_sql_engine(source: Source) -> bool:
     return source.url is not None and source.url.startswith(_SQL_ROUTES)
 
 
-def sql_can_be_read(loaded: Loaded) -> Iterator[Problem]:
-    """Read the SQL that people wrote, as far as it can be read without asking a source for its tables."""
+def invalid_sql(loaded: Loaded) -> Iterator[Problem]:
+    """Parse the SQL of checks, as far as that needs no schema of a source."""
     project = Project(loaded)
     dialects = {
         name: dialect_of(project.source_spec(name)) for name in {table.source for table in loaded.config.tables}
     }
     for at, table in enumerate(loaded.config.tables):
         dialect = dialects[table.source]
-        for index, check in enumerate(table.checks if dialect != _NOT_KNOWN_YET else ()):
+        for index, check in enumerate(table.checks if dialect != _GENERIC_DIALECT else ()):
             for parameter, message in check.sql_errors(dialect).items():
                 yield loaded.problem(("tables", at, "checks", index, parameter), "config.sql", message)
 
 
-def channels_are_understood(loaded: Loaded) -> Iterator[Problem]:
-    """Ask each channel's kind whether its settings can work, as far as can be told without sending anything."""
+def invalid_channels(loaded: Loaded) -> Iterator[Problem]:
+    """Check the settings of each channel, without sending anything."""
     for name, channel in loaded.config.alerts.channels.items():
         text = channel.kind.problem(channel.settings)
         if text is not None:
             yield loaded.problem(("alerts", "channels", name, channel.kind.name), "config.channel", text)
 
 
-def signatures_have_a_key(loaded: Loaded) -> Iterator[Problem]:
-    """Find checks that keep signatures in a store that has no file beside it for their key, where none is given."""
+def missing_signature_keys(loaded: Loaded) -> Iterator[Problem]:
+    """Yield checks that store signatures on PostgreSQL, where no signature key is configured."""
     storage = loaded.config.storage
     if storage.signature_key is not None or storage.url.startswith("sqlite:"):
         return
@@ -100,8 +100,8 @@ def signatures_have_a_key(loaded: Loaded) -> Iterator[Problem]:
                 yield loaded.problem(("tables", at, "checks", index), "config.no_signature_key", message, hint)
 
 
-def releases_fit(loaded: Loaded) -> Iterator[Problem]:
-    """Read which columns the tables of releases have, and find remedies that could not be tried, and equal tables."""
+def invalid_releases(loaded: Loaded) -> Iterator[Problem]:
+    """Check releases and budgets against the columns of their tables: unusable remedies, and equal tables."""
     if loaded.config.releases or loaded.config.budgets:
         from monitor.releases.fitting import unfit_releases
 
@@ -109,7 +109,7 @@ def releases_fit(loaded: Loaded) -> Iterator[Problem]:
 
 
 def unchecked_tables(config: Config) -> Iterator[Problem]:
-    """Find tables without checks: nothing is ever wrong with them."""
+    """Yield tables without checks."""
     names = [table.name for table in config.tables if not table.checks]
     if not names:
         return
@@ -123,7 +123,7 @@ def unchecked_tables(config: Config) -> Iterator[Problem]:
 
 
 def missing_runbooks(loaded: Loaded) -> Iterator[Problem]:
-    """Find runbooks that name a Markdown file which is not there, or is not in the folder of the configuration."""
+    """Yield runbooks that name a missing Markdown file, or one outside the folder of the configuration."""
     project = Project(loaded)
     for at, table in enumerate(loaded.config.tables):
         for index, check in enumerate(table.checks):
@@ -137,16 +137,16 @@ def missing_runbooks(loaded: Loaded) -> Iterator[Problem]:
                 )
 
 
-def domains_are_clear(loaded: Loaded) -> Iterator[Problem]:
-    """Ask what two numbers in the domain of a column mean: all its values, or its limits."""
+def ambiguous_domains(loaded: Loaded) -> Iterator[Problem]:
+    """Yield domains of two numbers, which are ambiguous: all values, or limits."""
     for table in loaded.config.budgets:
-        yield from unclear_domains(loaded, ("budgets", table, "domain"))
+        yield from ambiguous_values(loaded, ("budgets", table, "domain"))
     for name, release in loaded.config.releases.items():
         for index in range(len(release.remedies)):
-            yield from unclear_domains(loaded, ("releases", name, "remedies", index, "domain"))
+            yield from ambiguous_values(loaded, ("releases", name, "remedies", index, "domain"))
 
 
-def unclear_domains(loaded: Loaded, path: Sequence[str | int]) -> Iterator[Problem]:
+def ambiguous_values(loaded: Loaded, path: Sequence[str | int]) -> Iterator[Problem]:
     """Yield a problem for each column that is declared as a list of two numbers that do not follow each other.
 
     Only the configuration is read: neither the type of the column nor its values tell what was meant. `path`: of the
@@ -170,11 +170,11 @@ def unclear_domains(loaded: Loaded, path: Sequence[str | int]) -> Iterator[Probl
 
 
 DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (
-    signatures_have_a_key,
-    sql_can_be_read,
-    channels_are_understood,
-    releases_fit,
-    domains_are_clear,
-    rules_are_understood,
-    expectations_exist,
+    missing_signature_keys,
+    invalid_sql,
+    invalid_channels,
+    invalid_releases,
+    ambiguous_domains,
+    invalid_rules,
+    invalid_expectations,
 )

@@ -13,9 +13,9 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """How a rule came out: over how many tables, and where it is broken.
+    """The result of a rule: the number of tables, and where it is broken.
 
-    `unknown`: it is about no table, so it says nothing.
+    `unknown`: it matches no table.
     """
 
     name: str
@@ -36,16 +36,16 @@ class RuleResult:
 
 
 def rule_results(loaded: Loaded) -> list[RuleResult]:
-    """Return how each rule came out, in the order of the configuration.
+    """Return the result of each rule, in the order of the configuration.
 
     Raises:
-        Stop: the words of a rule cannot be understood.
+        Stop: a selector of a rule is invalid.
     """
     return [_result(loaded, name, rule) for name, rule in loaded.config.rules.items()]
 
 
-def rules_are_understood(loaded: Loaded) -> Iterator[Problem]:
-    """Find rules whose words choose by an unknown field, or which name a type of check that there is not."""
+def invalid_rules(loaded: Loaded) -> Iterator[Problem]:
+    """Yield rules with an unknown field in a selector, or an unknown type of check."""
     for name, rule in loaded.config.rules.items():
         try:
             _chosen(loaded.config, rule)
@@ -79,19 +79,19 @@ def _result(loaded: Loaded, name: str, rule: Rule) -> RuleResult:
     problems = tuple(
         loaded.problem(("tables", places[table], *path), "config.rule", f"{table}: {message} ({name})", rule.reason)
         for table in chosen
-        for path, message in _breaches(loaded.config, rule, loaded.config.tables[places[table]])
+        for path, message in _violations(loaded.config, rule, loaded.config.tables[places[table]])
     )
     status = Status.UNKNOWN if not chosen else Status.FAIL if problems else Status.PASS
     return RuleResult(name, status, len(chosen), problems, rule.reason)
 
 
-def _breaches(config: Config, rule: Rule, table: Table) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield where in a table, and how, a rule is broken."""
+def _violations(config: Config, rule: Rule, table: Table) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the path within a table and the message for each violation of a rule."""
     yield from (((), f"no {entry}") for entry in rule.require if not _states(config, table, entry))
     types = [check.type for check in table.checks]
-    for wanted in rule.checks:
-        if not set(_types([wanted])) & set(types):
-            yield (), f"no check of type {wanted}"
+    for required in rule.checks:
+        if not set(_types([required])) & set(types):
+            yield (), f"no check of type {required}"
     for at, check in enumerate(table.checks):
         if check.type in rule.forbid:
             yield ("checks", at), f"check {check.name} is of type {check.type}, which is forbidden"

@@ -1,7 +1,7 @@
-"""Look whether everything that Tablewatch needs is in order, and say what to do where it is not.
+"""Examine the installation, the configuration, the store and the sources; a finding has a hint how to correct it.
 
-Each examination is a function that gives findings; none changes anything (a store of an older version is upgraded by
-opening it, as by any command; a missing one is not made).
+Each examination is a function that yields findings; none changes anything (a store of an older version is upgraded by
+opening it, as by any command; a missing one is not created).
 """
 
 import os
@@ -57,30 +57,30 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
         return [*findings, *examine_clock(now, None), Finding("configuration", FindingStatus.ERROR, message, hint)]
     text = f"{count(len(loaded.config.tables), 'table')} in {', '.join(map(str, loaded.files))}"
     findings.append(Finding("configuration", FindingStatus.OK, text))
-    seen_in_store = [*examine_store(loaded)]
-    newest = next((item for item in seen_in_store if isinstance(item, datetime)), None)
+    from_store = [*examine_store(loaded)]
+    newest = next((item for item in from_store if isinstance(item, datetime)), None)
     findings += [*examine_clock(now, newest), *examine_files(loaded), *examine_channels(loaded), *examine_disks(loaded)]
-    findings += [item for item in seen_in_store if isinstance(item, Finding)]
+    findings += [item for item in from_store if isinstance(item, Finding)]
     return [*findings, *examine_ledger(loaded), *examine_statistics(loaded), *examine_sources(loaded)]
 
 
 def examine_installation() -> Iterator[Finding]:
     """Examine Python, the versions of the dependencies, and that each package has one owner."""
     try:
-        mine = metadata.distribution("tablewatch")
+        distribution = metadata.distribution("tablewatch")
     except metadata.PackageNotFoundError:
         hint = "install it: pip install tablewatch, or pip install -e . in a checkout"
         message = "tablewatch is not installed as a package, so its requirements cannot be checked"
         yield Finding("installation", FindingStatus.UNKNOWN, message, hint)
         yield from _packages(owner=None)
         return
-    yield _python(mine.metadata["Requires-Python"] or "")
-    yield from _dependencies([Requirement(line) for line in mine.requires or ()])
-    yield from _packages(owner=mine.metadata["Name"])
+    yield _python(distribution.metadata["Requires-Python"] or "")
+    yield from _dependencies([Requirement(line) for line in distribution.requires or ()])
+    yield from _packages(owner=distribution.metadata["Name"])
 
 
 def examine_clock(now: datetime, newest: datetime | None) -> Iterator[Finding]:
-    """Examine that the clock is not behind this installation, nor behind what is stored."""
+    """Check that the clock is not behind this installation or the newest stored run."""
     installed = datetime.fromtimestamp(Path(monitor.__file__).stat().st_mtime, UTC)
     hint = "set the system clock; incidents need correct times"
     for what, moment in (("tablewatch was installed", installed), ("the newest stored run was made", newest)):
@@ -92,7 +92,7 @@ def examine_clock(now: datetime, newest: datetime | None) -> Iterator[Finding]:
 
 
 def examine_files(loaded: Loaded) -> Iterator[Finding]:
-    """Examine that nobody else may change the configuration, nor read passwords in it."""
+    """Check that nobody else can change the configuration or read passwords in it."""
     for path in loaded.files:
         mode = path.stat().st_mode
         if mode & stat.S_IWOTH:

@@ -1,11 +1,11 @@
-"""What an examination found out about one thing."""
+"""The result of one examination of a subject."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class FindingStatus(StrEnum):
-    """How it is; `unknown` when it could not be told."""
+    """The status of a finding; `unknown` if it could not be determined."""
 
     OK = "ok"
     WARNING = "warning"
@@ -15,7 +15,7 @@ class FindingStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an examination found out about one thing."""
+    """The result of one examination of a subject."""
 
     subject: str
     verdict: FindingStatus

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any, Final
 
-from checks import Check, load_catalog
+from checks import Check, format_duration, load_catalog
 from monitor.clock import Clock
 from monitor.scan.recorder import judge_only
 from monitor.scan.results import Target
 from monitor.scan.scanner import scan_source
 from monitor.suggest.catalogue import arrival_column, is_arrival_name
 from monitor.suggest.dependencies import functional_dependencies
-from monitor.suggest.freshness import freshness
 from monitor.suggest.keys import composite_keys, declared_key, single_keys
 from monitor.suggest.patterns import patterns
 from monitor.suggest.profile import TableStatistics, hours_of, profile_table
@@ -27,6 +27,16 @@ from monitor.suggest.proposal import Confidence, CurrentOutcome, Proposal
 from monitor.suggest.references import TableKey, foreign_keys, key_columns
 from monitor.suggest.rules import accepted_values, not_null, null_marks, quasi_identifiers, ranges, schema, volume
 from sources import Source, SourceError, SourceSpec, open_source
+
+_FEWEST_GAPS: Final = 30
+"""Fewest gaps for a confident limit: the next gap exceeds the largest of 30 with probability 1 in 31."""
+_GAP_FACTOR: Final = 1.5
+_UNKNOWN_ZONE: Final = timedelta(hours=14)
+"""Largest offset of a time zone from UTC."""
+_DAY_HOURS: Final = 24
+_STALE: Final = timedelta(days=365)
+_STALE_LIMITS: Final = 30
+"""A table whose newest row is older than a year and than 30 limits is an old copy, and not late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +171,43 @@ def _freshness(
     type_ = types[column]
     aware = (type_.is_timestamp() and type_.timezone is not None) or subject.zones.of(column) is not None
     hours = hours_of(source, subject.relation, column)
-    proposal = freshness(column, hours, now=now, aware=aware, named=is_arrival_name(column))
+    proposal = _freshness_limit(column, hours, now=now, aware=aware, named=is_arrival_name(column))
     if proposal is not None:
         yield proposal
+
+
+def _freshness_limit(
+    column: str, hours: Sequence[tuple[int, int]], *, now: datetime, aware: bool, named: bool
+) -> Proposal | None:
+    """Return a limit of the age of the newest row: one and a half times the largest gap seen, in whole hours or days.
+
+    `hours`: as `profile.hours_of` returns them. `aware`: whether the values or the configuration have a time zone;
+    otherwise UTC is written, and 14 hours are added. `named`: whether the name of the column is that of arrival times.
+    """
+    past = [hour for hour, _ in hours if hour * 3600 <= now.timestamp()]
+    gaps = [later - earlier for later, earlier in pairwise(past)]
+    if not gaps:
+        return None
+    step = _DAY_HOURS if all(hour % _DAY_HOURS == past[0] % _DAY_HOURS for hour in past) else 1
+    largest = max(gaps)
+    limit = timedelta(hours=-(-int(largest * _GAP_FACTOR + 1) // step) * step)
+    if not aware:
+        limit += _UNKNOWN_ZONE
+    age = now - datetime.fromtimestamp(past[0] * 3600, UTC)
+    if age > max(_STALE, _STALE_LIMITS * limit):
+        return None
+    check: dict[str, Any] = {"type": "freshness", "column": column, "max_age": _format_hours(limit)}
+    why = f"{len(gaps):,} gaps between rows, the largest {format_duration(timedelta(hours=largest))}"
+    if not aware:
+        check["timezone"] = "UTC"
+        why += "; the time zone is not declared, so UTC is assumed and 14 h are added"
+    sure = named and len(gaps) >= _FEWEST_GAPS and age <= limit
+    return Proposal("freshness", (column,), why, Confidence.HIGH if sure else Confidence.LOW, check)
+
+
+def _format_hours(duration: timedelta) -> str:
+    hours = round(duration.total_seconds() / 3600)
+    return f"{hours // _DAY_HOURS}d" if hours % _DAY_HOURS == 0 else f"{hours}h"
 
 
 def _keys_of(drafts: Sequence[TableSuggestions]) -> Iterator[TableKey]:

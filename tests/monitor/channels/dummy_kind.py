@@ -52,7 +52,7 @@ def main(folder: Path) -> None:
     from monitor.alerts.dispatch import send
     from monitor.config import Channel, ConfigError, load
     from monitor.config.project import Project
-    from monitor.doctor.config_checks import channels_are_understood
+    from monitor.doctor.config_checks import invalid_channels
     from store import Delivery, MessageSubject
 
     file = folder / "tablewatch.yaml"
@@ -60,7 +60,7 @@ def main(folder: Path) -> None:
     loaded = load(file)
     assert loaded.config.alerts.channels["pager"].settings == Dummy(number="0501234", pin="correct-horse")
     assert "correct-horse" not in loaded.redactor("the pin is correct-horse")
-    assert [problem.message for problem in channels_are_understood(loaded)] == ["the number is too short"]
+    assert [problem.message for problem in invalid_channels(loaded)] == ["the number is too short"]
     assert set(Channel.model_json_schema()["$defs"]["Dummy"]["properties"]) == {"number", "pin"}
 
     file.write_text(CONFIGURATION.replace('"correct-horse"}', "correct-horse]"), encoding="utf-8")

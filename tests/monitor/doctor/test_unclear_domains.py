@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.config import ConfigError, load
-from monitor.doctor.config_checks import domains_are_clear
+from monitor.doctor.config_checks import ambiguous_domains
 from monitor.doctor.diagnosis import examine_disks
 
 _HEAD = "version: 1\nproject: p\nsources: {s: {files: '*.csv'}}\ntables: [{name: t, source: s}]\n"
@@ -34,7 +34,7 @@ def test_two_numbers_are_asked_about(tmp_path: Path, domain: str, unclear: bool)
     """With how each meaning is written, and where it stands; what is written out is taken."""
     file = tmp_path / "tablewatch.yaml"
     file.write_text(f"{_HEAD}budgets:\n  t: {{total: 1, domain: {{age: {domain}}}}}\n", encoding="utf-8")
-    problems = list(domains_are_clear(load(file)))
+    problems = list(ambiguous_domains(load(file)))
     assert [problem.code for problem in problems] == ["config.unclear_domain"] * unclear
     for problem in problems:
         assert (problem.file, problem.line) == (str(file), 6)

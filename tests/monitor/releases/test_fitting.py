@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from monitor.config import load
-from monitor.doctor.config_checks import NOT_CHECKED, releases_fit
+from monitor.doctor.config_checks import NOT_CHECKED, invalid_releases
 from tests.monitor.releases.desk import COLUMNS, Desk
 
 
@@ -32,9 +32,9 @@ from tests.monitor.releases.desk import COLUMNS, Desk
 )
 def test_what_does_not_fit_is_said_with_its_place(desk: Desk, words: dict[str, Any], said: str) -> None:
     """Beside file and line; nothing is wrong with what fits."""
-    assert not list(releases_fit(load(desk.config)))
+    assert not list(invalid_releases(load(desk.config)))
     desk.write(**words)
-    (found,) = releases_fit(load(desk.config))
+    (found,) = invalid_releases(load(desk.config))
     assert said in found.message
     assert found.file is not None
     assert desk.config.read_text(encoding="utf-8").splitlines()[(found.line or 0) - 1 :]
@@ -43,5 +43,5 @@ def test_what_does_not_fit_is_said_with_its_place(desk: Desk, words: dict[str, A
 def test_a_table_that_cannot_be_read_is_not_checked(desk: Desk) -> None:
     """That is no fault of the configuration."""
     (desk.folder / "people.parquet").unlink()
-    (found,) = releases_fit(load(desk.config))
+    (found,) = invalid_releases(load(desk.config))
     assert found.code == NOT_CHECKED
