@@ -36,7 +36,7 @@ _CODES = (
 )
 _PREFIX: Final = "TABLEWATCH"
 _PANELS = ("Watch", "Incidents and cost", "Set up", "Disclosure")
-_ONCE = frozenset({"install_completion", "show_completion"})
+_ROOT_ONLY = frozenset({"install_completion", "show_completion"})
 """Options that Typer gives to every application, but that make sense at the root only."""
 _SUMMARY = re.compile(r'"""`tablewatch [^`]+`: (?P<first>.)(?P<rest>.*?)(\.(\s|"|$)|"|$)')
 _PANEL = re.compile(r'rich_help_panel="(?P<panel>[^"]+)"')
@@ -60,7 +60,7 @@ def command_files() -> Mapping[str, str]:
 
 
 def load_command(name: str) -> typer.Typer:
-    """Import the file of a command and give its Typer application, named after the file."""
+    """Import the file of a command and return its Typer application, named after the file."""
     application: typer.Typer = importlib.import_module(command_files()[name]).app
     application.info.name = name
     return application
@@ -68,7 +68,7 @@ def load_command(name: str) -> typer.Typer:
 
 @cache
 def sum_up_command(name: str) -> Summary:
-    """Read what is to be listed of a command from its file, without importing it."""
+    """Read the summary of a command from its file, without importing it."""
     file = Path(commands.__path__[0], command_files()[name].rpartition(".")[2]).with_suffix(".py")
     text = file.read_text(encoding="utf-8")
     summary, panel = _SUMMARY.match(text), _PANEL.search(text)
@@ -101,17 +101,17 @@ def _shared_options() -> Sequence[Any]:
 
 
 def _with_shared_options(command: Any) -> Any:
-    """Return a command the shared options that it does not declare itself."""
+    """Return a command with the shared options that it does not declare itself."""
     own = {word for parameter in command.params for word in parameter.opts}
     command.params += [option for option in _shared_options() if not own.intersection(option.opts)]
     for parameter in command.params:
         parameter.show_envvar = False  # the twins follow one rule, said in the docs; listing them doubles every page
-        _bound(parameter)
+        _limit_parameter(parameter)
     return command
 
 
-def _bound(parameter: Any) -> None:
-    """Let a parameter take nothing but values within `frame.bounds`; once, also where commands share it."""
+def _limit_parameter(parameter: Any) -> None:
+    """Limit a parameter to values within `input_bounds`; once, also where commands share it."""
     process = parameter.process_value
     if getattr(process, "is_bounded", False):
         return
@@ -131,10 +131,10 @@ def _bound(parameter: Any) -> None:
 
 @cache
 def build_command(name: str) -> Any:
-    """Make the command, or the group of commands, of a file, with the shared options; once a process."""
+    """Build the command, or the group of commands, of a file, with the shared options; once a process."""
     command: Any = typer.main.get_command(load_command(name))
     command.no_args_is_help = False  # that help would go to stdout; see _show_usage
-    command.params = [parameter for parameter in command.params if parameter.name not in _ONCE]
+    command.params = [parameter for parameter in command.params if parameter.name not in _ROOT_ONLY]
     return _with_all_shared_options(command, f"{_PREFIX}_{name}")
 
 
@@ -142,19 +142,19 @@ def _with_all_shared_options(command: Any, prefix: str) -> Any:
     """Return a command, or a group with all that is in it, with the shared options and environment twins."""
     for name, inner in getattr(command, "commands", {}).items():
         _with_all_shared_options(inner, f"{prefix}_{name}")
-    _name_twins(command, prefix)
+    _name_environment_variables(command, prefix)
     return _with_shared_options(command)
 
 
-def _name_twins(command: Any, prefix: str) -> None:
-    """Let the environment twin of an option be called as people write it, where the code calls it otherwise."""
+def _name_environment_variables(command: Any, prefix: str) -> None:
+    """Name the environment variable of an option after the option, where its parameter has another name."""
     for parameter in command.params:
         word = max(parameter.opts, key=len).lstrip("-").replace("-", "_")
         if parameter.param_type_name == "option" and word != parameter.name:
             parameter.envvar = f"{prefix}_{word}".replace("-", "_").upper()
 
 
-def _listed(name: str) -> typer.core.TyperCommand:
+def _summary_command(name: str) -> typer.core.TyperCommand:
     summary = sum_up_command(name)
     return typer.core.TyperCommand(name, help=summary.text, rich_help_panel=summary.panel)
 
@@ -174,14 +174,14 @@ class CommandFolder(typer.core.TyperGroup):
         self._listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
-        """Name the commands, panel by panel."""
+        """Return the names of the commands, by panel."""
         return sorted(command_files(), key=_panel_first) if self._listing else list(command_files())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - Typer's signature
-        """Import the file of a command; for the list of commands, only read what it says of itself."""
+        """Return the command of a file; for the list of commands, only its summary."""
         if cmd_name not in command_files():
             return None
-        return _listed(cmd_name) if self._listing else build_command(cmd_name)
+        return _summary_command(cmd_name) if self._listing else build_command(cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, which lists the commands."""
@@ -232,7 +232,7 @@ def _build_root() -> Any:
 
 
 def run(arguments: Sequence[str], invocation: Invocation) -> int:
-    """Run one command and give its exit code. An error that nobody expected is not caught."""
+    """Run one command and return its exit code. Unexpected errors are not caught."""
     try:
         code = _build_root().main(list(arguments), prog_name="tablewatch", standalone_mode=False, obj=invocation)
     except StdoutLost as stop:
@@ -253,7 +253,7 @@ def run(arguments: Sequence[str], invocation: Invocation) -> int:
 
 
 def _show_problems(problems: Sequence[Problem], invocation: Invocation) -> None:
-    """Show what ended a command; with `--format github`, as annotations of its lines."""
+    """Show the problems that ended a command; with `--format github`, as annotations."""
     if problems and invocation.format == "github":
         from monitor.integrations.github import problems_as_annotations, repository
 
@@ -283,7 +283,7 @@ def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocatio
 
 
 def _format_usage_error(error: typer.TyperException, group: Any) -> str:
-    """Describe what was typed and what was expected; Typer says only the latter, in pydantic's words."""
+    """Format a usage error of Typer with the value that was given and what was expected."""
     message = error.format_message().rstrip(".")
     if (unknown := _NO_COMMAND.match(message)) is not None:
         return f"no such command '{unknown['name']}'{_suggest_commands(unknown['name'], group)}"
@@ -295,7 +295,7 @@ def _format_usage_error(error: typer.TyperException, group: Any) -> str:
 
 
 def _suggest_commands(name: str, group: Any) -> str:
-    """Suggest the commands of a group that a word may be a misspelling of; where none is, list the few there are."""
+    """Suggest the commands of a group nearest to a word; without any, list the commands if there are few."""
     from sources import nearest
 
     commands = list(getattr(group, "commands", ()))
@@ -306,7 +306,7 @@ def _suggest_commands(name: str, group: Any) -> str:
 
 
 def _wants_json(arguments: Sequence[str], prefix: str | None) -> bool:
-    """Look for the format in the raw words: a usage error may come before the option is parsed."""
+    """Check the raw arguments for the JSON format: a usage error may precede the parsing of the option."""
     parts = [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
     parts += [after for word, after in pairwise(arguments) if word == "--format"]
     if parts:

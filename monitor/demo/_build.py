@@ -35,7 +35,7 @@ _LITTLE: Final = 1_000_000
 
 
 class DemoError(Exception):
-    """The demo cannot be built where it was asked for."""
+    """The demo cannot be built in this folder."""
 
 
 @dataclass(frozen=True, slots=True)

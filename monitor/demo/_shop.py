@@ -61,7 +61,7 @@ class Shop:
         return self.folder / "warehouse.duckdb"
 
     def build(self) -> None:
-        """Make the files with their first rows."""
+        """Create the files with their first rows."""
         (self.folder / "lake").mkdir(parents=True)
         with self._sqlite() as shop:
             shop.executescript(_SCHEMA)

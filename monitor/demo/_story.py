@@ -33,7 +33,7 @@ PROGRAM: Final = "tablewatch"
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """What the six weeks came to, the reports that were written, and the release that is on hold."""
+    """The figures of the six weeks, the reports that were written, and the release that is on hold."""
 
     demo: Demo
     figures: DowntimeFigures

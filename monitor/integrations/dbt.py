@@ -51,7 +51,7 @@ _FRESHNESS_WORDS: Final = {"pass": "pass", "warn": "warn", "error": "fail", "run
 
 
 class UnreadableArtifact(Exception):
-    """A file is no artifact of dbt that can be used."""
+    """A file is not a usable dbt artifact."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -64,7 +64,7 @@ class _Foreign(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SchemaVersion:
-    """Which kind of artifact a file says it is, and of which version."""
+    """The kind and version of an artifact, as its file states them."""
 
     kind: str
     number: int
@@ -161,7 +161,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class DbtImport:
-    """What became of a folder of artifacts: each file that was read, with its results."""
+    """The import of a folder of artifacts: each file that was read, with its results."""
 
     runs: Mapping[str, ImportedRun] = field(default_factory=dict)
 
@@ -241,8 +241,8 @@ def import_artifacts(project: Project, store: Store, artifacts: Iterable[Artifac
     runs = {}
     for artifact in artifacts:
         is_freshness = artifact.name != RUN_RESULTS and not _has_tests(artifact)
-        mine = {key: value for key, value in checks.items() if key[1].startswith(_TEST) is not is_freshness}
-        runs[artifact.name] = _import_artifact(project, store, artifact, mine, is_freshness=is_freshness)
+        own_checks = {key: value for key, value in checks.items() if key[1].startswith(_TEST) is not is_freshness}
+        runs[artifact.name] = _import_artifact(project, store, artifact, own_checks, is_freshness=is_freshness)
     return DbtImport(runs)
 
 

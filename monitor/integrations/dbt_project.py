@@ -29,7 +29,7 @@ _REF: Final = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
 
 @dataclass(slots=True)
 class _Test:
-    """A data test or the freshness of a source, as a check: its own twin is None where we have none."""
+    """A data test or the freshness of a source, as a check; without an equivalent check, None."""
 
     id: str
     reference: str

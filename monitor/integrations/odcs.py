@@ -68,7 +68,7 @@ def propose_contract(path: Path, present: Project | None, *, source: str | None 
 
 
 class _Contract:
-    """A contract while it is read."""
+    """The state of reading a contract."""
 
     def __init__(self, document: ContractPart, present: Project | None, source: str | None, path: Path) -> None:
         self._document = document

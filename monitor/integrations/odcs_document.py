@@ -41,7 +41,7 @@ _LONGEST: Final = timedelta(days=36_500)
 
 
 class UnreadableContract(Exception):
-    """A file is no contract that can be used."""
+    """A file is not a usable contract."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -49,7 +49,7 @@ class UnreadableContract(Exception):
 
 
 class ContractPart:
-    """A mapping of the document: a key that nobody asks for is named when the part is closed."""
+    """A mapping of the document; keys that were never read are reported when it is closed."""
 
     def __init__(self, node: Node, path: str, not_taken: list[IgnoredItem]) -> None:
         self.node = node
@@ -111,7 +111,7 @@ class ContractPart:
             part.close()
 
     def refuse(self, reason: str, key: str | None = None) -> None:
-        """Name the part, or one of its keys, as not taken."""
+        """Report the part, or one of its keys, as not taken."""
         line = self.node.place.line if key is None else self.node.keys.get(key, self.node.place).line
         self._asked.add(key or "")
         path = self.path if key is None else self._below(key)
@@ -122,7 +122,7 @@ class ContractPart:
         self._asked |= self.node.value.keys() if isinstance(self.node.value, dict) else set()
 
     def close(self) -> None:
-        """Name the keys that nobody asked for."""
+        """Report the keys that were never read."""
         if isinstance(self.node.value, dict):
             for key in self.node.value:
                 if key not in self._asked and key not in _DESCRIPTIVE:

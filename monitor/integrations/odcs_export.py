@@ -33,7 +33,7 @@ _UNITS: Final = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta
 
 @dataclass(frozen=True, slots=True)
 class ExportedContract:
-    """The document as plain data, and the checks that it has no words for."""
+    """The document as plain data, and the checks that ODCS cannot express."""
 
     document: Mapping[str, Any]
     left_out: Sequence[IgnoredItem]
@@ -41,7 +41,7 @@ class ExportedContract:
 
 @dataclass(slots=True)
 class _Sheet:
-    """A table while it is written: its columns by name, and rules of the whole table."""
+    """The properties of a table by column, and its rules as a whole."""
 
     table: Table
     relation: Relation

@@ -29,7 +29,7 @@ _OF_COLUMN: Final = frozenset({"property", "column", "field"})
 
 
 class NotExpressible(Exception):
-    """A rule that no check asks; the text says why."""
+    """A rule without an equivalent check; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class ContractTable:
 
 @dataclass(frozen=True, slots=True)
 class ContractPlace:
-    """Where the tables of a contract lie: a configured source by its name, or a server."""
+    """The location of the tables of a contract: a configured source by its name, or a server."""
 
     name: str | None
     server: str = ""

@@ -102,7 +102,7 @@ def dataset_of(project: Project, name: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ImportedLineage:
-    """What feeds configured tables: all that the events say, and what of it the configuration does not have yet."""
+    """The upstream tables of configured tables: all in the events, and those that the configuration lacks."""
 
     upstream: Mapping[str, Sequence[str]]
     new: Mapping[str, Sequence[str]]
@@ -110,7 +110,7 @@ class ImportedLineage:
 
 
 class UnreadableEvents(Exception):
-    """A file holds no events of OpenLineage that can be read."""
+    """A file has no valid OpenLineage events."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -150,7 +150,7 @@ def _new(config: Config, upstream: Mapping[str, Sequence[str]]) -> Mapping[str, 
 
 
 class _DatasetNames:
-    """The configured tables by the names under which events may know them."""
+    """The configured tables by the names that events may use."""
 
     def __init__(self, project: Project) -> None:
         self._exact = {tuple(dataset_of(project, table.name).values()): table.name for table in project.config.tables}

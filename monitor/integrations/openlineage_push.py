@@ -34,7 +34,7 @@ _REFUSED: Final = frozenset({400, 413, 422})
 
 
 class EventPush:
-    """What one daemon sends. `step` is called by one thread at a time."""
+    """Sends the events of one daemon. `step` is called by one thread at a time."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         """Begin with the runs of the last day."""

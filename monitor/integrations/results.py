@@ -38,7 +38,7 @@ Line = Annotated[str, MinLen(1), MaxLen(500)]
 
 
 class ExternalResult(BaseModel):
-    """What the other tool found: `check` is the `reference` (or id) of a check of type `external`.
+    """A result of another tool: `check` is the `reference` (or id) of a check of type `external`.
 
     `table` is needed only where checks of several tables have that reference.
     """
@@ -75,7 +75,7 @@ class ExternalRun(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one configured check is told by a run: the outcome, and when the other tool saw it."""
+    """The outcome of a configured check in a run of another tool, and its time."""
 
     outcome: Outcome
     started_at: datetime
@@ -93,7 +93,7 @@ class IgnoredItem:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRun:
-    """What became of a run: results that are new, whether it was known already, and what is not taken."""
+    """The import of a run: new results, whether it was imported before, and what was not taken."""
 
     run_id: str
     results: Sequence[CheckResult]
@@ -179,7 +179,7 @@ def missing_readings(
 
 
 class FutureRun(Exception):
-    """A run ended in the future: its results would hold back everything that is measured until then."""
+    """A run ended in the future; its results would precede everything measured until then."""
 
     def __init__(self, ended_at: datetime) -> None:
         super().__init__(f"the run ended at {ended_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}, which is in the future")

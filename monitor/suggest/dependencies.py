@@ -42,7 +42,7 @@ _TRIED_FOR_EACH: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What was counted of a pair: rows without NULL, their groups, those of several rows, rows that contradict."""
+    """Counts of a pair of columns: rows without NULL, their groups, groups of several rows, contradicting rows."""
 
     rows: int
     groups: int

@@ -27,7 +27,7 @@ class FolderFiles(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What a folder holds that a table may be made of; names that begin with `.` or `_` are left out."""
+    """The files and folders of a folder that can be tables; names that begin with `.` or `_` are left out."""
 
     path: Path
     names: Sequence[str]
@@ -43,12 +43,12 @@ class Folder:
 
     @property
     def databases(self) -> Sequence[str]:
-        """Name the files that end as databases do."""
+        """Return the files with the extension of a database."""
         return [name for name in self.names if Path(name).suffix in DATABASES and (self.path / name).is_file()]
 
     @property
     def folders(self) -> Sequence[str]:
-        """Name the folders that are not parts of a table."""
+        """Return the folders that are not partitions of a table."""
         return [name for name in self.names if "=" not in name and (self.path / name).is_dir()]
 
     @property

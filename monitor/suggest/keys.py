@@ -88,8 +88,8 @@ def composite_keys(table: TableStatistics, source: Source, relation: str) -> Ite
 
 
 def _composite(table: TableStatistics, names: Sequence[str], accidents: float) -> Proposal:
-    seen = "no two rows" if table.exact else f"no two of {table.sampled:,} sampled rows"
-    why = f"{seen} share these values; about {accidents:,.0f} pairs would if the columns were independent"
+    evidence = "no two rows" if table.exact else f"no two of {table.sampled:,} sampled rows"
+    why = f"{evidence} share these values; about {accidents:,.0f} pairs would if the columns were independent"
     confidence = Confidence.HIGH if table.rows >= ENOUGH_ROWS else Confidence.LOW
     return _key(tuple(names), why, confidence, table.rows)
 

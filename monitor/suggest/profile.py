@@ -35,7 +35,7 @@ _SHAPES: Final = "9" * 10 + "A" * 26 + "a" * 26
 
 
 class ColumnFamily(StrEnum):
-    """What may be asked of the values of a column."""
+    """Kinds of statistics of the values of a column."""
 
     WHOLE = "whole"
     NUMBER = "number"
@@ -55,7 +55,7 @@ class ValueCount:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """What was counted of a column.
+    """Statistics of a column.
 
     `distinct` is approximate above `EXACT_ROWS` rows. `low` and `high`: of numbers only. `counted`: rows of the sample
     that are not NULL, of which `sampled_distinct` values, and `singletons` that occur once. `alike`: ordered pairs of
@@ -92,7 +92,7 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, slots=True)
 class TableStatistics:
-    """What was counted of a table.
+    """Statistics of a table.
 
     `rows` is exact. `scanned`: the rows of the totals; `sampled`: the rows of the sample. Both are `rows` where nothing
     was sampled. `left_out`: columns beyond those that are looked at.
@@ -192,17 +192,17 @@ class _Profiler:
 
     def _values(self, rows: int, columns: Sequence[ColumnStatistics]) -> tuple[int, Sequence[ColumnStatistics]]:
         """Count values and shapes, of every column in one statement."""
-        asked = [column for column in columns if _is_counted(column)]
-        if not asked:
+        counted = [column for column in columns if _is_counted(column)]
+        if not counted:
             return min(rows, EXACT_ROWS), columns
         table = sample(self._table, rows, EXACT_ROWS)
         parts = [_part("rows", "", ibis.null("string"), table.aggregate(n=table.count()))]
-        for at, column in enumerate(asked):
+        for at, column in enumerate(counted):
             parts += _column_parts(str(at), table[column.name], column)
         answers: dict[tuple[str, str], list[ValueCount]] = {}
         for row in self._fetch(ibis.union(*parts, distinct=False) if len(parts) > 1 else parts[0]):
             answers.setdefault((row["what"], row["place"]), []).append(ValueCount(row["value"], int(row["n"] or 0)))
-        results = {column.name: _filled_in(column, str(at), answers) for at, column in enumerate(asked)}
+        results = {column.name: _filled_in(column, str(at), answers) for at, column in enumerate(counted)}
         return answers["rows", ""][0].rows, [results.get(column.name, column) for column in columns]
 
     def _fetch(self, expression: ir.Expr) -> Sequence[Mapping[str, Any]]:

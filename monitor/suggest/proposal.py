@@ -32,7 +32,7 @@ _UNIQUE_NAME: Final = re.compile(r"(^|_)(e_?mail|sku|isbn|ean|iban|slug|token|ha
 
 
 class Confidence(StrEnum):
-    """How sure a proposal is; see the module."""
+    """The confidence of a proposal; see the module."""
 
     DECLARED = "declared"
     HIGH = "high"
@@ -41,7 +41,7 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CurrentOutcome:
-    """What a proposed check finds now, in the words of the check."""
+    """The outcome of a proposed check on the table as it is now."""
 
     status: Status
     message: str

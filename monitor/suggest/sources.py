@@ -40,7 +40,7 @@ class SourceNotFound(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SourceLocations:
-    """The sources of a first configuration, each of a name of its own, and what was left out and why."""
+    """The sources of a first configuration, by unique names, and what was left out and why."""
 
     found: tuple[SourceLocation, ...]
     left_out: tuple[str, ...] = ()

@@ -58,7 +58,7 @@ class SuggestionTarget:
 
 @dataclass(frozen=True, slots=True)
 class TableSuggestions:
-    """What is proposed for a table; `problem` says why it could not be read, and then there is nothing else."""
+    """The proposals for a table; `problem`: why it could not be read, in which case there are none."""
 
     name: str
     proposals: tuple[Proposal, ...] = ()
@@ -73,7 +73,7 @@ class TableSuggestions:
 
 @dataclass(frozen=True, slots=True)
 class SourceSuggestions:
-    """What is proposed for the tables of a source, and for the source itself: texts that stand for NULL.
+    """The proposals for the tables of a source, and for the source itself: texts that represent NULL.
 
     The checks of tables are proposed for what they hold once the sure ones of those texts are read as NULL.
     """

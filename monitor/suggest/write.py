@@ -18,7 +18,7 @@ from monitor.terminal.output_file import ProtectedFiles, write_text
 
 @dataclass(frozen=True, slots=True)
 class WrittenChecks:
-    """What was written for a table: its file, how many checks and comments; `problem` says why nothing was."""
+    """The checks and comments written for a table, by file; `problem`: why nothing was written."""
 
     table: str
     file: Path

@@ -19,7 +19,7 @@ _INDENT: Final = 2
 
 
 class NotEditable(Exception):
-    """A file that is written in a way that cannot be added to; the text says what and where."""
+    """A file whose layout cannot be edited; the text has the reason and the place."""
 
 
 def append_checks(text: str, table: str, lines: Sequence[str], checks: Sequence[Mapping[str, Any]]) -> str:

@@ -99,7 +99,7 @@ def print_plain(console: "Console", text: str) -> None:
 
 
 def guard_streams() -> None:
-    """Let a full disk behind the two standard streams end the command in words, not as a bug.
+    """Make a full disk behind the standard streams end the command with an error, not as a bug.
 
     What cannot be encoded is written as escapes: a file name may hold bytes that are no text.
     """

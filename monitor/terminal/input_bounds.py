@@ -48,8 +48,8 @@ def problem_of(value: Any) -> str | None:
     if problem is None:
         return None
     text = str(value)
-    current_text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text):,} characters)"
-    return f"{problem}, not '{current_text}'"
+    excerpt = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text):,} characters)"
+    return f"{problem}, not '{excerpt}'"
 
 
 def _problem_of_path(path: Path) -> str | None:

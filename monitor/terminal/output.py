@@ -35,7 +35,7 @@ class Format(StrEnum):
 
 @dataclass(slots=True)
 class Invocation:
-    """How this command was called; every command finds it as `ctx.obj`.
+    """The invocation of a command, `ctx.obj` of every command.
 
     `config_path` and `format` come from the options every command has; `redactor` knows the secrets of the loaded
     configuration.

@@ -110,7 +110,7 @@ def write_file(
     mode: int | None = None,
     code: str = "file.not_written",
 ) -> Result:
-    """Let `write` make a draft, and return what `prove` finds in it before the file gets its name.
+    """Write a draft with `write`, and return the result of `prove` on it before the file gets its name.
 
     `mode`: the permissions of the file; by default those of the file that is replaced, else as the umask has it.
 
@@ -149,7 +149,7 @@ def write_text(
 
 
 def make_folders(path: Path, *, mode: int = 0o777, code: str = "file.not_written") -> None:
-    """Make the folders above a file, where they are missing.
+    """Create the missing folders above a file.
 
     Raises:
         Stop: one cannot be made.
@@ -277,7 +277,7 @@ def _name_draft(draft: Path, path: Path, *, replace: bool, code: str) -> None:
 
 @contextmanager
 def _reported(path: Path, code: str) -> Iterator[None]:
-    """Turn what the system refuses into an error that names the target, not the draft.
+    """Convert system errors into an error that names the target, not the draft.
 
     Raises:
         Stop: the system refused something.

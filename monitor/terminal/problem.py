@@ -1,4 +1,4 @@
-"""What went wrong, and how a command leaves.
+"""Errors of commands, and exit codes.
 
 Everything that ends a command early is a `Stop`: an exit code and the problems to show. Nothing here imports a library,
 so that any module of the package may use it.
@@ -15,7 +15,7 @@ _LISTED = 5
 
 
 class ExitCode(IntEnum):
-    """What the process tells the shell. Frozen: scripts depend on the numbers."""
+    """Exit codes of the process. Frozen: scripts depend on the numbers."""
 
     OK = 0
     FAILED = 1
@@ -60,7 +60,7 @@ def envelope(problems: Sequence[Problem]) -> dict[str, Any]:
 
 
 def sum_up(problems: Sequence[Problem]) -> str:
-    """Format in one sentence what went wrong."""
+    """Summarise the problems in one sentence."""
     if not problems:
         return "the command stopped without a reason"
     first = problems[0].message
@@ -68,7 +68,7 @@ def sum_up(problems: Sequence[Problem]) -> str:
 
 
 class Stop(Exception):
-    """Leave the command now, with this exit code and these problems; without problems, silently."""
+    """End the command with this exit code and these problems; without problems, silently."""
 
     def __init__(self, code: ExitCode, *problems: Problem) -> None:
         super().__init__(code, problems)

@@ -9,7 +9,7 @@ _OWNER_ONLY: Final = 0o077
 
 
 def harden_process() -> None:
-    """Make files for their owner only, whatever the umask was, and let a crash write no memory to disk.
+    """Set the umask so that files are for their owner only, and disable core dumps.
 
     Plugins of pydantic, which other packages bring, would be shown the configuration with its secrets: none is loaded.
     Processes that are started from here inherit both. Memory holds values of tables while they are measured; a limit of

@@ -92,16 +92,16 @@ def originals(texts: Iterable[str | None], *, column: str) -> Mapping[str, str]:
     names = {text for text in texts if text is not None}
     changed: dict[str, str] = {}
     for text in sorted(names):
-        current_text = escape_text(text)
-        if current_text == text:
+        escaped = escape_text(text)
+        if escaped == text:
             continue
-        if current_text in names or current_text in changed:
+        if escaped in names or escaped in changed:
             message = (
                 f"two values of column '{column}' would become equal in a CSV file after escaping a formula "
                 "with an apostrophe"
             )
             raise _refused(message)
-        changed[current_text] = text
+        changed[escaped] = text
     return changed
 
 

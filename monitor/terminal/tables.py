@@ -49,7 +49,7 @@ def draw_table(console: "Console", columns: Sequence[str], rows: Iterable[Sequen
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column; `wanted`: how many cells its widest text takes."""
+    """A column; `wanted`: the width of its widest text in cells."""
 
     name: str
     cells: Sequence[str]
