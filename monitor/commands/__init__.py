@@ -26,8 +26,9 @@ Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The fi
         invocation.emit(result_as_json, lambda console: console.print(...))  # one JSON value, or what a person sees
         raise Stop(ExitCode.FAILED)  # leave with a code; with `Problem(...)`s they are shown as errors
 
-Rules. At the top of a command file import only the standard library, `typer`, `monitor.clock` and, of
-`monitor.terminal`, `output`, `problem` and `console` (a test looks at what `--help` imports). `-c/--config` and
+Rules. Options that several commands share, and how they are read, stand in `_options.py`. At the top of a command file
+import only the standard library, `typer`, `monitor.clock` and, of `monitor.terminal`, `output`, `problem` and `console`
+(a test checks what `--help` imports). `-c/--config` and
 `--format` are added to every command: do not declare them. A command with formats of its own declares `--format`
 itself, with `callback=remember_format` of `monitor.terminal.output`, so that its errors too obey `--format json`. Each
 option has an environment twin, TABLEWATCH_<COMMAND>_<OPTION>. Data goes to stdout through `emit`; anything else through

@@ -44,12 +44,7 @@ def check(
     no_store: Annotated[bool, typer.Option("--no-store", help="Dry run: store nothing, open no incident.")] = False,
     output_format: Annotated[
         CheckFormat | None,
-        typer.Option(
-            "--format",
-            help="Output format.",
-            callback=remember_format,
-            show_default="human",
-        ),
+        typer.Option("--format", help="Output format.", callback=remember_format, show_default="human"),
     ] = None,
     out_file: Annotated[
         Path | None,

@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from monitor.doctor.config_diff import ConfigChange
     from monitor.doctor.config_rules import RuleResult
 
+_Format: TypeAlias = Annotated[
+    ConfigFormat | None,
+    typer.Option("--format", help="Output format.", callback=remember_format, show_default="human"),
+]
+
 app = typer.Typer(help="Validate and show the configuration.", rich_help_panel="Set up")
 
 
@@ -31,15 +36,7 @@ def _group() -> None:
 @app.command()
 def check(
     ctx: typer.Context,
-    _: Annotated[
-        ConfigFormat | None,
-        typer.Option(
-            "--format",
-            help="Output format.",
-            callback=remember_format,
-            show_default="human",
-        ),
-    ] = None,
+    _: _Format = None,
 ) -> None:
     """List all errors of the configuration, with file, line and column.
 
@@ -165,15 +162,7 @@ def _show_origins(invocation: Invocation, loaded: "Loaded", *, redacted: bool) -
 @app.command("test")
 def check_rules(
     ctx: typer.Context,
-    _: Annotated[
-        ConfigFormat | None,
-        typer.Option(
-            "--format",
-            help="Output format.",
-            callback=remember_format,
-            show_default="human",
-        ),
-    ] = None,
+    _: _Format = None,
 ) -> None:
     """Test the configuration against its own `rules`. Exits with 1 if one is broken, 3 if one is about no table.
 

@@ -160,8 +160,8 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     with reading(project) as tx:
-        sheet = read_incident_detail(tx, incident_id)
-    _incident_verbs.present(invocation, project, sheet, whole=True)
+        detail = read_incident_detail(tx, incident_id)
+    _incident_verbs.present(invocation, project, detail, whole=True)
 
 
 @app.command()
@@ -267,13 +267,13 @@ def open_(
     report = form.read(project, invocation, any_table=any_table)
     with _incident_verbs.incident_editor(project, by) as editor:
         incident, is_new = editor.log(report)
-        sheet = editor.sheet(incident)
+        detail = editor.sheet(incident)
         alike = editor.alike(incident) if is_new else ()
     if not is_new:
         invocation.note(f"note: already logged as incident #{incident.id}; nothing was changed")
     for note in _warnings(project, incident, alike) if is_new else ():
         invocation.note(f"note: {note}")
-    _incident_verbs.present(invocation, project, sheet)
+    _incident_verbs.present(invocation, project, detail)
 
 
 def _warnings(project: "Project", incident: "Incident", alike: "Sequence[int]") -> "Iterator[str]":
