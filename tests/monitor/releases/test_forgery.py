@@ -193,7 +193,7 @@ CHANGES: dict[str, tuple[Callable[[Desk], Any], str]] = {
     "the owner": (_own, "'desk' owns 'people'"),
     "the limits": (lambda desk: desk.write(limits={"k": 9}), "the configuration of the release has changed"),
     "the approvers": (lambda desk: desk.write(approvers=["crew"]), "the configuration of the release has changed"),
-    "no release": (_rename, "there is no release 'extract'"),
+    "no release": (_rename, "release 'extract' is not in the configuration"),
     "an error": (lambda desk: desk.config.write_text("tables: 7"), "missing key"),
 }
 
