@@ -182,10 +182,10 @@ def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitut
     problems = [*files.problems, *substitution.problems]
     secrets = substitution.secrets | hide_secrets(tree)
     redactor = Redactor(secrets, published=_published(tree), keys=secret_keys())
-    workshop, hierarchies = build_checks(tree), build_hierarchies(tree)
-    config, errors = _validate(tree, workshop, hierarchies)
-    problems += [*workshop.problems, *hierarchies.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
-    problems += [*foreign_sources(tree, workshop.built), *checks_of_nothing(tree, workshop.built)]
+    builder, hierarchies = build_checks(tree), build_hierarchies(tree)
+    config, errors = _validate(tree, builder, hierarchies)
+    problems += [*builder.problems, *hierarchies.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
+    problems += [*foreign_sources(tree, builder.built), *checks_of_nothing(tree, builder.built)]
     notes: list[Problem] = []
     if config is not None and config.releases:
         from monitor.config.release_checks import with_releases  # few files have releases
@@ -196,7 +196,7 @@ def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitut
         problems += _products_of_nothing(tree, config)
     if problems or config is None:
         raise _error(problems, files, redactor)
-    notes = [*outside_references(tree, workshop.built), *_unpriced_tiers(config), *_unreachable_owners(config), *notes]
+    notes = [*outside_references(tree, builder.built), *_unpriced_tiers(config), *_unreachable_owners(config), *notes]
     read = tuple(Path(name) for name in files.texts)
     return Loaded(
         config=config,
@@ -269,13 +269,13 @@ _OF_THE_STORE: Final = frozenset({"project", "timezone", "storage"})
 """The top-level keys that are needed to open the store and to show times."""
 
 
-def _validate(tree: Node, workshop: CheckBuilder, hierarchies: Hierarchies) -> tuple[Config | None, list[Problem]]:
+def _validate(tree: Node, builder: CheckBuilder, hierarchies: Hierarchies) -> tuple[Config | None, list[Problem]]:
     data = plain_data(tree)
     with_hierarchies(data, hierarchies)
     tables = data.get("tables")
     for index, table in enumerate(tables if isinstance(tables, list) else ()):
         if isinstance(table, dict) and isinstance(table.get("checks"), list):
-            table["checks"] = workshop.checks.get(index, ())
+            table["checks"] = builder.checks.get(index, ())
     try:
         return Config.model_validate(data), []
     except ValidationError as error:

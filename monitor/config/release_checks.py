@@ -154,7 +154,7 @@ def _free_values(config: Config) -> Iterator[Problem]:
 
 
 def release_checks(name: str, release: Release) -> Sequence[Check]:
-    """Return the checks that a release asks of its table: that each column is classified, and each limit."""
+    """Return the checks of a release on its table: every column is classified, and each limit."""
     if not release.columns:
         return ()
     quasi = release.classified(ColumnClass.QUASI_IDENTIFIER)

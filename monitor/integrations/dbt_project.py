@@ -29,12 +29,12 @@ _REF: Final = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
 
 @dataclass(slots=True)
 class _Test:
-    """A data test or the freshness of a source, as a check; without an equivalent check, None."""
+    """A data test or the freshness of a source; `equivalent`: the check that asks the same, None without one."""
 
     id: str
     reference: str
     severity: str | None = None
-    twin: dict[str, Any] | None = None
+    equivalent: dict[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -126,33 +126,35 @@ class _Project:
             self.notes.append(f"test '{name}' is skipped: {about}; add it to a table by hand")
             return
         severity = str(_of(test, "config").get("severity", "error")).lower()
-        proposed = _Test(_check_id(name, test), name, "warning" if severity == "warn" else None, self._twin(test))
+        proposed = _Test(
+            _check_id(name, test), name, "warning" if severity == "warn" else None, self._equivalent_check(test)
+        )
         self._nodes[owner].tests.append(proposed)
 
-    def _twin(self, test: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the check of our own that asks the same as a generic test."""
+    def _equivalent_check(self, test: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the check that is equivalent to a generic test; None without one."""
         about = _of(test, "test_metadata")
         arguments, column = _of(about, "kwargs"), test.get("column_name")
         if about.get("namespace") or not isinstance(column, str):
             return None
-        twin: dict[str, Any] | None = None
+        equivalent: dict[str, Any] | None = None
         match about.get("name"):
             case "unique":
-                twin = {"type": "unique", "columns": [column]}
+                equivalent = {"type": "unique", "columns": [column]}
             case "not_null":
-                twin = {"type": "not_null", "columns": [column]}
+                equivalent = {"type": "not_null", "columns": [column]}
             case "accepted_values" if isinstance(arguments.get("values"), list):
-                twin = {"type": "accepted_values", "column": column, "values": arguments["values"]}
+                equivalent = {"type": "accepted_values", "column": column, "values": arguments["values"]}
             case "relationships":
                 other = _REF.search(str(arguments.get("to")))
                 pointed = None if other is None else self._by_name.get(other["name"])
                 if pointed is not None and isinstance(arguments.get("field"), str):
                     target = f"{pointed}.{arguments['field']}"
-                    twin = {"type": "foreign_key", "column": column, "references": target}
+                    equivalent = {"type": "foreign_key", "column": column, "references": target}
         where = _of(test, "config").get("where")
-        if twin is not None and isinstance(where, str) and "{" not in where:
-            twin["where"] = where
-        return twin
+        if equivalent is not None and isinstance(where, str) and "{" not in where:
+            equivalent["where"] = where
+        return equivalent
 
     @cached_property
     def _by_name(self) -> Mapping[str, str]:
@@ -241,8 +243,8 @@ def _check_lines(node: _Node) -> Iterator[str]:
         if test.severity is not None:
             check["severity"] = test.severity
         yield f"  - {in_one_line(check)}"
-        if test.twin is not None:
-            yield f"  # the same as a check of our own: {in_one_line(test.twin)}"
+        if test.equivalent is not None:
+            yield f"  # the same as a check of our own: {in_one_line(test.equivalent)}"
 
 
 def _mappings(of: Mapping[str, Any], key: str) -> dict[str, Mapping[str, Any]]:

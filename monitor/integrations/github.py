@@ -111,13 +111,13 @@ def _annotation(
 def _limited(annotations: Sequence[_Annotation], clean: Callable[[str], str]) -> Iterator[str]:
     """Yield the commands, at most ten of a level: the last one then says how many there are besides."""
     for level in ("error", "warning", "notice"):
-        alike = [annotation for annotation in annotations if annotation.level == level]
-        shown = alike if len(alike) <= _MOST else alike[: _MOST - 1]
+        of_level = [annotation for annotation in annotations if annotation.level == level]
+        shown = of_level if len(of_level) <= _MOST else of_level[: _MOST - 1]
         yield from (annotation.command(clean) for annotation in shown)
-        if len(shown) < len(alike):
-            rest = f"{len(alike) - len(shown)} more of this level; the log of this step lists all of them"
+        if len(shown) < len(of_level):
+            rest = f"{len(of_level) - len(shown)} more of this level; the log of this step lists all of them"
             yield _Annotation(level, rest, "tablewatch").command(clean)
-            yield from (_text(f"{level}: {item.title}: {item.message}", clean) for item in alike[_MOST - 1 :])
+            yield from (_text(f"{level}: {item.title}: {item.message}", clean) for item in of_level[_MOST - 1 :])
 
 
 def _groups(results: Sequence[CheckResult], clean: Callable[[str], str]) -> Iterator[str]:

@@ -133,7 +133,7 @@ def _is_number(value: Any) -> bool:
 
 
 def checks_of_rule(rule: Mapping[str, Any], column: str | None, relation: Relation) -> Sequence[dict[str, Any]]:
-    """Return the checks that ask what a rule asks.
+    """Return the checks that are equivalent to a rule.
 
     Args:
         rule: the rule as plain data.
@@ -141,7 +141,7 @@ def checks_of_rule(rule: Mapping[str, Any], column: str | None, relation: Relati
         relation: the table.
 
     Raises:
-        NotExpressible: no check asks that.
+        NotExpressible: no check is equivalent.
     """
     kind = rule.get("type") or ("sql" if rule.get("query") else "library")
     match kind:

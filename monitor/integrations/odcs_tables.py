@@ -21,7 +21,7 @@ _TYPES: Final = {
     "integer": "int", "boolean": "boolean", "array": "array", "object": "struct", "map": "map",
 }  # fmt: skip
 _ABOUT: Final = ("id", "severity", "open_on", "open_after", "resolve_after", "confirm", "why", "runbook")
-"""Parameters that do not change what a check asks."""
+"""Parameters that do not change the question of a check."""
 
 
 @dataclass(slots=True)
@@ -185,7 +185,7 @@ def built_check(check: Mapping[str, Any]) -> Any:
 
 
 def question_of(check: Any) -> str:
-    """Return what a check asks, the same text for two that ask the same."""
+    """Return the parameters of a check that decide its result; equal for equivalent checks."""
     asked: dict[str, Any] = check.model_dump(mode="json", exclude=set(_ABOUT))
     if check.type == "sql":
         asked["query"] = check.query.strip().rstrip(";")
