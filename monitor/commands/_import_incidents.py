@@ -117,7 +117,7 @@ def import_incidents(
         tickets.check_header()
         with project.open_store() as store, explained(times.zone), progress("importing rows", _lines(file)) as advance:
             intake = TicketImport(store, times.now, times.zone, who(by), update=update, partial=partial)
-            taken = (intake.look if dry_run else intake.take)(tickets, advance)
+            taken = (intake.dry_run if dry_run else intake.run)(tickets, advance)
     except UnreadableTickets as error:
         raise Stop(ExitCode.USAGE, error.problem) from None
     except OSError as error:

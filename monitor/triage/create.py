@@ -1,4 +1,4 @@
-"""Name what people report: texts in one line, fingerprints of tickets, tables that are not configured."""
+"""Validate reported incidents: texts in one line, fingerprints of tickets, tables that are not configured."""
 
 import re
 from datetime import datetime
@@ -15,16 +15,16 @@ _NO_KEY: Final = re.compile("[0-9a-f]{16}")
 
 
 def tidy(text: str) -> str:
-    """Return a text in one line, without the control characters that would move a terminal's cursor."""
+    """Return a text in one line, without control characters."""
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else " " for sign in text)
     return " ".join(text.split()) if " " in text else text
 
 
 def ticket_fingerprint(key: str, *, table: str, title: str, detected_at: datetime) -> str:
-    """Return what importing the same ticket again shares: its own key, else its table, title and when it was noticed.
+    """Return the fingerprint of a ticket: by its key, else by its table, title and time of detection.
 
-    A key identifies a ticket whatever else of it was put right since, its table included. Key and title are tidy.
+    A key identifies a ticket whatever else of it was corrected, its table included. Key and title are tidy.
     """
     if key:
         return f"{_TICKET}{key}"
@@ -33,7 +33,7 @@ def ticket_fingerprint(key: str, *, table: str, title: str, detected_at: datetim
 
 
 def former_fingerprint(key: str, *, table: str) -> str | None:
-    """Return what a ticket with a key was known by at first, when a key was one of its table; None without a key."""
+    """Return the fingerprint that earlier versions gave to a ticket, by table and key; None without a key."""
     return f"{table}:{_TICKET}{key}" if key else None
 
 
@@ -46,14 +46,14 @@ def ticket_of(incident: Incident) -> str | None:
 
 
 def unknown_table(name: str, config: Config) -> Problem | None:
-    """Return that a table is not configured, and which one may have been meant; None if it is."""
+    """Return the problem that a table is not configured, with a suggestion; None if it is."""
     if config.table(name) is not None:
         return None
     return unknown_name("table", name, [table.name for table in config.tables], see="see 'tablewatch table list'")
 
 
 def listed_cause(config: Config, cause: str) -> str:
-    """Return a cause as the list in the configuration has it; any text where there is no list.
+    """Return a cause as `incidents.causes` has it; any text if there is no list.
 
     Raises:
         Stop: it is not in the list.

@@ -1,4 +1,4 @@
-"""Turn what the packages below refuse into the errors a command leaves with."""
+"""Translate errors of the packages below into problems and exit codes of commands."""
 
 import re
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ _UTC: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?\+00:00")
 
 
 class IncidentChanged(NotAllowed):
-    """The incident is no longer what somebody decided on."""
+    """The incident was changed since it was read."""
 
 
 def in_zone(message: str, zone: str) -> str:
-    """Format the times of a message on the wall clock of a zone: the packages below know UTC only."""
+    """Return a message with its times in a zone: the packages below use UTC."""
     local = ZoneInfo(zone)
     return _UTC.sub(lambda result: str(datetime.fromisoformat(result[0]).astimezone(local)), message)
 
@@ -31,13 +31,12 @@ def without_times(message: str) -> str:
 
 @contextmanager
 def explained(zone: str = "UTC", *, how_to_force: str = "--force does it all the same") -> Iterator[None]:
-    """Leave with a code and a problem when an incident or the store refuses something inside the block.
+    """Stop with an exit code and a problem if an incident or the store refuses something inside the block.
 
-    Times in the problem are those of the zone; `how_to_force` is the hint where the verb can be forced.
+    Times in the problem are in the zone; `how_to_force`: the hint if the verb can be forced.
 
     Raises:
-        Stop: with exit code 2 for what was asked of an incident, 5 when there is none of that number, 3 when the store
-            cannot be used.
+        Stop: with exit code 2 for a refused change, 5 if there is no such incident, 3 if the store cannot be used.
     """
     try:
         yield

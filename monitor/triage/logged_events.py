@@ -1,4 +1,4 @@
-"""Log what happened around tables, such as a deployment: what can be logged, and its published JSON form."""
+"""Log events around tables, such as deployments, and return them as JSON."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ LONGEST_NOTE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class EventForm:
-    """What somebody says happened: at a moment (None: now), to a table, to a source, or to neither in particular."""
+    """An event that a person logs: at a moment (None: now), about a table, a source, or neither in particular."""
 
     kind: LoggedEventKind
     note: str
@@ -28,7 +28,7 @@ def log_event(project: Project, store: Store, form: EventForm, *, actor: str) ->
     """Log an event; return it, and whether it is new.
 
     Raises:
-        Stop: it is about nothing that is configured, has no note, or has not happened yet.
+        Stop: its table or source is not configured, it has no note, or its time is in the future.
     """
     _check(project, form)
     with store.writing() as tx:

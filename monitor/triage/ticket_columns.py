@@ -1,6 +1,7 @@
-"""Read rows of a ticket file in columns: a million rows share their tables and words, and most cells are as expected.
+"""Read batches of rows of a ticket file, column by column, into tickets; a bad row has a reason.
 
-A batch of rows becomes tickets; a row that is none has a reason. Cells are never shown: they are others' business.
+By columns, since a million rows share few tables and words, and most cells are valid. Cells are never shown: they may
+hold personal data.
 """
 
 from collections import defaultdict
@@ -26,27 +27,26 @@ _FOUND_BY: Final = word_of(FoundBy)
 
 
 class Ticket(NamedTuple):
-    """A good row: its first line in the file, the incident it tells of, and the fields it says something about.
+    """A good row: its first line in the file, the reported incident, and the fields with a value.
 
-    A ticket without an end says that it lasts, if the file has a column for the end: `resolved` is then among `said`.
-    `assumed_zone` counts its times without an offset. `former` is the fingerprint by which one with a key was known at
-    first.
+    `fields` has `resolved` also without a value if the file has such a column: the incident is open. `assumed_zone`:
+    the number of its times without an offset. `former`: the fingerprint that earlier versions gave to one with a key.
     """
 
     line: int
-    told: ReportedIncident
-    said: frozenset[str]
+    reported: ReportedIncident
+    fields: frozenset[str]
     assumed_zone: int = 0
     former: str | None = None
 
     @property
     def fingerprint(self) -> str:
-        """Return what importing the same ticket again shares."""
-        return self.told.fingerprint or ""
+        """Return the fingerprint, the same whenever the ticket is imported."""
+        return self.reported.fingerprint or ""
 
 
 class RefusedRow(NamedTuple):
-    """A row that is no incident: its first line in the file, and why."""
+    """A bad row: its first line in the file, and the reason."""
 
     line: int
     reason: str
@@ -54,19 +54,19 @@ class RefusedRow(NamedTuple):
 
 @dataclass
 class RowReader:
-    """Reads rows at a moment. `any_table` takes tables that are not configured too."""
+    """Reads rows at a moment. `any_table`: also those of tables that are not configured."""
 
     config: Config
     times: TimeReader
     any_table: bool = False
-    _strangers: dict[str, str | None] = field(default_factory=dict)
+    _unknown_tables: dict[str, str | None] = field(default_factory=dict)
 
     def read(self, lines: Sequence[int], texts: Mapping[str, Sequence[str]]) -> Iterator[Ticket | RefusedRow]:
-        """Yield what each row is.
+        """Yield a ticket or the reason for each row.
 
         Args:
             lines: the first line of each row.
-            texts: the cells of each field in our words, without spaces around them, empty where nothing is said.
+            texts: the cells of each field, mapped and without surrounding spaces; empty if there is no value.
         """
         columns = _Columns.of(texts, self.times, len(lines))
         for row, line in enumerate(lines):
@@ -98,23 +98,23 @@ class RowReader:
         except ImpossibleOrder as error:
             return RefusedRow(line, without_times(str(error)))
         assumed = sum(time is not None and time.assumed for time in (occurred, detected, resolved))
-        return Ticket(line, reported, columns.said[row], assumed, former_fingerprint(key, table=table))
+        return Ticket(line, reported, columns.filled[row], assumed, former_fingerprint(key, table=table))
 
     def _missing(self, row: Mapping[str, str]) -> Iterator[str]:
         yield from (f"no {name}" for name in NEEDED if not tidy(row[name]))
         table = row["table"]
         if table and not self._is_configured(table):
-            yield str(self._strangers[table])
+            yield str(self._unknown_tables[table])
 
     def _is_configured(self, table: str) -> bool:
-        """Check whether a table may be taken; if not, remember why."""
+        """Check whether incidents of a table may be imported; if not, keep the reason."""
         if not table or self.any_table:
             return bool(table)
-        if table not in self._strangers:
+        if table not in self._unknown_tables:
             problem = unknown_table(table, self.config)
             reason = "the table is not in the configuration; {}; --value table:THEIRS=OURS maps its name"
-            self._strangers[table] = None if problem is None else reason.format(problem.hint)
-        return self._strangers[table] is None
+            self._unknown_tables[table] = None if problem is None else reason.format(problem.hint)
+        return self._unknown_tables[table] is None
 
 
 class _Columns(NamedTuple):
@@ -132,7 +132,7 @@ class _Columns(NamedTuple):
     resolution: Sequence[Resolution | None]
     severity: Sequence[Severity | None]
     found_by: Sequence[FoundBy | None]
-    said: Sequence[frozenset[str]]
+    filled: Sequence[frozenset[str]]
     problems: dict[int, list[str]]
 
     @classmethod
@@ -166,7 +166,7 @@ def _is_filled(cells: Sequence[str]) -> Iterable[bool]:
 
 @cache
 def _fields_of(filled: Sequence[bool], has_end: bool) -> frozenset[str]:
-    """Name the fields of which a row says something: how and why it ended only with an end."""
+    """Return the fields with a value in a row; resolution and cause only with an end."""
     names = {name for name, is_filled in zip(FIELDS, filled, strict=True) if is_filled}
     if "resolved" not in names:
         names -= _ENDING
@@ -176,7 +176,7 @@ def _fields_of(filled: Sequence[bool], has_end: bool) -> frozenset[str]:
 def _read(
     read: Callable[[str], T], cells: Sequence[str], name: str, problems: dict[int, list[str]]
 ) -> Sequence[T | None]:
-    """Return what each cell means, None without one; add to the problems of a row whose cell cannot be read."""
+    """Return the value of each cell, None if it is empty; add to the problems of rows whose cell cannot be read."""
     try:
         return [read(text) if text else None for text in cells]
     except (UnreadableTime, UnknownWord):

@@ -1,10 +1,10 @@
-"""Compare a ticket with the incident that was imported from it, and make the changes that bring the incident up to it.
+"""Compare a ticket with the incident imported from it, and return the changes that update the incident.
 
-Only what a ticket says otherwise than the last time is news; importing the same file again changes nothing. News is
-applied, also where somebody put something else right here since (it is newer, and that is said). Some things stay as
-they are recorded, each with its reason: what no event can change (title, table, who noticed), what somebody had put
-right here before the ticket said anything about it, duplicates, and times that cannot follow one another. Texts are
-compared, never told.
+Only values that changed in the ticket since its last import are applied, so importing the same file again changes
+nothing. They are applied also to fields that somebody corrected here since: the ticket is newer, and the output says
+so. Some fields stay as they are recorded, each with its reason: those that no event can change (title, table, source of
+detection), those that were corrected here before the ticket had a value, duplicates, and times in an impossible order.
+Texts are compared, never shown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,10 +38,10 @@ _ENDING: Final = frozenset({"resolved", "resolution"})
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field of which ticket and incident say different things; None where nothing is said, and for texts.
+    """A field in which ticket and incident differ; the values are None if there are none, and for texts.
 
-    `stays` is why the incident keeps what is recorded; None if it can follow the ticket. `is_new`: the ticket says it
-    since its last import. `replaces` is who put right here what following the ticket replaces.
+    `stays`: why the incident keeps its value; None if it can be updated. `is_new`: the ticket changed since its last
+    import. `replaces`: who made the correction here that an update replaces.
     """
 
     field: str
@@ -54,77 +54,81 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class TicketComparison:
-    """What a ticket says otherwise than its incident, the changes that apply what can be, and what to remember."""
+    """The differences between a ticket and its incident, the changes to apply, and the values to note."""
 
     line: int
     incident: Incident
     differences: Sequence[Difference] = ()
     changes: Sequence[Change] = ()
-    remembers: TicketSaid | None = None
+    note: TicketSaid | None = None
 
     @property
     def is_new(self) -> bool:
-        """Check whether some of it is said since the last import."""
+        """Check whether the ticket changed since the last import."""
         return any(difference.is_new for difference in self.differences)
 
     @property
-    def to_record(self) -> Sequence[Change]:
-        """Return what following the ticket writes down."""
-        return [*self.changes, self.remembers] if self.remembers is not None else self.changes
+    def all_changes(self) -> Sequence[Change]:
+        """Return the changes to record, with the note."""
+        return [*self.changes, self.note] if self.note is not None else self.changes
 
 
 def compare(
     ticket: Ticket, incident: Incident, events: Sequence[Event], *, now: datetime, zone: str
 ) -> TicketComparison:
-    """Return what a ticket says otherwise than its incident; only what the file says something about is compared.
+    """Return the comparison of a ticket with its incident, in the fields with a value in the file.
 
     Args:
         ticket: the row.
-        incident: what is recorded of it.
-        events: all that happened to it, in the order of recording.
+        incident: its present state.
+        events: all of its events, in the order of recording.
         now: the present.
-        zone: the IANA zone in which reasons tell times.
+        zone: the IANA zone of times in reasons.
     """
     past = ticket_history_of(events)
-    response = {item.name: as_text(item.told(ticket.told)) for item in FIELDS if item.name in ticket.said}
-    if response.get(TABLE) != incident.table:
-        response = {TABLE: response.get(TABLE)}
-    news = {name: value for name, value in response.items() if past.said.get(name) != value}
-    compared = [item for item in FIELDS if item.name in response and item.recorded(incident) != item.told(ticket.told)]
-    differ = [_difference(item, ticket.told, incident, past, is_new=item.name in news) for item in compared]
-    result, changes = _followed(incident, ticket.told, differ, now=now, zone=zone)
-    remembers = _remembered(events, changes, response, now) if news else None
-    return TicketComparison(ticket.line, incident, result, changes, remembers)
+    values = {item.name: as_text(item.of_ticket(ticket.reported)) for item in FIELDS if item.name in ticket.fields}
+    if values.get(TABLE) != incident.table:
+        values = {TABLE: values.get(TABLE)}
+    changed = {name: value for name, value in values.items() if past.ticket.get(name) != value}
+    compared = [
+        item for item in FIELDS if item.name in values and item.recorded(incident) != item.of_ticket(ticket.reported)
+    ]
+    differ = [_difference(item, ticket.reported, incident, past, is_new=item.name in changed) for item in compared]
+    result, changes = _updated(incident, ticket.reported, differ, now=now, zone=zone)
+    note = _note(events, changes, values, now) if changed else None
+    return TicketComparison(ticket.line, incident, result, changes, note)
 
 
 def _difference(
     compared: Field, reported_incident: ReportedIncident, incident: Incident, past: TicketHistory, *, is_new: bool
 ) -> Difference:
     name = compared.name
-    recorded, text = (None, None) if compared.text else (compared.recorded(incident), compared.told(reported_incident))
+    recorded, text = (
+        (None, None) if compared.text else (compared.recorded(incident), compared.of_ticket(reported_incident))
+    )
     stays = _stays(compared, incident, past, is_new=is_new)
-    replaced = past.here.get(name) if stays is None else None
+    replaced = past.changed_by.get(name) if stays is None else None
     if name == "resolved" and stays is None and reported_incident.resolved_at is None:
-        replaced = replaced or past.here.get("resolution")  # going on takes back how it ended, too
+        replaced = replaced or past.changed_by.get("resolution")  # reopening removes the resolution, too
     return Difference(name, recorded, text, stays, is_new, replaced)
 
 
 def _stays(compared: Field, incident: Incident, past: TicketHistory, *, is_new: bool) -> str | None:
-    """Return why a field stays as it is recorded; None if the incident follows the ticket."""
-    here = past.here.get(compared.name)
+    """Return why a field stays as it is recorded; None if it is updated."""
+    changed_by = past.changed_by.get(compared.name)
     if compared.stays is not None:
         return compared.stays.format(id=incident.id)
     if incident.merged_into is not None:
         return f"it was merged into #{incident.merged_into}"
-    judged = past.here.get("resolution")
+    judged = past.changed_by.get("resolution")
     if judged is not None and incident.resolution is Resolution.DUPLICATE and compared.name in _ENDING:
         return f"{judged} resolved it here as a duplicate"
-    if here is not None and (not is_new or past.said.get(compared.name) is None):
-        return f"corrected here by {here}"
+    if changed_by is not None and (not is_new or past.ticket.get(compared.name) is None):
+        return f"corrected here by {changed_by}"
     return None if is_new else "unchanged in the ticket since the last import, not applied then"
 
 
-def _followed(
+def _updated(
     incident: Incident,
     reported_incident: ReportedIncident,
     differences: Sequence[Difference],
@@ -132,7 +136,7 @@ def _followed(
     now: datetime,
     zone: str,
 ) -> tuple[Sequence[Difference], Sequence[Change]]:
-    """Return the changes that apply what can be applied, and the differences with the reasons of what cannot."""
+    """Return the differences, with reasons for fields that cannot be updated, and the changes for the others."""
     fields = frozenset(difference.field for difference in differences if difference.stays is None)
     stuck: frozenset[str] = frozenset()
     reason = "it is open here; resolve it with 'incident resolve'"
@@ -140,14 +144,14 @@ def _followed(
         changes = _changes(incident, reported_incident, fields, now)
     except (ImpossibleOrder, NotAllowed) as error:
         reason = in_zone(str(error), zone)
-        # times depend on one another, and how it ended on its end
+        # times depend on one another, and the resolution on the end
         stuck = fields & (_TIMES | (_ENDING if incident.last.resolved_at is None else frozenset()))
         changes = _changes(incident, reported_incident, fields - stuck, now)
     after = _after(incident, changes, now)
     stuck |= {
-        difference.name
-        for difference in FIELDS
-        if difference.name in fields and difference.recorded(after) != difference.told(reported_incident)
+        field.name
+        for field in FIELDS
+        if field.name in fields and field.recorded(after) != field.of_ticket(reported_incident)
     }
     return [
         replace(difference, stays=reason, replaces=None) if difference.field in stuck else difference
@@ -161,20 +165,20 @@ def _after(incident: Incident, changes: Iterable[Change], now: datetime) -> Inci
     return incident
 
 
-def _remembered(
-    events: Sequence[Event], changes: Sequence[Change], response: Mapping[str, str | None], now: datetime
+def _note(
+    events: Sequence[Event], changes: Sequence[Change], values: Mapping[str, str | None], now: datetime
 ) -> TicketSaid | None:
-    """Return what of a ticket its changes do not tell, or tell otherwise: a new cause comes with the recorded end."""
+    """Return the values of a ticket that its changes do not record, or record differently; None if there are none."""
     current_events = [Event(events[0].incident_id, now, importer(""), change) for change in changes]
-    known = ticket_history_of([*events, *current_events]).said
-    rest = {name: value for name, value in response.items() if known.get(name) != value}
+    recorded = ticket_history_of([*events, *current_events]).ticket
+    rest = {name: value for name, value in values.items() if recorded.get(name) != value}
     return TicketSaid(rest) if rest else None
 
 
 def _changes(
     incident: Incident, reported_incident: ReportedIncident, fields: frozenset[str], now: datetime
 ) -> Sequence[Change]:
-    """Return the changes that apply some fields, each decided on the incident as the one before leaves it.
+    """Return the changes that update some fields, each decided after the one before is applied.
 
     Raises:
         incidents.ImpossibleOrder: the times cannot follow one another.
@@ -197,8 +201,8 @@ def _begin(
     occurred = reported_incident.occurred_at if "occurred" in fields else None
     first = incident.episodes[0]
     if reported_incident.occurred_at is None and first.onset.at == first.detected_at:
-        occurred = detected  # nobody says when it began: as on opening, when it was noticed
-    # all times of one episode at once: moved one by one they could be in an impossible order on the way
+        occurred = detected  # without a value it is the time of detection, as for a new incident
+    # all times of one episode at once: one by one, their order could be impossible meanwhile
     whole = len(incident.episodes) == 1 and incident.last.resolved_at is not None and "resolved" in fields
     change = Corrected(0, occurred, detected, reported_incident.resolved_at if whole else None)
     return (verbs.correct(incident, change, now=now),)
@@ -207,10 +211,10 @@ def _begin(
 def _shorten(
     incident: Incident, reported_incident: ReportedIncident, fields: frozenset[str], _: datetime
 ) -> Sequence[Change]:
-    """Let what went on without a healthy time between end before it went on; what was bad again stays so.
+    """End episodes earlier that followed one another without a healthy time.
 
     Raises:
-        incidents.ImpossibleOrder: it was good between the ticket's end and the last episode.
+        incidents.ImpossibleOrder: there was a healthy time between the ticket's end and the last episode.
     """
     at, episodes = reported_incident.resolved_at, incident.episodes
     if "resolved" not in fields or at is None or at >= incident.last.detected_at or at < episodes[0].detected_at:
@@ -250,7 +254,7 @@ def _end(
 def _reopen(
     incident: Incident, reported_incident: ReportedIncident, fields: frozenset[str], now: datetime
 ) -> Sequence[Change]:
-    """Go on from the end that was recorded: by the ticket, the data was bad all the time."""
+    """Reopen at the recorded end: by the ticket, the data was bad all the time."""
     ended_at = incident.last.resolved_at
     if "resolved" not in fields or reported_incident.resolved_at is not None or ended_at is None:
         return ()

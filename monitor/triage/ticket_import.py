@@ -1,6 +1,6 @@
-"""Take tickets into the store while they are read: new ones are written, known ones compared and perhaps followed.
+"""Import tickets while they are read: new ones are written, known ones compared and, if asked, updated.
 
-Everything is one transaction: an import that fails on its way leaves nothing.
+An import is one transaction: one that fails writes nothing.
 """
 
 from collections import Counter
@@ -21,9 +21,9 @@ _ASSUMED: Final = frozenset({"resolution", "found_by"})
 
 @dataclass(slots=True)
 class ImportCounts:
-    """What an import found: the new tickets and their numbers, and the known ones, of which some differ.
+    """The new tickets with their numbers (none in a dry run), and the known ones, of which some differ.
 
-    In a dry run the new ones have no numbers. `lasting` are the new ones without an end.
+    `lasting`: the new ones without an end.
     """
 
     new: int = 0
@@ -32,36 +32,36 @@ class ImportCounts:
     last_id: int | None = None
     known: int = 0
     differ: list[TicketComparison] = field(default_factory=list)
-    _unsaid: dict[str, int] = field(default_factory=dict)
+    _without: dict[str, int] = field(default_factory=dict)
 
     @property
     def applicable(self) -> int:
-        """Count the incidents that can follow their tickets in something."""
+        """Return the number of incidents that can be updated."""
         return sum(bool(ticket_comparison.changes) for ticket_comparison in self.differ)
 
     def assumed(self, name: str) -> int:
-        """Count the new tickets that do not say this field of theirs; how it ended is one of ended ones only."""
-        return self._unsaid.get(name, 0)
+        """Return the number of new tickets without a value in a field; for the resolution, of resolved ones."""
+        return self._without.get(name, 0)
 
     def add(self, tickets: Sequence[Ticket]) -> None:
         """Count new tickets."""
         self.new += len(tickets)
-        kinds = Counter((ticket.told.resolved_at is None, ticket.said) for ticket in tickets)
-        for (lasts, said), number in kinds.items():
+        kinds = Counter((ticket.reported.resolved_at is None, ticket.fields) for ticket in tickets)
+        for (lasts, fields), number in kinds.items():
             self.lasting += number * lasts
-            for name in _ASSUMED - said:
+            for name in _ASSUMED - fields:
                 if name != "resolution" or not lasts:
-                    self._unsaid[name] = self._unsaid.get(name, 0) + number
+                    self._without[name] = self._without.get(name, 0) + number
 
     def number(self, numbers: Sequence[int]) -> None:
-        """Remember the numbers that incidents were given; they go up."""
+        """Keep the first and the last number of new incidents, which ascend."""
         if numbers:
             self.first_id = numbers[0] if self.first_id is None else self.first_id
             self.last_id = numbers[-1]
 
 
 class TicketsRefused(Exception):
-    """Some rows are no incident; nothing was written. `tickets` has read them all."""
+    """Some rows are bad; nothing was written. `tickets` has read them all."""
 
     def __init__(self, tickets: TicketReader) -> None:
         super().__init__(f"{len(tickets.bad)} of {tickets.rows} rows are no incident")
@@ -70,9 +70,9 @@ class TicketsRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TicketImport:
-    """Takes tickets in at a moment; reasons tell times in a zone.
+    """Imports tickets at a moment; `zone`: of times in reasons.
 
-    With `update` incidents follow their tickets. With `partial` good rows are taken although others are bad.
+    `update`: known incidents are updated. `partial`: good rows are imported although others are bad.
     """
 
     store: Store
@@ -82,27 +82,27 @@ class TicketImport:
     update: bool = False
     partial: bool = False
 
-    def look(self, tickets: TicketReader, on_rows: Callable[[int], None] = lambda _: None) -> ImportCounts:
-        """Return what taking them in would do, and write nothing.
+    def dry_run(self, tickets: TicketReader, on_rows: Callable[[int], None] = lambda _: None) -> ImportCounts:
+        """Return the counts of an import, and write nothing.
 
         Raises:
-            TicketsRefused, UnreadableTickets, OSError: as `take`.
+            TicketsRefused, UnreadableTickets, OSError: as `run`.
         """
         with self.store.reading() as tx:
-            return self._take(tx, None, tickets, on_rows)
+            return self._import(tx, None, tickets, on_rows)
 
-    def take(self, tickets: TicketReader, on_rows: Callable[[int], None] = lambda _: None) -> ImportCounts:
-        """Take them in while they are read.
+    def run(self, tickets: TicketReader, on_rows: Callable[[int], None] = lambda _: None) -> ImportCounts:
+        """Import the tickets while they are read.
 
         Raises:
-            TicketsRefused: some rows are bad, and good ones are not to be taken alone; nothing was written.
+            TicketsRefused: some rows are bad, and the import is not `partial`; nothing was written.
             UnreadableTickets, OSError: the file cannot be read to its end; nothing was written.
             store.StoreConflict: somebody else changed one of the incidents meanwhile; nothing was written.
         """
         with self.store.writing() as tx:
-            return self._take(tx, tx, tickets, on_rows)
+            return self._import(tx, tx, tickets, on_rows)
 
-    def _take(
+    def _import(
         self,
         reading: ReadTransaction,
         writing: WriteTransaction | None,
@@ -110,13 +110,13 @@ class TicketImport:
         on_rows: Callable[[int], None],
     ) -> ImportCounts:
         import_counts = ImportCounts()
-        is_empty = reading.incidents.last_change() == 0  # nothing is known, and a file has each ticket once
+        is_empty = reading.incidents.last_change() == 0  # no ticket is known, and a file has each once
         for batch in tickets.batches(on_rows):
             if tickets.bad and not self.partial:
-                continue  # only to name every bad row
-            there = {} if is_empty else _known(reading, batch)
-            new = [ticket for ticket in batch if ticket.line not in there] if there else batch
-            compared = list(self._compared(reading, batch, there)) if there else []
+                continue  # read on for the other bad rows
+            known = {} if is_empty else _known(reading, batch)
+            new = [ticket for ticket in batch if ticket.line not in known] if known else batch
+            compared = list(self._compared(reading, batch, known)) if known else []
             if writing is not None:
                 import_counts.number(self._write(writing, new, compared))
             import_counts.add(new)
@@ -127,11 +127,11 @@ class TicketImport:
         return import_counts
 
     def _compared(
-        self, tx: ReadTransaction, tickets: Sequence[Ticket], there: Mapping[int, Incident]
+        self, tx: ReadTransaction, tickets: Sequence[Ticket], known: Mapping[int, Incident]
     ) -> Iterator[TicketComparison]:
-        events = tx.incidents.histories([incident.id for incident in there.values()])
+        events = tx.incidents.histories([incident.id for incident in known.values()])
         for ticket in tickets:
-            incident = there.get(ticket.line)
+            incident = known.get(ticket.line)
             if incident is not None:
                 yield compare(ticket, incident, events[incident.id], now=self.now, zone=self.zone)
 
@@ -143,12 +143,12 @@ class TicketImport:
             for ticket_comparison in compared:
                 tx.incidents.append(
                     ticket_comparison.incident,
-                    ticket_comparison.to_record,
+                    ticket_comparison.all_changes,
                     recorded_at=self.now,
                     actor=actor,
                     announce=False,
                 )
-        return tx.incidents.add_past([ticket.told for ticket in new], recorded_at=self.now, actor=actor)
+        return tx.incidents.add_past([ticket.reported for ticket in new], recorded_at=self.now, actor=actor)
 
 
 def _known(tx: ReadTransaction, tickets: Sequence[Ticket]) -> Mapping[int, Incident]:

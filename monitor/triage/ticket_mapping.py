@@ -1,4 +1,4 @@
-"""Define how a ticket system's table is to be read: which column is which field, what is set, which words mean ours."""
+"""Map the columns of a ticket file to fields, set constant fields, and translate words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,18 +25,18 @@ FIELDS: Final = (
     "cause",
     "id",
 )
-"""What a column can be: times, words and texts of an incident; `id` is the ticket's own number or key."""
+"""The fields of an incident; `id` is the number or key of the ticket."""
 
 NEEDED: Final = ("table", "title", "detected")
 WORDS: Final[Mapping[str, type[StrEnum]]] = {"severity": Severity, "resolution": Resolution, "found_by": FoundBy}
-"""The fields that hold one of our words."""
+"""The fields with a fixed set of words."""
 
 _TRANSLATED: Final = ("table", *WORDS)
 _OTHER_NAMES: Final = {"external_id": "id", "fingerprint": "id"}
 
 
 class UnreadableTickets(Exception):
-    """The file, or what its columns were said to be, cannot be read."""
+    """The file, or the mapping of its columns, is invalid."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -46,12 +46,12 @@ class UnreadableTickets(Exception):
 def unreadable(
     message: str, file: str | None = None, line: int | None = None, hint: str | None = None
 ) -> UnreadableTickets:
-    """Return the error that says so, where, and what to do."""
+    """Return the error with its place and a hint."""
     return UnreadableTickets(Problem("import.unreadable", message, file=file, line=line, hint=hint))
 
 
 class UnknownWord(ValueError):
-    """A text that is none of our words. `reason` says why without the text."""
+    """A text that is none of the words. `reason` does not quote it."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(f"'{tidy(text)}' {reason}")
@@ -59,7 +59,7 @@ class UnknownWord(ValueError):
 
 
 def word_of(words: type[W]) -> Callable[[str], W]:
-    """Return what reads one of our words, whatever its case; hyphens, underscores and spaces are alike."""
+    """Return a parser of words that ignores case and the difference between hyphens, underscores and spaces."""
 
     @lru_cache(maxsize=1000)  # a million rows share a few words
     def read(text: str) -> W:
@@ -73,9 +73,9 @@ def word_of(words: type[W]) -> Callable[[str], W]:
 
 @dataclass(frozen=True, slots=True)
 class TicketMapping:
-    """Which column holds which field, which fields are the same for every row, and what a field's words mean.
+    """The column of each field, the fields with the same value in every row, and the translations of words.
 
-    `meanings` are by field, then by the ticket system's word as `_alike` writes it; an empty meaning is no value.
+    `meanings`: by field, then by the word of the ticket system (`_alike`); an empty one is no value.
     """
 
     columns: Mapping[str, str]
@@ -87,7 +87,7 @@ class TicketMapping:
         """Read `COLUMN=FIELD`, `FIELD=VALUE` and `FIELD:THEIRS=OURS`.
 
         Raises:
-            UnreadableTickets: one is none of these, a field or a word of ours is unknown, or something is said twice.
+            UnreadableTickets: one has another form, a field or a word is unknown, or a field is mapped twice.
         """
         columns: dict[str, str] = {}
         for text in maps:
@@ -108,10 +108,10 @@ class TicketMapping:
         return cls(columns, fixed, _meanings(meanings))
 
     def places(self, header: Sequence[str]) -> Mapping[str, int]:
-        """Return where each field stands in a row; a column named like a field needs no mapping.
+        """Return the position of each field in a row; a column named like a field needs no mapping.
 
         Raises:
-            UnreadableTickets: a column is missing or there twice, or a field that every incident needs has none.
+            UnreadableTickets: a column is missing or occurs twice, or a required field has none.
         """
         wanted = {name: name for name in FIELDS if name in header and name not in self.constants} | dict(self.columns)
         missing = [name for name in NEEDED if name not in wanted and name not in self.constants]
@@ -126,9 +126,9 @@ class TicketMapping:
         return {name: header.index(column) for name, column in wanted.items()}
 
     def texts(self, rows: Sequence[Sequence[str]], places: Mapping[str, int]) -> Mapping[str, Sequence[str]]:
-        """Return the cells of each field in our words, without spaces around them, with what is the same for all rows.
+        """Return the cells of each field, translated and without surrounding spaces, with the constant fields.
 
-        How all ended holds for those that have ended.
+        A constant resolution is for resolved rows only.
         """
         ours: dict[str, Sequence[str]] = {name: [row[place].strip() for row in rows] for name, place in places.items()}
         for name in self.meanings.keys() & ours.keys():
@@ -162,7 +162,7 @@ def _alike(text: str) -> str:
 
 
 def _ours(name: str, value: str, option: str) -> str:
-    """Return a value that is the user's own word: one of ours, where the field takes only those."""
+    """Return a value of the user; for a field with fixed words one of these."""
     if name in WORDS:
         try:
             return word_of(WORDS[name])(value)

@@ -103,7 +103,7 @@ def _after(events: Sequence[Event], step: Ticket | _Work) -> Sequence[Event]:
     """Return the events after an import, or after what somebody did if that was possible."""
     if isinstance(step, Ticket):
         found = compare(step, replay(events), events, now=NOW, zone="UTC")
-        return _record(events, found.to_record, importer("ann"))
+        return _record(events, found.all_changes, importer("ann"))
     try:
         return _record(events, [step.decide(replay(events))], "bob")
     except (NotAllowed, ImpossibleOrder):
@@ -113,27 +113,27 @@ def _after(events: Sequence[Event], step: Ticket | _Work) -> Sequence[Event]:
 @given(_tickets(), st.lists(_tickets() | _WORK, max_size=8))
 def test_the_same_file_changes_nothing(first: Ticket, story: list[Ticket | _Work]) -> None:
     """Whatever people do, importing the file again that was imported last records nothing and claims no field."""
-    events: Sequence[Event] = _record([], first.told.changes(NOW), importer("ann"))
+    events: Sequence[Event] = _record([], first.reported.changes(NOW), importer("ann"))
     last = first
     for step in story:
         events = _after(events, step)
         last = step if isinstance(step, Ticket) else last
         again = compare(last, replay(events), events, now=NOW, zone="UTC")
-        assert not again.to_record
+        assert not again.all_changes
         assert all(difference.stays is not None and not difference.is_new for difference in again.differences)
 
 
 @given(_tickets(), st.lists(_tickets() | _WORK, max_size=8), _tickets())
 def test_an_import_changes_only_what_is_news(first: Ticket, story: list[Ticket | _Work], ticket: Ticket) -> None:
     """It moves no field of which the ticket says what it said last, leaves duplicates alone, and keeps the order."""
-    events: Sequence[Event] = _record([], first.told.changes(NOW), importer("ann"))
+    events: Sequence[Event] = _record([], first.reported.changes(NOW), importer("ann"))
     for step in story:
         events = _after(events, step)
     past, before = ticket_history_of(events), replay(events)
     found = compare(ticket, before, events, now=NOW, zone="UTC")
-    after = replay(_record(events, found.to_record, importer("ann")))
+    after = replay(_record(events, found.all_changes, importer("ann")))
     for one in FIELDS:
-        same = one.name not in ticket.said or past.said[one.name] == as_text(one.told(ticket.told))
+        same = one.name not in ticket.fields or past.ticket[one.name] == as_text(one.of_ticket(ticket.reported))
         goes_with_it = {"occurred": "detected", "resolution": "resolved"}.get(one.name)
         moved = one.recorded(before) != one.recorded(after)
         assert not (same and moved) or any(
