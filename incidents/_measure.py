@@ -1,19 +1,98 @@
-"""Measure time that counts, or that does not: business hours, planned maintenance, the validity of a price.
+"""Exact arithmetic on columns of whole microseconds: sums, orders and unions by group, and measures of time.
 
-A measure is a set of disjoint intervals and answers one question for a million moments at once: how much of the time
-before this moment lies inside? The length of a span inside is then a difference of two answers, exact in microseconds.
+A sum of a million long times may leave 64 bits: sums are taken in parts that a float64 holds exactly, and added as
+Python's unbounded integers where necessary.
+
+A measure is a set of disjoint intervals (business hours, planned maintenance, the validity of a price). It returns, for
+a million moments at once, the time before each moment that lies inside; the length of a span inside is a difference of
+two of these, exact in microseconds.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from checks.classes.arrays import np, npt
-from incidents._columns import union
 from incidents.spans import Ints
 
 Bools: TypeAlias = "npt.NDArray[np.bool_]"
+
+_MANTISSA: Final = 53
+_LARGEST: Final = 1 << 62
+
+
+def totals(values: Ints, group: Ints, size: int) -> list[int]:
+    """Return the exact sum of non-negative values for each of the groups 0 to `size` - 1.
+
+    Raises:
+        ValueError: a value is negative: an episode ends before it begins.
+    """
+    if values.size == 0:
+        return [0] * size
+    if int(values.min()) < 0:
+        raise ValueError("a length of time is negative; an episode ends before it begins")
+    largest, shift = int(values.max()), 0
+    is_small = largest * values.size < _LARGEST
+    is_exact = is_small and int(values.sum()) < 1 << _MANTISSA  # then one part is enough
+    bits = _MANTISSA - (0 if is_exact else int(values.size).bit_length())
+    sums = np.zeros(size, dtype=np.int64 if is_small else object)
+    while largest >> shift:
+        part = np.bincount(group, weights=(values >> shift) & ((1 << bits) - 1), minlength=size)
+        sums += part.astype(np.int64).astype(sums.dtype) << shift
+        shift += bits
+    result: list[int] = sums.tolist()
+    return result
+
+
+def counts(group: Ints, size: int) -> list[int]:
+    """Return how many rows each of the groups 0 to `size` - 1 has."""
+    result: list[int] = np.bincount(group, minlength=size).tolist()
+    return result
+
+
+def dense(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct keys in order, and for each row the number of its key among them."""
+    lowest, highest = (int(keys.min()), int(keys.max())) if keys.size else (0, 0)
+    if highest - lowest > 4 * keys.size + 1024:
+        distinct, which = np.unique(keys, return_inverse=True)
+        return distinct, which
+    present = np.bincount(keys - lowest) > 0  # codes lie close together: counting them is faster than sorting them
+    return np.flatnonzero(present) + lowest, (np.cumsum(present) - 1)[keys - lowest]
+
+
+def order_by(group: Ints, *value: Ints) -> Ints:
+    """Return the order of rows by group (numbered densely from 0) and then by value, if one is given.
+
+    The smaller the type of the groups the faster: up to 65,536 are sorted by counting.
+    """
+    return np.lexsort((*value, group.astype(np.min_scalar_type(group.max(initial=0)))))
+
+
+def union(group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the union of intervals within each group (numbered densely from 0).
+
+    Disjoint intervals with their group.
+    """
+    real = end > start
+    group, start, end = group[real], start[real], end[real]
+    if group.size == 0:
+        return group, start, end
+    origin = int(start.min())
+    width = int(end.max()) - origin + 1
+    first, last = int(group.min()), int(group.max())
+    if last > first and (last - first + 1) * width >= _LARGEST:
+        lower = group <= (first + last) // 2
+        halves = (union(group[half], start[half], end[half]) for half in (lower, ~lower))
+        return tuple(np.concatenate(columns) for columns in zip(*halves, strict=True))  # type: ignore[return-value]  # zip keeps the three columns
+    offset = (group - first) * width - origin
+    order = order_by(group, start)
+    group, start, end = group[order], start[order], end[order]
+    # laid end to end, one group after the other, so that no interval reaches into the next group
+    reach = np.maximum.accumulate(end + offset[order])
+    begins = np.flatnonzero(np.concatenate(([True], (start + offset[order])[1:] > reach[:-1])))
+    ends = np.concatenate((begins[1:], [group.size])) - 1
+    return group[begins], start[begins], reach[ends] - offset[order][ends]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,8 +14,7 @@ from math import sqrt
 from typing import Final
 
 from checks.classes.arrays import np
-from incidents._columns import counts, dense, order_by
-from incidents._measure import Bools
+from incidents._measure import Bools, counts, dense, order_by
 from incidents._model import Incident, Resolution
 from incidents.known_episodes import first_rows, is_downtime
 from incidents.spans import OPEN_END, Ints, Spans, Window

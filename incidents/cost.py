@@ -21,8 +21,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from checks.classes.arrays import np
-from incidents._columns import dense, totals
-from incidents._measure import MaintenanceSpans, TimeMeasure
+from incidents._measure import MaintenanceSpans, TimeMeasure, dense, totals
 from incidents._model import from_us
 from incidents._rates import StaffRole, money, role_rate
 from incidents.known_episodes import CountedWindow, by_table, is_downtime, known_episodes

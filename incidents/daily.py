@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from checks.classes.arrays import np
-from incidents._columns import dense, totals
-from incidents._measure import MaintenanceSpans
+from incidents._measure import MaintenanceSpans, dense, totals
 from incidents.known_episodes import CountedWindow, is_downtime
 from incidents.spans import Ints, Spans, Window
 

@@ -15,12 +15,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from checks.classes.arrays import np
-from incidents._columns import dense
-from incidents._measure import MaintenanceSpans, TimeMeasure
+from incidents._measure import MaintenanceSpans, TimeMeasure, dense
 from incidents._model import Incident
-from incidents._per_group import MAINTENANCE, per_group, table_time
+from incidents._per_group import (
+    MAINTENANCE,
+    Downtime,
+    ExcludedCount,
+    OpenIncident,
+    Part,
+    Statistics,
+    per_group,
+    table_time,
+)
 from incidents._rates import Lever, lever_of
-from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
 from incidents.known_episodes import CountedWindow, first_rows, is_downtime, known_episodes, per_incident
 from incidents.spans import HOUR_US, OPEN_END, Ints, Spans, Window
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from checks.classes.arrays import np
-from incidents._columns import dense, union
-from incidents._measure import Bools, MaintenanceSpans
+from incidents._measure import Bools, MaintenanceSpans, dense, union
 from incidents._model import Resolution
 from incidents.spans import OPEN_END, Ints, Spans, Window
 

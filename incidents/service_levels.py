@@ -24,8 +24,7 @@ from itertools import pairwise
 from math import floor
 
 from checks.classes.arrays import np
-from incidents._columns import dense, union
-from incidents._measure import Bools, MaintenanceSpans, TimeMeasure
+from incidents._measure import Bools, MaintenanceSpans, TimeMeasure, dense, union
 from incidents._model import to_us
 from incidents.known_episodes import CountedWindow, is_downtime
 from incidents.spans import OPEN_END, Ints, Spans, Window

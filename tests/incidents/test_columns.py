@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incidents._columns import counts, dense, order_by, totals, union
+from incidents._measure import counts, dense, order_by, totals, union
 
 wide = st.integers(0, (1 << 62) - 1)
 rows = st.lists(st.tuples(st.integers(0, 4), wide), max_size=60)
