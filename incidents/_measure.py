@@ -121,7 +121,7 @@ class TimeMeasure:
 
     @classmethod
     def any_of(cls, measures: Sequence["TimeMeasure"]) -> "TimeMeasure":
-        """Return what lies inside of any of some."""
+        """Return the union of measures."""
         if len(measures) == 1:
             return measures[0]
         nothing = np.zeros((2, 0), dtype=np.int64)
@@ -152,8 +152,8 @@ class TimeMeasure:
     def within(self, start: int, end: int) -> "TimeMeasure":
         """Return the part of it between two moments."""
         starts, ends = np.clip(self.starts, start, end), np.clip(self.ends, start, end)
-        kept = ends > starts
-        return self.disjoint(starts[kept], ends[kept])
+        real = ends > starts
+        return self.disjoint(starts[real], ends[real])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

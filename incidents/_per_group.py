@@ -17,7 +17,7 @@ from incidents.spans import Ints, Spans, Window
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """How long whole incidents took, in microseconds; p90 and median by linear interpolation."""
+    """Statistics of the durations of whole incidents, in microseconds; p90 and median by linear interpolation."""
 
     min: int
     mean: Fraction
@@ -36,13 +36,13 @@ class Part:
 
     @property
     def downtime(self) -> int:
-        """Return both parts together."""
+        """Return the sum of both parts."""
         return self.undetected + self.repair
 
 
 @dataclass(frozen=True, slots=True)
 class ExcludedCount:
-    """How many incidents, and how much of their time lies in the window."""
+    """The number of incidents, and their time in the window (microseconds)."""
 
     n: int = 0
     time: int = 0
@@ -50,7 +50,7 @@ class ExcludedCount:
 
 @dataclass(frozen=True, slots=True)
 class OpenIncident:
-    """An incident that lasts: since when (of the present episode), and its age at the moment of knowing."""
+    """An unresolved incident: times of the present episode, and its age as of the moment of the report."""
 
     id: int
     occurred_us: int
@@ -60,16 +60,16 @@ class OpenIncident:
 
 @dataclass(frozen=True, slots=True)
 class Downtime:
-    """What is known of the downtime in a window. Times in microseconds.
+    """The downtime in a window. Times in microseconds.
 
     `n`: incidents with any time in the window. `n_occurred`: those that occurred in it, which adds up over windows.
     `undetected_low` and `undetected_high`: the undetected part if every incident had occurred as late, or as early, as
     possible. `ttd`: over incidents detected in the window, `ttr`: over those resolved in it, `tta`: over the
-    `n_acknowledged` first acknowledged in it; None without any. `n_unacknowledged` were resolved in it, and nobody had
-    acknowledged them.
+    `n_acknowledged` first acknowledged in it; None without any. `n_unacknowledged` were resolved in it without
+    an acknowledgement.
     `table_time`: time in which a table was down, however many incidents it had at once, summed over tables.
     `by_severity`: parts of those that have any. `excluded`: time that does not count, by resolution or `maintenance`.
-    `exposure`: disclosure incidents, which are no downtime. `open`: those that lasted at the moment of knowing.
+    `exposure`: disclosure incidents, which are no downtime. `open`: those unresolved as of `as_of_us`.
     """
 
     window: Window
@@ -93,7 +93,7 @@ class Downtime:
 
     @property
     def downtime(self) -> int:
-        """Return the undetected and the repair part together."""
+        """Return the sum of the undetected and the repair part."""
         return self.undetected + self.repair
 
     @property

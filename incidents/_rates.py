@@ -1,4 +1,4 @@
-"""What people cost while data is down, money rounded once, and which part of the downtime is the lever."""
+"""Compute staff costs of downtime, round money once, and determine the lever."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ class Lever(StrEnum):
     """Recommended improvements."""
 
     DETECT = "detect"
-    """Most of the downtime passes unnoticed: check more often, report, tighten freshness limits."""
+    """Most of the downtime is before detection: check more often, report, tighten freshness limits."""
     REPAIR = "repair"
-    """Most of the downtime passes after detection: simpler pipelines, less debt, clear ownership."""
+    """Most of the downtime is after detection: simpler pipelines, less debt, clear ownership."""
     BOTH_ALIKE = "both-alike"
     NONE = "none"
-    """There is no downtime, or it depends on when exactly data went bad, which nobody knows."""
+    """There is no downtime, or it depends on when exactly data went bad, which is not known."""
 
 
 MOST: Final = Fraction(3, 5)

@@ -1,6 +1,6 @@
-"""Split downtime over consecutive times, such as the days of a month, for many groups at once.
+"""Split downtime over consecutive periods, such as the days of a month, for many groups at once.
 
-The same parts as `measure_by` gives for each of the times alone, without its statistics and a hundred times faster.
+The parts equal those of `measure_by` for each of the periods, without its statistics and a hundred times faster.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from incidents.spans import Ints, Spans, Window
 
 @dataclass(frozen=True, slots=True)
 class DailyParts:
-    """The undetected and the repair part of each of the consecutive times, in order; microseconds."""
+    """The undetected and the repair part of each of the consecutive periods, in order; microseconds."""
 
     undetected: tuple[int, ...]
     repair: tuple[int, ...]
@@ -39,9 +39,9 @@ def parts_between(
     Args:
         spans: the episodes of incidents; the whole of each incident is not needed.
         edges_us: two or more moments in order, each later than the one before.
-        as_of_us: the moment of knowing; what was detected later does not exist, what was resolved later lasts.
+        as_of_us: incidents detected later are left out, those resolved later are unresolved.
         group: a whole number for each row of the spans.
-        maintenance: planned work, which does not count.
+        maintenance: planned maintenance, which does not count.
     """
     window = Window(edges_us[0], edges_us[-1])
     rows = np.flatnonzero(

@@ -1,8 +1,8 @@
-"""What can happen to an incident: changes and events; fold events into an incident, write changes as JSON and back.
+"""Changes and events of incidents: fold events into an incident, encode changes as JSON and decode them.
 
-Events are only ever appended: a correction is an event too, so the past can be told as it was known at any time. The
-events are the facts, the incident is what they amount to. Folding is total on histories that `incidents.verbs` and
-`incidents.lifecycle` made: they refuse what cannot be, so that replaying never has to.
+Events are only appended: a correction is an event too, so the past can be reconstructed as it was known at any time.
+An incident is the fold of its events. Folding never fails on histories made by `incidents.verbs` and
+`incidents.lifecycle`, which refuse invalid changes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ from incidents._model import (
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """It was noticed for the first time."""
+    """It was detected for the first time."""
 
     fingerprint: str
     table: str
@@ -53,7 +53,7 @@ class Escalated:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """Somebody takes care of it."""
+    """It was acknowledged."""
 
     at: datetime
     kind: Literal["acknowledged"] = "acknowledged"
@@ -61,7 +61,7 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """It was given to somebody."""
+    """It was assigned."""
 
     assignee: str
     kind: Literal["assigned"] = "assigned"
@@ -69,7 +69,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Snoozed:
-    """Nobody wants to hear of it until then; downtime is still counted."""
+    """No alerts until then; downtime is still counted."""
 
     until: datetime
     kind: Literal["snoozed"] = "snoozed"
@@ -77,7 +77,7 @@ class Snoozed:
 
 @dataclass(frozen=True, slots=True)
 class Commented:
-    """Somebody wrote something down."""
+    """A comment was added."""
 
     text: str
     kind: Literal["commented"] = "commented"
@@ -85,7 +85,7 @@ class Commented:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Its last episode ended, or, for a resolved one, how it ended was corrected."""
+    """Its last episode ended, or the resolution of a resolved one was corrected."""
 
     at: datetime
     resolution: Resolution
@@ -95,7 +95,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Reopened:
-    """A new episode of the same thing; the healthy gap before it is never counted."""
+    """A new episode of the same incident; the healthy gap before it is not counted."""
 
     episode: Episode
     regressed: bool = False
@@ -104,7 +104,7 @@ class Reopened:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """It is known better when an episode (0 is the first, -1 the last) began, was detected, acknowledged or ended.
+    """Times of an episode (0 is the first, -1 the last) were corrected.
 
     None leaves a time as it is.
     """
@@ -119,7 +119,7 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """It turned out to be the same thing as another incident."""
+    """It is a duplicate of another incident."""
 
     into: int
     kind: Literal["merged"] = "merged"
@@ -127,7 +127,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class RootNamed:
-    """The incident that caused this one was named (None takes that back)."""
+    """The incident that caused this one was set, or removed (None)."""
 
     root: int | None
     kind: Literal["root-named"] = "root-named"
@@ -135,7 +135,7 @@ class RootNamed:
 
 @dataclass(frozen=True, slots=True)
 class Flapped:
-    """It started or stopped to change its mind too often (Nagios' rule)."""
+    """It started or stopped flapping (Nagios' rule)."""
 
     flapping: bool
     kind: Literal["flapped"] = "flapped"
@@ -143,10 +143,10 @@ class Flapped:
 
 @dataclass(frozen=True, slots=True)
 class TicketSaid:
-    """The ticket that it was imported from says this by now, and nothing was changed by it.
+    """Values of its ticket that an import did not apply.
 
-    `says` is by field, times as ISO text, None where the ticket says nothing any more. It is kept so that the same word
-    is not taken for news the next time.
+    `says`: by field, times as ISO text, None if the ticket has no value any more. With it the next import does not take
+    the same values for changes.
     """
 
     says: Mapping[str, str | None]
@@ -181,14 +181,14 @@ class Event:
 
 
 _ANSWERS: Final = (Acknowledged, Assigned, Merged, Resolved)
-"""What a person does who has looked at an incident."""
+"""Changes that show that a person has looked at the incident."""
 
 
 def apply(incident: Incident | None, event: Event) -> Incident:
-    """Return the incident as it stands after an event.
+    """Return the incident after an event.
 
     Args:
-        incident: as it stood before; None before the event that opened it.
+        incident: before the event; None for the event that opens it.
         event: the next event of the same incident, in the order of recording.
 
     Raises:
@@ -209,7 +209,7 @@ def apply(incident: Incident | None, event: Event) -> Incident:
 
 
 def replay(events: Iterable[Event]) -> Incident:
-    """Return the incident that its events, in the order of recording, amount to.
+    """Return the incident of all its events, in the order of recording.
 
     Raises:
         BrokenHistory: there is no event, or `apply` refuses one.
@@ -223,7 +223,7 @@ def replay(events: Iterable[Event]) -> Incident:
 
 
 def encode(change: Change) -> dict[str, Any]:
-    """Return a change as plain JSON values; times as ISO text. `decode` gives the same change back."""
+    """Return a change as plain JSON values, times as ISO text; the inverse of `decode`."""
     plain: dict[str, Any] = to_jsonable_python(change, fallback=dict)
     return plain
 
@@ -289,7 +289,7 @@ def _change(  # noqa: C901, PLR0911 - one line for each kind of change is the cl
 
 
 def _escalate(incident: Incident, change: Escalated) -> Incident:
-    # what gets worse ends a snooze: it was granted for the lesser thing
+    # a higher severity ends a snooze, which was for the lower one
     worse = change.severity.rank > incident.severity.rank
     return replace(incident, severity=change.severity, snoozed_until=None if worse else incident.snoozed_until)
 
@@ -323,7 +323,7 @@ def _correct(incident: Incident, change: Corrected) -> Incident:
     episodes[change.episode] = corrected
     following = range(len(episodes))[change.episode] + 1
     if following < len(episodes) and corrected.resolved_at is not None:
-        # a later end narrows what is known of the next beginning: episodes never overlap
+        # a later end narrows the interval of the next onset: episodes never overlap
         after = episodes[following]
         narrowed = replace(after.onset, earliest=max(after.onset.earliest, corrected.resolved_at))
         episodes[following] = replace(after, onset=narrowed)
@@ -331,10 +331,9 @@ def _correct(incident: Incident, change: Corrected) -> Incident:
 
 
 def corrected_episode(episode: Episode, change: Corrected) -> Episode:
-    """Return an episode with the times that a person corrected.
+    """Return an episode with corrected times.
 
-    A person's word on when it occurred leaves no interval. The interval of an estimate ends at detection, wherever that
-    moves.
+    A time of occurrence by a person has no interval. The interval of an estimate ends at the corrected detection.
     """
     detected_at = change.detected_at or episode.detected_at
     onset = episode.onset

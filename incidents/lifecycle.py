@@ -158,16 +158,16 @@ def advance(
 
 
 def set_back(watch: Watch, *, to: datetime) -> Watch:
-    """Return what is known of a check after the clock was set back.
+    """Return the state of a check after the clock was set back, with times in the future set to `to`.
 
-    What lies in the future by the new clock happened by `to`: else no run would count until the clock is there again.
+    Otherwise no run would count until the clock is there again.
     """
     times = ("monitored_since", "last_run_at", "last_pass_ended_at", "failing_since", "passing_since")
     return replace(watch, **{name: min(at, to) for name in times if (at := getattr(watch, name)) is not None})
 
 
 def set_incident_back(incident: Incident, *, to: datetime) -> tuple[Corrected, ...]:
-    """Return what puts the times of an incident that lie in the future at `to`, after the clock was set back."""
+    """Return the corrections that set times of an incident in the future to `to`, after the clock was set back."""
     changes = []
     for number, episode in enumerate(incident.episodes):
         ended_at, acknowledged_at = episode.resolved_at, episode.acknowledged_at
@@ -190,10 +190,9 @@ WITHOUT_ROWS: Final = "the segment has no rows any more"
 
 
 def ended_without_rows(step: LifecycleStep) -> LifecycleStep:
-    """Return what a run changes that passed since a segment has no rows any more.
+    """Return the changes of a run that passed because a segment has no rows any more.
 
-    The incident of the segment ends as that of a check that is no longer configured does: it counts, and nobody says
-    that it was fixed.
+    The incident ends as that of a check that is no longer configured: it counts as downtime, and not as fixed.
     """
     ended = tuple(
         Resolved(change.at, Resolution.NO_ACTION, WITHOUT_ROWS) if isinstance(change, Resolved) else change
@@ -294,7 +293,7 @@ def _failed(
 
 
 def softer(severity: Severity, *, at_least: Severity | None = None) -> Severity:
-    """Return what a warn amounts to: `warning`, unless the check matters less, and no less than what is known."""
+    """Return the severity of a warn: `warning`, or lower if that of the check is, and not below `at_least`."""
     softer = min(severity, Severity.WARNING, key=lambda entry: entry.rank)
     return softer if at_least is None else max(softer, at_least, key=lambda entry: entry.rank)
 
@@ -360,7 +359,7 @@ def title_of(message: Message) -> tuple[str, Mapping[str, Any]]:
 def _flapped(
     watch: Watch, incident: Incident | None, changes: tuple[Change, ...], *, identity: Identity
 ) -> tuple[Flapped, ...]:
-    """Return the incident that it started to flap, while it is open, or that it stopped, whenever that is."""
+    """Return the change that an open incident starts to flap, or that one stops."""
     is_new = any(isinstance(change, Opened) for change in changes)
     if incident is not None and not is_new and incident.check_id != identity.check_id:
         return ()

@@ -1,4 +1,4 @@
-"""What was recorded of the incidents of a check, or of a segment of it, as a replay asks for it."""
+"""The recorded incidents of a check or of a segment, for replays."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from incidents.spans import Ints
 
 @dataclass(frozen=True, slots=True)
 class RecordedHistory:
-    """What was recorded of the incidents of a check, or of a segment of it: the events, and the incidents now.
+    """The recorded incidents of a check or of a segment: the events, and the present incidents.
 
     `good_by`: the end of the last run before the first result of a segment in which its limits held.
     """
@@ -27,7 +27,7 @@ class RecordedHistory:
     """The events of incidents into which some of these were merged."""
 
     def standing(self, number: int, by: datetime) -> Incident | None:
-        """Return an incident into which one was merged as it stood at a moment; None if there was none yet."""
+        """Return the state at a moment of an incident into which one was merged; None if there was none yet."""
         incident: Incident | None = None
         for event in self.others.get(number, ()):
             if event.recorded_at <= by:
@@ -35,13 +35,13 @@ class RecordedHistory:
         return incident
 
     def acts(self, begin: datetime) -> list[Event]:
-        """Return what is taken over: what people did, and everything before a moment, in the order of recording."""
+        """Return the events that a replay keeps: those of people, and all before a moment, as recorded."""
         every = [event for events in self.events.values() for event in events]
         taken = [event for event in every if event.recorded_at < begin or not _is_decided(event)]
         return sorted(taken, key=lambda event: event.recorded_at)
 
     def was_open(self, ended: Ints) -> Bools:
-        """Return for ends of runs whether an incident of the check lasted until then."""
+        """Return for ends of runs whether an incident of the check was open until then."""
         lasted = np.zeros(ended.size, dtype=np.bool_)
         for events in self.events.values():
             begun: int | None = None
@@ -72,7 +72,7 @@ class RecordedHistory:
 
 
 def _is_decided(event: Event) -> bool:
-    """Check whether an event is what `advance` decided: those are decided anew."""
+    """Check whether an event was decided by `advance`; a replay decides these anew."""
     if event.actor != AGENT:
         return False
     if isinstance(event.change, Resolved):

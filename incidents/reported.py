@@ -1,4 +1,4 @@
-"""What somebody reports of an incident, by hand or from a ticket system, as the changes that make it."""
+"""Incidents reported by hand or from a ticket system, as the changes that record them."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -10,11 +10,10 @@ from incidents.verbs import Ending, IncidentReport, end_reported, report
 
 
 class ReportedIncident(NamedTuple):
-    """An incident as it was reported; times are aware, None where nobody said.
+    """A reported incident; times are aware, None if not reported.
 
-    `detected_at` is when it was noticed, `occurred_at` when data went bad (else: when it was noticed), `resolved_at`
-    when good data was there again. `fingerprint`: what a second report of the same thing shares. A tuple, because an
-    import makes a million of them.
+    `occurred_at`: when data went bad (by default `detected_at`); `resolved_at`: when correct data was there again.
+    `fingerprint`: equal for reports of the same incident. A tuple, because an import makes a million of them.
     """
 
     table: str
@@ -29,10 +28,10 @@ class ReportedIncident(NamedTuple):
     fingerprint: str | None = None
 
     def changes(self, now: datetime) -> tuple[Change, ...]:
-        """Return what opens it and, if it is over, what ends it.
+        """Return the change that opens it and, if it is resolved, the one that resolves it.
 
         Raises:
-            incidents.ImpossibleOrder: its times cannot follow one another, or lie in the future.
+            incidents.ImpossibleOrder: its times are in an impossible order, or lie in the future.
         """
         opened = report(
             IncidentReport(self.table, self.title, self.severity),
@@ -48,7 +47,7 @@ class ReportedIncident(NamedTuple):
         return opened, end_reported(opened, ending, now=now)
 
     def check_order(self, now: datetime) -> None:
-        """Check whether its times can follow one another, without making the changes.
+        """Check the order of its times, without making the changes.
 
         Raises:
             incidents.ImpossibleOrder: as `changes`.

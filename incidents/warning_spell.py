@@ -1,8 +1,8 @@
-"""Follow the warnings of a check that open no incident: when a spell of them begins, and when it ends. Pure.
+"""Follow warnings of a check that open no incident: when they begin and end. Pure.
 
-A spell begins with a run that warns while no incident stands for the check, and ends as an incident does: after
-`resolve_after` passing runs in a row, at the time of the first. Whatever else happens in between belongs to it: a fail
-breaks the warning limit too, and a run that is unknown proves nothing.
+A warning begins with a run that warns while no incident of the check is open, and ends as an incident does: after
+`resolve_after` passing runs in a row, as of the first. Fails in between belong to it, since they break the warning
+limit too; unknown runs change nothing.
 """
 
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from incidents.lifecycle import Identity, softer, title_of
 
 @dataclass(frozen=True, slots=True)
 class WarningSpell:
-    """A stretch of time in which a check, or a segment of it (`series`), warns and that is no incident.
+    """A period in which a check, or a segment of it (`series`), warns without an incident.
 
-    `title` is a message's text with its values, as an incident has it. `passing_since` is the first of the `passes`
-    runs in a row that passed last. `id` is 0 until it is stored.
+    `title`: the text of a message with its values, as of an incident. `passing_since`: the first of the last `passes`
+    passing runs in a row. `id`: 0 until it is stored.
     """
 
     series: str
@@ -46,15 +46,15 @@ def follow_warning(
     run: RunTimes,
     has_incident: bool,
 ) -> WarningSpell | None:
-    """Return the spell after a run; None where none lasts.
+    """Return the warning after a run; None if there is none.
 
     Args:
-        spell: the one that lasts; None if none does.
-        outcome: what the run came to; the run is later than all before it.
-        identity: which check ran.
-        policy: how many passing runs end a spell, and whether warnings open incidents instead.
+        spell: the present one; None if there is none.
+        outcome: of the run, which is later than all before it.
+        identity: of the check.
+        policy: how many passing runs end a warning, and whether warnings open incidents instead.
         run: when the run measured and ended.
-        has_incident: an incident of the check lasts.
+        has_incident: an incident of the check is open.
     """
     if spell is None:
         if outcome.status is not Status.WARN or has_incident or policy.warn_opens:

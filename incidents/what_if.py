@@ -1,6 +1,6 @@
-"""Compute what downtime would have been: noticed sooner, by a shorter schedule or a new check, or repaired faster.
+"""Compute the downtime with earlier detection, by a shorter schedule or a new check, or with faster repairs.
 
-The episodes are changed and measured again, so that hours and money come from the same arithmetic as what was.
+The episodes are changed and measured again, so that hours and money come from the same arithmetic.
 """
 
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ from incidents.spans import Ints, Spans
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What is changed. An episode keeps the length of its repair when it is noticed sooner.
+    """The change. An episode that is detected earlier keeps the duration of its repair.
 
-    `noticed_within`: microseconds after which a check would have run at the latest, so that an episode that it finds
-    was noticed no later than that after it occurred; None changes nothing. `also_reported`: a check would have found
-    what people reported, too. `repair_faster`: the share of each repair that is saved, 0 to 1.
+    `noticed_within`: microseconds after its occurrence within which a check would have detected an episode; None
+    changes nothing. `also_reported`: a check would have detected those that people reported, too. `repair_faster`: the
+    share of each repair that is saved, 0 to 1.
     """
 
     noticed_within: int | None = None
@@ -32,12 +32,12 @@ class WhatIf:
 
 
 def changed_spans(spans: Spans, what_if: WhatIf, *, as_of_us: int, rows: "Bools | None" = None) -> Spans:
-    """Return the episodes as they would have been, as far as they were known at a moment.
+    """Return the changed episodes, as known at a moment.
 
     Args:
         spans: the episodes as they were.
-        what_if: what is changed.
-        as_of_us: the moment of knowing: a repair that lasts has taken until then.
+        what_if: the change.
+        as_of_us: that moment: an unfinished repair has taken until then.
         rows: the episodes that are changed, such as those of some tables; None for all.
     """
     chosen = np.ones(spans.incident.size, dtype=np.bool_) if rows is None else rows

@@ -1,7 +1,7 @@
-"""Where people work on incidents: every verb is one short transaction that looks, decides and writes.
+"""Change incidents on behalf of people: each verb is one short transaction that reads, decides and writes.
 
-The verbs of `incidents.verbs` decide. What they need to know of others (is another one open, does the check still fail,
-what caused what) is looked up here, in the same transaction, so that nobody decides on yesterday's state.
+The verbs of `incidents.verbs` decide. What they depend on (is another one open, does the check still fail, root causes)
+is read in the same transaction.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,9 +33,9 @@ from store import ExternalItem, History, IncidentFilter, NotRecorded, ReadTransa
 
 @dataclass(frozen=True, slots=True)
 class IncidentDetail:
-    """An incident, what happened to it in the order of recording, and the incidents that were merged into it.
+    """An incident, its events in the order of recording, and the incidents that were merged into it.
 
-    `external_items`: what it is in the services that show it, by channel.
+    `external_items`: its pages, messages and tickets in other services.
     """
 
     incident: Incident
@@ -45,7 +45,7 @@ class IncidentDetail:
 
 
 def read_incident_detail(tx: ReadTransaction, incident_id: int) -> IncidentDetail:
-    """Read the sheet of an incident.
+    """Read an incident with its details.
 
     Raises:
         NotRecorded: there is no such incident.
@@ -57,10 +57,10 @@ def read_incident_detail(tx: ReadTransaction, incident_id: int) -> IncidentDetai
 
 
 class IncidentEditor:
-    """Changes incidents on behalf of somebody, at one moment.
+    """Changes incidents on behalf of an actor, at one moment.
 
-    With `if_version` only an incident that has so many events: what somebody decided on a page is not done to another
-    state of it. `beside` writes what belongs to a change, in its transaction; what it raises undoes both.
+    `if_version`: only an incident with so many events, so that a decision on a page is not applied to another state.
+    `beside` writes more in the transaction of the change; an error in it undoes both.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class IncidentEditor:
         self.now = project.clock.now()
 
     def log(self, reported_incident: ReportedIncident) -> tuple[Incident, bool]:
-        """Write down what somebody found; the same report twice is one incident. Gives it, and whether it is new.
+        """Record a reported incident; return it, and whether it is new: the same report twice is one incident.
 
         Raises:
-            incidents.ImpossibleOrder: its times cannot follow one another.
+            incidents.ImpossibleOrder: its times are in an impossible order.
         """
         changes = reported_incident.changes(self.now)
         opened = changes[0]
@@ -94,12 +94,12 @@ class IncidentEditor:
             return tx.incidents.add_histories([History(changes, self.now, self._actor)], announce=True)[0], True
 
     def sheet(self, incident: Incident) -> IncidentDetail:
-        """Return all there is to tell of an incident by now."""
+        """Return the present details of an incident."""
         with self._store.reading() as tx:
             return read_incident_detail(tx, incident.id)
 
     def alike(self, incident: Incident) -> Sequence[int]:
-        """Return the other incidents of its table that last and have its title, the newest first."""
+        """Return the other unresolved incidents of its table with its title, the newest first."""
         with self._store.reading() as tx:
             lasting = tx.incidents.matching(
                 IncidentFilter(tables=(incident.table,), states=(State.OPEN, State.ACKNOWLEDGED))
@@ -107,19 +107,19 @@ class IncidentEditor:
         return [item.id for item in lasting if item.id != incident.id and item.title == incident.title]
 
     def acknowledge(self, incident_id: int) -> Incident:
-        """Take care of it."""
+        """Acknowledge an incident."""
         return self._change(incident_id, lambda _, incident: verbs.acknowledge(incident, now=self.now))
 
     def assign(self, incident_id: int, assignee: str) -> Incident:
-        """Return it to somebody."""
+        """Assign an incident."""
         return self._change(incident_id, lambda _, incident: verbs.assign(incident, assignee))
 
     def snooze(self, incident_id: int, until: datetime) -> Incident:
-        """Hear nothing of it until then."""
+        """Snooze an incident."""
         return self._change(incident_id, lambda _, incident: verbs.snooze(incident, until, now=self.now))
 
     def comment(self, incident_id: int, text: str) -> Incident:
-        """Write something down."""
+        """Add a comment."""
         return self._change(incident_id, lambda _, incident: verbs.comment(incident, text))
 
     def resolve(
@@ -131,10 +131,10 @@ class IncidentEditor:
         cause: str | None = None,
         force: bool = False,
     ) -> Incident:
-        """End it (now, unless somebody says when), or correct how it ended (then when it did, unless somebody says).
+        """Resolve an incident (by default now), or correct its resolution (by default without changing the time).
 
         Raises:
-            incidents.NotAllowed: its check still fails, and nobody forces it.
+            incidents.NotAllowed: its check still fails, and it is not forced.
             Stop: the cause is not one of the list in the configuration.
         """
         listed = None if cause is None else listed_cause(self._project.config, cause)
@@ -147,7 +147,7 @@ class IncidentEditor:
         return self._change(incident_id, decide)
 
     def reopen(self, incident_id: int, *, detected_at: datetime, occurred_at: datetime | None) -> Incident:
-        """Begin a new episode of it."""
+        """Reopen an incident with a new episode."""
 
         def decide(tx: WriteTransaction, incident: Incident) -> Change:
             newest = tx.incidents.latest([incident.fingerprint])[incident.fingerprint]
@@ -159,11 +159,11 @@ class IncidentEditor:
         return self._change(incident_id, decide)
 
     def correct(self, incident_id: int, change: Corrected) -> Incident:
-        """Put times right."""
+        """Correct times."""
         return self._change(incident_id, lambda _, incident: verbs.correct(incident, change, now=self.now))
 
     def merge(self, incident_id: int, into: int, *, force: bool = False) -> tuple[Incident, int]:
-        """Merge it into another. Return it, and how much downtime (microseconds) is no longer counted."""
+        """Merge an incident into another; return it, and the downtime that is no longer counted (microseconds)."""
         lost = 0
 
         def decide(tx: WriteTransaction, incident: Incident) -> Change:
@@ -177,7 +177,7 @@ class IncidentEditor:
         return self._change(incident_id, decide), lost
 
     def name_root(self, incident_id: int, cause: int | None) -> Incident:
-        """Name the incident that caused it; None takes that back."""
+        """Set the incident that caused it; None removes it."""
 
         def decide(tx: WriteTransaction, incident: Incident) -> Change:
             root = None if cause is None else tx.incidents.get(cause)
@@ -197,10 +197,7 @@ class IncidentEditor:
             return tx.incidents.append(incident, [change], recorded_at=self.now, actor=self._actor)
 
     def _still_fails(self, tx: ReadTransaction, incident: Incident) -> bool:
-        """Check whether the last evaluated run of its check failed.
-
-        A check that is no longer configured says nothing.
-        """
+        """Check whether the last evaluated run of its check failed; False if the check is no longer configured."""
         configured = {table.check_id(check) for table in self._project.config.tables for check in table.checks}
         if incident.check_id is None or incident.check_id not in configured:
             return False
