@@ -38,7 +38,7 @@ from incidents.events import (
 )
 
 Lookup = Callable[[int], Incident | None]
-"""Gives an incident by id, None if there is none."""
+"""Returns an incident by id, None if there is none."""
 
 _ALWAYS = ("comment", "correct", "root")
 _OPEN = ("assign", "snooze", "resolve", "merge")
@@ -50,14 +50,14 @@ _ALLOWED: Mapping[State, tuple[str, ...]] = {
 
 
 def available(incident: Incident) -> tuple[str, ...]:
-    """Name the verbs that the incident's state allows. Resolving a resolved one corrects how it ended."""
+    """Return the verbs that the state of an incident allows. Resolving a resolved one corrects its resolution."""
     verbs = _ALLOWED[incident.state]
     return tuple(verb for verb in verbs if verb != "merge" or incident.merged_into is None)
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentReport:
-    """What a person saw: on which table, what is wrong, how bad it is."""
+    """A report of a person: the table, what is wrong, and the severity."""
 
     table: str
     title: str
@@ -76,7 +76,7 @@ def report(
     fingerprint: str | None = None,
     found_by: FoundBy = FoundBy.PERSON,
 ) -> Opened:
-    """Open an incident that a person found.
+    """Open an incident that a person detected.
 
     Args:
         current_report: what is wrong.
@@ -110,7 +110,7 @@ def report(
 
 
 def end_reported(opened: Opened, ending: "Ending", *, now: datetime) -> Resolved:
-    """End what was only just reported, as `resolve` ends the incident that it opens.
+    """Resolve an incident that was just reported, as `resolve` does.
 
     Raises:
         ImpossibleOrder: it would end before it was detected, or in the future.
@@ -124,19 +124,19 @@ def _fingerprint_of(report: IncidentReport, detected_at: datetime) -> str:
 
 
 def acknowledge(incident: Incident, *, now: datetime) -> Acknowledged:
-    """Take care of it."""
+    """Acknowledge an incident."""
     _allowed(incident, "ack")
     return Acknowledged(now)
 
 
 def assign(incident: Incident, assignee: str) -> Assigned:
-    """Return it to somebody."""
+    """Assign an incident."""
     _allowed(incident, "assign")
     return Assigned(assignee)
 
 
 def snooze(incident: Incident, until: datetime, *, now: datetime) -> Snoozed:
-    """Hear nothing of it until a time to come; downtime is still counted."""
+    """Snooze an incident until a time in the future; downtime is still counted."""
     _allowed(incident, "snooze")
     if until <= now:
         raise ImpossibleOrder(f"snoozed until {_format(until)}, which is not after now, {_format(now)}")
@@ -144,7 +144,7 @@ def snooze(incident: Incident, until: datetime, *, now: datetime) -> Snoozed:
 
 
 def comment(incident: Incident, text: str) -> Commented:
-    """Write something down."""
+    """Add a comment."""
     _allowed(incident, "comment")
     if not text.strip():
         raise NotAllowed(f"the comment on incident #{incident.id} is empty; write its text")
@@ -153,7 +153,7 @@ def comment(incident: Incident, text: str) -> Commented:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How and when an incident ended: `at` is when good data was delivered again, not when code was merged."""
+    """The resolution of an incident: `at` is when correct data was delivered again, not when code was merged."""
 
     at: datetime
     resolution: Resolution
@@ -163,7 +163,7 @@ class Ending:
 def resolve(
     incident: Incident, ending: Ending, *, now: datetime, check_still_fails: bool = False, force: bool = False
 ) -> Resolved:
-    """End it, or correct how a resolved one ended.
+    """Resolve an incident, or correct the resolution of a resolved one.
 
     Args:
         incident: the incident.
@@ -200,7 +200,7 @@ def reopen(
     occurred_at: datetime | None = None,
     other_open: int | None = None,
 ) -> Reopened:
-    """Begin a new episode: it is bad again. The time between is healthy and never counted.
+    """Reopen an incident with a new episode. The time between is healthy and not counted.
 
     Whoever resolved by mistake reopens with `occurred_at` = the time it was resolved: nothing is then left out.
 
@@ -231,7 +231,7 @@ def reopen(
 
 
 def correct(incident: Incident, change: Corrected, *, now: datetime) -> Corrected:
-    """Put times right: when an episode occurred, was detected, ended. Corrections may reach as far back as needed.
+    """Correct when an episode occurred, was detected or ended, however long ago.
 
     Raises:
         ImpossibleOrder: the times would not be in the order occurred, detected, resolved, now; or would reach into the
@@ -262,7 +262,7 @@ def correct(incident: Incident, change: Corrected, *, now: datetime) -> Correcte
 
 
 def merge(incident: Incident, into: Incident, *, lookup: Lookup, now: datetime, force: bool = False) -> Merged:
-    """Return that it is the same thing as another: it ends as a duplicate, the other goes on.
+    """Merge an incident into another: it ends as a duplicate, the other continues.
 
     Only what the other covers is still counted as downtime (`incidents.uncovered` computes the rest), so both must be
     about one table, and unless forced also about one time, and the other must count if this one does. One that does not
@@ -325,7 +325,7 @@ def _bad_times(incident: Incident, now: datetime) -> list[tuple[datetime, dateti
 
 
 def name_root(incident: Incident, root: Incident | None, *, lookup: Lookup) -> RootNamed:
-    """Name the incident that caused this one; None takes that back.
+    """Set the incident that caused this one; None removes it.
 
     Raises:
         NotAllowed: the chain of causes would come back to this incident.
@@ -341,7 +341,7 @@ def name_root(incident: Incident, root: Incident | None, *, lookup: Lookup) -> R
 
 
 def _follow(incident: Incident, step: Callable[[Incident], int | None], lookup: Lookup) -> tuple[int, ...]:
-    """Return the ids along a chain, the incident's own first; stops where the chain ends or repeats."""
+    """Return the ids along a chain, beginning with the incident; it stops where the chain ends or repeats."""
     seen = [incident.id]
     following = step(incident)
     while following is not None and following not in seen:

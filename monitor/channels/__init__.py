@@ -1,4 +1,4 @@
-"""How a message leaves: one class for each kind of alert channel.
+"""Send messages: one class for each kind of alert channel.
 
     `alerts.channels.NAME` of the configuration ─> ChannelKind: settings, secrets, an offline check
     OutgoingMessage ─> ChannelKind.send ─> DeliverySucceeded or DeliveryFailed

@@ -1,4 +1,4 @@
-"""Find out where a webhook goes, and refuse what lies in a private network (SSRF).
+"""Resolve the address of a webhook, and refuse those in private networks (SSRF).
 
 A name is resolved once, ALL its addresses are checked, and the connection is made to an address that was checked: a
 name that means another place a moment later (DNS rebinding) reaches nothing. The list is our own, since
@@ -20,10 +20,10 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final, TypeAlias
 
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
-"""Gives the numeric addresses of a name, in the order in which they are to be tried; raises OSError."""
+"""Returns the numeric addresses of a name, in the order in which to try them; raises OSError."""
 
 DEADLINE: Final = 15.0
-"""Seconds for everything: the name, the connection, TLS, sending and the answer."""
+"""Seconds for all steps: the name, the connection, TLS, sending and the answer."""
 _V4: Final = {
     "0.0.0.0/8": "unspecified",
     "10.0.0.0/8": "private",
@@ -56,18 +56,18 @@ _V6: Final = {
 _DENIED_V4: Final = {IPv4Network(network): name for network, name in _V4.items()}
 _DENIED_V6: Final = {IPv6Network(network): name for network, name in _V6.items()}
 _GLOBAL_V6: Final = IPv6Network("2000::/3")
-"""All that was ever given out for the internet; whatever lies outside is refused."""
+"""All networks allocated for the internet; addresses outside of them are refused."""
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
 
 
 class AddressError(Exception):
-    """A webhook that cannot be addressed."""
+    """The address of a webhook is invalid."""
 
 
 class AddressRefused(AddressError):
-    """An address that no alert may be sent to."""
+    """An address to which no alert may be sent."""
 
 
 class NotResolved(AddressError):
@@ -76,7 +76,7 @@ class NotResolved(AddressError):
 
 @dataclass(frozen=True, slots=True)
 class HostLookup:
-    """Where a webhook goes: `host` is a name, or a numeric address in any spelling; `seconds` to find out."""
+    """The server of a webhook: `host` is a name, or a numeric address in any spelling; `seconds` to resolve it."""
 
     host: str
     port: int
@@ -85,7 +85,7 @@ class HostLookup:
 
 
 def checked_addresses(question: HostLookup, resolve: Resolver) -> Sequence[str]:
-    """Resolve a name once and give all its addresses, each of which may be connected to.
+    """Resolve a name once and return all its addresses, each of which is allowed.
 
     Raises:
         AddressRefused: one of the addresses lies where no alert may go, whatever the others are.
@@ -105,7 +105,7 @@ def checked_addresses(question: HostLookup, resolve: Resolver) -> Sequence[str]:
 
 
 def why_refused(address: str) -> str | None:
-    """Describe what kind of place a numeric address is, where no alert may go; None of one on the internet."""
+    """Return the kind of network of a numeric address that is not allowed; None for one on the internet."""
     try:
         place = ipaddress.ip_address(address)
     except ValueError:
@@ -132,13 +132,13 @@ def _why_refused_v6(place: IPv6Address) -> str | None:
 
 
 def system_resolver(host: str, port: int) -> Sequence[str]:
-    """Ask the system; it also reads numeric addresses in all their spellings (`127.1`, `0x7f000001`, `2130706433`)."""
+    """Resolve by the system, which also reads all spellings of addresses (`127.1`, `0x7f000001`, `2130706433`)."""
     results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(place[0]) for *_, place in results))
 
 
 def _resolve_within(question: HostLookup, resolve: Resolver) -> Sequence[str]:
-    """Resolve in a thread of its own: the system's resolver knows no deadline and cannot be interrupted."""
+    """Resolve in a thread: the resolver of the system has no deadline and cannot be interrupted."""
     answer: queue.SimpleQueue[Sequence[str] | None] = queue.SimpleQueue()
 
     def ask() -> None:
@@ -159,7 +159,7 @@ def _resolve_within(question: HostLookup, resolve: Resolver) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How the world is reached.
+    """How services are reached.
 
     `resolve`: by default the system's resolver. `trusted`: whose certificates are trusted; by default those that the
     system trusts. `deadline`: seconds for everything. `allow_private`: whether an address may lie in a private network.

@@ -12,7 +12,7 @@ class AppriseKind(ChannelKind):
     secrets = (SecretPlace(is_address=True),)
 
     def problem(self, settings: str) -> str | None:
-        """Ask Apprise whether it knows the service and can read the address."""
+        """Check whether Apprise knows the service and can read the address."""
         from monitor.channels.apprise_services import understands
 
         if understands(settings):
@@ -20,7 +20,7 @@ class AppriseKind(ChannelKind):
         return "Apprise does not understand this address; its documentation has the form of each service"
 
     def send(self, settings: str, message: OutgoingMessage) -> Attempt:
-        """Send the message as people read it."""
+        """Send the message in the form for people."""
         from monitor.channels import apprise_services
 
         return apprise_services.deliver(settings, message.mail(), message_id=message.id)

@@ -1,4 +1,4 @@
-"""The only door to apprise, which is imported when the first message goes through it.
+"""The only module that imports apprise, when the first message is sent through it.
 
 apprise speaks to chats, pagers and mail servers. It answers yes or no and writes what went wrong, addresses and all, to
 its log: the log is kept inside, and of it only the status of an HTTP answer is read. Nothing of apprise's own machinery
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     import apprise
 
 PATIENCE: Final = 15.0
-"""Seconds that a single read or write may take, where the URL does not say (`cto`, `rto`)."""
+"""Seconds for a single read or write, if the URL does not set them (`cto`, `rto`)."""
 MAIL_LETTERS: Final = 32_768
-"""A service that takes less is a chat, also when it understands some HTML."""
+"""A service with a shorter limit is a chat, even if it accepts some HTML."""
 ID_HEADER: Final = "X-Tablewatch-Id"
-"""What a mail, or a POST of the generic kinds, carries the delivery's id in."""
+"""The header of mails, and of POSTs of the generic kinds, with the id of the delivery."""
 _TAKES_HEADERS: Final = frozenset({"mailto", "mailtos", "json", "jsons", "xml", "xmls", "form", "forms"})
 _IMPORTING: Final = threading.Lock()
 _STATUS: Final = re.compile(r"\berror=([1-5]\d\d)\b")
 
 
 def deliver(url: str, mail: Mail, *, message_id: str) -> Attempt:
-    """Send a message once, through whatever service the URL names."""
+    """Send a message once through the service of a URL."""
     apprise = _apprise()
     service = _service(url)
     if service is None:
@@ -59,7 +59,7 @@ def understands(url: str) -> bool:
 
 
 def _apprise() -> Any:
-    """Import apprise, its services too, and keep its log inside; threads that come together wait for one of them."""
+    """Import apprise with its services, and silence its log; of several threads one imports, and the others wait."""
     with _IMPORTING:
         return _imported()
 
@@ -99,7 +99,7 @@ def _service(url: str) -> Any:
 
 
 def _be_patient(service: Any) -> None:
-    """Wait longer than apprise's four seconds, in which many a mail server has not even said hello."""
+    """Set longer timeouts than apprise's four seconds, in which many mail servers do not even greet."""
     from apprise import URLBase
 
     for name in ("socket_connect_timeout", "socket_read_timeout"):
@@ -108,7 +108,7 @@ def _be_patient(service: Any) -> None:
 
 
 def _reads_pages(service: Any) -> bool:
-    """Check whether it is mail: HTML by its own choice, with files, and long."""
+    """Check whether the service is mail: it prefers HTML, and accepts files and long texts."""
     from apprise import NotifyFormat
 
     chosen = (
@@ -138,7 +138,7 @@ def _one_line(title: str) -> str:
 
 
 def _why(entries: Iterable[str]) -> str:
-    """Find the status of an HTTP answer; nothing else of what apprise says is safe to repeat."""
+    """Return the status of an HTTP answer; nothing else of apprise's messages is safe to quote."""
     for entry in entries:
         status = _STATUS.search(entry)
         if status is not None:

@@ -26,7 +26,7 @@ from monitor.channels.timed_socket import MOST_READ, ResponseTooLong, TimedSocke
 from monitor.terminal.version import version
 
 MOST_READ_OF_JSON: Final = 2**21
-"""What is read of an answer in JSON, at most; bytes, its headers included."""
+"""The most bytes that are read of a JSON answer, with its headers."""
 _SAFE: Final = "%/:@!$&'()*+,;=-._~"
 
 _CERTIFICATES: Final = {
@@ -38,16 +38,16 @@ _CERTIFICATES: Final = {
     62: "it was issued for another host name",
     64: "it was issued for another address",
 }
-"""Why OpenSSL does not trust a certificate, by its code; its own words hold the name."""
+"""Why OpenSSL rejects a certificate, by its code; OpenSSL's own text has the name."""
 
 
 class RequestFailed(Exception):
-    """A request without an answer; whether the other side did what was asked is not known."""
+    """A request without an answer; whether the service executed it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """What is sent: `headers` beside those that every request has."""
+    """A request: `headers` in addition to those that every request has."""
 
     url: str
     body: bytes = b""
@@ -57,7 +57,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back."""
+    """An answer."""
 
     status: int
     retry_after: str | None = None
@@ -105,7 +105,7 @@ def exchange(request: HttpRequest, network: Network, *, polite_s: float | None =
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a server listens: `host` in ASCII, `target` as it stands in the request line."""
+    """The address of a server: `host` in ASCII, `target` as in the request line."""
 
     secure: bool
     host: str
@@ -138,7 +138,7 @@ def _place(url: str) -> _Place:
 
 
 def _connect(connection: TimedSocket, place: _Place, addresses: Sequence[str], trusted: ssl.SSLContext | None) -> None:
-    """Connect to the first address that answers; each may take its share of the time, so that the last has its turn."""
+    """Connect to the first address that answers; each may take its share of the time, so that the last is tried too."""
     for remaining in range(len(addresses), 0, -1):
         try:
             share = connection.left() / remaining
@@ -197,7 +197,7 @@ def _text_of(error: OSError | http.client.HTTPException) -> str:
 
 
 def read_retry_after(value: str | None, now: datetime) -> timedelta | None:
-    """Read a Retry-After header (RFC 9110, 10.2.3): seconds or a date; between nothing and `LONGEST_WAIT`.
+    """Read a Retry-After header (RFC 9110, 10.2.3): seconds or a date; between 0 and `LONGEST_WAIT`.
 
     None when there is none, or when it cannot be understood.
     """

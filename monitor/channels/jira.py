@@ -19,7 +19,7 @@ _STATUSES: Final[Mapping[str, TicketStatus]] = {
     "indeterminate": TicketStatus.IN_PROGRESS,
     _DONE: TicketStatus.CLOSED,
 }
-"""How people are with an issue, by the category of its status; any other is new."""
+"""The state of an issue by the category of its status; any other is new."""
 
 
 class Jira(Settings):
@@ -51,7 +51,7 @@ class JiraKind(TicketKind):
     secrets = (SecretPlace(("token",)),)
 
     def target(self, settings: Jira) -> str:
-        """Return the site; an issue that moves to another project stays what it is."""
+        """Return the site; an issue that moves to another project stays the item of its incident."""
         return f"jira {settings.url.rstrip('/')}"
 
     def item_url(self, settings: Jira, item: str) -> str:

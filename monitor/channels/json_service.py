@@ -1,6 +1,6 @@
-"""Speak JSON to a service that shows incidents, and read what a message says about its one incident.
+"""Call JSON APIs of services with an item for each incident, and read the one incident of a message.
 
-ServiceRefused      the service did not do what it was asked, or nobody knows; it carries the `DeliveryFailed`
+ServiceRefused      a request failed, or its result is not known; it has the `DeliveryFailed`
 """
 
 import base64
@@ -18,7 +18,7 @@ _FIELD_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
 
 
 class ServiceRefused(Exception):
-    """A service that did not do what it was asked, as far as anybody knows."""
+    """A request failed, or its result is not known."""
 
     def __init__(self, failure: DeliveryFailed) -> None:
         super().__init__(failure.why)
@@ -27,7 +27,7 @@ class ServiceRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JsonService:
-    """A service for one attempt: what it is called in errors, and what every request to it carries."""
+    """A service for one attempt: its name in errors, and the headers of all requests."""
 
     name: str
     message: OutgoingMessage
@@ -37,7 +37,7 @@ class JsonService:
     def call(
         self, method: str, url: str, content: Mapping[str, Any] | None = None, *, expects: Collection[int] = ()
     ) -> HttpAnswer:
-        """Send a request and return its answer: one of the two hundreds, or of those that are expected.
+        """Send a request and return its answer: with status 2xx, or one of `expects`.
 
         Raises:
             ServiceRefused: any other answer, or none.
@@ -66,19 +66,19 @@ class JsonService:
 
 
 def _fields_of(answer: HttpAnswer) -> str:
-    """Name the fields that were refused; nothing else of an answer is repeated."""
+    """Return the refused fields as text; nothing else of an answer is quoted."""
     errors = answer.json().get("errors")
     names = [name for name in errors if _FIELD_NAME.fullmatch(name)] if isinstance(errors, dict) else []
     return f" (fields {', '.join(sorted(names)[:10])})" if names else ""
 
 
 def basic(user: str, password: str) -> Mapping[str, str]:
-    """Return the header that signs in by name and password."""
+    """Return the header of HTTP basic authentication."""
     return {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
 
 
 def sends_in_the_clear(url: str) -> str | None:
-    """Return what is wrong with an address over which a secret would be sent unencrypted; None if nothing is."""
+    """Return the problem of an address over which a secret would be sent unencrypted; None if it is encrypted."""
     if url.startswith("https://") or re.match(r"http://(127\.|localhost[:/])", f"{url}/"):
         return None
     return "its address does not begin with https://, so that its secret would be sent unencrypted"
@@ -86,9 +86,9 @@ def sends_in_the_clear(url: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class IncidentNews:
-    """What a message says, and the one incident that it is about; `incident` is None where it is about another thing.
+    """The content of a message, and its one incident; `incident` is None if it is about something else.
 
-    A message about something else, or several incidents, is a thing of its own at the other side.
+    A message about something else, or several incidents, has an item of its own in the service.
     """
 
     title: str
@@ -99,7 +99,7 @@ class IncidentNews:
 
     @classmethod
     def of(cls, message: OutgoingMessage) -> Self:
-        """Return what a message says."""
+        """Return the content of a message."""
         payload, mail = message.payload, message.mail()
         subject, incidents = payload.get("subject"), payload.get("incidents", ())
         incident = incidents[0] if subject in {"incidents", "test"} and len(incidents) == 1 else None
@@ -109,7 +109,7 @@ class IncidentNews:
 
     @property
     def reason(self) -> str:
-        """Return why the channel is told."""
+        """Return the reason of the notification."""
         return "first" if self.incident is None else str(self.incident["reason"])
 
     @property
@@ -119,7 +119,7 @@ class IncidentNews:
 
     @property
     def is_acknowledged(self) -> bool:
-        """Check whether somebody takes care of the incident."""
+        """Check whether the incident is acknowledged."""
         return self.incident is not None and self.incident["state"] == "acknowledged"
 
     @property

@@ -1,4 +1,4 @@
-"""What a kind of alert channel is: its settings, what in them is secret, and how a message is sent through it."""
+"""The interface of a kind of alert channel: its settings, their secrets, and how a message is sent."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from monitor.channels.addresses import Network
 
 LONGEST_WAIT: Final = timedelta(hours=24)
-"""The most that the other side may ask for, as with Retry-After."""
+"""The longest wait that a service may ask for, as with Retry-After."""
 
 
 class Settings(BaseModel):
-    """Base of the settings of a kind that needs more than an address."""
+    """Base class of the settings of a kind that needs more than an address."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
 
 
 class TicketStatus(StrEnum):
-    """How far people are with a ticket."""
+    """The state of a ticket."""
 
     NEW = "new"
     IN_PROGRESS = "in-progress"
@@ -35,7 +35,7 @@ class TicketStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeliverySucceeded:
-    """The other side took it. `item` is what it calls what it made of an incident, `status` that of a ticket."""
+    """The service accepted it. `item`: its id of the item of the incident; `status`: of a ticket."""
 
     item: str | None = None
     status: TicketStatus | None = None
@@ -43,10 +43,10 @@ class DeliverySucceeded:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFailed:
-    """It did not arrive, as far as anybody knows; it may have, when only the answer was lost.
+    """The message did not arrive, as far as is known: only the answer may be lost.
 
-    `retry_after`: how long the other side asked to be left alone. `gone`: it wants no message ever again, so the
-    channel is disabled. `permanent`: trying again changes nothing, so it is not tried again by itself.
+    `retry_after`: the wait that the service asked for. `gone`: it accepts no more messages, so the channel is disabled.
+    `permanent`: another attempt would fail too, so there is none.
     """
 
     why: str
@@ -60,7 +60,7 @@ Attempt: TypeAlias = DeliverySucceeded | DeliveryFailed
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that goes with a message, where the service takes files."""
+    """A file attached to a message, if the service accepts files."""
 
     name: str
     mime: str
@@ -69,7 +69,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A message for people: plain text for chats and pagers, a page for mail, and what goes with it."""
+    """A message for people: plain text for chats and pagers, HTML for mail, and attachments."""
 
     title: str
     text: str
@@ -79,10 +79,10 @@ class Mail:
 
 @dataclass(frozen=True, slots=True)
 class SentItem:
-    """What an incident is at the other side.
+    """The item of an incident in a service: a page, message or ticket.
 
-    `label` is ours, by which the other side finds it. `item` is what the other side calls it, None while that is not
-    known. `tried_s` seconds ago the last try began that may have made it, None at the first try.
+    `label`: our own, by which the service finds it. `item`: the id of the service, None while it is not known.
+    `tried_s`: how many seconds ago the last attempt began that may have created it, None at the first attempt.
     """
 
     label: str
@@ -94,9 +94,8 @@ class SentItem:
 class OutgoingMessage:
     """A message and the moment of an attempt, UTC.
 
-    `id`: the same at every attempt. `payload`: JSON. `mail`: composes the payload for people. `network`: how the world
-    is reached; by default as the system does. `sent_item`: for a kind that follows incidents, what the one incident of
-    the message is at the other side.
+    `id`: the same at every attempt. `payload`: JSON. `mail`: composes the payload for people. `network`: by default
+    that of the system. `sent_item`: the item of the message's one incident, for a kind that follows incidents.
     """
 
     id: str
@@ -108,7 +107,7 @@ class OutgoingMessage:
 
 
 class SecretPlace(NamedTuple):
-    """Where a secret stands: keys below the name of the kind, none for the value itself; whether it is an address."""
+    """The place of a secret: keys below the name of the kind, none for the value itself; whether it is an address."""
 
     keys: tuple[str, ...] = ()
     is_address: bool = False
@@ -120,32 +119,32 @@ class ChannelKind(ABC):
     name: ClassVar[str]
     """The key under `alerts.channels.NAME`."""
     settings: ClassVar[Any]
-    """The type of what stands there: a `Settings`, or `str`."""
+    """The type of its value: a `Settings`, or `str`."""
     description: ClassVar[str | None] = None
-    """What the JSON schema says of the key."""
+    """The description of the key in the JSON schema."""
     secrets: ClassVar[Sequence[SecretPlace]]
-    """Where secrets stand in the settings."""
+    """The places of secrets in the settings."""
     follows: ClassVar[bool] = False
-    """Whether an incident is one thing at the other side that follows it (a page, a message, a ticket): each incident
-    has messages of its own, also when it is acknowledged."""
+    """Whether each incident is one item that follows it (a page, a message, a ticket): each incident has messages of
+    its own, also when it is acknowledged."""
     reads_json: ClassVar[bool] = False
-    """Whether programs read what is sent, so that the weekly report goes as JSON and not as a page."""
+    """Whether programs read the messages, so that reports are sent as JSON and not as HTML."""
 
     def problem(self, settings: Any) -> str | None:
-        """Return why settings cannot work, as far as can be told without sending anything; None if nothing is seen."""
-        del settings  # not every kind can tell
+        """Return why settings cannot work, as far as is known without sending; None if no problem is found."""
+        del settings  # not every kind can check them
         return None
 
     def target(self, settings: Any) -> str:
-        """Return the place in which incidents are shown, without secrets: in another place they are shown anew."""
-        del settings  # what does not follow incidents shows them nowhere
+        """Return the place of items, without secrets: in another place incidents get new items."""
+        del settings  # only kinds that follow incidents have items
         return self.name
 
     def item_url(self, settings: Any, item: str) -> str | None:
-        """Return the address at which people see what the other side made; None where the settings do not tell it."""
-        del settings, item  # not every service has an address that can be told from these
+        """Return the address of an item; None if it does not follow from the settings."""
+        del settings, item  # not every service has such an address
         return None
 
     @abstractmethod
     def send(self, settings: Any, message: OutgoingMessage) -> Attempt:
-        """Send a message once. What is raised becomes a `DeliveryFailed` that may be tried again."""
+        """Send a message once. An exception becomes a `DeliveryFailed` that is retried."""

@@ -1,4 +1,4 @@
-"""On-call rotas: whoever is on call by a calendar at the moment of sending gets the message, by their own channel."""
+"""On-call rotas: a message goes to the channel of the person who is on call by a calendar when it is sent."""
 
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ class OnCall(Settings):
 
 
 class OnCallKind(ChannelKind):
-    """The channel of whoever is on call."""
+    """The channel of the person on call."""
 
     name = "on_call"
     settings = OnCall
@@ -27,6 +27,6 @@ class OnCallKind(ChannelKind):
     secrets = ()
 
     def send(self, settings: Any, message: OutgoingMessage) -> Attempt:
-        """Refuse: a message goes through the channel of a person (`monitor.alerts.on_call`)."""
+        """Raise: messages are sent through the channel of a person (`monitor.alerts.on_call`)."""
         del settings, message
         return DeliveryFailed("a calendar of who is on call is no way to send", permanent=True)

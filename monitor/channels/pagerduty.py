@@ -46,7 +46,7 @@ class PagerDutyKind(ChannelKind):
         return sends_in_the_clear(settings.url)
 
     def send(self, settings: PagerDuty, message: OutgoingMessage) -> Attempt:
-        """Send the events that bring the alert to where the incident stands; each may be sent again without harm."""
+        """Send the events that update the alert to the state of the incident; each may be sent twice without harm."""
         from monitor.channels.json_service import IncidentNews, JsonService, ServiceRefused
 
         service, news = JsonService("PagerDuty", message, settings.allow_private), IncidentNews.of(message)
@@ -59,7 +59,7 @@ class PagerDutyKind(ChannelKind):
 
 
 def events_of(news: "IncidentNews", *, source: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the events that bring an alert to where its incident stands.
+    """Yield the events that update an alert to the state of its incident.
 
     The key of an alert is that of the incident with the number of the episode: an event about one episode that comes
     late, or again, does nothing to the next.

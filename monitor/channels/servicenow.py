@@ -23,7 +23,7 @@ _STATUSES: Final[Mapping[str, TicketStatus]] = {
     "7": TicketStatus.CLOSED,
     "8": TicketStatus.CLOSED,  # canceled
 }
-"""How people are with a record, by its state; any other is new."""
+"""The state of a record by its field `state`; any other is new."""
 _URGENCY: Final[Mapping[str, str]] = {"critical": "1", "error": "2", "warning": "3", "info": "3"}
 
 

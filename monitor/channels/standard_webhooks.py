@@ -18,16 +18,16 @@ from monitor.channels.kind import Attempt, DeliveryFailed, DeliverySucceeded
 
 GONE: Final = 410
 _POLITE: Final = 1.0
-"""Seconds in which the other side may say the rest of an answer whose meaning is known already."""
+"""Seconds in which the rest of an answer is read whose status is known already."""
 _PREFIX: Final = "whsec_"
 
 
 class WebhookUnusable(ValueError):
-    """A webhook whose secret cannot be understood."""
+    """A webhook whose secret is invalid."""
 
 
 def body_of(payload: Mapping[str, Any]) -> bytes:
-    """Return the bytes that are sent and signed: JSON in UTF-8 on one line; the same payload gives the same bytes."""
+    """Return the bytes to send and sign: JSON in UTF-8 on one line; equal payloads have equal bytes."""
     return json.dumps(payload, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode()
 
 

@@ -1,9 +1,9 @@
-"""Keep one ticket for an incident, whatever dies in between.
+"""Keep one ticket for each incident, also after crashes and lost answers.
 
-Before a ticket is made, its label is in the store (`SentItem.label`), and it carries that label. Whoever comes after an
-attempt of which nobody knows how it ended looks for the label first. A service may need a moment until a search finds
-what it made, or be still at work on a request whose answer was not waited for: so long after the last attempt that may
-have made it (`SentItem.tried_s`), a search that finds nothing proves nothing, and no ticket is made (`SETTLES_S`).
+The label of a ticket (`SentItem.label`) is stored before the ticket is created, and is part of it. After an attempt
+with an unknown result the label is searched first. A search may find a new ticket only after a while, and a request may
+still be running whose answer was not awaited: for so long after the last attempt that may have created it
+(`SentItem.tried_s`, `SETTLES_S`) an empty search result is no proof, and no ticket is created.
 """
 
 from abc import ABC, abstractmethod
@@ -41,11 +41,11 @@ class TicketService(ABC):
 
     @abstractmethod
     def create(self, news: "IncidentNews") -> str:
-        """Make a ticket with the label, and return what it is called."""
+        """Create a ticket with the label, and return its id."""
 
     @abstractmethod
     def comment(self, ticket: str, news: "IncidentNews") -> None:
-        """Write what a message says on a ticket."""
+        """Add a message to a ticket as a comment."""
 
     @abstractmethod
     def close(self, ticket: str, news: "IncidentNews") -> None:
@@ -53,11 +53,11 @@ class TicketService(ABC):
 
     @abstractmethod
     def reopen(self, ticket: str) -> TicketStatus:
-        """Open a closed ticket again, if its workflow allows it, and return how it stands."""
+        """Reopen a closed ticket, if its workflow allows it, and return its status."""
 
     @abstractmethod
     def statuses(self, labels: Collection[str]) -> Mapping[str, TicketStatus]:
-        """Return how tickets stand, by label; those that a search does not find are left out."""
+        """Return the statuses of tickets, by label; those that a search does not find are left out."""
 
 
 class TicketKind(ChannelKind):
@@ -65,7 +65,7 @@ class TicketKind(ChannelKind):
 
     follows = True
     at_once: ClassVar[int] = 50
-    """How many statuses are read with one request."""
+    """The number of statuses that are read with one request."""
 
     def problem(self, settings: Any) -> str | None:
         """Check that the secret is not sent in the clear."""
@@ -78,7 +78,7 @@ class TicketKind(ChannelKind):
         """Return the service for one attempt."""
 
     def send(self, settings: Any, message: OutgoingMessage) -> Attempt:
-        """Bring the ticket to where the incident stands; make it, if there is none."""
+        """Update the ticket to the state of the incident; create it, if there is none."""
         from monitor.channels.json_service import IncidentNews, ServiceRefused
 
         try:
@@ -91,7 +91,7 @@ class TicketKind(ChannelKind):
     def statuses(
         self, settings: Any, labels: Sequence[str], *, now: datetime, network: "Network | None" = None
     ) -> "Mapping[str, TicketStatus] | DeliveryFailed":
-        """Return how tickets stand, by label, at most `at_once` of them; or why that could not be read."""
+        """Return the statuses of at most `at_once` tickets, by label; or why they could not be read."""
         from monitor.channels.json_service import ServiceRefused
 
         message = OutgoingMessage("", {}, now, mail=lambda: Mail("", ""), network=network)
@@ -106,7 +106,7 @@ class TicketKind(ChannelKind):
 def _follow(service: TicketService, news: "IncidentNews") -> DeliverySucceeded:
     ticket, status = news.sent_item.item, None
     if ticket is None:
-        ticket = _found(service, news)
+        ticket = _find_created(service, news)
     if ticket is None:
         ticket, status = service.create(news), TicketStatus.NEW
     elif news.sent_item.item is not None or news.reason != "first":
@@ -119,8 +119,8 @@ def _follow(service: TicketService, news: "IncidentNews") -> DeliverySucceeded:
     return DeliverySucceeded(item=ticket, status=status)
 
 
-def _found(service: TicketService, news: "IncidentNews") -> str | None:
-    """Return the ticket that an earlier attempt made; None if there is none.
+def _find_created(service: TicketService, news: "IncidentNews") -> str | None:
+    """Return the ticket that an earlier attempt created; None if there is none.
 
     Raises:
         ServiceRefused: that is not known yet.

@@ -1,4 +1,4 @@
-"""A socket on which everything together has one deadline.
+"""A socket with one deadline for all its operations.
 
 A timeout of a socket starts anew with every operation: a server that drips one byte every ten seconds would hold its
 client for ever. Here each operation is given only what is left, by a clock that never goes back.
@@ -11,7 +11,7 @@ import time
 from typing import Any, Final
 
 MOST_READ: Final = 65_536
-"""What is read of an answer, at most; bytes, its headers included."""
+"""The most bytes that are read of an answer, with its headers."""
 
 
 class OutOfTime(TimeoutError):
@@ -19,21 +19,21 @@ class OutOfTime(TimeoutError):
 
 
 class ResponseTooLong(OSError):
-    """The answer is longer than what is read at most, before it is understood."""
+    """The answer is longer than the limit."""
 
 
 class TimedSocket:
-    """As much of a socket as `http.client` needs, over one connection with one deadline."""
+    """The part of a socket that `http.client` needs, over one connection with one deadline."""
 
     def __init__(self, seconds: float, *, most: int = MOST_READ) -> None:
-        """Take how long everything may take, from now on, and how many bytes are read at most."""
+        """Set the deadline, in seconds from now, and the most bytes that are read."""
         self._most = most
         self._until = time.monotonic() + seconds
         self._socket: socket.socket | None = None
         self._read = 0
 
     def left(self) -> float:
-        """Return the seconds that are left.
+        """Return the remaining seconds.
 
         Raises:
             OutOfTime: none.
@@ -44,11 +44,11 @@ class TimedSocket:
         return left
 
     def hurry(self, seconds: float) -> None:
-        """Allow no more than so many seconds from now on."""
+        """Move the deadline to at most so many seconds from now."""
         self._until = min(self._until, time.monotonic() + seconds)
 
     def connect(self, address: str, port: int, *, seconds: float) -> None:
-        """Connect to a numeric address, and to nothing else: no name is resolved here.
+        """Connect to a numeric address; names are not resolved here.
 
         Raises:
             OSError: it does not answer within so many seconds, or within what is left.
@@ -64,7 +64,7 @@ class TimedSocket:
         self._socket = plain
 
     def secure(self, context: ssl.SSLContext, name: str) -> None:
-        """Speak TLS; the certificate must be good for the name, whatever address is behind it.
+        """Start TLS; the certificate must be valid for the name, whatever its address.
 
         Raises:
             OSError: the other side does not speak TLS, or its certificate is not trusted (ssl.SSLError).
@@ -85,7 +85,7 @@ class TimedSocket:
             rest = rest[self._connected.send(rest) :]
 
     def receive_into(self, buffer: Any) -> int:
-        """Read what comes next, no more than the most in all."""
+        """Read the next bytes, up to the limit in all."""
         if self._read >= self._most:
             raise ResponseTooLong
         self._connected.settimeout(self.left())

@@ -9,7 +9,7 @@ from monitor.channels.kind import Attempt, ChannelKind, OutgoingMessage, SecretP
 
 
 class Webhook(Settings):
-    """An address that takes signed JSON."""
+    """An address that accepts signed JSON."""
 
     url: Annotated[str, Field(pattern="^https?://")]
     secret: str | None = Field(None, description="Key of the signature (HMAC).")
@@ -17,7 +17,7 @@ class Webhook(Settings):
 
 
 class WebhookKind(ChannelKind):
-    """A program that takes signed JSON over HTTP."""
+    """A program that accepts signed JSON over HTTP."""
 
     name = "webhook"
     settings = Webhook

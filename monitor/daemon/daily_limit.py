@@ -1,4 +1,4 @@
-"""Keep the daily limits of sources: decide which tables that are due are delayed, so that others keep what they need.
+"""Apply the daily limits of sources: decide which due tables are delayed in favour of others.
 
     spent today + what runs now + this run + what tables of higher severity still need today  <=  the limit
 
@@ -27,13 +27,13 @@ from monitor.summaries.scan_costs import format_spending
 from store import Scheduled, Spending, WriteTransaction
 
 RETRY: Final = timedelta(minutes=10)
-"""After so long a delayed table is looked at again: others may have cost less than they were expected to."""
+"""After so long a delayed table is decided again: others may have cost less than expected."""
 
 _FIRST_LOOK: Final = timedelta(minutes=1)
-"""Within this after midnight delayed tables are looked at again, the one that waits longest first."""
+"""The time after midnight within which delayed tables are decided again, the one that waits longest first."""
 
 _FRESH: Final = timedelta(minutes=1)
-"""How long a forecast is used."""
+"""The lifetime of a forecast."""
 
 _DAY: Final = timedelta(days=1)
 
@@ -49,7 +49,7 @@ class LimitedTable:
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """What becomes of tables that are due: those to run, and those to look at again at their new `due_at`."""
+    """The due tables to run, and those to decide again at their new `due_at`."""
 
     run: Sequence[Scheduled]
     delayed: Sequence[Scheduled]
@@ -59,7 +59,7 @@ class Delays:
 
 @dataclass
 class DailyLimits:
-    """The daily limits of a configuration, and the forecasts of what tables still need today."""
+    """The daily limits of a configuration, with forecasts of the cost of the rest of the day."""
 
     limits: Mapping[str, DailyLimit]
     tables: Mapping[str, LimitedTable]
@@ -84,7 +84,7 @@ class DailyLimits:
         return cls(limits, tables, ZoneInfo(config.timezone))
 
     def split(self, tx: WriteTransaction, due: Sequence[Scheduled], now: datetime) -> Delays:
-        """Decide which of the tables that are due are run now; those of higher severity first."""
+        """Split due tables into those to run now and those to delay; higher severities are run first."""
         if not any(row.table in self.tables for row in due):
             return Delays(due, (), ())
         yesterday, today, end = (self._midnight(now, days=days) for days in (-1, 0, 1))

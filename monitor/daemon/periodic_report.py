@@ -1,4 +1,4 @@
-"""Make a report when it is due: keep it in its folder, and hand it to its channels, each exactly once."""
+"""Write a report when it is due: into its folder, and to its channels, each exactly once."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ _CODE: Final = "report.keep"
 
 
 def report_if_due(project: Project, store: Store, now: datetime, kind: "type[Period]") -> None:
-    """Make the reports of the last week, month or quarter that is over, if their time has come and they were not made.
+    """Write the reports of the last complete week, month or quarter, if they are due and not written yet.
 
     These are the one of everything, and those of the domains that have recipients. One that could not be made for
     longer than `Period.latest` is left out; `tablewatch report` makes it. What was made is known by the names of its
@@ -47,7 +47,7 @@ def report_if_due(project: Project, store: Store, now: datetime, kind: "type[Per
 
 
 class _DueReport(NamedTuple):
-    """A report of everything, or of a domain, with the channels and the files (and their languages) it is made for."""
+    """A report of all tables or of a domain, with its channels, and its files with their languages."""
 
     period: "Period"
     domain: str | None

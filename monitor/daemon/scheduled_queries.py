@@ -1,4 +1,4 @@
-"""Answer scheduled queries when they are due, each slot once, and never at a price that brings nothing for long.
+"""Answer scheduled queries when they are due, each slot once, without repeated charges that bring no answer.
 
     claimed ──> may it be charged? ──> worker: can it be asked? ──> charge ──> worker: ask ──> store, slot ended
 
@@ -42,7 +42,7 @@ from store import (
 )
 
 PAUSE: Final = timedelta(minutes=1)
-"""How long after a charge that brought nothing the slot is charged again, and the first pause of what costs nothing."""
+"""How long after a charge without an answer a slot is charged again, and the first pause of retries without charge."""
 MOST_FREE_TRIES: Final = 5
 """How often a table that cannot be reached is tried again for one slot: after 1, 2, 4, 8, 16 minutes, or its period."""
 
@@ -58,7 +58,7 @@ _CHANGED: Final = "another query ran under this name in this slot; from the next
 
 
 class ScheduledQueries:
-    """The scheduled queries that a daemon answers. Used by the thread that works."""
+    """The scheduled queries that a daemon answers. Used by the thread of the loop."""
 
     def __init__(
         self,
@@ -70,9 +70,9 @@ class ScheduledQueries:
         tell: Callable[[OperationalEvent], None],
         once: bool = False,
     ) -> None:
-        """`tell`: how operators are told. `once`: nothing is tried again."""
+        """`tell` notifies operators of an event. `once`: nothing is retried."""
         self.answered = self.unanswered = 0
-        """How many slots were answered since the start, and how many were not for another reason than the budget."""
+        """The numbers of slots answered since the start, and of those without an answer although the budget suffices."""
         self._store, self._clock = store, clock
         self._jobs, self._claims, self._tell, self._once = jobs, claims, tell, once
         self._waiting: list[LeasedStatistic] = []
@@ -81,7 +81,7 @@ class ScheduledQueries:
         self._problem: str | None = None
 
     def adopt(self, project: Project) -> None:
-        """Answer what a configuration declares from now on; what was charged already is finished as it was begun."""
+        """Use a configuration from now on; queries that were charged already are finished by the one before."""
         self._project = project
         self._series = AnswerSeries.configured(project.config)
         self._ledger = project.ledger(self._store)
@@ -104,7 +104,7 @@ class ScheduledQueries:
         return any(asked.granted is not None and asked.heard for asked in self._waiting)
 
     def hold(self, lease: Lease) -> LeasedStatistic | None:
-        """Take a slot in hand; None if it is not one of theirs."""
+        """Return a leased slot as that of a scheduled query; None if it is not one."""
         series = self._series.get(lease.table)
         if series is None:
             return None
@@ -121,12 +121,12 @@ class ScheduledQueries:
             leased_table.release()
 
     def hear(self, leased_statistic: LeasedStatistic, told: Mapping[str, Json] | Outcome | None) -> None:
-        """Take what a worker said."""
+        """Handle the answer of a worker."""
         leased_statistic.heard, leased_statistic.told = True, told
         self._waiting.append(leased_statistic)
 
     def step(self, *, stopping: bool = False) -> Sequence[LeasedStatistic]:
-        """Go on with those that can; give those whose slot has ended. When stopping, answers are stored, no more.
+        """Continue all that can continue, and return those whose slot has ended. When stopping, only store answers.
 
         Raises:
             StoreError: the store is damaged or not ours any more.
@@ -138,7 +138,7 @@ class ScheduledQueries:
         return [asked for asked in ready if self._goes_to_its_end(asked)]
 
     def _goes_to_its_end(self, leased_statistic: LeasedStatistic) -> bool:
-        """Do what comes next, or let it wait while the store takes nothing; says whether its slot has ended."""
+        """Do the next step, or wait while the store is busy; return whether the slot has ended."""
         self._waiting.remove(leased_statistic)
         try:
             if leased_statistic.ends is None:
@@ -155,7 +155,7 @@ class ScheduledQueries:
         return leased_statistic.ends is not None
 
     def _waits_for_the_store(self, leased_statistic: LeasedStatistic) -> bool:
-        """Try again later what the store did not take; with `--once` the slot is left to the next run, as it is."""
+        """Retry later what the store did not accept; with `--once` the slot is left to the next run."""
         if self._once:
             leased_statistic.release()
             self.unanswered += 1
@@ -164,7 +164,7 @@ class ScheduledQueries:
         return self._once
 
     def _go_on(self, leased_statistic: LeasedStatistic) -> None:
-        """Do what comes next; what we stumble over is given up, and holds up nobody."""
+        """Do the next step; a query that raises an error is given up, and delays no other."""
         attempted = run_guarded(lambda: self._do_next(leased_statistic), passes_on=(StoreError, KeyboardInterrupt))
         if isinstance(attempted, Outcome):
             self._hold_back(leased_statistic, str(attempted.message))
@@ -222,7 +222,7 @@ class ScheduledQueries:
     # --- one slot -----------------------------------------------------------------------------------------------------
 
     def _begin(self, leased_statistic: LeasedStatistic, request: Request) -> None:
-        """Ask a worker whether the table can be asked, unless it is plain already that nothing may be charged."""
+        """Let a worker check whether the table can be queried, unless nothing may be charged anyway."""
         charge = request.charge
         tries = self._ledger.tries(leased_statistic.series.prefix, charge.request_id)
         balance = self._ledger.balance(charge.data_set, charge.unit)
@@ -236,7 +236,7 @@ class ScheduledQueries:
             self._send(leased_statistic, request, request.question)
 
     def _charge(self, leased_statistic: LeasedStatistic, request: Request) -> None:
-        """Charge what can be asked, and ask it."""
+        """Charge a query that can be answered, and run it."""
         if not isinstance(leased_statistic.told, Mapping):
             self._try_again_for_free(leased_statistic, request.period)
             return
@@ -263,7 +263,7 @@ class ScheduledQueries:
                 self._hold_back(leased_statistic, _CHANGED)
 
     def _keep(self, leased_statistic: LeasedStatistic, granted: Granted, request: Request) -> None:
-        """Store the answer; where there is none, charge once more in a while."""
+        """Store the answer; without one, charge again later."""
         if isinstance(leased_statistic.told, Mapping):
             self._ledger.store_answer(granted, leased_statistic.told, actor=_ACTOR, now=self._clock.now())
             self._is_answered(leased_statistic, f"{text_of(granted.charge.nano)} charged")
@@ -277,7 +277,7 @@ class ScheduledQueries:
             self._wait(leased_statistic, PAUSE)
 
     def _wait_for_the_other(self, leased_statistic: LeasedStatistic) -> None:
-        """Look again later whether another process has stored the answer; nothing is charged while it is at it."""
+        """Check later whether another process has stored the answer; nothing is charged meanwhile."""
         if self._once:
             self._hold_back(leased_statistic, _IN_PROGRESS)
         else:
@@ -330,7 +330,7 @@ class ScheduledQueries:
         return before is not None and before.state is SlotState.GIVEN_UP
 
     def _hold_back(self, leased_statistic: LeasedStatistic, why: str, *, spent: bool = False) -> None:
-        """End a slot without an answer; say why, unless that was said."""
+        """End a slot without an answer, and report the reason once."""
         leased_statistic.ends = SlotState.GIVEN_UP
         self.unanswered += not spent
         if self._held_back.get(leased_statistic.series) == why:

@@ -1,4 +1,4 @@
-"""Which slots of a table are run, and which are recorded as skipped. Pure: the time is an argument.
+"""Determine which slots of a table are run, and which are recorded as skipped. Pure: the time is an argument.
 
 A slot is a nominal time of a schedule. The table is looked at a little later, at `due_at`: so many tables that have the
 same slots do not all begin in the same second. The delay is the same on every day and every machine.
@@ -18,12 +18,12 @@ ON_TIME: Final = timedelta(minutes=2)
 """A slot that is run within this time is not late."""
 
 MOST_CAUGHT_UP: Final = 100
-"""How many missed slots of a table are run at most with `catch_up: all`."""
+"""The most missed slots of a table that are run with `catch_up: all`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
-    """When one table is due: its schedule on the wall clock of an IANA zone, and its delay after each slot."""
+    """The schedule of one table, in local time of an IANA zone, with a delay after each slot."""
 
     table: str
     schedule: Schedule
@@ -147,7 +147,7 @@ def _count_between(schedule: Schedule, zone: str, first: datetime, until: dateti
 
 @lru_cache(maxsize=64)
 def _cron_slots(schedule: Schedule, zone: str, first: datetime, until: datetime) -> tuple[int, tuple[datetime, ...]]:
-    """Count the slots after one, to a whole minute, and give the last of them: as many as may be run, and one more.
+    """Count the slots after one, to a whole minute, and return the last of them: as many as may be run, and one more.
 
     Tables with one cron line share the work after a long stop.
     """

@@ -1,4 +1,4 @@
-"""The web application beside a daemon: a process of its own, started again when it ends, gone when the daemon is."""
+"""Run the web application beside a daemon, in a process that is restarted when it ends, and ends with the daemon."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from monitor.daemon.journal import LOG
 _FIRST_PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 60.0
 _STEADY_S: Final = 60.0
-"""A process that lasted so long is started again without a longer pause."""
+"""A process that ran for so long is restarted without a longer pause."""
 _LOOK_S: Final = 0.5
 _PATIENCE_S: Final = 5.0
 
@@ -26,28 +26,28 @@ def web_command(config: Path, *, as_json: bool) -> Sequence[str]:
 
 
 class WebProcess:
-    """Keeps a command running for a `with` block. The daemon never waits for it while it works."""
+    """Keeps a command running for a `with` block. The daemon does not wait for it while it runs."""
 
     def __init__(self, command: Sequence[str], *, first_pause_s: float = _FIRST_PAUSE_S) -> None:
-        """Take the command; it is started when the block begins."""
+        """Prepare the command; it is started when the block begins."""
         self._command, self._first_pause_s = command, first_pause_s
         self._told = Event()
         self._is_stopping = False
         self._thread = Thread(target=self._keep, name="web", daemon=True)  # its end would end the process too
 
     def __enter__(self) -> Self:
-        """Start it."""
+        """Start the process."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop it, and wait for its end."""
+        """Stop the process, and wait for its end."""
         self._is_stopping = True
         self._told.set()
         self._thread.join()
 
     def restart(self) -> None:
-        """Start it anew: the configuration has changed."""
+        """Restart the process, since the configuration has changed."""
         self._told.set()
 
     def _keep(self) -> None:
