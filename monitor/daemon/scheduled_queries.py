@@ -72,7 +72,7 @@ class ScheduledQueries:
     ) -> None:
         """`tell` notifies operators of an event. `once`: nothing is retried."""
         self.answered = self.unanswered = 0
-        """The numbers of slots answered since the start, and of those without an answer although the budget suffices."""
+        """The numbers of slots answered since the start, and of those without an answer that the budget covers."""
         self._store, self._clock = store, clock
         self._jobs, self._claims, self._tell, self._once = jobs, claims, tell, once
         self._waiting: list[LeasedStatistic] = []
