@@ -9,6 +9,7 @@ and of those whose incidents last the first by name. Where it may have been eith
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 from checks import MOST_SEGMENTS, SegmentBy
@@ -17,6 +18,7 @@ from incidents._measure import Bools
 from incidents._model import from_us
 from incidents.recorded_history import RecordedHistory
 from incidents.result_tracks import ABSENT, FAILED, PASSED, UNKNOWN, ResultTrack
+from incidents.spans import Ints
 
 _EITHER: Final = -2
 """Absent or left out."""
@@ -79,7 +81,8 @@ def segment_tracks(
         by: which segments there are, and how many of them are followed.
         resolve_after: how many passing runs end an incident.
     """
-    good = _good_before(runs)
+    latest = np.maximum.accumulate(np.array([-1, *(run.at for run in runs)], dtype=np.int64))
+    good = _good_before(runs, latest)
     places = [place for place, run in enumerate(runs) if run.segments is not None]
     names = dict.fromkeys(series for run in runs for series in run.followed)
     steady = {series for series in names if by.values and all(series in runs[place].followed for place in places)}
@@ -90,7 +93,8 @@ def segment_tracks(
     for series in names:
         first = next(place for place in places if series in runs[place].followed)
         codes = {place: follower.code(runs[place], series, place) for place in places}
-        own = [place for place in places if place >= first or codes[place] == ABSENT]
+        codes = {place: code for place, code in codes.items() if place >= first or code == ABSENT}
+        own = _places_in_order(series, runs, codes, lasting=lasting[series], latest=int(latest[first]))
         rows = [(runs[place].at, runs[place].ended, codes[place]) for place in own]
         decided = _decided(rows, histories.get(series, RecordedHistory()), resolve_after)
         tracks[series] = SegmentTrack(_track(decided), good[first])
@@ -119,12 +123,36 @@ class _Follower:
         return _EITHER if all(before) else ABSENT
 
 
-def _good_before(runs: Sequence[SegmentedRun]) -> Sequence[datetime | None]:
-    """Return for each run the end of the last one before it in which no segment failed that was not followed."""
+def _good_before(runs: Sequence[SegmentedRun], latest: Ints) -> Sequence[datetime | None]:
+    """Return for each run the end of the last one before it in which no segment failed that was not followed.
+
+    `latest`: when the latest of the runs before each measured; one that measured earlier comes too late to count.
+    """
     good: list[datetime | None] = [None]
-    for run in runs:
-        good.append(from_us(run.ended) if run.rest == PASSED else good[-1])
+    for run, before in zip(runs, latest.tolist(), strict=False):
+        good.append(from_us(run.ended) if run.rest == PASSED and run.at > before else good[-1])
     return good
+
+
+def _places_in_order(
+    series: str, runs: Sequence[SegmentedRun], codes: Mapping[int, int], *, lasting: Bools, latest: int
+) -> Sequence[int]:
+    """Return the places of the runs that count for a segment: a result that an earlier one measured after does not.
+
+    A run without a result of the segment only precedes later results where its incident lasted. `latest`: when the last
+    run before its first result measured.
+    """
+    places = []
+    next_at: float = inf
+    for place in sorted(codes, reverse=True):
+        run = runs[place]
+        if series in run.followed:
+            if run.at > latest:
+                places.append(place)
+                next_at = min(next_at, run.at)
+        elif run.at < next_at or (lasting[place] and (codes[place] == ABSENT or run.is_cut)):
+            places.append(place)
+    return places[::-1]
 
 
 def _decided(rows: _Rows, history: RecordedHistory, resolve_after: int) -> _Rows:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checks import Status
@@ -75,6 +75,42 @@ def test_the_same_configuration_gives_what_was_recorded_of_each_segment(alerts, 
             assert (figures.downtime.undetected, figures.downtime.repair) == (whole.undetected, whole.repair)
             assert figures.downtime.n == whole.n
         assert {item.effect for item in result.problems} <= {"same"}
+
+
+def runs_at_once():
+    """Return runs that overlap: how much later than the last each measured, how long it took, and what came back."""
+    came = st.fixed_dictionaries({name: st.sampled_from("PPFFW" if name in LISTED else "PPFFW--") for name in SEGMENTS})
+    return st.lists(st.tuples(st.integers(-20, 40), st.integers(0, 70), came), min_size=2, max_size=14)
+
+
+@given(st.sampled_from([1, 2]), st.sampled_from([1, 2, 3]), st.sampled_from([1, 2, 4]), runs_at_once())
+@example(1, 1, 4, [(12, 29, {"aa": "F", "bb": "P"}), (-10, 60, {"aa": "P"}), (42, 29, {"aa": "P", "bb": "F"})])
+@example(2, 2, 4, [(0, 69, {"aa": "F", "dd": "F"}), (72, 4, {"aa": "F"}), (-14, 26, {"aa": "P", "dd": "F"})])
+@example(
+    1,
+    2,
+    2,
+    [
+        (38, 54, {"aa": "W", "bb": "F", "cc": "F"}),
+        (16, 70, {"aa": "F", "cc": "W", "dd": "F"}),
+        (70, 3, {"aa": "P", "bb": "P", "cc": "P", "dd": "P"}),
+        (-11, 61, {"aa": "P", "bb": "P", "cc": "F", "dd": "P"}),
+        (33, 60, {"aa": "F"}),
+    ],
+)
+@settings(max_examples=examples(25), deadline=None)
+def test_runs_that_overlap_give_what_was_recorded_of_each_segment(open_after, resolve_after, most, runs):
+    """A run that ended after one that measured later counts only for segments without a newer result."""
+    at, by_end = 0, {}
+    for after, took, came in runs:
+        at = max(0, at + after)
+        by_end.setdefault(at, (at + took, at, took, came))
+    with playing(f"  open_after: {open_after}\n  resolve_after: {resolve_after}\n", most=most) as play:
+        for _, at, took, came in sorted(by_end.values(), key=lambda run: run[:2]):
+            play.look_at_segments({name: letter for name, letter in came.items() if letter != "-"}, at=at, took=took)
+        recorded = [incident for incident in play.incidents() if incident.check_id is not None]
+        result = play.simulated(everything=True)
+        assert (result.reproduced, result.recorded) == (len(recorded), len(recorded))
 
 
 def _hourly(play, *letters):
