@@ -67,10 +67,6 @@ class Ranking:
         """Return the cost of an incident, None where nothing has a price."""
         return None if self.costs is None else self.costs.of([self.id_at(place)])
 
-    def down_at(self, place: int) -> int:
-        """Return the downtime of an incident in the window, microseconds."""
-        return int(self.each.undetected[place] + self.each.repair[place])
-
     def weight(self, places: Ints) -> Fraction:
         """Return the exact sum of the weights of incidents."""
         if self.costs is not None and self.by_cost:
