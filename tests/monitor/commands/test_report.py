@@ -255,6 +255,7 @@ def test_a_report_of_everything_has_no_scope(capsys, here):
     assert (value["domain"], value["owner"], value["product"], value["coverage"]["tables"]) == (None, None, None, 2)
     empty = json.loads(weekly(capsys, "--format", "json", "--owner", "desk")[1].out)
     assert (empty["owner"]["key"], empty["coverage"]["tables"]) == ("desk", 0)
+    assert empty["headline"] == "対象のテーブルがありません。"
 
 
 def test_present_week(capsys):
