@@ -41,7 +41,7 @@ def test_a_report_of_a_part_is_chosen_without_a_script(site: Site, scope: str, t
     ("scope", "status", "message"),
     [
         ("domain:sale", 404, "domain &#39;sale&#39; is not in the configuration"),
-        ("domain:sale", 404, "known: sales; did you mean &#39;sales&#39;?"),
+        ("domain:sale", 404, "did you mean &#39;sales&#39;?"),
         ("owner:", 400, "write domain:NAME, owner:NAME or product:NAME"),
         ("tier:gold", 400, "write domain:NAME, owner:NAME or product:NAME"),
         ("product:&lt;b&gt;", 404, "known: selling"),
