@@ -18,7 +18,7 @@ from incidents import Downtime, Episode, Event, Incident, ResultReplay, Spans, W
 from monitor.config.project import Project
 from monitor.simulation.alarms import Alarm, alarms_of
 from monitor.simulation.plan import CheckChange
-from monitor.simulation.run import CheckReplay, ReplayCoverage, is_reproduced, replay_checks
+from monitor.simulation.run import CheckReplay, ReplayCoverage, count_reproduced, replay_checks
 from store import ReadTransaction
 
 _OPEN: Final = 2**62
@@ -45,7 +45,7 @@ class Bounds:
 
     @property
     def every(self) -> Sequence[PricedDowntime]:
-        """Return all of them."""
+        """Return all four."""
         return (*self.as_ended, *self.as_long)
 
 
@@ -67,7 +67,7 @@ class SimulatedProblem:
 
     @property
     def effect(self) -> str:
-        """Return in a word what the proposal does to it."""
+        """Return how the detection differs in the proposal: `same`, `sooner`, `later`, `either`, `missed`, `new` ..."""
         noticed = (self.earliest, self.latest)
         if self.now is None:
             return "new" if None not in noticed else "perhaps-new"
@@ -142,16 +142,16 @@ def simulate(
         TooManySlots: a proposed schedule is much finer than what was stored.
     """
     replays = list(replay_checks(tx, changes, until=as_of))
-    played = [item for item in replays if item.skipped is None]
+    replayed = [item for item in replays if item.skipped is None]
     calculator = _Calculator(running, window, to_us(as_of))
-    problems = [problem for item in played for problem in _problems(item, window)]
-    before = [incident for item in played for incident in item.now.incidents]
+    problems = [problem for item in replayed for problem in _problems(item, window)]
+    before = [incident for item in replayed for incident in item.now.incidents]
     log_now, log_worst, log_best = _alarms(
-        running, proposed, tx, played, Window(window.start_us, min(window.end_us, to_us(as_of)))
+        running, proposed, tx, replayed, Window(window.start_us, min(window.end_us, to_us(as_of)))
     )
     recorded = [
         incident
-        for item in played
+        for item in replayed
         for incident in item.recorded
         if incident.episodes[0].detected_at < as_of and _touches(incident, window)
     ]
@@ -160,22 +160,22 @@ def simulate(
         as_of=as_of,
         changes=tuple(changes),
         skipped={item.change.check_id: item.skipped for item in replays if item.skipped is not None},
-        cover=_sum(item.cover for item in played),
+        cover=_sum(item.cover for item in replayed),
         covers={
             check_id: _sum(item.cover for item in items)
-            for check_id, items in groupby(played, lambda item: item.change.check_id)
+            for check_id, items in groupby(replayed, lambda item: item.change.check_id)
         },
         recorded=len(recorded),
-        reproduced=is_reproduced(recorded, before),
-        dropped=sum(item.worst.dropped for item in played),
+        reproduced=count_reproduced(recorded, before),
+        dropped=sum(item.worst.dropped for item in replayed),
         now=calculator.figures(before),
         then=Bounds(
-            as_ended=calculator.both([(item.worst.incidents, item.best.incidents) for item in played]),
+            as_ended=calculator.both([(item.worst.incidents, item.best.incidents) for item in replayed]),
             as_long=calculator.both(
-                [(_as_long(item, item.worst.incidents), _as_long(item, item.best.incidents)) for item in played]
+                [(_as_long(item, item.worst.incidents), _as_long(item, item.best.incidents)) for item in replayed]
             ),
         ),
-        unnoticed=calculator.figures(_only_missed(played)),
+        unnoticed=calculator.figures(_only_missed(replayed)),
         problems=tuple(sorted(problems, key=lambda item: (item.occurred_at, item.check_id))),
         alarms={
             channel: (_count(log_now, channel), _count(log_best, channel), _count(log_worst, channel))
@@ -285,7 +285,7 @@ def _first_detection(group: Iterable[_Row], side: int) -> datetime | None:
 
 
 def _as_long(replay: CheckReplay, incidents: Sequence[Incident]) -> list[Incident]:
-    """Return incidents whose repairs took as long as they did: a problem that both sides notice once, each."""
+    """Return incidents with the recorded time to repair, where both configurations have one episode of a problem."""
     ends: dict[tuple[int, int], datetime] = {}
     for group in _groups((replay.now, ResultReplay(tuple(incidents), (), 0))):
         if len(group) == 2 and {row.side for row in group} == {0, 1}:

@@ -274,10 +274,10 @@ def _are_alike(rows: SlotResults) -> bool:
     return np.array_equal(rows.worst.status, rows.best.status) and np.array_equal(rows.worst.place, rows.best.place)
 
 
-def is_reproduced(recorded: Sequence[Incident], replayed: Sequence[Incident]) -> int:
-    """Count the recorded incidents that the present configuration gives with the same times, ends and severity."""
-    given = {_facts(incident) for incident in replayed}
-    return sum(_facts(incident) in given for incident in recorded)
+def count_reproduced(recorded: Sequence[Incident], replayed: Sequence[Incident]) -> int:
+    """Count the recorded incidents that the replay has with the same episodes, severity, resolution and state."""
+    replayed_facts = {_facts(incident) for incident in replayed}
+    return sum(_facts(incident) in replayed_facts for incident in recorded)
 
 
 def _facts(incident: Incident) -> tuple[object, ...]:
