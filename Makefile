@@ -43,7 +43,7 @@ test-rest: $(READY)  ## Run what `make test` left out, and every property with a
 	$(BIN)/python -m pytest $(PARALLEL) --tier rest
 
 search: $(READY)  ## Look for counterexamples: every property with ten times its examples, other ones each time (an hour)
-	$(BIN)/python -m pytest $(PARALLEL) --tier search
+	$(BIN)/python -m pytest $(PARALLEL) --tier search --timeout 3600
 
 soak: $(READY)  ## Kill the daemon 2000 times, let every write of its store fail, run 10,000 tables (an hour; needs strace)
 	TABLEWATCH_CRASH_ROUNDS=2000 TABLEWATCH_CRASH_EVERY=1 TABLEWATCH_SOAK_RUNS=10000 \

@@ -170,7 +170,7 @@ def resolve(
         ending: when and how it ended.
         now: the present.
         check_still_fails: whether the last evaluated run of its check failed.
-        force: resolve it all the same.
+        force: resolve it anyway.
 
     Raises:
         ImpossibleOrder: it would end before it was detected, or in the future.

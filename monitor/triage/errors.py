@@ -30,7 +30,7 @@ def without_times(message: str) -> str:
 
 
 @contextmanager
-def explained(zone: str = "UTC", *, how_to_force: str = "--force does it all the same") -> Iterator[None]:
+def explained(zone: str = "UTC", *, how_to_force: str = "--force does it anyway") -> Iterator[None]:
     """Stop with an exit code and a problem if an incident or the store refuses something inside the block.
 
     Times in the problem are in the zone; `how_to_force`: the hint if the verb can be forced.

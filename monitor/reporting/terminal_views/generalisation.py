@@ -304,7 +304,9 @@ def _cells(bill: UtilityReport) -> tuple[Mapping[str, int], ...]:
 def _loss(figures: Mapping[str, Any]) -> str:
     """Return the information loss, and its maximum distance from the optimum."""
     lost, bound = figures["information_loss"], figures["lower_bound"]
-    text = f"{figures['groups']:,} groups of {figures['k']:,} to {figures['largest_group']:,} records"
+    groups, smallest, largest = figures["groups"], figures["k"], figures["largest_group"]
+    sizes = f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
+    text = f"{groups:,} group{'s' * (groups != 1)} of {sizes} records"
     if lost is not None:
         text += f"; {lost:.4f} % of the information in numbers is lost"
     if bound:

@@ -191,7 +191,7 @@ def test_what_still_fails_is_not_over(terminal: Terminal) -> None:
     assert terminal("check", "orders").code == 1
     (error,) = terminal.refused("incident", "resolve", "1", "--as", "fixed")
     assert (error["code"], "still fails" in error["message"]) == ("incident.not_allowed", True)
-    assert error["hint"] == "--force does it all the same"
+    assert error["hint"] == "--force does it anyway"
     with terminal.at(NOW + timedelta(minutes=5)):
         assert terminal.json("incident", "resolve", "1", "--as", "fixed", "--force")["state"] == "resolved"
     with terminal.at(NOW + timedelta(hours=1)):
