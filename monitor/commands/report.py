@@ -164,9 +164,9 @@ def _write(invocation: Invocation, frequency: str, name: str | None, part: _Part
     from monitor.terminal.localizer import Localizer
 
     out = rendering.out
-    wanted = rendering.output_format or (ReportFormat.JSON if invocation.as_json else None)
-    current_f = format_for(wanted, out, _BY_SUFFIX, default=ReportFormat.HTML, code="report.out")
-    if current_f is ReportFormat.PDF:
+    requested = rendering.output_format or (ReportFormat.JSON if invocation.as_json else None)
+    report_format = format_for(requested, out, _BY_SUFFIX, default=ReportFormat.HTML, code="report.out")
+    if report_format is ReportFormat.PDF:
         _check_pdf(out)
     project = Project.of(invocation)
     page = Page(out, rendering.force, project.protected_files, "report.out")
@@ -176,7 +176,7 @@ def _write(invocation: Invocation, frequency: str, name: str | None, part: _Part
     period = _period(project, frequency, name, now)
     report = _build(project, period, now, scope=scope)
     localizer = Localizer(rendering.locale or project.config.locale, project.config.timezone)
-    page.write(_said(report, localizer, current_f, invocation), invocation)
+    page.write(_render(report, localizer, report_format, invocation), invocation)
 
 
 def _check_pdf(out: Path | None) -> None:
@@ -212,7 +212,7 @@ def _build(project: "Project", period: "Period", now: "datetime", *, scope: "Rep
         return build_report(gather(project, tx, period, now, scope=scope), period)
 
 
-def _said(
+def _render(
     report: "PeriodReport", localizer: "Localizer", report_format: ReportFormat, invocation: Invocation
 ) -> str | bytes:
     from monitor.reporting import render

@@ -48,11 +48,13 @@ def tables_sentence(tables: Mapping[LevelVerdict, int]) -> Message:
     )
 
 
-def group_name(group: LevelGroup) -> Message:
-    """Return what an owner or tier whose tables are grouped is called."""
+def group_name(group: LevelGroup, owner_names: Mapping[str, str]) -> Message:
+    """Return the name of an owner or tier whose tables are grouped; `owner_names` by key of the configuration."""
     if group.name is None:
         return Message("no owner") if group.by == "owner" else Message("no tier")
-    return Message("owner {name}" if group.by == "owner" else "tier {name}", {"name": group.name})
+    if group.by == "owner":
+        return Message("owner {name}", {"name": owner_names.get(group.name, group.name)})
+    return Message("tier {name}", {"name": group.name})
 
 
 def in_time(result: LevelResult | GroupedLevel) -> Message | None:

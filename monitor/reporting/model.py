@@ -5,6 +5,7 @@ the currency of the project, and rounded once, by whoever shows it; where no rat
 the same as nothing. The renderers turn one value into a page, a JSON document or Markdown, in any language.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
@@ -273,6 +274,7 @@ class PeriodReport:
     method: MethodNotes
     releases: Releases = Releases()
     contracts: tuple[JudgedContract, ...] = ()
+    owner_names: Mapping[str, str] = field(default_factory=dict)
     patterns: IncidentPatterns = field(default_factory=IncidentPatterns)
     scan_costs: ScanCosts = field(default_factory=ScanCosts)
     domains: DomainGrid = field(default_factory=DomainGrid)

@@ -42,7 +42,7 @@ _FILES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         "live.js": ("text/javascript", ("web/static/live.js",)),
     }
 )
-"""The type of each file and what it is env of; nothing else is served, whatever a path says."""
+"""The type of each file and what it is made of; nothing else is served, whatever a path says."""
 
 
 class Pages:
@@ -114,7 +114,7 @@ class _SharedContents:
         self._last: dict[str, tuple[BaseModel, str]] = {}
 
     def __call__(self, name: str, page: BaseModel) -> str:
-        """Return the content of a model as HTML, env once for as long as readers are shown the same model."""
+        """Return the content of a model as HTML, rendered once for as long as readers are shown the same model."""
         model, content = self._last.get(name, (None, ""))
         if model is not page:
             content = with_cards(self._environment.get_template(f"web/{name}.html.j2").render(page=page))

@@ -54,6 +54,7 @@ def test_times_are_those_of_the_runs(week_of_shop):
     (row,) = report.incidents.rows
     assert row.occurred_at == NOW + timedelta(hours=2)
     assert (row.table, row.owner, row.ttd_us, row.ttr_us) == ("orders", "The desk", HOUR, 3 * HOUR)
+    assert row.owner in report.owner_names.values()
     assert row.title.render(ENGLISH) == "1 duplicate key (2 rows)"
     assert row.title.render(Localizer("ja", "UTC")) == "1個のキーが重複しています\uff082行\uff09"
 

@@ -171,6 +171,21 @@ def test_service_levels_say_how_much_was_observed(language):
         assert [text.replace("\N{NO-BREAK SPACE}", " ").count(sentence[language]) for text in texts] == [1, 0]
 
 
+@pytest.mark.parametrize("render", [as_html, as_markdown])
+def test_service_levels_name_owners_as_other_sections_do(render):
+    """An owner has its name beside the service levels of its tables, or its key where it has none."""
+    window = Window.of(sample.WEEK.start, sample.WEEK.end)
+    kept = LevelResult(Level.TIME_TO_DETECT, Fraction(sample.HOUR), LevelVerdict.KEPT)
+    tables = {"orders": "shop", "visits": "web", "stock": "store"}
+    contracts = tuple(
+        JudgedContract(f"slo:{table}", (table,), window, [kept], labels={"tier": None, "owner": owner})
+        for table, owner in tables.items()
+    )
+    report = sample.report(contracts=contracts, owner_names={"shop": "Shop desk", "web": "<Web & co>"})
+    page = render(report, VOICES["en"])
+    assert all(f"owner {name}" in page for name in ("Shop desk", "&lt;Web &amp; co&gt;", "store"))
+
+
 def test_domains_say_their_numbers():
     """The cells of a domain are said to those who cannot see them, also those of which nobody knows."""
     page = as_html(sample.report(), VOICES["en"]).replace("\N{NO-BREAK SPACE}", " ")
