@@ -149,7 +149,7 @@ def _headline(
     kind: type[Period],
 ) -> Message:
     if why is not None and not coverage.tables:
-        return Message("There is no table to report on.")
+        return Message("There are no tables to report on.")
     if why is not None:
         return unknown_period(why, coverage.since, kind=kind)
     since = coverage.since if coverage.begun and not coverage.from_start else None
