@@ -21,18 +21,6 @@ _DAEMON: Final = DaemonRow.__table__
 _CONFIG: Final = DaemonConfigRow.__table__
 _QUARANTINE: Final = QuarantineRow.__table__
 
-_CRASHES_ALLOWED: Final = 4
-_SHORTEST_REST: Final = timedelta(hours=1)
-_LONGEST_REST: Final = timedelta(hours=24)
-
-
-def rest_after(crashes: int) -> timedelta | None:
-    """Return for how long a check is left alone: not before its fifth crash, then 1 h, doubling up to 24 h."""
-    if crashes <= _CRASHES_ALLOWED:
-        return None
-    doublings = min(crashes - _CRASHES_ALLOWED - 1, 5)
-    return min(_SHORTEST_REST * (1 << doublings), _LONGEST_REST)
-
 
 class DaemonReader(Repository):
     """What can be asked about daemons."""
@@ -72,10 +60,8 @@ class DaemonWriter(DaemonReader):
         self._merge(_CONFIG, [{"daemon_id": daemon_id, "digest": config.digest, "packed": packed}])
         self._connection.execute(delete(_CONFIG).where(_CONFIG.c.daemon_id.not_in(select(_DAEMON.c.id))))
 
-    def count_crash(
-        self, check_id: str, now: datetime, backoff: Callable[[int], timedelta | None] = rest_after
-    ) -> Quarantine:
-        """Count that a check killed its worker. `backoff` says for how long it is left alone after so many crashes."""
+    def count_crash(self, check_id: str, now: datetime, backoff: Callable[[int], timedelta | None]) -> Quarantine:
+        """Count that a check killed its worker; `backoff` returns for how long it is suspended after so many times."""
         crashes = 1 + (
             self._connection.scalar(select(_QUARANTINE.c.crashes).where(_QUARANTINE.c.check_id == check_id)) or 0
         )

@@ -183,7 +183,7 @@ class DeliveryWriter(DeliveryReader):
         return self._end_try(delivery_id, new, only_of=holder)
 
     def mark_dead(self, delivery_id: str, at: datetime, error: str, holder: str) -> bool:
-        """Return a message up after its last try; says whether it was still this holder's."""
+        """Mark a message as given up after its last try; return whether it was still this holder's."""
         new = {"state": DeliveryState.DEAD, "buried_at": at, "error": error, "lease_until_at": None}
         return self._end_try(delivery_id, new, only_of=holder)
 

@@ -47,7 +47,7 @@ def carry_over(ledger: LedgerWriter, anchor: Anchor, *, apart: bool, actor: str,
 
 
 def _widen(ledger: LedgerWriter, stored: StoredBudget, total: int, *, actor: str, now: datetime) -> int:
-    """Return a budget the total that the anchor knows, unless more is spent; gives the total that it has then."""
+    """Set the total of a budget to that of the anchor, unless more is spent; return the total afterwards."""
     if total == stored.budget.total or not ledger.set_total(stored.id, total):
         return stored.budget.total
     body = to_text({"reason": "as the anchor knows"})

@@ -62,6 +62,11 @@ class WarningWriter(WarningReader):
             self._announce(spell.id, Changed.RESOLVED, recorded_at)
         return spell
 
+    def set_back(self, now: datetime) -> None:
+        """Set the times of warnings that lie in the future to the present, since the clock was set back."""
+        for time in ("began_at", "passing_since", "ended_at"):
+            self._connection.execute(update(_WARNING).where(_WARNING.c[time] > now).values({time: now}))
+
     def _announce(self, number: int, change: Changed, recorded_at: datetime) -> None:
         row = {"warning_id": number, "change": change, "recorded_at": recorded_at, "not_before_at": AT_ONCE}
         self._insert(_TRANSITION, [row])

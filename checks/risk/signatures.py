@@ -177,7 +177,7 @@ class Signer:
         return nonce + self._under_stream(nonce, text.encode())
 
     def unseal(self, sealed: bytes) -> str:
-        """Return back what was sealed with the same key; with another key, nonsense or a ValueError."""
+        """Return the text that was sealed with the same key; with another key, nonsense or a ValueError."""
         return self._under_stream(sealed[:_NONCE], sealed[_NONCE:]).decode()
 
     def _under_stream(self, nonce: bytes, text: bytes) -> bytes:

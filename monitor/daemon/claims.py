@@ -307,6 +307,7 @@ def _plan_anew(tx: WriteTransaction, timetables: Iterable[Timetable], now: datet
     tx.outbox.set_back(now)
     tx.deliveries.set_back(now)
     tx.silences.set_back(now)
+    tx.warnings.set_back(now)
     LOG.warning("the clock was set back; all schedules are recalculated from now")
 
 

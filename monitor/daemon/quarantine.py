@@ -36,7 +36,8 @@ class SourceAvailability:
             if result.outcome.reason not in NO_ANSWER:
                 yield from self._answered(result.source, result.measured_at)
             elif result.outcome.reason in AWAY and result.source not in self._reported:
-                since = self._since.setdefault(result.source, result.measured_at)
+                since = min(self._since.get(result.source, result.measured_at), result.measured_at)
+                self._since[result.source] = since
                 if result.measured_at - since >= LONG:
                     self._reported.add(result.source)
                     yield OperationalEvent(Operation.SOURCE_UNREACHABLE, result.source, since=since)
@@ -75,13 +76,16 @@ class QuarantineTracker:
         return any(check_id in self._crashes for check_id, _ in target.subject.checks)
 
     def suspended(self, target: Target) -> Mapping[str, Outcome]:
-        """Return the suspended checks of the table, with their outcomes."""
+        """Return the suspended checks of the table, with their outcomes.
+
+        A suspension that ends later than the longest one from now does not count: the clock was set back since.
+        """
         now = self._clock.now()
         entries = (self._crashes.get(check_id) for check_id, _ in target.subject.checks)
         return {
             entry.check_id: _suspended(entry)
             for entry in entries
-            if entry is not None and entry.until is not None and now < entry.until
+            if entry is not None and entry.until is not None and now < entry.until <= now + _LONGEST_SUSPENSION
         }
 
     def add(self, check_id: str, cause: str) -> None:

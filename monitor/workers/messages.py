@@ -130,7 +130,7 @@ def pack(value: Any, *, most: int = MOST_BYTES) -> bytes:
 
 
 def unpack(payload: bytes | bytearray) -> Any:
-    """Return back what was packed.
+    """Return the value that was packed.
 
     Raises:
         Unportable: it names something that is no plain value.

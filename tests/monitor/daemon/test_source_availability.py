@@ -35,6 +35,15 @@ def test_a_source_that_comes_back_soon_is_not_told_of():
     assert list(reach.take([_found(9 + LONG.total_seconds() / 60, away=True)])) == []
 
 
+def test_an_outage_is_reported_also_if_the_clock_is_set_back_in_it():
+    """Ten minutes of the new clock are enough, whatever the old one showed."""
+    reach = SourceAvailability()
+    events = list(reach.take([_found(minutes, away=True) for minutes in (600, 5, 14, 15)]))
+    assert [(event.operation, event.since) for event in events] == [
+        (Operation.SOURCE_UNREACHABLE, NOW + timedelta(minutes=5))
+    ]
+
+
 def test_a_source_that_hangs_is_away_too():
     """It refuses at first, then it hangs: it is one outage, told with its beginning, and only an answer ends it."""
     reach = SourceAvailability()

@@ -8,8 +8,8 @@ from unittest import mock
 import duckdb
 import pytest
 
-from checks import Severity, Status
-from incidents import Resolution
+from checks import Kind, Severity, Status
+from incidents import Resolution, WarningSpell
 from monitor.alerts.operational import Operation, enqueue
 from monitor.clock import SimulatedClock
 from monitor.daemon import work_loop as module
@@ -200,6 +200,32 @@ def test_a_clock_that_is_set_back_takes_acknowledgements_and_notifications_along
     assert (notification.told_at, transition.recorded_at) == (now, NOW)
     assert (sent.created_at, sent.sent_at) == (now, now)
     assert len(silences) == 1
+
+
+def test_a_clock_that_is_set_back_takes_warnings_along(plant):
+    """A warning does not end before it began."""
+    later = NOW + timedelta(hours=3)
+    warning = WarningSpell(
+        series="orders.key",
+        table="orders",
+        check_id="orders.key",
+        kind=Kind.QUALITY,
+        severity=Severity.WARNING,
+        title="a few rows",
+        title_values={},
+        began_at=later,
+        passing_since=later + timedelta(minutes=15),
+        passes=1,
+    )
+    plant.clock = SimulatedClock(later + timedelta(minutes=20))
+    plant.work().tick()
+    with plant.store.writing() as tx:
+        tx.warnings.save(warning, later)
+    plant.clock = SimulatedClock(NOW)
+    plant.work().tick()
+    with plant.store.reading() as tx:
+        (warning,) = tx.warnings.lasting().values()
+    assert (warning.began_at, warning.passing_since) == (NOW, NOW)
 
 
 def test_a_clock_that_is_set_forward_runs_each_table_once(plant):
