@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
@@ -29,12 +29,15 @@ from remedies.generalisation._intervals import (
     coding,
     intervals,
 )
-from remedies.generalisation.levels import ROOT, check_masks, flat, masks
+from remedies.generalisation.levels import ROOT, check_masks, flat, masks, with_root
+from remedies.generalisation.spelling import distinct_texts
 
 _Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 _Pair: TypeAlias = tuple[_Number | None, _Number | None]
 _Root: TypeAlias = Annotated[str, MinLen(1)] | None
 _OF_BUILDERS: Final = frozenset({FaultKind.UNCHANGED, FaultKind.NO_ROOT})
+_NO_VALUES: Final = ("(no value)", "(no other value)")
+"""The values of a hierarchy of no value: two, so that no level but the root has one label, which NULL would get."""
 _OF_ROOT: Final = "Label of the last level; null for none."
 
 
@@ -51,17 +54,13 @@ class HierarchySpec(BaseModel, ABC):
             Misfit: values have no place in it, or the declaration has fatal faults: all of them are named.
         """
 
+    @abstractmethod
     def faults(self, values: Iterable[object] | None = None) -> tuple[HierarchyFault, ...]:
         """Return all that is wrong, for the values of a column or without them.
-
-        What a builder makes cannot have a fault but that it joins nothing at a level, or has no root.
 
         Raises:
             Misfit: values have no place in it.
         """
-        if values is None:
-            return ()
-        return tuple(fault for fault in hierarchy_faults(self.build(values), values) if fault.kind in _OF_BUILDERS)
 
     def beside(self, folder: Path) -> Self:
         """Return the same, with paths that begin in a folder."""
@@ -69,7 +68,41 @@ class HierarchySpec(BaseModel, ABC):
         return self
 
 
-class IntervalsSpec(HierarchySpec):
+class _BuilderSpec(HierarchySpec):
+    """A hierarchy that is computed from the values of a column."""
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Return the hierarchy of the values of a column.
+
+        Of a column that holds only NULL, one with as many levels and values that no row has: NULL stays NULL up to
+        the root.
+
+        Raises:
+            Misfit: values have no place in it.
+        """
+        texts = distinct_texts(values)
+        if texts:
+            return self._build(texts)
+        height, root = self._shape
+        return with_root(_NO_VALUES, (_NO_VALUES,) * height, root)
+
+    def faults(self, values: Iterable[object] | None = None) -> tuple[HierarchyFault, ...]:
+        """Return all that is wrong: there is no fault but that a level joins nothing, or that there is no root."""
+        texts = () if values is None else distinct_texts(values)
+        faults = hierarchy_faults(self._build(texts), texts) if texts else ()
+        return tuple(fault for fault in faults if fault.kind in _OF_BUILDERS)
+
+    @property
+    @abstractmethod
+    def _shape(self) -> tuple[int, str | None]:
+        """Return the number of levels between the values and the root, and the root."""
+
+    @abstractmethod
+    def _build(self, texts: Sequence[str]) -> Hierarchy:
+        """Return the hierarchy of the texts of at least one value, each once."""
+
+
+class IntervalsSpec(_BuilderSpec):
     """Numbers in intervals, `25-29` or `[2.5, 5[`, that become wider."""
 
     type: Literal["intervals"] = "intervals"
@@ -99,17 +132,20 @@ class IntervalsSpec(HierarchySpec):
         check_coding(self.bottom, self.top)
         return self
 
-    def build(self, values: Iterable[object]) -> Hierarchy:
-        """Return the hierarchy of the values, as `intervals` or `breaks`."""
+    @property
+    def _shape(self) -> tuple[int, str | None]:
+        return len(self.widths or self.breaks) + (self.bottom is not None or self.top is not None), self.root
+
+    def _build(self, texts: Sequence[str]) -> Hierarchy:
         codes = (self.bottom, self.top)
         if self.breaks:
-            return breaks(values, levels=self.breaks, codes=codes, root=self.root)
+            return breaks(texts, levels=self.breaks, codes=codes, root=self.root)
         return intervals(
-            values, widths=self.widths, origin=self.origin, snap=self.snap or NO_PAIR, codes=codes, root=self.root
+            texts, widths=self.widths, origin=self.origin, snap=self.snap or NO_PAIR, codes=codes, root=self.root
         )
 
 
-class BinsSpec(HierarchySpec):
+class BinsSpec(_BuilderSpec):
     """Numbers in intervals that are listed, with names or without."""
 
     type: Literal["bins"] = "bins"
@@ -118,16 +154,19 @@ class BinsSpec(HierarchySpec):
     )
     root: _Root = Field(ROOT, description=_OF_ROOT)
 
-    def build(self, values: Iterable[object]) -> Hierarchy:
-        """Return the hierarchy of the values, as `bins`."""
-        return bins(values, levels=self.levels, root=self.root)
+    @property
+    def _shape(self) -> tuple[int, str | None]:
+        return len(self.levels), self.root
+
+    def _build(self, texts: Sequence[str]) -> Hierarchy:
+        return bins(texts, levels=self.levels, root=self.root)
 
     def faults(self, values: Iterable[object] | None = None) -> tuple[HierarchyFault, ...]:
         """Return all that is wrong with the list; if nothing is, with what it makes of the values."""
         return bin_faults(self.levels) or super().faults(values)
 
 
-class DatesSpec(HierarchySpec):
+class DatesSpec(_BuilderSpec):
     """Dates and times in weeks, months, years and so on."""
 
     type: Literal["dates"] = "dates"
@@ -142,12 +181,15 @@ class DatesSpec(HierarchySpec):
         check_date_levels(self.levels)
         return self
 
-    def build(self, values: Iterable[object]) -> Hierarchy:
-        """Return the hierarchy of the values, as `dates`."""
-        return dates(values, levels=self.levels, pattern=self.pattern, root=self.root)
+    @property
+    def _shape(self) -> tuple[int, str | None]:
+        return len(self.levels), self.root
+
+    def _build(self, texts: Sequence[str]) -> Hierarchy:
+        return dates(texts, levels=self.levels, pattern=self.pattern, root=self.root)
 
 
-class MaskSpec(HierarchySpec):
+class MaskSpec(_BuilderSpec):
     """Texts whose characters are hidden level by level, such as postcodes."""
 
     type: Literal["mask"] = "mask"
@@ -165,10 +207,13 @@ class MaskSpec(HierarchySpec):
         check_masks(self.hide, self.keep, character=self.character, length=self.length)
         return self
 
-    def build(self, values: Iterable[object]) -> Hierarchy:
-        """Return the hierarchy of the values, as `masks`."""
+    @property
+    def _shape(self) -> tuple[int, str | None]:
+        return len(self.hide or self.keep), self.root
+
+    def _build(self, texts: Sequence[str]) -> Hierarchy:
         return masks(
-            values,
+            texts,
             hide=self.hide,
             keep=self.keep,
             character=self.character,
@@ -194,7 +239,7 @@ class TreeSpec(HierarchySpec):
         return tree_faults(self.groups) or hierarchy_faults(tree(None, groups=self.groups, root=self.root), values)
 
 
-class CodingSpec(HierarchySpec):
+class CodingSpec(_BuilderSpec):
     """Top and bottom coding."""
 
     type: Literal["coding"] = "coding"
@@ -209,20 +254,26 @@ class CodingSpec(HierarchySpec):
         check_coding(self.bottom, self.top)
         return self
 
-    def build(self, values: Iterable[object]) -> Hierarchy:
-        """Return the hierarchy of the values, as `coding`."""
-        return coding(values, top=self.top, bottom=self.bottom, root=self.root)
+    @property
+    def _shape(self) -> tuple[int, str | None]:
+        return 1, self.root
+
+    def _build(self, texts: Sequence[str]) -> Hierarchy:
+        return coding(texts, top=self.top, bottom=self.bottom, root=self.root)
 
 
-class FlatSpec(HierarchySpec):
+class FlatSpec(_BuilderSpec):
     """The value or nothing."""
 
     type: Literal["flat"] = "flat"
     root: Annotated[str, MinLen(1)] = Field(ROOT, description="Label of the last level.")
 
-    def build(self, values: Iterable[object]) -> Hierarchy:
-        """Return the hierarchy of the values, as `flat`."""
-        return flat(values, root=self.root)
+    @property
+    def _shape(self) -> tuple[int, str | None]:
+        return 0, self.root
+
+    def _build(self, texts: Sequence[str]) -> Hierarchy:
+        return flat(texts, root=self.root)
 
 
 class FileSpec(HierarchySpec):
@@ -290,7 +341,8 @@ def level_name(declared: object, hierarchy: Hierarchy, level: int) -> str:
     if labels == 1 and level == hierarchy.height:
         return "one label for all"
     text = _of_builder(declared, level) if isinstance(declared, HierarchySpec) else None
-    return text or f"{labels:,} label{'s' if labels > 1 else ''}"
+    labels = 0 if hierarchy.levels[0] == _NO_VALUES else labels
+    return text or f"{labels:,} label{'' if labels == 1 else 's'}"
 
 
 def _of_builder(declared: HierarchySpec, level: int) -> str | None:

@@ -45,6 +45,18 @@ def test_level_0_keeps_values_and_types() -> None:
     assert treated[["joined", "grade", "city"]].drop_duplicates().to_numpy().tolist() == [["*", "*", "*"]]
 
 
+@pytest.mark.parametrize("more", [{}, {"search": "datafly"}, {"levels": {"born": 2, "age": 2}}, {"search": "mondrian"}])
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NaT])
+def test_a_column_that_holds_only_null_blocks_nothing(more: dict[str, Any], missing: object) -> None:
+    """It stays as it is, by any search, at fixed levels below the root, and with limits on sensitive values."""
+    frame = pd.DataFrame({"age": [number % 20 for number in range(100)], "born": missing, "ill": ["flu", "gout"] * 50})
+    hierarchies = {name: {"type": "intervals", "widths": [5, 10]} for name in ("age", "born")}
+    words = {"columns": ["age", "born"], "k": 5, "hierarchies": hierarchies, "l": {"ill": 2}, **more}
+    treated = Generalise.model_validate(words).apply(frame)
+    assert treated.frame["born"].isna().all()
+    assert class_sizes(treated.frame, ["age", "born"]).smallest == treated.bill.guarantee.reached["k"]
+
+
 @pytest.mark.parametrize("by", ["precision", "steps", "discernibility", "class-size", "entropy", "kl"])
 def test_each_measure_is_as_small_as_it_says(by: str) -> None:
     """What is chosen by a measure has no more of it than what is chosen by loss."""

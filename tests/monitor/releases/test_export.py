@@ -52,6 +52,25 @@ def test_what_leaves_is_what_may(desk: Desk, out: str) -> None:
     assert desk.files() == sorted([out, "people.parquet", "tablewatch.yaml"])
 
 
+@pytest.mark.parametrize("remedy", ["generalise", "mondrian", "fixed"])
+def test_a_column_that_holds_only_null_blocks_no_release(desk: Desk, remedy: str) -> None:
+    """Whether its hierarchy is declared or not; it leaves as it is, and the file is proved."""
+    parts = COLUMNS | {"died": "quasi-identifier", "note": "quasi-identifier"}
+    found = desk.write(people().assign(died=pd.Series(dtype="Int64"), note=pd.Series(dtype="string"))).given_out(
+        remedy=remedy,
+        columns=parts,
+        limits={"k": 5, "l": 2},
+        hierarchies={name: {"type": "intervals", "widths": [10, 20]} for name in ("born", "died")},
+        remedies=[
+            {"remedy": "generalise"},
+            {"remedy": "generalise", "id": "mondrian", "search": "mondrian"},
+            {"remedy": "generalise", "id": "fixed", "levels": {"born": 1, "died": 2}},
+        ],
+    )
+    assert rows_of(desk.folder / "out.parquet", "SELECT DISTINCT died, note FROM output") == [(None, None)]
+    assert found.event.body["reached"]["k"] >= 5  # type: ignore[index, call-overload, operator] # what a proof has
+
+
 def test_nothing_leaves_without_an_approval(desk: Desk) -> None:
     """Nor with that of another remedy, an expired one, or one of another configuration."""
     with pytest.raises(Stop, match="not approved"):

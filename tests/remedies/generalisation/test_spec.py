@@ -18,10 +18,11 @@ from remedies.generalisation import (
     hierarchy_spec,
     intervals,
     masks,
+    path_of_null,
     read_hierarchy,
     tree,
 )
-from remedies.generalisation.spec import SPECS
+from remedies.generalisation.spec import SPECS, level_name
 
 _AGES = [17, 25, 80, None]
 _DAYS = ["2024-05-17", "2024-06-01"]
@@ -153,3 +154,28 @@ def test_words_of_a_declaration_are_described() -> None:
         properties = spec.model_json_schema()["properties"]
         assert properties.pop("type")["const"] == word
         assert all("description" in found for found in properties.values())
+
+
+@pytest.mark.parametrize(
+    ("declared", "levels"),
+    [
+        ({"type": "intervals", "widths": [5, 10], "top": 70}, [">=70", "bands of 5", "bands of 10"]),
+        ({"type": "intervals", "breaks": [[18, 65], [65]], "root": None}, ["0 labels", "0 labels"]),
+        ({"type": "bins", "levels": [[[0, 18], [18, None]]], "root": None}, ["0 labels"]),
+        ({"type": "dates", "levels": ["month", "year"], "pattern": "%d.%m.%Y"}, ["month", "year"]),
+        ({"type": "mask", "hide": [1, 3]}, ["last character hidden", "last 3 characters hidden"]),
+        ({"type": "mask", "keep": [4, 2], "root": None}, ["first 4 characters kept", "first 2 characters kept"]),
+        ({"type": "coding", "bottom": 20, "root": "any"}, ["<20"]),
+        ({"type": "flat", "root": "any"}, []),
+        ({"type": "tree", "groups": {"a": ["x", "z"], "b": ["y"]}}, ["2 labels"]),
+    ],
+)
+def test_a_column_that_holds_only_null_has_the_declared_levels(declared: Any, levels: list[str]) -> None:
+    """NULL stays NULL up to the root, and for good where there is none."""
+    spec = hierarchy_spec(declared)
+    hierarchy = spec.build([None, float("nan")])
+    assert not spec.faults([None])
+    root = declared.get("root", "*")
+    assert path_of_null(hierarchy) == (None,) * (len(levels) + 1) + ((root,) if root else ())
+    names = ["unchanged", *levels, *(["one label for all"] if root else [])]
+    assert [level_name(spec, hierarchy, level) for level in range(hierarchy.height + 1)] == names
