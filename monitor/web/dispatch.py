@@ -59,7 +59,7 @@ def _authorise(route: WebRoute, application: Application, request: Request) -> P
         message = f"your role, {principal.grant.role}, does not allow this; it needs the right to {route.access}"
         raise WebError(403, Problem("access.role", message))
     if route.template is not None and request.method not in UNSAFE:
-        return RedirectResponse(sign_in_address(request.url.path), 303)
+        return RedirectResponse(sign_in_address(request.url.path, request.url.query), 303)
     hint = "open /sign-in, or send 'Authorization: Bearer TOKEN'"
     headers = {"www-authenticate": "Bearer"} if route.is_api else {}
     raise WebError(401, Problem("sign_in.needed", "nobody is signed in", hint=hint), headers=headers)

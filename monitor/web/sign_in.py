@@ -22,12 +22,14 @@ SIGN_IN: Final = "/sign-in"
 LINK: Final = "/sign-in/link"
 OIDC: Final = "/sign-in/oidc"
 CALLBACK: Final = "/sign-in/oidc/callback"
+_LONGEST: Final = 500
+"""Characters of the path and query to which a sign-in leads on."""
 
 
 class SignInQuery(BaseModel):
     """Where to go afterwards."""
 
-    next: Annotated[str, MaxLen(500)] = "/"
+    next: Annotated[str, MaxLen(_LONGEST)] = "/"
 
 
 class SignInPage(BaseModel):
@@ -45,7 +47,7 @@ class SignInBody(BaseModel):
 
     name: Annotated[str, MaxLen(100)]
     password: Annotated[str, MaxLen(1_000)]
-    next: Annotated[str, MaxLen(500)] = "/"
+    next: Annotated[str, MaxLen(_LONGEST)] = "/"
 
 
 class CallbackQuery(BaseModel):
@@ -81,9 +83,10 @@ def local_path(path: str) -> str:
     return path if plain else "/"
 
 
-def sign_in_address(path: str) -> str:
-    """Return the address of the sign-in page that leads on to a path."""
-    return SIGN_IN if path == "/" else f"{SIGN_IN}?next={quote(path, safe='/')}"
+def sign_in_address(path: str, query: str) -> str:
+    """Return the address of the sign-in page that leads on to a page; a long query is left out."""
+    target = f"{path}?{query}" if query and len(path) + len(query) < _LONGEST else path
+    return SIGN_IN if target == "/" else f"{SIGN_IN}?next={quote(target, safe='/')}"
 
 
 def show_sign_in(call: Call) -> SignInPage:

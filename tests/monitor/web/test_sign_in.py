@@ -1,6 +1,8 @@
 """Who gets in: by a password, a link, a proxy, a session; and who does not any more."""
 
+import re
 from datetime import timedelta
+from html import unescape
 
 import pytest
 
@@ -57,6 +59,26 @@ def test_a_password_signs_in(site: Site) -> None:
     page = client.get("/incidents")
     assert page.status_code == 200
     assert "mia · responder" in page.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "reached"),
+    [
+        ("/reports?scope=owner%3Aa%26b%2Bc", "/reports?scope=owner%3Aa%26b%2Bc"),
+        ("/incidents?state=open&table=orders", "/incidents?state=open&table=orders"),
+        ("/incidents?table=" + "x" * 490, "/incidents"),
+        ("/?next=//elsewhere.example", "/?next=//elsewhere.example"),
+    ],
+)
+def test_a_sign_in_leads_to_the_page_with_its_choices(site: Site, asked: str, reached: str) -> None:
+    """The query of the page is kept, so that a link to one scope does not show everything; a long one is left out."""
+    _add_user(site)
+    client = site.client()
+    page = client.get(client.get(asked).headers["location"]).text
+    field = re.search(r'name="next" value="([^"]*)"', page)
+    assert field is not None
+    done = client.post("/sign-in", data={"name": "mia", "password": PASSWORD, "next": unescape(field[1])})
+    assert (done.status_code, done.headers["location"]) == (303, reached)
 
 
 @pytest.mark.parametrize(("name", "password"), [("mia", "a wrong password"), ("nobody", PASSWORD), ("mia", "x" * 999)])
