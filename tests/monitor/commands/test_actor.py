@@ -4,7 +4,7 @@ import getpass
 
 import pytest
 
-from monitor.commands._options import actor, how_known
+from monitor.commands._options import actor, os_account
 from monitor.terminal.problem import Stop
 
 
@@ -12,7 +12,7 @@ def test_a_typed_name_stands_beside_the_user(monkeypatch: pytest.MonkeyPatch) ->
     """Where they are the same, or no name was typed, there is one."""
     monkeypatch.setattr(getpass, "getuser", lambda: "mori")
     assert [actor(text) for text in (None, "mori", " ann  lee ")] == ["mori", "mori", "ann lee (OS user mori)"]
-    assert [how_known(name) for name in ("mori", "ann")] == [None, "OS user mori"]
+    assert [os_account(name) for name in ("mori", "ann")] == [None, "OS user mori"]
     with pytest.raises(Stop):
         actor("  ")
 
