@@ -20,7 +20,7 @@ from monitor.alerts.decide import FLAPPING_NOTICE, needs_acknowledged_notice
 from monitor.alerts.decision_record import RECHECK_AFTER, was_dropped
 from monitor.alerts.digest import next_slot
 from monitor.alerts.facts import AlertFacts, DueIncidents, pending_channels
-from monitor.alerts.hold import LONGEST_GRACE, HoldRules, Lineage, Recipients, quiet_times
+from monitor.alerts.hold import LONGEST_GRACE, HoldRules, Lineage, Recipients, quiet_times, quiet_until
 from monitor.alerts.notification_pass import NotificationPass, PendingDecision
 from monitor.alerts.reminders import is_missed, may_be_reminded, missing_channels
 from monitor.config.project import Project
@@ -200,11 +200,14 @@ class _ReplayedAlerts:
                 yield item.not_before
 
     def _times_of_open(self) -> Iterator[datetime]:
-        """Yield the times at which alerts of open incidents are due: reminders, digests, the next in line."""
+        """Yield the times at which alerts of open incidents may be due: reminders, digests, the next in line."""
         yield from self.reminder_hold_ends
         yield from self._times_of(self.open_ids)
         if self.open_ids:
             yield from self._digest_slots()
+            hours = (item for item in self.project.config.alerts.quiet_hours.values() if item.afterwards == "drop")
+            ends = (quiet_until(item, self.now, zone=self.project.config.timezone) for item in hours)
+            yield from (end for end in ends if end is not None)  # reminders that they dropped are due again
 
     def _times_of(self, numbers: Iterable[int]) -> Iterator[datetime]:
         """Yield the times at which alerts of incidents may become due: reminders, ends of snoozes, the next in line."""

@@ -29,6 +29,11 @@ CAPPED = """
   hourly_cap: 2
   routes: [{to: [desk]}, {to: [boss], unacknowledged_for: 25m}]
 """
+DROPS = """
+  remind_every: 40m
+  routes: [{to: [desk], quiet_hours: lunch}]
+  quiet_hours: {lunch: {start: "00:30", end: "01:10", afterwards: drop}}
+"""
 STEP = 5
 """Minutes: everything happens at a whole number of them, and a daemon that looks as often misses nothing."""
 LOOKS = st.tuples(st.sampled_from("PPFFU"), st.integers(1, 4).map(lambda steps: STEP * steps))
@@ -54,9 +59,10 @@ class Desk:
             self.minute += STEP
 
 
-@given(st.lists(LOOKS | WORDS, min_size=1, max_size=7), st.sampled_from([ALERTS, CAPPED]))
+@given(st.lists(LOOKS | WORDS, min_size=1, max_size=7), st.sampled_from([ALERTS, CAPPED, DROPS]))
 @example([("F", 20), ("F", 20), ("U", 20), ("U", 20), ("U", 20)], ALERTS).via("a reminder that quiet hours hold")
 @example([("F", 20), ("F", 20), ("U", 20), ("U", 20), ("U", 20)], CAPPED).via("a reminder that the cap holds")
+@example([(letter, 10) for letter in "FPPFPFPFF"], DROPS).via("that it flaps, which quiet hours drop")
 @example([("F", 15), ("P", 20), ("acknowledge", None), ("U", 20)], ALERTS).via("acknowledged as the next is told")
 @example([("F", 20), ("P", 15), ("U", 25), ("snooze", None), ("P", 20)], CAPPED).via("a reminder after a snooze")
 @settings(max_examples=examples(8), deadline=None)
