@@ -4,8 +4,8 @@ Each way is tried in a worker process, on the same copy of the columns that may 
 is charged to a budget: of noisy answers the error is known without asking.
 
 What is compared is the protected table itself, with outputs that somebody may have: from an exact difference of two
-sums the value of a record that was left out follows. So figures are rounded before they are shown (`Tried.coarse`), and
-all of it is for the steward of the table.
+sums the value of a record that was left out follows. So figures are rounded before they are shown
+(`RemedyTrial.coarse`), and all of it is for the steward of the table.
 """
 
 import os

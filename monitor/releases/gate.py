@@ -80,10 +80,10 @@ def check_same_table(decisions: ReleaseDecisions) -> TableDigest:
 
 
 def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPermission:
-    """Check whether an export may begin.
+    """Return the permission to export a release with a remedy.
 
     Raises:
-        Stop: it may not; a release whose table has changed is put on hold.
+        Stop: the release has no such remedy, or may not be exported; one whose table has changed is put on hold.
     """
     check_remedy_name(decisions.case, remedy)
     decisions.check_record()

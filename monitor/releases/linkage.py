@@ -62,7 +62,7 @@ def person_level_k(
 
 
 def linked_classes(people: "pd.Series[Any]", classes: "pd.DataFrame", *, apart: bool = False) -> Sequence[int]:
-    """Number the classes of rows as whoever sees which rows are of one person tells them apart; as of `crowd_of`.
+    """Number the classes of rows as whoever sees which rows are of one person distinguishes them; as `person_level_k`.
 
     Two rows have the same number where their classes are the same, and those of all rows of the one person and of the
     other.

@@ -38,7 +38,7 @@ class TreatmentPlan:
 
 @dataclass(frozen=True, slots=True)
 class RemedyNotUsable:
-    """One way that cannot be gone with this release, and why."""
+    """A remedy that cannot be used with this release, and why."""
 
     name: str
     why: str
@@ -53,7 +53,7 @@ def plans_of(case: ReleaseColumns, kinds: Mapping[str, Any]) -> Sequence[Treatme
 
 
 def check_remedy_name(case: ReleaseColumns, name: str) -> None:
-    """Check whether the release has a remedy of this name; the table is not read.
+    """Check that the release has a remedy of this name; the table is not read.
 
     Raises:
         Stop: it has not.
@@ -65,10 +65,10 @@ def check_remedy_name(case: ReleaseColumns, name: str) -> None:
 
 
 def find_plan(case: ReleaseColumns, name: str, kinds: Mapping[str, Any]) -> TreatmentPlan:
-    """Return one way by name; the others are not looked at.
+    """Return the plan of one remedy by name; the others are not evaluated.
 
     Raises:
-        Stop: there is none of that name, or it cannot be gone.
+        Stop: there is none of that name, or it cannot be used.
     """
     check_remedy_name(case, name)
     if name == AS_IT_IS:

@@ -280,7 +280,7 @@ def _spearman(truth: Floats, estimates: Floats) -> float | None:
 
 
 def _errors(single: BatchRelease, joint: BatchRelease | None) -> Iterator[tuple[str, float]]:
-    """Return the ways of reading a batch, with their errors."""
+    """Yield the ways of reading a batch, with their errors."""
     for before, batch in (("", single), ("joint-", joint)):
         if batch is None:
             continue

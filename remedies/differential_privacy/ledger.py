@@ -8,7 +8,7 @@ A claim makes a request exclusive while it is in flight. It ends with the proces
 without an answer that nobody has a claim of is one that was given up.
 
 All amounts are integers of nano-epsilon (pure accounting) or nano-rho (zCDP). Adding them up is all a ledger does: what
-an answer costs, parallel parts and batches announced at once included, is priced before (`_accounting`).
+an answer costs, parallel parts and batches announced at once included, is priced before (`accounting`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A leaf is a block of up to 64 records that lie column by column, so that one vector instruction works on several of
 them, with the box around them. A search computes the distance to all boxes in one scan, then looks into leaves from
-the nearest box on until no box is near enough. It runs in float32 with the margins of `_margin`; what may be nearest is
+the nearest box on until no box is near enough. It runs in float32 within `_extremes.margins`; what may be nearest is
 computed again in float64.
 """
 

@@ -4,7 +4,7 @@ Records are grouped within cells. Sweeps cut along other directions, and whole g
 centroid, so that every group keeps its k records whatever happens to a cell.
 
 Every stage sees whole groups only, so each record has k - 1 companions after every stage, whatever happens in a piece.
-Where the pieces lie, and who works on them, is the matter of the doors: `spark` and `_out_of_core`.
+Where the pieces lie, and who works on them, is up to `spark` and `out_of_core`.
 """
 
 from collections.abc import Mapping, Sequence

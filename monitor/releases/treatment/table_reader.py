@@ -101,7 +101,7 @@ def _patient(spec: SourceSpec) -> SourceSpec:
 
 
 def pieces_of(source: Source, table: "ir.Table") -> "Iterator[pa.Table]":
-    """Return the rows of a table, some after others, with the types that the engine gives; a UUID is a text.
+    """Yield the rows of a table, some after others, with the types that the engine gives; a UUID is a text.
 
     Raises:
         SourceError: as `Source.columns`.
