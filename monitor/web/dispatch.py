@@ -58,7 +58,8 @@ def _authorise(route: WebRoute, application: Application, request: Request) -> P
     if principal is not None:
         message = f"your role, {principal.grant.role}, does not allow this; it needs the right to {route.access}"
         raise WebError(403, Problem("access.role", message))
-    if route.template is not None and request.method not in UNSAFE:
+    is_page = route.template is not None or (not route.is_api and "text/html" in request.headers.get("accept", ""))
+    if is_page and request.method not in UNSAFE:
         return RedirectResponse(sign_in_address(request.url.path, request.url.query), 303)
     hint = "open /sign-in, or send 'Authorization: Bearer TOKEN'"
     headers = {"www-authenticate": "Bearer"} if route.is_api else {}
