@@ -82,7 +82,7 @@ def test_a_sign_in_leads_to_the_page_with_its_choices(site: Site, asked: str, re
 
 
 def test_a_browser_is_led_to_sign_in_from_a_kept_page(site: Site) -> None:
-    """A link in a mail to a report leads there after the sign-in; a program gets the status that says what is missing."""
+    """A link in a mail to a report leads there after the sign-in; a program gets the status, and what is missing."""
     client, browser = site.client(), {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     asked = client.get("/reports/2026-W46?scope=domain:sales", headers=browser)
     assert asked.headers["location"] == "/sign-in?next=/reports/2026-W46%3Fscope%3Ddomain%3Asales"
