@@ -70,12 +70,13 @@ class Randomise(RemedyParameters):
     @classmethod
     def _check_retention(cls, value: object) -> object:
         """Refuse a number in one message: a union reports one for each of its members."""
-        try:
-            valid = value is None or isinstance(value, Mapping) or 0 <= float(str(value)) < 1
-        except ValueError:
-            valid = False
-        if not valid:
-            raise ValueError(f"{value} is not a probability of at least 0 and below 1")
+        for item in value.values() if isinstance(value, Mapping) else () if value is None else (value,):
+            try:
+                valid = 0 <= float(str(item)) < 1
+            except ValueError:
+                valid = False
+            if not valid:
+                raise ValueError(f"{item} is not a probability of at least 0 and below 1")
         return value
 
     @model_validator(mode="after")

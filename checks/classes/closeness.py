@@ -1,14 +1,14 @@
 """Ask, inside the engine, how far the sensitive values of the equivalence classes are from those of all rows.
 
-Everybody is all rows, or those of a reference table: a distance takes the `Values` of that distribution.
+Classes are compared with all rows, or with those of a reference table: a distance takes the `Values` of these.
 
 No class is crossed with all values: each distance is put together from the values that a class has. Sums are whole
 numbers until one division at the end, so that engines agree to the last digits; products of two counts of rows must fit
 into 64 bits, which they do up to three thousand million rows.
 
-Li et al. 2007: with the m values of the column in order, F the cumulative share of a class and G that of all rows, the
-distance is 1/(m - 1) sum_i |F(i) - G(i)|. Between two values that a class has, F is constant and G rises, so the sum
-over a stretch is that of F - G up to the last value where G <= F, and that of G - F from there on:
+The ordered distance, Li et al. 2007: with the m values of the column in order, F the cumulative share of a class and G
+that of all rows, the distance is 1/(m - 1) sum_i |F(i) - G(i)|. Between two values that a class has, F is constant and
+G rises, so the sum over a stretch is that of F - G up to the last value where G <= F, and that of G - F from there on:
 
     all rows:  value 1 .. m, rows up to it B (so G = B/N), sum of B up to it S
     class:     at its j-th value A rows are reached (so F = A/n); G <= F as long as B <= floor(A N / n) = u

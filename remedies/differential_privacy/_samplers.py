@@ -1,20 +1,21 @@
 """Exact random draws from integers: coins, discrete Laplace and Gaussian noise, selection by utility.
 
-A coin has a probability that is exact: a fraction, or a power of e (algorithm 1). P[z] is over all integers z.
+Noise is that of Canonne, Kamath, Steinke 2020, whose algorithms and theorem are numbered here. A coin has a probability
+that is exact: a fraction, or a power of e (algorithm 1). P[z] is over all integers z.
 
 Laplace (algorithm 2): P[z] is proportional to exp(-|z| / scale). An integer statistic of L1 sensitivity D plus this
 noise with scale D / epsilon is epsilon-differentially private, with nothing lost to rounding.
 
 Gaussian (algorithm 3): P[z] is proportional to exp(-z^2 / (2 sigma^2)). Integer statistics of L2 sensitivity D, each
-with such noise of its own, are (D^2 / (2 sigma^2))-zCDP together (their theorem 4).
+with such noise of its own, are (D^2 / (2 sigma^2))-zCDP together (theorem 4).
 
-Both mechanisms are epsilon-differentially private where D bounds how far one unit's record moves any utility u(c), and
-both toss exact coins of probability exp(-epsilon (u_max - u(c)) / (2 D)) for candidates in random order:
+Selection: two mechanisms are epsilon-differentially private where D bounds how far one unit's record moves any utility
+u(c), and both toss exact coins of probability exp(-epsilon (u_max - u(c)) / (2 D)) for candidates in random order:
 
 - the exponential mechanism (McSherry, Talwar 2007) draws candidates with replacement until a coin comes up heads, so
   that c is selected with probability proportional to exp(epsilon u(c) / (2 D));
 - permute-and-flip (McKenna, Sheldon 2020) draws them without replacement. Its expected error is never larger, and up to
-  two times smaller (theorems 2 and 3 there).
+  two times smaller (theorems 2 and 3 of that paper).
 
 The candidates and their order are part of the request, never of the data.
 """

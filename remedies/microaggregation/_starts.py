@@ -1,8 +1,9 @@
 """Initial groups of a search: a path of the shortest links between neighbours, cut by MHM, and MDAV of blocks.
 
-In each round every record with fewer than two links looks for its nearest others (in random k-d blocks, some of them
-after each other), and links are made from the shortest on, as long as both ends are free and no circle closes. What is
-left are ends of pieces, fewer each round. Unlike the walk to the nearest unvisited record it leaves no stragglers.
+The path is made in rounds: each record with fewer than two links looks for its nearest others (in random k-d blocks,
+some of them after each other), and links are made from the shortest on, as long as both ends are free and no circle
+closes. What is left are ends of pieces, fewer each round. Unlike the walk to the nearest unvisited record it leaves no
+stragglers.
 """
 
 from typing import Final

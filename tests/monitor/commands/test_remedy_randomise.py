@@ -273,6 +273,7 @@ def test_an_epsilon_that_is_none_is_refused(epsilon: str, said: str, capsys: pyt
         ((*DOMAINS, "--pk", "500"), ["Pk is 500; expected a number above 1 and below the number of rows, 201"]),
         ((*DOMAINS, "--retention", "1"), ["retention: 1 is not a probability of at least 0 and below 1"]),
         ((*DOMAINS, "--retention", "nan"), ["retention: nan is not a probability of at least 0 and below 1"]),
+        ((*DOMAINS, "--retention", "sex=1"), ["retention: 1 is not a probability of at least 0 and below 1"]),
         ((*DOMAINS, "--retention", "sex=0.5"), ["'retention' is missing columns: born"]),
         ((*DOMAINS, "--epsilon", "1", "--rows-per-unit", "0"), ["rows_per_unit: input should be greater than or"]),
     ],
