@@ -14,7 +14,7 @@ from store._repository import Repository
 
 
 class WebRole(StrEnum):
-    """What somebody may do in the web application."""
+    """The rights of an account in the web application."""
 
     VIEWER = "viewer"
     RESPONDER = "responder"
@@ -66,7 +66,7 @@ class LoginLinkRow(Row, table=True):
 
 
 class ApiTokenRow(Row, table=True):
-    """What a program signs in with, by its hash. Revoked ones stay: events name them."""
+    """An API token, by its hash. Revoked ones stay: events name them."""
 
     __tablename__ = "api_token"
     __table_args__ = (
@@ -93,7 +93,7 @@ _TOKEN: Final = ApiTokenRow.__table__
 
 
 class SignInMethod(StrEnum):
-    """How somebody proved who they are."""
+    """The method by which a principal was authenticated."""
 
     FORM = "password"
     LOGIN_LINK = "login link"
@@ -146,7 +146,7 @@ class WebSession:
 
 @dataclass(frozen=True, slots=True)
 class ApiToken:
-    """What a program signs in with; `digest` is of the token, which was shown once."""
+    """The row of an API token; `digest` is of the token, which was shown once."""
 
     name: str
     digest: bytes
@@ -158,7 +158,7 @@ class ApiToken:
 
 
 class AccountReader(Repository):
-    """What can be asked about accounts."""
+    """Queries about accounts."""
 
     def users(self) -> list[WebUser]:
         """Return all users, by name."""
@@ -191,7 +191,7 @@ class AccountReader(Repository):
 
 
 class AccountWriter(AccountReader):
-    """What can be written about accounts."""
+    """Statements that write accounts."""
 
     def add_user(self, user: WebUser) -> None:
         """Add a user.

@@ -109,7 +109,7 @@ def connect(file: Path, mode: str, *, lock_timeout: timedelta = LOCK_TIMEOUT) ->
 
 
 def copy_state(original: Path, copy: Path, *, mode: str = "rw") -> Mapping[str, int]:
-    """Copy one state of a database to an empty file; gives how many rows each table has in that state."""
+    """Copy one snapshot of a database to an empty file; return the number of rows of each table in it."""
     with closing(connect(original, mode)) as source:
         source.execute("BEGIN")
         counts = _count_rows(source)  # begins to read, and what is copied then is the same state
@@ -122,7 +122,7 @@ def copy_state(original: Path, copy: Path, *, mode: str = "rw") -> Mapping[str, 
 
 
 def verify(file: Path, *, name: str, copied: Mapping[str, int] | None = None) -> Backup:
-    """Look at every page of a copy, at what its rows refer to, and at what it is a copy of.
+    """Check every page of a backup, the references of its rows, and of what it is a backup.
 
     Args:
         file: the copy.

@@ -104,7 +104,7 @@ class ClassCountWriter(ClassCountReader):
     """What can be written of class counts."""
 
     def begin(self, subject: str, change: ClassChange, *, now: datetime) -> Draft | RejectedChange:
-        """Begin a draft: of the state that the change is based on, or of a new one."""
+        """Start a draft: of the state that the change is based on, or of a new one."""
         base = change.base
         if base is None:
             row = {**_facts(change, now), "subject": subject, "mode": change.mode}
@@ -172,7 +172,7 @@ class ClassCountWriter(ClassCountReader):
         self._merge(_PART, rows)
 
     def settle(self, staged: Iterable[Staged], *, now: datetime) -> None:
-        """Let drafts hold from now on; those that were overtaken never do."""
+        """Publish drafts; those that were overtaken are never published."""
         for current_staged in staged:
             if self._hold(current_staged, now):
                 self._replace_sizes(current_staged)

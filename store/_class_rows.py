@@ -1,4 +1,4 @@
-"""What is on disk of class counts. Signatures only: no value of a watched table.
+"""Rows of class counts. Signatures only: no value of a watched table.
 
 A state is one whole set of counts of a subject; at most one per subject is current, others are being made or have been
 left. Counts lie packed, many to a row: all signatures, ascending, then their counts. A row holds what was before the
@@ -70,7 +70,7 @@ class ClassStateRow(Row, table=True):
 
 
 class ClosedPartRow(Row, table=True):
-    """What is kept of the rows of a table that are no longer read: `body` holds counts, sums and times."""
+    """Totals over the rows of a table that are no longer read: `body` holds counts, sums and times."""
 
     __tablename__ = "closed_part"
     __table_args__ = (STRICT,)
@@ -94,7 +94,7 @@ class ClassPartRow(Row, table=True):
 
 
 class ClassSizeRow(Row, table=True):
-    """How many classes have a size: what checks judge by, kept so that nobody has to count the counts."""
+    """The number of classes by size, which checks judge: stored so that the counts need not be counted."""
 
     __tablename__ = "class_size"
     __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)

@@ -175,7 +175,7 @@ _NAMES: Final = {
 
 
 def one_of(column: str, words: Iterable[str]) -> CheckConstraint:
-    """Let a column hold these words only.
+    """Constrain a column to these words.
 
     Not by IN: for a list of three or more SQLite makes a temporary table for each row that is written, which takes four
     times as long as all the rest of the row.
@@ -184,7 +184,7 @@ def one_of(column: str, words: Iterable[str]) -> CheckConstraint:
 
 
 def flags(*columns: str) -> Iterable[CheckConstraint]:
-    """Let columns hold 0 and 1 only."""
+    """Constrain columns to 0 and 1."""
     return (CheckConstraint(f"{column} IN (0, 1)", name=column) for column in columns)
 
 

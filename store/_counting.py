@@ -101,7 +101,7 @@ class StoredCounts:
 
 
 def in_turns(store: Store, steps: Iterator[_Step | None]) -> None:
-    """Do steps in few transactions that keep nobody waiting for long; each is asked for once those before are done."""
+    """Run steps in few short transactions; each step is requested once those before are done."""
     for step in steps:
         if step is not _PAUSE:
             with store.writing() as tx:

@@ -1,4 +1,4 @@
-"""Remember which daemons there are, and which checks kill their workers."""
+"""Store which daemons there are, and which checks kill their workers."""
 
 import json
 import zlib
@@ -23,7 +23,7 @@ _QUARANTINE: Final = QuarantineRow.__table__
 
 
 class DaemonReader(Repository):
-    """What can be asked about daemons."""
+    """Queries about daemons."""
 
     def records(self) -> list[DaemonRecord]:
         """Return the daemons that run or ran lately, the one that started last first."""
@@ -46,16 +46,16 @@ class DaemonReader(Repository):
 
 
 class DaemonWriter(DaemonReader):
-    """What can be written about daemons."""
+    """Statements that write daemons."""
 
     def save(self, daemon: DaemonRecord) -> None:
-        """Remember how a daemon is, in place of what was known; forget those that were silent for 7 days."""
+        """Save the state of a daemon in place of its last one; delete those that were silent for 7 days."""
         entries = {field.name: getattr(daemon, field.name) for field in fields(daemon)}
         self._merge(_DAEMON, [entries])
         self._connection.execute(delete(_DAEMON).where(_DAEMON.c.heartbeat_at < daemon.heartbeat_at - SILENT))
 
     def save_config(self, daemon_id: str, config: DaemonConfig) -> None:
-        """Remember the configuration that a daemon uses, in place of its last; forget those of forgotten daemons."""
+        """Save the configuration that a daemon uses in place of its last one; delete those of deleted daemons."""
         packed = zlib.compress(json.dumps(config.values).encode())
         self._merge(_CONFIG, [{"daemon_id": daemon_id, "digest": config.digest, "packed": packed}])
         self._connection.execute(delete(_CONFIG).where(_CONFIG.c.daemon_id.not_in(select(_DAEMON.c.id))))
@@ -72,6 +72,6 @@ class DaemonWriter(DaemonReader):
         return Quarantine(check_id, crashes, until, now)
 
     def clear_crashes(self, check_ids: Iterable[str]) -> None:
-        """Forget the crashes of checks that ran well, or are no longer configured."""
+        """Delete the crashes of checks that ran well, or are no longer configured."""
         batch = any_of(self._connection, check_ids, "check_id")
         self._connection.execute(delete(_QUARANTINE).where(_QUARANTINE.c.check_id.in_(batch)))

@@ -1,4 +1,4 @@
-"""Remember messages to channels: each is tried until it was sent or is given up, always under the same id.
+"""Store messages to channels: each is attempted until it is sent or given up, always under the same id.
 
 A message is sent at least once: whoever has it leased may die after sending and before saying so.
 """
@@ -46,7 +46,7 @@ _FOLLOWS: Final = and_(
 
 
 class DeliveryReader(Repository):
-    """What can be asked about messages."""
+    """Queries about messages."""
 
     def since(self, since: datetime, limit: int, *, subject: MessageSubject | None = None) -> list[Delivery]:
         """Return messages that were written since a moment, newest first: all, or those of a subject."""
@@ -125,10 +125,10 @@ class DeliveryReader(Repository):
 
 
 class DeliveryWriter(DeliveryReader):
-    """What can be written about messages."""
+    """Statements that write messages."""
 
     def add(self, rows: Sequence[Delivery]) -> None:
-        """Remember messages to send, in this order.
+        """Save messages to send, in this order.
 
         Raises:
             StoreConflict: one of them is there already.
@@ -144,7 +144,7 @@ class DeliveryWriter(DeliveryReader):
         limit: int,
         channels_busy: Collection[str] = (),
     ) -> list[Delivery]:
-        """Take messages that are to be tried now and that nobody else tries, the one that waits longest first.
+        """Claim messages that are due and that no one else attempts, the one that waits longest first.
 
         A message about incidents stays back while an earlier one of its channel waits that is about the same table; one
         about several tables follows all earlier ones, and all later ones follow it.
@@ -170,7 +170,7 @@ class DeliveryWriter(DeliveryReader):
         return self._connection.execute(update(_DELIVERY).where(*of_others).values(lease_until_at=None)).rowcount
 
     def mark_sent(self, delivery_id: str, at: datetime, holder: str) -> bool:
-        """Remember that a message was sent; says whether it still waited.
+        """Save that a message was sent; return whether it still waited.
 
         Whoever sent it: what was delivered was delivered, also when the lease was over.
         """
@@ -178,7 +178,7 @@ class DeliveryWriter(DeliveryReader):
         return self._end_try(delivery_id, new)
 
     def retry(self, delivery_id: str, next_try_at: datetime, error: str, holder: str) -> bool:
-        """Remember that a try failed, and when the next one is; says whether it was still this holder's."""
+        """Save that an attempt failed, and when the next one is; return whether this holder still had the lease."""
         new = {"next_try_at": next_try_at, "error": error, "lease_until_at": None}
         return self._end_try(delivery_id, new, only_of=holder)
 
@@ -188,7 +188,7 @@ class DeliveryWriter(DeliveryReader):
         return self._end_try(delivery_id, new, only_of=holder)
 
     def hasten(self, channel: str, now: datetime) -> int:
-        """Let what failed be tried now on a channel that works again; return how many messages that is."""
+        """Make failed messages due now on a channel that works again; return how many."""
         later = (_IS_WAITING, _DELIVERY.c.next_try_at > now, _DELIVERY.c.channel == channel, _DELIVERY.c.attempts > 0)
         return self._connection.execute(update(_DELIVERY).where(*later).values(next_try_at=now)).rowcount
 

@@ -128,7 +128,7 @@ def migration_engine(address: Address, *, lock_timeout: timedelta) -> Engine:
 
 @dataclass(frozen=True, slots=True)
 class _Pragmas:
-    """What SQLite is told on each new connection; most of it lasts for the connection only."""
+    """Pragmas of each new SQLite connection; most of them last for the connection only."""
 
     wait: timedelta
     checkpoints: bool = False

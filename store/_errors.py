@@ -1,4 +1,4 @@
-"""What can go wrong with the store, in our words: no value of a row and no password is ever part of a message.
+"""Errors of the store: no value of a row and no password is ever part of a message.
 
 StoreError
 ├── StoreUnavailable    it cannot be opened, read or written: no permission, a full disk, no connection

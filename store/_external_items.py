@@ -1,4 +1,4 @@
-"""Remember what incidents are in services that show them, and the label by which such a service finds them again."""
+"""Store the items of incidents in external services, and the label by which such a service finds them again."""
 
 import secrets
 from collections.abc import Iterable, Mapping
@@ -86,13 +86,13 @@ class ExternalItemWriter(ExternalItemReader):
         return item, True
 
     def save(self, label: str, *, item: str, status: str | None) -> bool:
-        """Remember what the service calls it, and its status if that is known; says whether the label is in use."""
+        """Save the item's name in the service, and its status if that is known; return whether the label is in use."""
         known = {} if status is None else {"status": status}
         changed = update(_ITEM).where(_ITEM.c.label == label).values(item=item, **known)
         return self._connection.execute(changed).rowcount > 0
 
     def note_status(self, item: ExternalItem, status: str) -> bool:
-        """Remember a status that was read, unless it was changed since the item was; says whether it was not."""
+        """Save a status that was read, unless it was changed since the item was; return whether it was saved."""
         unchanged = _ITEM.c.status.is_(None) if item.status is None else _ITEM.c.status == item.status
         changed = update(_ITEM).where(_ITEM.c.label == item.label, unchanged).values(status=status)
         return self._connection.execute(changed).rowcount > 0

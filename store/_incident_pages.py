@@ -91,7 +91,7 @@ def _row_of(place: IncidentPlace) -> Tuple:
 
 
 class _Plan:
-    """How the incidents next to a place are read."""
+    """The order and direction in which a page of incidents is read."""
 
     def __init__(
         self, connection: Connection, asked: IncidentFilter, start: IncidentPlace | None, *, forward: bool

@@ -1,4 +1,4 @@
-"""Let one of several daemons on a PostgreSQL store be the one that speaks: by an advisory lock of a session.
+"""Elect the one daemon on a PostgreSQL store that sends messages, by an advisory lock of a session.
 
 The server ends the lock with the connection. It looks often whether the other end is still there, so that after a
 machine lost its power another daemon leads within half a minute.
@@ -37,7 +37,7 @@ class Leader:
         self._one_at_a_time = Lock()
 
     def try_lead(self) -> bool:
-        """Lead if nobody else does; says whether this process leads now.
+        """Become the leader unless there is one; return whether this process leads now.
 
         Raises:
             sqlalchemy.exc.SQLAlchemyError: the server cannot be reached.
@@ -50,7 +50,7 @@ class Leader:
             return bool(self._connection.scalar(_TAKE, {"key": _KEY}))
 
     def stop(self) -> None:
-        """Let somebody else lead, at once: the end of a connection alone reaches the server in its own time."""
+        """Release the leadership at once: the end of a connection reaches the server in its own time."""
         with self._one_at_a_time:
             if self._connection is not None:
                 with contextlib.suppress(SQLAlchemyError):  # the connection is gone, and the lock with it

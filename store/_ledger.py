@@ -1,4 +1,4 @@
-"""Keep privacy budgets so that no crash, no crowd of processes and no old backup lets anybody spend twice.
+"""Store privacy budgets so that no crash, no concurrent process and no old backup allows spending twice.
 
     1  in one transaction: compare with the anchor; raise what is spent, if the budget covers it; append the entry
     2  commit
@@ -203,7 +203,7 @@ class StoredLedger:
             return audit(tx.ledger, anchor)
 
     def resume(self, *, reason: str, actor: str, now: datetime) -> None:
-        """Go on with a ledger that does not fit its anchor, for a reason that is kept.
+        """Accept a ledger that disagrees with its anchor, for a recorded reason.
 
         What the anchor knows to be spent is charged again where the ledger has lost it, and budgets that are lost are
         made again. Where the ledger went on apart from the anchor, all that the anchor knows is charged besides. What
@@ -234,7 +234,7 @@ class StoredLedger:
         return self._store
 
     def write(self, act: Callable[[WriteTransaction], _Result]) -> _Result:
-        """Do something in one transaction, and return its result once what it appended is under the anchor.
+        """Run an action in one transaction, and return its result once the anchor covers what it appended.
 
         Raises:
             LedgerBroken: the ledger does not fit its anchor; nothing was written.

@@ -30,7 +30,7 @@ def resumed_already(ledger: LedgerReader, anchor: Anchor) -> bool:
 
 
 def carry_over(ledger: LedgerWriter, anchor: Anchor, *, apart: bool, actor: str, now: datetime) -> None:
-    """Bring every budget to at least what the anchor knows.
+    """Raise every budget to at least the amount in the anchor.
 
     `apart`: the ledger went on without the anchor, so that both hold charges of their own; what they share is charged
     twice then. No budget is charged with more than its total: it is spent, and grants nothing.
@@ -83,7 +83,7 @@ def disagreement(ledger: LedgerReader, anchor: Anchor | None) -> str | None:
 
 
 def audit(ledger: LedgerReader, anchor: Anchor | LedgerBroken | None) -> Audit:
-    """Look at every entry; `anchor`: as it was before the transaction began."""
+    """Verify every entry; `anchor`: as it was before the transaction began."""
     walk = _Walk()
     for entry in _entries(ledger):
         walk.take(entry)
@@ -124,7 +124,7 @@ class _Walk:
     flaws: list[Flaw] = field(default_factory=list)
 
     def take(self, entry: ChainedEntry) -> None:
-        """Look at the next entry."""
+        """Verify the next entry."""
         self.count += 1
         if entry.number != self.head.number + 1:
             self._find(entry, f"entries {self.head.number + 1} to {entry.number - 1} are missing")

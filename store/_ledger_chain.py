@@ -182,7 +182,7 @@ class AnchorFile:
             ) from None
 
     def begin(self) -> Anchor:
-        """Vouch for a ledger without entries, unless there is an anchor; give what the anchor says."""
+        """Write the anchor of a ledger without entries, unless there is one; return the anchor."""
         with self._locked():
             present = self.read()
             if present is None:
@@ -191,7 +191,7 @@ class AnchorFile:
             return present
 
     def advance(self, anchor: Anchor) -> bool:
-        """Vouch for a later entry; says whether it was written: never in the place of one that vouches for as much.
+        """Advance the anchor to a later entry; return whether it was written: never in the place of one as late.
 
         Raises:
             LedgerBroken: the anchor vouches for another entry of that number. StoreUnavailable: it cannot be written.
@@ -206,13 +206,13 @@ class AnchorFile:
             return True
 
     def replace(self, anchor: Anchor) -> None:
-        """Vouch for an entry, whatever was vouched for before."""
+        """Write the anchor of an entry, whatever it was before."""
         with self._locked():
             self._write(anchor)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let one at a time write the anchor; nobody waits here who could keep the store's lock from others."""
+        """Lock the anchor for one writer; nobody waits here who could keep the store's lock from others."""
         try:
             make_folder(self.file.parent)
             number = os.open(f"{self.file}.lock", os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600)

@@ -1,4 +1,4 @@
-"""What is on disk of privacy budgets, and statements about it, inside a transaction.
+"""Rows of privacy budgets, and the statements about them, inside a transaction.
 
 The entries of the ledger are the facts. Amounts are integers of nano-epsilon or nano-rho. No value of a watched table:
 of an answer only what was released. Only `store._ledger` writes: it minds the anchor as well.
@@ -103,7 +103,7 @@ class StoredBudget:
 
 
 class DatedCharge(NamedTuple):
-    """What was charged to a budget, in its nano units, and when."""
+    """A charge to a budget, in nano units, and its time."""
 
     at: datetime
     nano: int
@@ -111,7 +111,7 @@ class DatedCharge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequestHistory:
-    """What became of a request of a series: how often it was charged, and whether its answer is stored.
+    """The state of a request of a series: how often it was charged, and whether its answer is stored.
 
     `lost`: how many charges of the series brought no answer since one did; `lost_at`: when the last of them was made.
     """
@@ -123,7 +123,7 @@ class RequestHistory:
 
 
 class LedgerReader(Repository):
-    """What can be asked about the ledger."""
+    """Queries about the ledger."""
 
     def head(self) -> LedgerHead:
         """Return the last entry."""
@@ -225,7 +225,7 @@ class LedgerReader(Repository):
 
 
 class LedgerWriter(LedgerReader):
-    """What can be written in the ledger."""
+    """Statements that write the ledger."""
 
     def append(self, fact: LedgerFact) -> ChainedEntry:
         """Write a fact after the last one."""
@@ -245,12 +245,12 @@ class LedgerWriter(LedgerReader):
         return StoredBudget(number, budget, 0)
 
     def set_total(self, budget: int, total: int) -> bool:
-        """Change the total of a budget, unless more is spent already; says whether it was."""
+        """Change the total of a budget, unless more is spent already; return whether it was changed."""
         this_one = (_BUDGET.c.id == budget, _BUDGET.c.spent <= total)
         return self._connection.execute(update(_BUDGET).where(*this_one).values(total=total)).rowcount == 1
 
     def spend(self, budget: int, nano: int) -> bool:
-        """Charge a budget if it covers that; says whether it did."""
+        """Charge a budget if it covers the amount; return whether it did."""
         covers = (_BUDGET.c.id == budget, _BUDGET.c.spent + nano <= _BUDGET.c.total)
         spent = update(_BUDGET).where(*covers).values(spent=_BUDGET.c.spent + nano)
         return self._connection.execute(spent).rowcount == 1

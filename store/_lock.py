@@ -1,4 +1,4 @@
-"""Let one daemon at a time use a SQLite store: a lock on a file beside it, never on the database itself.
+"""Lock a SQLite store for one daemon at a time, by a file beside it, never by the database itself.
 
 Closing any descriptor of the database would give up SQLite's own locks. The system ends the lock with the process, also
 when it is killed; the file stays, since to remove it would let two in. On PostgreSQL several daemons share the work.
@@ -26,7 +26,7 @@ class DaemonLock:
         self._number: int | None = None
 
     def __enter__(self) -> Self:
-        """Take it.
+        """Acquire the lock.
 
         Raises:
             StoreHeld: another process has it. StoreUnavailable: the file cannot be made.

@@ -1,4 +1,4 @@
-"""Remember what people and programs log that happened around tables: deployments, migrations, backfills.
+"""Store events that people and programs log about tables: deployments, migrations, backfills.
 
 Facts in the order of recording. Nothing is changed: what was logged by mistake is removed by one more fact, and both
 stay until retention takes them.

@@ -1,4 +1,4 @@
-"""What is on disk about telling people: one class per table. Nothing outside this package sees a row."""
+"""Rows about notifications: one class per table. Nothing outside this package sees a row."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -74,7 +74,7 @@ class TransitionRow(Row, table=True):
 
 
 class LastNotificationRow(Row, table=True):
-    """What a channel was last told about an incident."""
+    """The last notification of a channel about an incident."""
 
     __tablename__ = "told"
     __table_args__ = (one_of("severity", Severity), STRICT)
@@ -89,7 +89,7 @@ class LastNotificationRow(Row, table=True):
 
 
 class ExternalItemRow(Row, table=True):
-    """What an incident is in a service that shows it; see `ExternalItem`."""
+    """An incident in an external service; see `ExternalItem`."""
 
     __tablename__ = "external_item"
     __table_args__ = (UniqueConstraint("label"), STRICT)

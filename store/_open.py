@@ -127,7 +127,7 @@ def open_store(
 
 
 def migrate(address: Address, *, to: str, lock_timeout: timedelta) -> None:
-    """Bring the tables to a revision in one transaction: all of it or nothing.
+    """Migrate the tables to a revision in one transaction: all of it or nothing.
 
     Raises:
         StoreError: as `open_store`, or rows that refer to nothing after the change, which is then taken back.
@@ -189,7 +189,7 @@ def _check_file(file: Path, *, whole: bool) -> None:
 
 
 def _check_pages(file: Path) -> None:
-    """Look at every page and every row of a store.
+    """Check every page and every row of a store.
 
     SQLite looks at constraints only over a connection that could write. Whoever calls has another one open: so nothing
     is moved from the log into the file when this one is closed.

@@ -1,4 +1,4 @@
-"""Remember what people may have to hear of, what was decided about it, and what they were told."""
+"""Store transitions of incidents, the decisions to notify on them, and the last notifications."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -45,7 +45,7 @@ _OPEN_INCIDENTS: Final = (
 
 
 class OutboxReader(Repository):
-    """What can be asked about transitions and what was told."""
+    """Queries about transitions and notifications."""
 
     def due(self, now: datetime, limit: int) -> list[Transition]:
         """Return transitions on which a decision is due, in the order in which they were written.
@@ -99,7 +99,7 @@ class OutboxReader(Repository):
         return {item.incident_id: item for item in self._ordered(wanted) if item.incident_id is not None}
 
     def open_incidents(self) -> list[LastingIncident]:
-        """Return what says who is to hear of each incident that lasts, by number; much less than all of it."""
+        """Return of open incidents the fields that decide on their recipients, by number; much less than all."""
         rows = self._connection.execute(_OPEN_INCIDENTS)
         return sorted((LastingIncident(*row) for row in rows), key=attrgetter("incident_id"))
 
@@ -133,7 +133,7 @@ class OutboxReader(Repository):
 
 
 class OutboxWriter(OutboxReader):
-    """What can be written about transitions and what was told."""
+    """Statements that write transitions and notifications."""
 
     def settle(self, ids: Iterable[int], at: datetime, decision: Mapping[str, Any]) -> set[int]:
         """End the waiting of transitions with what was decided; gives the ids of those that still waited.
@@ -153,13 +153,13 @@ class OutboxWriter(OutboxReader):
         self._connection.execute(update(_TOLD).where(_TOLD.c.told_at > now).values(told_at=now))
 
     def requeue(self, ids: Iterable[int], now: datetime) -> int:
-        """Let settled transitions be decided on once more, with what was decided before; gives how many."""
+        """Requeue settled transitions with their earlier decisions; return how many."""
         batch = any_of(self._connection, ids, "transition_number")
         settled = update(_TRANSITION).where(_TRANSITION.c.id.in_(batch), _TRANSITION.c.settled_at.is_not(None))
         return self._connection.execute(settled.values(settled_at=None, not_before_at=now)).rowcount
 
     def save_notifications(self, rows: Sequence[LastNotification]) -> None:
-        """Remember what channels were told, in place of what they were told before about the same incidents.
+        """Save notifications of channels, in place of earlier ones about the same incidents.
 
         Raises:
             StoreError: there is no such incident.

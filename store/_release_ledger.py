@@ -43,11 +43,11 @@ class ReleaseLedger:
     """The facts about releases in a store, each with its entry in the ledger."""
 
     def __init__(self, ledger: StoredLedger, key: _Key) -> None:
-        """Use a ledger; `key` returns the key of the store's signatures, and is asked only where there is a fact."""
+        """Use a ledger; `key` returns the key of the store's signatures, and is called only where there is a fact."""
         self._ledger, self._key = ledger, key
 
     def write(self, act: Callable[[WriteTransaction], _Result]) -> _Result:
-        """Do something in one transaction that fits the anchor, and move the anchor on.
+        """Run an action in one transaction that agrees with the anchor, and advance the anchor.
 
         Raises:
             LedgerBroken: the ledger does not fit its anchor; nothing was written.
@@ -90,7 +90,7 @@ class ReleaseLedger:
         return _person_problem(persons.release, entry, self._key())
 
     def adopt(self, *, reason: str, actor: str, now: datetime) -> bool:
-        """Take the facts as they are, for a reason that is kept, and put every release on hold; whether it was needed.
+        """Accept the facts as they are, for a recorded reason, with all releases on hold; return whether it was needed.
 
         Raises:
             LedgerBroken: the ledger does not fit its anchor: resume it first.

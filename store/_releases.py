@@ -93,7 +93,7 @@ class ReleaseWriter(ReleaseReader):
     """What can be written of releases."""
 
     def begin(self, subject: str, release: KnownRelease) -> int:
-        """Begin to remember a release; gives its number.
+        """Start to save a release; return its number.
 
         Raises:
             StoreConflict: one of that name is remembered already.
@@ -126,7 +126,7 @@ class ReleaseWriter(ReleaseReader):
         self._connection.execute(update(_RELEASE).where(_RELEASE.c.id == release).values(is_whole=True))
 
     def forget_all_but(self, subject: str, names: Sequence[str]) -> None:
-        """Forget what is remembered under a subject, half written or whole, under other names than these."""
+        """Delete what is stored under a subject, half written or whole, under other names than these."""
         known = self._connection.execute(select(_RELEASE.c.id, _RELEASE.c.name).where(_RELEASE.c.subject == subject))
         for result in known.all():
             if result.name not in names:

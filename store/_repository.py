@@ -90,7 +90,7 @@ class Repository:
             self._connection.execute(_merging(self._connection.dialect.name, table, added), rows)
 
     def _upsert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
-        """Begin an INSERT that may say what to do about a row that is there already."""
+        """Return an INSERT that can have a clause for rows that exist already."""
         return _insert_of(self._connection.dialect.name, table)
 
 

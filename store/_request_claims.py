@@ -1,4 +1,4 @@
-"""Let one process at a time be at a request for a noisy answer, so that a request that is asked in parallel costs once.
+"""Claim a request for a noisy answer for one process at a time, so that parallel requests are charged once.
 
 A claim is a lock that ends with the process that holds it, also when it is killed, and depends on no clock. On SQLite
 it is a lock on a file beside the database, which is removed when the claim is released; on PostgreSQL it is an advisory
@@ -49,7 +49,7 @@ class RequestClaim:
         self.release()
 
     def release(self) -> None:
-        """Let others claim the request."""
+        """Release the claim."""
         release, self._release = self._release, None
         if release is not None:
             release()
@@ -112,7 +112,7 @@ def _unlock_file(file: Path, number: int) -> None:
 
 
 def _lock_session(engine: Engine, request_id: str, lock_timeout: timedelta) -> RequestClaim | None:
-    """Take an advisory lock by a connection whose end releases it."""
+    """Acquire an advisory lock by a connection whose end releases it."""
     with contextlib.ExitStack() as stack:
         connection = engine.connect()
         stack.callback(connection.close)

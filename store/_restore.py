@@ -1,4 +1,4 @@
-"""Bring a copy back in the place of the store, while nobody uses it; the present store is kept beside it.
+"""Restore a backup while nobody uses the store; the present store is kept beside it.
 
 A store that can be read is overwritten by SQLite itself, in one transaction: a crash leaves the old one or the new one.
 One that cannot be read is kept under another name, its log with it, so that the log is never taken for the new store's.
@@ -43,7 +43,7 @@ class Restored:
 def restore(
     url: str, file: Path, *, now: datetime, project: str | None = None, lock_timeout: timedelta = LOCK_TIMEOUT
 ) -> Restored:
-    """Bring a copy back in the place of the store. An older copy is brought up to date first.
+    """Restore a backup in the place of the store. An older one is migrated first.
 
     Args:
         url: of the store.
@@ -93,7 +93,7 @@ def _prepare(file: Path, draft: Path, *, project: str | None, lock_timeout: time
 
 
 def _put_in_place(store: Path, draft: Path, *, now: datetime, lock_timeout: timedelta) -> Path | None:
-    """Let the draft be the store; gives where the one before is kept."""
+    """Move the draft into the place of the store; return where the previous store is kept."""
     if store.exists() and store.stat().st_size > 0:  # SQLite would remove the log beside an empty file
         try:
             return _overwrite(store, draft, path=_free_name(store, now), lock_timeout=lock_timeout)
@@ -136,7 +136,7 @@ def _overwrite(store: Path, draft: Path, *, path: Path, lock_timeout: timedelta)
 
 
 def _take_for_itself(connection: Connection) -> None:
-    """Keep everybody else out of a database until the connection is closed, or fail."""
+    """Lock a database for this connection until it is closed, or fail."""
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     connection.execute("BEGIN EXCLUSIVE")

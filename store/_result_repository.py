@@ -29,7 +29,7 @@ _PROLONG: Final = _GAP.update().where(_GAP.c.id == bindparam("gap")).values(ende
 
 
 class ResultReader(Repository):
-    """What checks measured, run by run, and when nobody looked."""
+    """Queries about measurements, run by run, and about unobserved time."""
 
     def watches(self, check_ids: Iterable[str] | None = None) -> dict[str, Watch]:
         """Return what is known of checks that ran, by check id; None asks for all of them.
@@ -194,7 +194,7 @@ class ResultWriter(ResultReader):
     """Runs are added; what is known of checks between two runs is replaced."""
 
     def add_runs(self, runs: Sequence[Run], results: Sequence[Result]) -> None:
-        """Remember runs and what their checks found. Every result belongs to one of these runs.
+        """Save runs and the measurements of their checks. Every result belongs to one of these runs.
 
         `observed` and `message` hold what a check put there, numbers and names: nothing of them is looked at here.
 
@@ -213,12 +213,12 @@ class ResultWriter(ResultReader):
         self._insert(_MEASUREMENT, [_result_row(result, numbers[result.run_id]) for result in results])
 
     def save_watches(self, watches: Sequence[Watch]) -> None:
-        """Remember what is known of checks between two runs, in place of what was known before."""
+        """Save the state of checks between two runs, in place of the earlier one."""
         names = [field.name for field in fields(Watch)]
         self._merge(_STATE, [{name: getattr(watch, name) for name in names} for watch in watches])
 
     def forget_checks(self, check_ids: Iterable[str]) -> None:
-        """Forget what is known of checks, or segments, between two runs; what they measured stays.
+        """Delete the state of checks, or segments, between two runs; their measurements stay.
 
         A check that is configured again begins anew: nobody knows how its table was in between.
         """
@@ -227,7 +227,7 @@ class ResultWriter(ResultReader):
         )
 
     def add_gaps(self, gaps: Sequence[Gap]) -> None:
-        """Remember unobserved time. What touches the newest gap of the same check and reason makes that one longer."""
+        """Save unobserved time. A gap that touches the newest one of the same check and reason extends it."""
         entries = self._newest_gaps({gap.check_id for gap in gaps})
         new: list[dict[str, Any]] = []
         longer: dict[int, dict[str, Any]] = {}

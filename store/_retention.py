@@ -1,4 +1,4 @@
-"""Forget what is older than it has to be kept, a batch at a time."""
+"""Delete rows past their retention, a batch at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -56,7 +56,7 @@ _RELEASED: Final = ReleasedRowRow.__table__
 
 
 def prune_counts(connection: Connection, *, now: datetime) -> int:
-    """Forget a batch; gives how many rows, 0 when nothing is left to forget."""
+    """Delete a batch; return how many rows, 0 when nothing is left to delete."""
     before = now - _UNFINISHED
     return _prune_left(connection, before) or _prune_releases(connection, before)
 
@@ -87,7 +87,7 @@ def _prune_releases(connection: Connection, before: datetime) -> int:
 
 
 def _prune_first(connection: Connection, owner: Column[int], number: int, key: Sequence[Column[Any]], most: int) -> int:
-    """Forget the first rows of an owner, in the order in which they lie."""
+    """Delete the first rows of an owner, in storage order."""
     ordered = select(*key).where(owner == number).order_by(*key)
     end = connection.execute(ordered.offset(most - 1).limit(1)).first()
     condition = [owner == number]
@@ -121,7 +121,7 @@ _LOGGED: Final = LoggedEventRow.__table__
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How many rows were forgotten; with an incident go its episodes and events, and who was told of it."""
+    """The number of deleted rows; with an incident go its episodes, events and notifications."""
 
     runs: int = 0
     measurements: int = 0
@@ -144,7 +144,7 @@ class Pruned:
 
 
 def prune(connection: Connection, *, measured_before: datetime, incidents_before: datetime, now: datetime) -> Pruned:
-    """Forget one batch of each kind; all zero when nothing is left to forget."""
+    """Delete one batch of each kind; all zero when nothing is left to delete."""
     runs, measurements = _prune_runs(connection, measured_before)
     return Pruned(
         runs=runs,
@@ -198,7 +198,7 @@ def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
 
 
 def _prune_costs(connection: Connection, before: datetime) -> int:
-    """Forget the oldest days; in a zone ahead of UTC a day begins earlier, so one more is kept."""
+    """Delete the oldest days; in a zone ahead of UTC a day begins earlier, so one more is kept."""
     key = tuple(_DAILY_COST.primary_key)
     old = select(*key).where(_DAILY_COST.c.day < (before - timedelta(days=1)).date().isoformat()).limit(_BATCH)
     return connection.execute(delete(_DAILY_COST).where(tuple_(*key).in_(old))).rowcount
@@ -235,7 +235,7 @@ def _prune_incidents(connection: Connection, before: datetime) -> int:
 
 
 def _prune_warnings(connection: Connection, before: datetime) -> int:
-    """Forget warnings that ended, each with its transitions, unless one of these waits still."""
+    """Delete warnings that ended, each with its transitions, unless one of these still waits."""
     waits = exists().where(_TRANSITION.c.warning_id == _WARNING.c.id, _TRANSITION.c.settled_at.is_(None))
     old = select(_WARNING.c.id).where(_WARNING.c.ended_at < before, ~waits).limit(_BATCH)
     batch = any_of(connection, connection.scalars(old).all(), "warning_number")
@@ -244,7 +244,7 @@ def _prune_warnings(connection: Connection, before: datetime) -> int:
 
 
 def _prune_batch(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
-    """Forget rows that meet the conditions; an index leads to them."""
+    """Delete rows that meet the conditions, found by an index."""
     (number,) = table.primary_key
     old = select(number).where(*conditions).limit(_BATCH)
     return connection.execute(delete(table).where(number.in_(old))).rowcount

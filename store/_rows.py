@@ -1,4 +1,4 @@
-"""What is on disk of runs, measurements, checks and incidents: one class per table.
+"""Rows of runs, measurements, checks and incidents: one class per table.
 
 Nothing outside this package sees a row.
 """
@@ -32,7 +32,7 @@ class RunRow(Row, table=True):
 
 
 class DailyCostRow(Row, table=True):
-    """What the runs of one table on one day cost together."""
+    """The total cost of the runs of one table on one day."""
 
     __tablename__ = "daily_cost"
     __table_args__ = (
@@ -50,7 +50,7 @@ class DailyCostRow(Row, table=True):
 
 
 class MeasurementRow(Row, table=True):
-    """What one check found in one run: numbers and names, never rows of the watched table."""
+    """A measurement of one check in one run: numbers and names, never rows of the watched table."""
 
     __tablename__ = "measurement"
     __table_args__ = (
@@ -74,7 +74,7 @@ class MeasurementRow(Row, table=True):
 
 
 class CheckStateRow(Row, table=True):
-    """What is known of a check between two runs: the Watch."""
+    """The state of a check between two runs: the Watch."""
 
     __tablename__ = "check_state"
     __table_args__ = (

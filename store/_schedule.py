@@ -1,4 +1,4 @@
-"""Remember when tables are due, what of that was left out, and how the clock goes.
+"""Store when tables are due, which slots were left out, and the clock.
 
 A writer has the store for itself on both databases, so that what it compared is still true when it sets. Every
 statement here reads as many rows as it is asked for, however many tables there are: an index leads to them.
@@ -110,7 +110,7 @@ class ScheduleWriter(ScheduleReader):
     """What can be written about the schedule."""
 
     def keep_time(self, now: datetime) -> int:
-        """Remember the latest time that was seen, and give the clock's epoch.
+        """Save the latest time that was seen, and return the clock's epoch.
 
         A new epoch begins when `now` is more than 2 s before that: the clock went back, and slots come a second time.
         """
@@ -140,7 +140,7 @@ class ScheduleWriter(ScheduleReader):
         self._put(rows, only_changed=False)
 
     def add_skips(self, skips: Sequence[Skip]) -> None:
-        """Remember slots that are not run."""
+        """Save slots that are not run."""
         self._insert(_SKIP, [_skip_row(skip) for skip in skips])
 
     def _put(self, rows: Sequence[Scheduled], *, only_changed: bool) -> None:

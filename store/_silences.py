@@ -1,4 +1,4 @@
-"""Remember what nobody wants to hear of, and which channels are not used."""
+"""Store silences and disabled channels."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -41,7 +41,7 @@ class SilenceWriter(SilenceReader):
     def add(
         self, *, scope: Scope, name: str | None, starts_at: datetime, until: datetime, reason: str, by: str
     ) -> Silence:
-        """Let nobody hear of a table, of a domain's tables or of anything, until a moment; give it with its number.
+        """Silence a table, a domain's tables or everything until a time; return the silence with its number.
 
         Raises:
             StoreError: it would end before it begins, or its name does not go with its scope.
@@ -71,12 +71,12 @@ class SilenceWriter(SilenceReader):
             self._connection.execute(update(_SILENCE).where(_SILENCE.c[time] > now).values({time: now}))
 
     def disable_channel(self, name: str, why: str, at: datetime) -> None:
-        """Use a channel no more; one that is not used already keeps its reason."""
+        """Disable a channel; one that is disabled already keeps its reason."""
         row = self._upsert(_DISABLED).values(name=name, why=why, disabled_at=at)
         self._connection.execute(row.on_conflict_do_nothing(index_elements=[_DISABLED.c.name]))
 
     def enable_channel(self, name: str) -> bool:
-        """Use a channel again; says whether it was not used before."""
+        """Enable a channel; return whether it was disabled."""
         return self._connection.execute(delete(_DISABLED).where(_DISABLED.c.name == name)).rowcount > 0
 
     def _silence(self, number: int) -> Silence:

@@ -1,4 +1,4 @@
-"""Remember who looks at which slot: claims by compare-and-set, leases with a fencing token.
+"""Store which daemon runs which slot: claims by compare-and-set, leases with a fencing token.
 
 A writer has the store for itself on both databases, so that what it compared is still true when it sets.
 """
@@ -25,7 +25,7 @@ _LEASE: Final[Sequence[Label[Any]]] = tuple(
 
 
 class SlotReader(Repository):
-    """What can be asked about slots."""
+    """Queries about slots."""
 
     def since(self, since: datetime, limit: int) -> list[Slot]:
         """Return slots that were claimed since a moment, newest first."""
@@ -55,12 +55,12 @@ class SlotReader(Repository):
 
 
 class SlotWriter(SlotReader):
-    """What can be written about slots."""
+    """Statements that write slots."""
 
     def claim(
         self, claims: Sequence[SlotDecision], *, holder: str, now: datetime, lease_until: datetime
     ) -> list[Lease]:
-        """Take what is due: move each table on to its next slot, begin the slot to run, remember what is left out.
+        """Claim what is due: move each table on to its next slot, start the slot to run, save what is left out.
 
         A claim counts only if its table is in the schedule as it was seen and, when a slot is to run, nobody runs
         another one of it; else nothing of it is written. A slot that ran before in this epoch is not run again. Gives
@@ -89,7 +89,7 @@ class SlotWriter(SlotReader):
         anyone: bool = False,
         among: Iterable[str] | None = None,
     ) -> list[Lease]:
-        """Take slots whose lease is over, the one that is over longest first; each under a new attempt.
+        """Claim slots whose lease has expired, the longest expired first; each under a new attempt.
 
         A lease has an end from its first moment on, so that one that was never renewed ends too. `anyone` takes those
         of every other holder as well: for a daemon that knows that there is no other one. `among`: only these tables'.

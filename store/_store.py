@@ -39,7 +39,7 @@ _WAIT_FOR_READERS_MS: Final = 200
 
 
 class Store:
-    """What Tablewatch remembers. Made by `open_store`; use it in the process that opened it, and close it.
+    """The store. Made by `open_store`; use it in the process that opened it, and close it.
 
     Threads may share it: writers wait for one another, readers do not wait.
     """
@@ -71,7 +71,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[ReadTransaction]:
-        """Look at one state of the store, unmoved by what others write meanwhile.
+        """Read one snapshot of the store, whatever others write meanwhile.
 
         Raises:
             StoreBusy: too many readers of this process hold it.
@@ -163,7 +163,7 @@ class Store:
         return length > WAL_BYTES_KEPT or (length > 0 and disk.f_bavail * disk.f_frsize < _NEARLY_FULL)
 
     def prune(self, *, keep_measurements: timedelta, keep_incidents: timedelta, now: datetime) -> Pruned:
-        """Forget what is older than it has to be kept, in many short transactions. Gives what was forgotten.
+        """Delete rows past their retention, in many short transactions; return how many.
 
         Measurements older than `keep_measurements` go, but of each check the newest one and the newest accepted one.
         Incidents go with their events when they are resolved and nothing happened to them for `keep_incidents`, and no
@@ -191,7 +191,7 @@ class Store:
         return self.inspect(compare_with_events)
 
     def try_lead(self) -> bool:
-        """Be the one daemon that dispatches alerts and reports, if there is no other; says whether this one is.
+        """Become the daemon that dispatches alerts and reports, unless there is one; return whether this one is.
 
         Ask each time before acting on it: on PostgreSQL the lock belongs to a connection, and may be lost with it.
         On SQLite there is one daemon at most, and it leads.
@@ -206,13 +206,13 @@ class Store:
             return self._leader.try_lead()
 
     def stop_leading(self) -> None:
-        """Let another daemon lead."""
+        """Release the leadership."""
         if self._leader is not None:
             self._leader.stop()
 
     @contextmanager
     def lead(self) -> Iterator[bool]:
-        """Lead in the block, if nobody else does; gives whether this process leads as it begins.
+        """Lead in the block, unless another process does; yield whether this process leads as it begins.
 
         Raises:
             StoreUnavailable: the server cannot be reached.
@@ -252,7 +252,7 @@ class Store:
 
 
 def _patiently(begin: Callable[[], Transaction], name: str) -> Transaction:
-    """Begin, trying a few times: each try waits by itself."""
+    """Begin a transaction, with a few attempts: each one waits by itself."""
     for _ in range(BEGIN_TRIES - 1):
         try:
             with in_our_words(name):

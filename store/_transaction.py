@@ -73,10 +73,10 @@ class ReadTransaction(Repository):
     """Incidents with episodes and events."""
 
     costs: CostReader = _repository("_costs.CostReader")
-    """What runs cost, by source, table and day."""
+    """The cost of runs by source, table and day."""
 
     schedule: ScheduleReader = _repository("_schedule.ScheduleReader")
-    """When tables are due, and the clock."""
+    """The schedule of tables, and the clock."""
 
     slots: SlotReader = _repository("_slots.SlotReader")
     """Which daemon runs which slot, under which lease."""
@@ -94,7 +94,7 @@ class ReadTransaction(Repository):
     """Messages and how far they are."""
 
     external_items: ExternalItemReader = _repository("_external_items.ExternalItemReader")
-    """What incidents are in services that show them: pages, messages, tickets."""
+    """Incidents in external services: pages, messages, tickets."""
 
     silences: SilenceReader = _repository("_silences.SilenceReader")
     """Silences and disabled channels."""
@@ -115,7 +115,7 @@ class ReadTransaction(Repository):
     """Privacy budgets and the chained entries of the ledger."""
 
     accounts: AccountReader = _repository("_accounts.AccountReader")
-    """Who may use the web application."""
+    """Accounts of the web application."""
 
     def project(self) -> str | None:
         """Return the name of the project whose store this is, None before it was said."""
@@ -166,7 +166,7 @@ class WriteTransaction(ReadTransaction):
         self._connection.execute(insert(_PROJECT).values(id=1, name=name))
 
     def prune(self, *, keep_measurements: timedelta, keep_incidents: timedelta, now: datetime) -> Pruned:
-        """Forget a batch of what is older than it has to be kept; see `Store.prune`."""
+        """Delete a batch of rows past their retention; see `Store.prune`."""
         from store._retention import prune
 
         measured, incidents = now - keep_measurements, now - keep_incidents

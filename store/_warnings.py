@@ -1,4 +1,4 @@
-"""Remember the warnings of checks that open no incident: which last, and what changed of them, for the outbox."""
+"""Store the warnings of checks that open no incident: which last, and their changes, for the outbox."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ _FIELDS: Final = {"table_name": "table"}
 
 
 class WarningReader(Repository):
-    """What can be asked about warnings."""
+    """Queries about warnings."""
 
     def lasting(self, check_ids: Iterable[str] | None = None) -> Mapping[str, WarningSpell]:
         """Return the warnings that last, all or those of some checks and their segments, by series."""
@@ -42,10 +42,10 @@ class WarningReader(Repository):
 
 
 class WarningWriter(WarningReader):
-    """What can be written about warnings."""
+    """Statements that write warnings."""
 
     def save(self, spell: WarningSpell, recorded_at: datetime) -> WarningSpell:
-        """Begin, go on with or end a warning, and return it; a beginning and an end are written into the outbox.
+        """Start, continue or end a warning, and return it; a start and an end are written into the outbox.
 
         Raises:
             StoreError: its series has a warning already that lasts.

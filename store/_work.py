@@ -1,4 +1,4 @@
-"""What goes into the store and comes out of it about the work of daemons: when tables are due, and who looks at them.
+"""Values about the work of daemons: when tables are due, and which daemon checks them.
 
 A slot is a nominal time at which a table is due. Every slot is run, retried under a new attempt, or kept as skipped.
 """
@@ -25,7 +25,7 @@ class SkipReason(StrEnum):
 
 
 class SlotState(StrEnum):
-    """How far a slot is."""
+    """The state of a slot."""
 
     RUNNING = "running"
     DONE = "done"
@@ -34,7 +34,7 @@ class SlotState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """When a table is due next: its nominal `next_slot`, spread over time as `due_at`.
+    """The next time a table is due: its nominal `next_slot`, spread over time as `due_at`.
 
     `schedule` and `zone` are the texts that these times were computed from. `delayed_since`: since when the daily limit
     of its source delays it, until `due_at` at first; None while nothing does.
@@ -61,7 +61,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class SlotDecision:
-    """What to do about a table that is due.
+    """The decision on a table that is due.
 
     `due` is its row as it was seen: a claim holds only if it is still so. `slot` is the one to run, None to run none;
     `skip` are those left out. `next_slot` and `due_at` are when the table is due after that.
@@ -87,7 +87,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What became of a slot. `started_at` is the first attempt's; `run_id` is None where no run came of it."""
+    """The outcome of a slot. `started_at` is the first attempt's; `run_id` is None without a run."""
 
     id: int
     table: str
@@ -105,7 +105,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """How often a check has killed its worker, and until when it is left alone; None lets it run."""
+    """The number of workers that a check has killed, and until when it is suspended; None: it is not."""
 
     check_id: str
     crashes: int

@@ -1,4 +1,4 @@
-"""What is on disk of the work of daemons: one class per table. Nothing outside this package sees a row."""
+"""Rows about the work of daemons: one class per table. Nothing outside this package sees a row."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from store._work import SkipReason, SlotState
 
 
 class ScheduleRow(Row, table=True):
-    """When a table is due next."""
+    """The next time a table is due."""
 
     __tablename__ = "schedule"
     __table_args__ = (
@@ -115,7 +115,7 @@ class DaemonConfigRow(Row, table=True):
 
 
 class QuarantineRow(Row, table=True):
-    """How often a check has killed its worker."""
+    """The number of workers that a check has killed."""
 
     __tablename__ = "quarantine"
     __table_args__ = (CheckConstraint("crashes >= 1", name="crashes"), STRICT)

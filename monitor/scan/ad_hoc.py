@@ -36,7 +36,7 @@ _ARGUMENT: Final = re.compile(r"^(tables\[0\]|sources\.python)\.")
 
 @dataclass(frozen=True, slots=True)
 class AdHocTable:
-    """What is known of a table besides its data; names and values are those of a configuration.
+    """The settings of a table; names and values are those of a configuration.
 
     `name`: by default the file's stem, the name that an Ibis table has, or `data`. `references`: other tables by name,
     for checks that refer to them. `source` and `table` are keys of these sections, such as `timezone` and `loaded_at`.

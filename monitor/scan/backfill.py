@@ -17,7 +17,7 @@ from store import BACKFILL, History, Store, WriteTransaction
 
 @dataclass(frozen=True, slots=True)
 class Backfilled:
-    """What a backfill did: results by status, and how many were there before."""
+    """The outcome of a backfill: results by status, and how many were there before."""
 
     results: Mapping[Status, int]
     there_before: int

@@ -19,7 +19,7 @@ from store import ReadTransaction, Store, WriteTransaction
 
 
 class Retry(NamedTuple):
-    """When a fail can be confirmed, and when that was decided, both by the clock of the process that ran the check."""
+    """The times of a confirming run and of the decision on it, by the clock of the process that ran the check."""
 
     at: datetime
     decided_at: datetime

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_LOOKS = 8
-"""How often a check may look again at one measurement."""
+"""The most follow-up queries of a check on one measurement."""
 
 
 def measure(

@@ -24,7 +24,7 @@ _MOST_SHAPES: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class PlanShape:
-    """What a plan follows from, besides the names of the table and of its checks."""
+    """The key of a cached plan, besides the names of the table and of its checks."""
 
     spec: SourceSpec
     dialect: str

@@ -1,4 +1,4 @@
-"""What is asked about a protected table: a statistic, or whether that could be asked. Importing this is cheap."""
+"""A query on a protected table: a statistic, or whether it could be queried. Importing this is cheap."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -54,7 +54,7 @@ PolicyOf: TypeAlias = Callable[[Check], Policy]
 
 @dataclass(frozen=True, slots=True)
 class Lookback:
-    """How new rows are told from those that are no longer read: by a column of times or dates.
+    """The column of times or dates that separates new rows from those that are no longer read.
 
     Rows are read while they lie at most `lookback` before the newest; all rows once in `full`. `checks`: how many the
     table has; a look at fewer of them reads all rows, and leaves what is kept as it is. `place`: where the tables of
@@ -83,9 +83,9 @@ class Subject:
     frame_rows: int = 1_000_000
     """The most rows to hand to a Great Expectations expectation."""
     classified: Mapping[str, ColumnClass] = field(default_factory=dict)
-    """What columns say of persons, where the configuration says it."""
+    """The privacy classes of columns, where they are configured."""
     family: int = 1
-    """How many numbers of the table are judged by learned limits, which keep their promise together."""
+    """The number of values of the table with learned limits, whose false alarm rate holds for all of them together."""
     is_past: bool = False
     """Whether the table is seen as of the time of the measurement, by its load times."""
     incremental: Lookback | None = None
@@ -109,7 +109,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class CountState:
-    """What a look needs to count into the store: the key of signatures, and what is known by check id.
+    """The input of counts in the store: the key of signatures, and the stored state by check id.
 
     `problem` says why there is no key. `closed`: what is known of the rows of the table that are no longer read.
     """
@@ -155,7 +155,7 @@ REASONS: Mapping[type[SourceError], UnknownReason] = {
 
 @dataclass(frozen=True, slots=True)
 class CheckMeasurement:
-    """What came back for one check: numbers to judge, or the outcome of a question that could not be asked."""
+    """The reply for one check: values to judge, or the outcome of a query that could not be run."""
 
     check_id: str
     check: Check
@@ -167,7 +167,7 @@ class CheckMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class ScanCost:
-    """What a look at a table cost its source: seconds, and what was read as far as the engine tells."""
+    """The cost of a scan to its source: seconds, and rows and bytes read where the engine reports them."""
 
     seconds: float
     volume: ReadVolume = NOTHING_TOLD
@@ -216,7 +216,7 @@ def run_of(run_id: str, looked: TableResult, read_at: datetime | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one check found in a pass, and the incident it belongs to."""
+    """The result of one check in a run, and its incident."""
 
     check_id: str
     table: str
@@ -228,13 +228,13 @@ class CheckResult:
     owner: str | None = None
     incident: int | None = None
     series: str | None = None
-    """What it is remembered under, where that is not its check: the series of a segment."""
+    """The key of its stored state where that is not its check: the series of a segment."""
     segment: str | None = None
-    """What people see of the segment that it is about."""
+    """The displayed name of its segment."""
     segments: tuple[CheckResult, ...] = ()
     """The results of the segments that are followed one by one."""
     rest: Outcome | None = None
-    """What decides on the check itself where its segments are judged one by one: what the others came to."""
+    """The result that decides on the check itself where its segments are judged one by one: that of the others."""
     is_gone: bool = False
     """Whether it is about a segment with an open incident that has no rows any more."""
 

@@ -66,7 +66,7 @@ def is_of(series: str, checks: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SegmentMemory:
-    """What is known of the segments of a batch: of those that were followed before, and of their open incidents."""
+    """The stored state of the segments of a batch: those that were followed before, and their open incidents."""
 
     watches: Mapping[str, Watch] = field(default_factory=dict)
     lasting: Mapping[str, Mapping[str, Incident]] = field(default_factory=dict)

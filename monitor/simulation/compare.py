@@ -81,7 +81,7 @@ class SimulatedProblem:
 
 @dataclass(frozen=True, slots=True)
 class AlarmCount:
-    """How many messages a channel gets, and how many of them tell of a problem for the first time or again."""
+    """The number of messages of a channel, and how many of them report a problem for the first time or again."""
 
     messages: int
     problems: int
@@ -89,7 +89,7 @@ class AlarmCount:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What a proposal would have made of a window.
+    """The result of a proposal in a window.
 
     `reproduced` of the `recorded` incidents are what the present configuration gives; the others were recorded under
     other rules. `now` and `then` leave out checks that could not be replayed (`skipped`: why, by check). `unnoticed`:

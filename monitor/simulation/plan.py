@@ -14,7 +14,7 @@ from monitor.config.project import Project
 
 @dataclass(frozen=True, slots=True)
 class RuleProposal:
-    """What options propose for some checks; None leaves a thing as it is."""
+    """The options proposed for some checks; None leaves a setting as it is."""
 
     schedule: Schedule | None = None
     open_after: int | None = None
@@ -52,7 +52,7 @@ class RuleProposal:
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
-    """How a check is configured, and when it runs."""
+    """The configuration of a check, and its schedule."""
 
     check: Check
     policy: Policy
@@ -71,7 +71,7 @@ class CheckChange:
     now: CheckPlan | None
     then: CheckPlan | None
     changed: tuple[str, ...] = field(default=())
-    """What differs: `schedule`, `limits`, `policy`, `routing`, `added`, `removed`."""
+    """The differences: `schedule`, `limits`, `policy`, `routing`, `added`, `removed`."""
 
 
 def changes_of(

@@ -39,7 +39,7 @@ class TooManySlots(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReplayCoverage:
-    """What of a proposal could be replayed: its runs, those for which a stored result stands, and the others.
+    """The coverage of a replay: its runs, those for which a stored result stands, and the others.
 
     `bounded`: runs between two results that differ, with one of two outcomes. `unknown`: nothing is known of them.
     """
@@ -52,7 +52,7 @@ class ReplayCoverage:
 
 @dataclass(frozen=True, slots=True)
 class CheckReplay:
-    """What a check, or a segment of it, did, does by its present configuration and would do by the proposed one.
+    """A check, or a segment of it, as recorded, by its present configuration, and by the proposed one.
 
     `worst` and `best`: if runs of which it is not known saw the worse or the better of two outcomes. `skipped` says why
     a check could not be replayed; then the others are as recorded.
@@ -66,7 +66,7 @@ class CheckReplay:
     cover: ReplayCoverage
     skipped: str | None = None
     segment: str | None = None
-    """What people see of the segment that it is about."""
+    """The displayed name of its segment."""
 
     @property
     def is_exact(self) -> bool:
@@ -93,7 +93,7 @@ def replay_checks(tx: ReadTransaction, changes: Sequence[CheckChange], *, until:
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What is stored of a check, or of a segment of it.
+    """The stored results and incidents of a check, or of a segment of it.
 
     `is_rest`: it stands for the segments that are not followed. `title` is what people see of a segment.
     """

@@ -15,7 +15,7 @@ _CONCURRENCY: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How many jobs of each source hold a worker, and of how many of these nothing is heard."""
+    """The number of jobs of each source that hold a worker, and how many of these are silent."""
 
     running: Counter[str]
     silent: Counter[str]
@@ -117,7 +117,7 @@ _STRETCH: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class SourceLoad:
-    """What is known of a source.
+    """The state of a source.
 
     `running` counts its jobs that hold a worker. `proven`: it has answered. `suspect`: one of its jobs is silent, or
     the last that ended had to be stopped.
@@ -136,7 +136,7 @@ class SourceLoad:
 
 @dataclass(frozen=True, slots=True)
 class PoolLoad:
-    """What is known of the pool: how many jobs hold a worker, and of how many of these nothing is heard."""
+    """The state of the pool: how many jobs hold a worker, and how many of these are silent."""
 
     size: int
     running: int

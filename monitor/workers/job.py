@@ -1,4 +1,4 @@
-"""What is asked of the workers, and what is heard of it."""
+"""Jobs of the workers, and their replies."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Job:
 
     @property
     def source(self) -> str:
-        """Name the source."""
+        """Return the source."""
         return self.targets[0].source.name
 
 

@@ -42,7 +42,7 @@ class TableStarted:
 
 @dataclass(frozen=True, slots=True)
 class TableAnswer:
-    """What came back for one check."""
+    """The reply for one check."""
 
     answer: Measurement | SegmentedMeasurement | Outcome
     duration_s: float
@@ -95,7 +95,7 @@ class CallEnded:
 
 @dataclass(frozen=True, slots=True)
 class CallRequest:
-    """What a worker is to call, where it is no job."""
+    """A function call for a worker, where it is no job."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]

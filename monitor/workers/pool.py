@@ -42,13 +42,13 @@ from monitor.workers.worker_state import Phase, WorkerState
 _LONGEST_TURN_S: Final = 5.0
 """At most so much of a turn counts as time in which the workers were watched."""
 _WEIGHED_EVERY_S: Final = 0.5
-"""How often it is looked how much memory workers hold that are at something."""
+"""The interval at which the memory of busy workers is checked."""
 _NO_ANSWER: Final = frozenset({UnknownReason.UNREACHABLE, UnknownReason.TIMEOUT, UnknownReason.BUG})
 
 
 @dataclass(frozen=True, slots=True)
 class PoolState:
-    """What a pool is doing: workers alive, holding a job, silent for more than a second; jobs that wait.
+    """The state of a pool: workers alive, holding a job, silent for more than a second; waiting jobs.
 
     `trouble` says why no worker can be made at present.
     """

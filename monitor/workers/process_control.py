@@ -1,4 +1,4 @@
-"""What the system knows of processes (Linux): who ends with whom, how they are killed, how much memory they hold."""
+"""Process control on Linux: children that end with their parent, kills, memory in use."""
 
 import ctypes
 import os

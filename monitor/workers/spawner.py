@@ -73,7 +73,7 @@ ENGINES: Final = (
     "sources.postgresql",
     "sources.sqlite",
 )
-"""What workers need that look at tables."""
+"""The modules of workers that scan tables."""
 
 
 class Spawner:

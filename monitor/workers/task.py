@@ -68,7 +68,7 @@ class KeptPlans:
 
 
 _MOST_TRIES: Final = 3
-"""How often a job is given to a worker when the worker ends for a reason that is not the job's."""
+"""The most attempts of a job whose worker ends for a reason that is not the job's."""
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Task:
     table: int = 0
     """The table in hand, or the next one: its place in the job."""
     step_began: float = 0.0
-    """When a worker was given the table, or the check, in hand, or began it."""
+    """The time at which a worker was given or began its present table or check."""
     call: CallBegun | None = None
     """The call of Great Expectations that the worker is at."""
     call_ends: float = inf
@@ -113,7 +113,7 @@ class Task:
 
     @property
     def in_hand(self) -> tuple[str, str | None]:
-        """Name the table that is looked at or comes next, and the check where that is known."""
+        """Return the table that is scanned or comes next, and the check where that is known."""
         check_id = self._left[0][0] if self.job.alone and self._left else None
         return self.job.targets[self.table].subject.name, check_id
 

@@ -1,4 +1,4 @@
-"""What the pool knows of one worker."""
+"""The state of one worker, as the pool sees it."""
 
 from dataclasses import dataclass
 from enum import Enum, auto

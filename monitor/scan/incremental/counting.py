@@ -68,7 +68,7 @@ class SqlRunner:
 
 @dataclass(frozen=True, slots=True)
 class CountResult:
-    """What was found: an answer for the store, or the sizes themselves where nothing is kept."""
+    """The counts: an answer for the store, or the sizes themselves where nothing is stored."""
 
     kept: KeptAnswer | None
     rows: int

@@ -56,7 +56,7 @@ class PartQuery:
 
 @dataclass(frozen=True, slots=True)
 class PartLook:
-    """What a look came to: numbers of the whole by check, and what is to be kept."""
+    """The result of an incremental scan: values of the whole table by check, and what is to be stored."""
 
     values: Mapping[str, dict[str, Any]]
     tables: Mapping[str, dict[str, Sequence[Mapping[str, Any]]]]
