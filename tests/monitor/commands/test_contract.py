@@ -251,7 +251,7 @@ def test_what_is_promised_by_tier_and_domain_is_judged_like_a_contract(terminal:
     assert "promised by slo.domain:sales: time-to-detect; slo.tier:gold: time-to-repair, downtime" in text
     assert "Service levels of 3 tables: " in report
     assert "| tier gold | 1 | 0 | 0 | 0 |" in report
-    assert "| owner desk | " in report
+    assert "| owner The desk | " in report
     assert "0 to 1 of 2 in time" in report
 
 
