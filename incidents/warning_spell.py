@@ -74,7 +74,7 @@ def follow_warning(
         return spell
     if outcome.status is not Status.PASS:
         return replace(spell, passing_since=None, passes=0)
-    since = spell.passing_since or run.at
+    since = max(spell.passing_since or run.at, spell.began_at)  # earlier only after the clock was set back
     passes = spell.passes + 1
     return replace(
         spell, passing_since=since, passes=passes, ended_at=since if passes >= policy.resolve_after else None

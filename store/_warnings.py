@@ -63,8 +63,11 @@ class WarningWriter(WarningReader):
         return spell
 
     def set_back(self, now: datetime) -> None:
-        """Set the times of warnings that lie in the future to the present, since the clock was set back."""
-        for time in ("began_at", "passing_since", "ended_at"):
+        """Set the ends of warnings that lie in the future to the present, since the clock was set back.
+
+        `began_at` stays: with the series it identifies a warning in the messages about it.
+        """
+        for time in ("passing_since", "ended_at"):
             self._connection.execute(update(_WARNING).where(_WARNING.c[time] > now).values({time: now}))
 
     def _announce(self, number: int, change: Changed, recorded_at: datetime) -> None:

@@ -41,7 +41,7 @@ class WarningRecorder:
         judged = {part.remembered_as for part in (result, *result.segments)}
         for spell in [*self._lasting.values()]:
             if spell.check_id == result.check_id and spell.series not in judged:
-                self._save(spell, replace(spell, ended_at=looked.started_at), looked.ended_at)
+                self._save(spell, replace(spell, ended_at=max(looked.started_at, spell.began_at)), looked.ended_at)
 
     def _save(self, before: WarningSpell | None, after: WarningSpell | None, recorded_at: datetime) -> None:
         if after is None or after == before:
