@@ -53,6 +53,17 @@ def test_a_spell_ends_with_two_passes_in_a_row(runs, spells):
     assert _spells(runs) == spells
 
 
+def test_a_spell_does_not_end_before_it_began():
+    """Where the clock was set back, the passing runs are earlier than its beginning, which stays."""
+    spell = None
+    for letter, at in (("W", START), ("P", START - 2 * HOUR), ("P", START - HOUR)):
+        outcome = Outcome(STATUS[letter], Message("rows"))
+        identity = Identity("t.c", "t", "t.c", Kind.QUALITY, Severity.ERROR)
+        run = RunTimes(at, at)
+        spell = follow_warning(spell, outcome, identity=identity, policy=DEFAULT, run=run, has_incident=False)
+    assert (spell.began_at, spell.ended_at) == (START, START)
+
+
 def test_no_spell_begins_while_an_incident_lasts_or_where_warnings_open_incidents():
     """An incident tells of it already."""
     assert _spells("WW", incidents={0}) == [(1, None)]
