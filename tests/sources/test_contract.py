@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sources import QueryFailed, SourceError, TableNotFound, TimedOut, Unreachable
-from tests.sources.conftest import WITH_SCHEMAS, WITH_TIMEOUTS, Place
+from tests.sources.conftest import WITH_SCHEMAS, WITH_TIMEOUTS, Place, fetched
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Spark's bridge to Java leaves sockets to the collector
@@ -117,7 +117,7 @@ def test_an_endless_statement_is_stopped(place: Place, impatient: dict[str, time
     with place.open(**impatient) as source:
         with pytest.raises(TimedOut, match=r"no answer within 0.3 s; see query_timeout"):
             source.fetch(place.endless)
-        patient = source.fetch("SELECT 1 AS one")
+        patient = fetched(source, "SELECT 1 AS one")
     assert patient == [{"one": 1}]
 
 

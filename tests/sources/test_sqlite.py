@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from sources import QueryFailed, SourceSpec, TimedOut, Unreachable, open_source
 from sources._contract import Source
+from tests.sources.conftest import fetched
 
 Make = Callable[..., Path]
 
@@ -223,4 +224,4 @@ def test_rows_that_are_slow_are_stopped(make: Make, checks: int) -> None:
     with source_of(path, query_timeout=timedelta(milliseconds=200)) as source:
         with pytest.raises(TimedOut, match=r"no answer within 0\.2 s; see query_timeout"):
             source.fetch(f"SELECT {columns} FROM slow")
-        assert source.fetch("SELECT count(*) AS n FROM t") == [{"n": 10}]
+        assert fetched(source, "SELECT count(*) AS n FROM t") == [{"n": 10}]

@@ -138,7 +138,7 @@ def test_a_statement_that_cannot_be_stopped_ends_its_worker_at_the_query_timeout
     (overdue,) = ear.of(Overdue)
     assert {one.answer.reason for one in overdue.looked.measured} == {"timeout"}
     assert "could not be stopped" in str(overdue.looked.measured[0].answer.message)
-    ear.run(job(target(spec, "a")))
+    ear.run(job(target(replace(spec, query_timeout=LONG), "a")))
 
 
 def _hung_places(folder):
