@@ -85,6 +85,10 @@ class ExternalItemWriter(ExternalItemReader):
         self._insert(_ITEM, [{name: getattr(item, name) for name in item.__slots__}])
         return item, True
 
+    def set_back(self, now: datetime) -> None:
+        """Set the beginnings of attempts that lie in the future to the present, since the clock was set back."""
+        self._connection.execute(update(_ITEM).where(_ITEM.c.begun_at > now).values(begun_at=now))
+
     def save(self, label: str, *, item: str, status: str | None) -> bool:
         """Save the item's name in the service, and its status if that is known; return whether the label is in use."""
         known = {} if status is None else {"status": status}

@@ -5,7 +5,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final
 
-from sqlalchemy import Select, func, literal, literal_column, select, tuple_, update
+from sqlalchemy import Select, func, literal, literal_column, select, true, tuple_, update
 
 from incidents import from_us
 from store._columns import WHOLE, UtcTime, columns_of
@@ -148,8 +148,13 @@ class OutboxWriter(OutboxReader):
         return self._set_waiting(ids, {"not_before_at": until, **decided})
 
     def set_back(self, now: datetime) -> None:
-        """Set the times of changes and of last notifications that lie in the future to the present."""
-        self._connection.execute(update(_TRANSITION).where(_TRANSITION.c.recorded_at > now).values(recorded_at=now))
+        """Set the times of changes and of last notifications that lie in the future to the present.
+
+        Transitions that are postponed into the future are due now.
+        """
+        for time, condition in (("recorded_at", true()), ("not_before_at", _TRANSITION.c.settled_at.is_(None))):
+            later = update(_TRANSITION).where(_TRANSITION.c[time] > now, condition)
+            self._connection.execute(later.values({time: now}))
         self._connection.execute(update(_TOLD).where(_TOLD.c.told_at > now).values(told_at=now))
 
     def requeue(self, ids: Iterable[int], now: datetime) -> int:

@@ -136,7 +136,8 @@ class Claims:
                 _plan_anew(tx, timetables.values(), now)
             elif self.only_until is not None:
                 tx.schedule.reschedule([replace(row, due_at=row.next_slot) for row in tx.schedule.tables()])
-            _decide_anew(tx, now)
+            waiting = [transition.id for transition in tx.outbox.waiting(_ALL)]
+            tx.outbox.postpone(waiting, now)  # their holds may be over
             due_at = self.only_until or now  # their limits may have changed
             tx.schedule.reschedule([replace(row, due_at=due_at) for row in tx.schedule.delayed()])
         self._timetables, self._limits = timetables, _limits_of(project, timetables)
@@ -257,7 +258,6 @@ class Claims:
         if epoch != self._epoch:
             self._epoch = epoch
             _plan_anew(tx, self._timetables.values(), now)
-            _decide_anew(tx, now)
 
 
 def _limits_of(project: Project, timetables: Mapping[str, Timetable]) -> "DailyLimits | None":
@@ -304,16 +304,7 @@ def _plan_anew(tx: WriteTransaction, timetables: Iterable[Timetable], now: datet
     """Set times that lie in the future, since the clock was set back, to the present."""
     tx.schedule.reschedule([timetable.after(now) for timetable in timetables])
     bring_back(tx, tx.results.watches_after(now), to=now, now=now)
-    tx.outbox.set_back(now)
-    tx.deliveries.set_back(now)
-    tx.silences.set_back(now)
-    tx.warnings.set_back(now)
     LOG.warning("the clock was set back; all schedules are recalculated from now")
-
-
-def _decide_anew(tx: WriteTransaction, now: datetime) -> None:
-    """Make held alerts due: their holds may be over, or end in the future of another clock."""
-    tx.outbox.postpone([waiting_transition.id for waiting_transition in tx.outbox.waiting(_ALL)], now)
 
 
 def _dropped(old: Sequence[Scheduled], new: Sequence[Scheduled], now: datetime) -> Sequence[Skip]:

@@ -225,7 +225,7 @@ class _Recorder:
         ids = [part.remembered_as for result in everything for part in (result, *result.segments)]
         self._watches = dict(self._tx.results.watches(ids))
         ahead = [watch for watch in self._watches.values() if self._now and watch.last_run_at > self._now + _SKEW]
-        if self._now and ahead:  # the clock was set back: these runs come after those that are known all the same
+        if self._now and ahead:  # the clock was set back: these runs still come after the stored ones
             from monitor.scan.clock_change import bring_back
 
             to = min(looked.started_at for _, looked in batch) - timedelta.resolution

@@ -9,7 +9,9 @@ from incidents import Escalated, State
 from monitor.alerts.ticket_pull import PullResult
 from monitor.channels import KINDS, DeliverySucceeded
 from monitor.channels.tickets import SETTLES_S
+from monitor.clock import SimulatedClock
 from monitor.daemon.notifier import Notifier
+from monitor.scan.clock_change import bring_back
 from tests.monitor.alerts.made import at
 from tests.monitor.channels.following import following
 
@@ -107,6 +109,22 @@ def test_the_next_attempt_waits_until_a_search_proves_something(tmp_path, kind):
         (message,) = desk.messages()
         assert "not known yet whether an earlier attempt" in str(message.error)
         assert message.next_try_at >= at(0.1) + timedelta(seconds=SETTLES_S)
+
+
+@BOTH
+def test_a_clock_that_is_set_back_does_not_put_a_ticket_off(tmp_path, kind):
+    """The wait for a search that proves something is two minutes of the new clock, not the hours it was set back."""
+    with following(tmp_path, kind) as (desk, fake):
+        fake.faults.append("before")
+        desk.open()
+        desk.step(6)
+        desk.project.clock = SimulatedClock(at(1))
+        with desk.store.writing() as tx:
+            bring_back(tx, (), to=at(1), now=at(1))
+        desk.step(1)
+        assert (len(fake.tickets), desk.item().begun_at) == (0, at(1))
+        desk.step(1.1)
+        assert len(fake.tickets) == 1
 
 
 @BOTH

@@ -7,11 +7,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks import Message, Outcome, Status
+from checks import Message, Outcome, Severity, Status
 from incidents import State
 from monitor.clock import SimulatedClock
 from monitor.scan.recorder import record_results
 from monitor.scan.results import CheckMeasurement, TableResult, targets_of
+from store import LastNotification, Scope
 from tests.incidents.histories import assert_valid
 from tests.monitor.simulation.played import ROUTES, START, made
 from tests.tiers import examples
@@ -69,6 +70,30 @@ def test_a_clock_that_was_set_back_leaves_the_incidents_of_others(tmp_path):
     by_table = {incident.table: incident for incident in checked.run(Status.FAIL, took=HOUR)}
     assert by_table["lines"] == other
     assert by_table["orders"].last.detected_at < checked.clock.now() - HOUR
+    checked.store.close()
+
+
+def test_a_run_without_a_daemon_takes_silences_and_messages_along(tmp_path):
+    """A check that runs by the new clock brings back everything that the daemon would."""
+    checked = Checked(tmp_path, "")
+    checked.clock.shift = 2 * HOUR
+    (incident,) = checked.run(Status.FAIL)
+    later = checked.clock.now()
+    with checked.store.writing() as tx:
+        (transition,) = tx.outbox.waiting(10)
+        tx.outbox.postpone([transition.id], later + MINUTE)
+        tx.outbox.save_notifications([LastNotification(incident.id, "desk", "first", Severity.ERROR, 1, later, "m")])
+        tx.external_items.begin(incident.id, "desk", "https://desk", later, settles_s=120)
+        tx.silences.add(scope=Scope.ALL, name=None, starts_at=later, until=later + HOUR, reason="x", by="y")
+    checked.clock.shift = timedelta()
+    checked.run(Status.FAIL)
+    now = checked.clock.now()
+    with checked.store.reading() as tx:
+        (notification,) = tx.outbox.last_notifications([incident.id])
+        (item,) = tx.external_items.of_incident(incident.id)
+        assert (notification.told_at, item.begun_at) == (now, now)
+        assert [due.id for due in tx.outbox.due(now, 10)] == [transition.id]
+        assert len(tx.silences.all(active_at=now)) == 1
     checked.store.close()
 
 
