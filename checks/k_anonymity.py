@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, ClassVar, Final, Literal, Self
@@ -41,9 +43,9 @@ from checks.classes.tables import (
 from checks.parameters.columns import QuasiIdentifiers, quasi_identifiers_of
 from checks.risk.presence import JournalistRisk
 from checks.risk.sizes import ClassSizes, KAnonymity
-from checks.risk.spelling import merged_spellings
 from sources.expressions import ir
 
+_DECIMAL: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
 _HIDDEN: Final = Message(
     "every record shares its quasi-identifiers with at least {others:count} others",
     one="every record shares its quasi-identifiers with at least {others:count} other",
@@ -273,6 +275,34 @@ def _journalist_figures(journalist_risk: JournalistRisk | None) -> dict[str, Jso
         "journalist_records_at_risk": None if journalist_risk is None else journalist_risk.at_risk,
         "records_outside_population": None if journalist_risk is None else journalist_risk.outside,
     }
+
+
+def normal_form(text: str) -> str:
+    """Return one spelling for all that a reader takes for the same.
+
+    NFKC (full-width letters, ligatures, composed accents), case folding (Unicode standard, 3.13, caseless matching),
+    no white space around, and one form for a decimal number: `1.0`, `1.00` and `1e0` are `1`. A number with leading
+    zeros is a code, and stays as it is.
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
+    if _DECIMAL.fullmatch(folded):
+        number = float(folded)
+        return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+    return folded
+
+
+def merged_spellings(values: Iterable[str]) -> Mapping[str, str]:
+    """Return, for each value that is another spelling of one that came before it, the one to write instead.
+
+    Values that nobody spells otherwise are not in it.
+    """
+    first: dict[str, str] = {}
+    merged: dict[str, str] = {}
+    for value in values:
+        earlier = first.setdefault(normal_form(value), value)
+        if earlier != value:
+            merged[value] = earlier
+    return merged
 
 
 CHECK: Final[type[Check]] = KAnonymityCheck

@@ -22,7 +22,7 @@ from sources._identity import is_same_table, table_identity
 from sources._names import did_you_mean, nearest
 from sources._open import dialect_of, one_connection, open_source
 from sources._spec import CsvOptions, FileTimes, IcebergCatalog, SourceSpec, path_in_url
-from sources.lazy import engine_function
+from sources.expressions import engine_function
 from sources.moments import Moment, as_moment
 
 __all__ = [

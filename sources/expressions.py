@@ -4,7 +4,26 @@
 import these names from here, and begin with `from __future__ import annotations`, so that annotations import nothing.
 """
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["LazyModule", "dt", "engine_function", "ibis", "ir", "ops"]
+
+
+class LazyModule(ModuleType):
+    """A module that is imported when an attribute of it is first read."""
+
+    def __getattr__(self, name: str) -> Any:
+        module = import_module(self.__name__)
+        self.__dict__.update(vars(module))
+        return getattr(module, name)
+
 
 if TYPE_CHECKING:
     import ibis
@@ -12,11 +31,27 @@ if TYPE_CHECKING:
     import ibis.expr.operations as ops
     import ibis.expr.types as ir
 else:
-    from sources.lazy import LazyModule
-
     ibis = LazyModule("ibis")
     dt = LazyModule("ibis.expr.datatypes")
     ops = LazyModule("ibis.expr.operations")
     ir = LazyModule("ibis.expr.types")
 
-__all__ = ["dt", "ibis", "ir", "ops"]
+
+def engine_function(name: str, takes: Sequence[str | dt.DataType], gives: str | dt.DataType) -> Callable[..., Any]:
+    """Return a function of expressions that the engine knows by this name.
+
+    Asked again, it gives the same one: two would not be equal, and equal wants are measured once.
+    """
+    return _defined(name, tuple(takes), gives)
+
+
+@cache
+def _defined(name: str, takes: tuple[str | dt.DataType, ...], gives: str | dt.DataType) -> Callable[..., Any]:
+    def stand_in() -> None:
+        """Stand in for the engine's function."""
+
+    places = [f"x{place}" for place in range(len(takes))]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    stand_in.__signature__ = inspect.Signature([inspect.Parameter(place, kind) for place in places])  # type: ignore[attr-defined] # the way to say how many arguments it takes
+    function: Callable[..., Any] = ibis.udf.scalar.builtin(stand_in, name=name, signature=(takes, gives))
+    return function

@@ -19,7 +19,7 @@ from hashlib import blake2b, md5
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sources._contract import NotTemporal
-from sources.lazy import engine_function
+from sources.expressions import engine_function
 
 if TYPE_CHECKING:
     import sqlite3

@@ -258,7 +258,6 @@ _HOMES_OF_ROWS: Final = (
     "_ledger_repository",
     "_logged_events",
     "_notice_rows",
-    "_release_events",
     "_releases",
     "_rows",
     "_work_rows",

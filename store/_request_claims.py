@@ -24,7 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from store._engines import Address, leader_engine
 from store._errors import StoreUnavailable, in_our_words
 from store._files import NO_LINKS, is_at, lock_file, make_folder
-from store._leader import PREPARE
+from store._lock import PREPARE
 
 _PAUSE_S: Final = 0.05
 _NUMBER: Final = text("SELECT CAST(CAST(CAST('store_revision' AS regclass) AS oid) AS bigint)")

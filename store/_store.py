@@ -23,7 +23,7 @@ from store._engines import (
 )
 from store._errors import StoreBusy, StoreError, StoreForeign, in_our_words
 from store._files import is_at
-from store._leader import Leader
+from store._lock import Leader
 from store._transaction import ReadTransaction, WriteTransaction
 
 if TYPE_CHECKING:

@@ -34,15 +34,13 @@ if TYPE_CHECKING:
     from store._incident_repository import IncidentReader, IncidentWriter
     from store._ledger_repository import LedgerReader, LedgerWriter
     from store._logged_events import LoggedEventReader, LoggedEventWriter
-    from store._outbox import OutboxReader, OutboxWriter
-    from store._release_events import ReleaseEventReader, ReleaseEventWriter
-    from store._releases import ReleaseReader, ReleaseWriter
+    from store._outbox import OutboxReader, OutboxWriter, WarningReader, WarningWriter
+    from store._releases import ReleaseEventReader, ReleaseEventWriter, ReleaseReader, ReleaseWriter
     from store._result_repository import ResultReader, ResultWriter
     from store._retention import Pruned
     from store._schedule import ScheduleReader, ScheduleWriter
     from store._silences import SilenceReader, SilenceWriter
     from store._slots import SlotReader, SlotWriter
-    from store._warnings import WarningReader, WarningWriter
 
 _PROJECT: Final = ProjectRow.__table__
 
@@ -87,7 +85,7 @@ class ReadTransaction(Repository):
     outbox: OutboxReader = _repository("_outbox.OutboxReader")
     """Changes of incidents that wait for a decision, and what channels were told."""
 
-    warnings: WarningReader = _repository("_warnings.WarningReader")
+    warnings: WarningReader = _repository("_outbox.WarningReader")
     """Warnings of checks that open no incident."""
 
     deliveries: DeliveryReader = _repository("_deliveries.DeliveryReader")
@@ -108,7 +106,7 @@ class ReadTransaction(Repository):
     releases: ReleaseReader = _repository("_releases.ReleaseReader")
     """Earlier releases, as signatures of persons and classes."""
 
-    release_events: ReleaseEventReader = _repository("_release_events.ReleaseEventReader")
+    release_events: ReleaseEventReader = _repository("_releases.ReleaseEventReader")
     """Decisions about releases, and exports."""
 
     ledger: LedgerReader = _repository("_ledger_repository.LedgerReader")
@@ -149,14 +147,14 @@ class WriteTransaction(ReadTransaction):
     slots: SlotWriter = _repository("_slots.SlotWriter")
     daemons: DaemonWriter = _repository("_daemons.DaemonWriter")
     outbox: OutboxWriter = _repository("_outbox.OutboxWriter")
-    warnings: WarningWriter = _repository("_warnings.WarningWriter")
+    warnings: WarningWriter = _repository("_outbox.WarningWriter")
     deliveries: DeliveryWriter = _repository("_deliveries.DeliveryWriter")
     external_items: ExternalItemWriter = _repository("_external_items.ExternalItemWriter")
     silences: SilenceWriter = _repository("_silences.SilenceWriter")
     logged_events: LoggedEventWriter = _repository("_logged_events.LoggedEventWriter")
     classes: ClassCountWriter = _repository("_class_repository.ClassCountWriter")
     releases: ReleaseWriter = _repository("_releases.ReleaseWriter")
-    release_events: ReleaseEventWriter = _repository("_release_events.ReleaseEventWriter")
+    release_events: ReleaseEventWriter = _repository("_releases.ReleaseEventWriter")
     ledger: LedgerWriter = _repository("_ledger_repository.LedgerWriter")
     accounts: AccountWriter = _repository("_accounts.AccountWriter")
 

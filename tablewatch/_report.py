@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tablewatch._errors import TablewatchError
 
 if TYPE_CHECKING:
     from monitor.scan.results import PassResult
     from monitor.terminal.redaction import Redactor
+
+_COLOURS: Final = {"pass": "#1a7f37", "warn": "#8a5a00", "fail": "#b42318", "unknown": "#6639a6"}
+"""Backgrounds of the status words, on which white text has a contrast of at least 5:1; all else has the page's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +101,27 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return the report as a fragment of HTML, for notebooks."""
-        from monitor.reporting.notebook import as_notebook_html
-
-        return as_notebook_html(self._document)
+        return _as_notebook_html(self._document)
 
     def _with(self, status: str) -> tuple[ReportedCheck, ...]:
         return tuple(result for result in self.results if result.status == status)
+
+
+def _as_notebook_html(document: Mapping[str, Any]) -> str:
+    """Return the results as a table for a notebook: no script, nothing fetched, colours that fit any theme; escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from monitor.terminal.redaction import visible
+
+    environment = Environment(
+        loader=PackageLoader("templates", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )
+    return environment.get_template("notebook/results.html.j2").render(document=document, colours=_COLOURS)
 
 
 def report_of(result: "PassResult", redact: "Redactor") -> Report:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 else:
-    from sources.lazy import LazyModule
+    from sources.expressions import LazyModule
 
     np = LazyModule("numpy")
     npt = LazyModule("numpy.typing")

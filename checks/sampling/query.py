@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from checks._contract import Check, Context, Misconfigured, Wants
 from checks.parameters.rows import Sampling
-from sources.expressions import ibis, ir
-from sources.lazy import engine_function
+from sources.expressions import engine_function, ibis, ir
 
 SAMPLE: Final = "sample"
 """The name of the query, and of the table that comes back."""

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from remedies.differential_privacy._binary import BinaryMechanism as BinaryMechanism
-    from remedies.differential_privacy._local import choose_oracle as choose_oracle
-    from remedies.differential_privacy._local import perturb as perturb
     from remedies.differential_privacy._matrix import Replacement as Replacement
     from remedies.differential_privacy._reconstruct import Reconstruction as Reconstruction
     from remedies.differential_privacy._reconstruct import reconstruct as reconstruct
@@ -41,7 +39,9 @@ if TYPE_CHECKING:
     from remedies.differential_privacy.epsilon import nano as nano
     from remedies.differential_privacy.frequency_oracles import Estimates as Estimates
     from remedies.differential_privacy.frequency_oracles import Oracle as Oracle
+    from remedies.differential_privacy.frequency_oracles import choose_oracle as choose_oracle
     from remedies.differential_privacy.frequency_oracles import oracles as oracles
+    from remedies.differential_privacy.frequency_oracles import perturb as perturb
     from remedies.differential_privacy.mechanism import Mechanism as Mechanism
     from remedies.differential_privacy.mechanism import Randomised as Randomised
     from remedies.differential_privacy.mechanism import randomise as randomise
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "_binary": "BinaryMechanism",
-    "_local": "choose_oracle perturb",
     "_matrix": "Replacement",
     "_reconstruct": "Reconstruction reconstruct",
     "_retention": "epsilon_for_pk epsilon_of pk_of retention",
@@ -72,7 +71,7 @@ _HOMES: Final = {
     "accounting": "Accounting Plan WindowBudget delta_of epsilon_of_rho parallel plan rho_of_pure rho_within sentence",
     "comparison": "Comparison compare",
     "epsilon": "laplace_scale nano",
-    "frequency_oracles": "Estimates Oracle oracles",
+    "frequency_oracles": "Estimates Oracle choose_oracle oracles perturb",
     "mechanism": "Mechanism Randomised randomise",
     "sensitivity": (
         "Adjacency Sensitivity centred_sum_sensitivity count_sensitivity group_sum_sensitivity halves "

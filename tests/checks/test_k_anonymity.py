@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import ColumnClass, Misconfigured, Status, UnknownReason
-from checks.k_anonymity import KAnonymityCheck
+from checks.k_anonymity import KAnonymityCheck, normal_form
 from checks.risk import journalist_risk
-from checks.risk.spelling import normal_form
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
 from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import tablewatch as tw
-from monitor.reporting.notebook import _COLOURS
+from tablewatch._report import _COLOURS
 from tests.monitor.commands.terminal import Terminal
 
 _FRAME = pd.DataFrame({"id": [1, 2, 2], "<b>&": [1, None, 2]})

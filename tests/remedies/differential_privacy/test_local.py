@@ -3,8 +3,7 @@ import math
 import pytest
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._local import MOST_BITS, choose_oracle, perturb
-from remedies.differential_privacy.frequency_oracles import oracles
+from remedies.differential_privacy.frequency_oracles import MOST_BITS, choose_oracle, oracles, perturb
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.5, 4.0])
