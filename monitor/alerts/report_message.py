@@ -20,6 +20,7 @@ from monitor.reporting import report_json as shape
 from monitor.reporting.figures import Figures
 from monitor.reporting.filters import format_title
 from monitor.reporting.model import PeriodReport
+from monitor.reporting.scope import ScopeKind
 from monitor.reporting.sentences import length
 from monitor.reporting.words import PERIOD_WORDS
 from monitor.terminal.localizer import Localizer, Money
@@ -52,7 +53,7 @@ def report_delivery(project: Project, report: PeriodReport, channel: str, *, now
         "blocks": list(_report_blocks(report, localizer)),
         "lines": [],
         report.period.unit: str(report.period),
-        "domain": None if scope is None else scope.key,  # only domains have recipients
+        **{kind.value: scope.key if scope is not None and scope.kind is kind else None for kind in ScopeKind},
     }
     parts = parts_of(
         report, project.config.alerts.channels[channel], localizer, project.loaded.redactor
@@ -129,8 +130,7 @@ def parts_of(report: PeriodReport, channel: Channel, localizer: Localizer, redac
     if channel.kind.reads_json:
         return {"report": redactor.value(shape.as_json(report, localizer))}
     page = render.as_html(report, localizer, redact=redactor)
-    scope = report.scope
-    name = report.period.file_name(None if scope is None else scope.key, localizer.language)
+    name = report.period.file_name(report.scope, localizer.language)
     return {
         "html": body_of(report, localizer, redact=redactor),
         "attachments": [{"name": name, "mime": "text/html", "text": page}],

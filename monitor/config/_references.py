@@ -150,10 +150,12 @@ def _alerts(tree: Node, names: Names) -> Iterator[Problem]:
         yield from _known(child(route, "quiet_hours"), names.quiet_hours, "quiet hours", "alerts.quiet_hours")
         yield from _only_single_incidents(route, entries(child(alerts, "channels")))
     for plan in entries(child(tree, "report")).values():
-        domains = child(plan, "domains")
-        for recipients in (plan, *entries(domains).values()):
-            yield from _known_each(child(recipients, "to"), names.channels, "channel", "alerts.channels")
-        yield from _known_keys(domains, names.domains, "domain", "domains")
+        yield from _known_each(child(plan, "to"), names.channels, "channel", "alerts.channels")
+        for what, known in (("domain", names.domains), ("owner", names.owners), ("product", names.products)):
+            parts = child(plan, f"{what}s")
+            yield from _known_keys(parts, known, what, f"{what}s")
+            for recipients in entries(parts).values():
+                yield from _known_each(child(recipients, "to"), names.channels, "channel", "alerts.channels")
     channels = entries(child(alerts, "channels"))
     for channel in channels.values():
         rota = child(channel, "on_call")

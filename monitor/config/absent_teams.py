@@ -33,7 +33,7 @@ _CHANNELS: Final = (
     "alerts operators? *",
     "alerts routes? * to *",
     "report * to? *",
-    "report * domains? * to? *",
+    *(f"report * {parts}? * to? *" for parts in ("domains", "owners", "products")),
 )
 
 
@@ -77,9 +77,10 @@ def _channels(tree: Node) -> Mapping[str, Node]:
 
 
 def _without_products(tree: Node) -> Node:
-    """Return a tree without the words of products that choose no table, the products that had no others, their routes.
+    """Return a tree without the words of products that choose no table, and the products that had no others.
 
-    A product of which only words with `!` are left is one of these: it would be of all other tables.
+    The routes of these products and the recipients of their reports go too. A product of which only words with `!` are
+    left is one of these: it would be of all other tables.
     """
     section, tables = child(tree, "products"), items(child(tree, "tables"))
 
@@ -100,6 +101,7 @@ def _without_products(tree: Node) -> Node:
         left = replace(section, value={name: product for name, product in products.items() if name not in gone})
         tree = replace(tree, value={**entries(tree), "products": left})
     tree = _without(tree, ["products", "*", "tables", "*"], is_gone) or tree
+    tree = _without(tree, ["report", "*", "products?", "="], gone.__contains__) or tree
     return _without(tree, ["alerts", "routes?", "*", "match", "product"], gone.__contains__) or tree
 
 

@@ -25,12 +25,13 @@ class ReportPlan(ReportRecipients):
     cron: Cron
     locales: tuple[Literal["en", "ja"], ...] = ("en",)
     domains: dict[str, ReportRecipients] = Field({}, description="Who gets the report of a domain, by its name.")
+    owners: dict[str, ReportRecipients] = Field({}, description="Who gets the report of an owner, by its key.")
+    products: dict[str, ReportRecipients] = Field({}, description="Who gets the report of a data product, by its name.")
 
     @property
-    def by_domain(self) -> Mapping[str | None, ReportRecipients]:
-        """Return who gets the report of everything (None), and of which domain."""
-        everything: dict[str | None, ReportRecipients] = {None: self}
-        return everything | self.domains
+    def of_parts(self) -> Mapping[str, Mapping[str, ReportRecipients]]:
+        """Return who gets the report of which domain, owner or product, by that word and by key."""
+        return {"domain": self.domains, "owner": self.owners, "product": self.products}
 
 
 _GENERATED: Final = "When it is generated (project time zone), by default at 8:00 on the day after its period."

@@ -6,8 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from monitor.config import ReportRecipients
-from monitor.config.daemon_model import ReportPlan
+from monitor.config import Config, ReportRecipients
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.terminal.output_file import check_target, make_folders, write_file
@@ -17,6 +16,7 @@ from store import Delivery, FailPoint, Store, reached
 if TYPE_CHECKING:
     from monitor.reporting.model import PeriodReport
     from monitor.reporting.period import Period
+    from monitor.reporting.scope import ReportScope
 
 _CODE: Final = "report.keep"
 
@@ -24,15 +24,16 @@ _CODE: Final = "report.keep"
 def report_if_due(project: Project, store: Store, now: datetime, kind: "type[Period]") -> None:
     """Write the reports of the last complete week, month or quarter, if they are due and not written yet.
 
-    These are the one of everything, and those of the domains that have recipients. One that could not be made for
-    longer than `Period.latest` is left out; `tablewatch report` makes it. What was made is known by the names of its
-    files and the ids of its deliveries, so a crash repeats nothing.
+    These are the report of everything, and those of the domains, owners and products that have recipients. One that
+    could not be made for longer than `Period.latest` is left out; `tablewatch report` makes it. What was made is known
+    by the names of its files and the ids of its deliveries, so a crash repeats nothing.
 
     Raises:
         StoreError: the store cannot be used. Stop: a report cannot be written; the channels got theirs.
     """
     plan, zone = project.config.report.by_frequency[kind.frequency], project.config.timezone
-    recipients = {domain: item for domain, item in plan.by_domain.items() if item.to or item.keep}
+    parts = [(kind, key, item) for kind, items in plan.of_parts.items() for key, item in items.items()]
+    recipients = [part for part in ((None, "", plan), *parts) if part[2].to or part[2].keep]
     if not recipients:
         return
     told_for = project.config.storage.keep_measurements  # after that nothing is known of a delivery
@@ -40,36 +41,38 @@ def report_if_due(project: Project, store: Store, now: datetime, kind: "type[Per
     if not slots:
         return
     period = kind.last_complete(slots[0], zone)
-    reports = [_DueReport.of(period, domain, item, plan) for domain, item in recipients.items()]
+    reports = [_DueReport.of(project.config, period, *part) for part in recipients]
     problems = [_make(project, store, report, now) for report in reports]
     for problem in filter(None, problems):
         raise problem
 
 
 class _DueReport(NamedTuple):
-    """A report of all tables or of a domain, with its channels, and its files with their languages."""
+    """A report of all tables or of some, with its channels, and its files with their languages."""
 
     period: "Period"
-    domain: str | None
+    scope: "ReportScope | None"
     to: Sequence[str]
     files: Sequence[tuple[Path, str]]
 
     @classmethod
-    def of(cls, period: "Period", domain: str | None, recipients: ReportRecipients, plan: ReportPlan) -> Self:
-        """Return the report of a plan for its recipients."""
-        folder, locales = recipients.keep, plan.locales if recipients.keep else ()
-        names = {locale: period.file_name(domain, locale, among=plan.domains) for locale in locales}
+    def of(cls, config: Config, period: "Period", kind: str | None, key: str, recipients: ReportRecipients) -> Self:
+        """Return the report of a domain, owner or product (None: of everything) for its recipients."""
+        from monitor.reporting.scope import ReportScope, ScopeKind
+
+        plan, folder = config.report.by_frequency[period.frequency], recipients.keep
+        scope = None if kind is None else ReportScope.of(config, ScopeKind(kind), key)
+        among = () if kind is None else plan.of_parts[kind]
+        names = {locale: period.file_name(scope, locale, among=among) for locale in plan.locales if folder}
         files = [(Path(folder or "") / name, locale) for locale, name in names.items()]
-        return cls(period, domain, recipients.to, files)
+        return cls(period, scope, recipients.to, files)
 
 
 def _make(project: Project, store: Store, due: _DueReport, now: datetime) -> Stop | None:
     """Write what is missing of a report; return why a page could not be written."""
     from monitor.reporting.build import build_report, gather
-    from monitor.reporting.scope import ReportScope, ScopeKind
 
-    period, domain = due.period, due.domain
-    scope = None if domain is None else ReportScope.of(project.config, ScopeKind.DOMAIN, domain)
+    period, scope = due.period, due.scope
     ids = {channel: _id(project, due, channel) for channel in due.to}
     with store.reading() as tx:
         delivery_states = tx.deliveries.states(ids.values())
@@ -84,16 +87,17 @@ def _make(project: Project, store: Store, due: _DueReport, now: datetime) -> Sto
     with store.writing() as tx:
         tx.deliveries.add(deliveries)
     if refused is None:
-        of = period if domain is None else f"{period}, domain {domain}"
+        of = period if scope is None else f"{period}, {scope.kind} {scope.key}"
         LOG.info("report of %s %s: %d files, %d messages", period.unit, of, len(due.files), len(deliveries))
     return refused
 
 
 def _id(project: Project, due: _DueReport, channel: str) -> str:
-    """Return a delivery its id: the same period and domain to a channel is the same message, whoever makes it."""
+    """Return the id of a delivery: the same period and tables to a channel is the same message, whoever makes it."""
     names = [f"{due.period.frequency} report", project.config.project, str(due.period), channel]
-    name = "\0".join(names if due.domain is None else [*names, due.domain])
-    return f"msg_{sha256(name.encode()).hexdigest()[:24]}"
+    if due.scope is not None:
+        names += [due.scope.key] if due.scope.kind.value == "domain" else [due.scope.kind, due.scope.key]
+    return f"msg_{sha256(chr(0).join(names).encode()).hexdigest()[:24]}"
 
 
 def _page(project: Project, report: "PeriodReport", locale: str) -> str:

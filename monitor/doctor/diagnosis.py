@@ -158,7 +158,8 @@ def examine_disks(loaded: Loaded) -> Iterator[Finding]:
         file = store_file(loaded.config.storage.url)
         places |= {} if file is None else {"the store": file.absolute().parent}
     for name, plan in loaded.config.report.by_frequency.items():
-        folders = {item.keep for item in plan.by_domain.values() if item.keep}
+        recipients = (plan, *(item for parts in plan.of_parts.values() for item in parts.values()))
+        folders = {item.keep for item in recipients if item.keep}
         places |= {f"{name} reports in {folder}": Path(folder).absolute() for folder in sorted(folders)}
     disks: dict[int, tuple[Path, list[str]]] = {}
     for what, place in places.items():

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from hashlib import sha256
 from itertools import pairwise
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from monitor.config.prices import midnight
+
+if TYPE_CHECKING:
+    from monitor.reporting.scope import ReportScope
 
 _FIRST_YEAR: Final = 1970
 """Reports include earlier periods, and a store holds no earlier times."""
@@ -118,19 +121,23 @@ class Period(ABC):
             for day, following in pairwise(starts)
         )
 
-    def file_name(self, scope: str | None, locale: str, *, among: Iterable[str] = ()) -> str:
-        """Return the name of its report as a file; `scope` is the key of a domain, owner or product, None everything.
+    def file_name(self, scope: "ReportScope | None", locale: str, *, among: Iterable[str] = ()) -> str:
+        """Return the name of its report as a file; `scope` None: of everything.
 
-        Characters that a name may not have are `%XX`. A digest is added where the name would be too long, and where
-        another key of `among` differs in case only: it would be the same file on macOS and Windows.
+        A domain is named by its key, an owner as `owner=KEY`, a product as `product=KEY`. Characters that a name may
+        not have are `%XX`. A digest is added where the name would be too long, and where another key of `among` differs
+        in case only: it would be the same file on macOS and Windows.
         """
         start, end = f"tablewatch-{self}", f"-{locale}.html"
         if scope is None:
             return f"{start}{end}"
-        part = re.sub(r"[^\w-]", lambda character: quote(character[0], safe=""), scope)
-        is_ambiguous = any(key != scope and key.casefold() == scope.casefold() for key in among)
+        key = scope.key
+        part = re.sub(r"[^\w-]", lambda character: quote(character[0], safe=""), key)
+        if scope.kind.value != "domain":  # "=" is in no key that was quoted
+            part = f"{scope.kind}={part}"
+        is_ambiguous = any(other != key and other.casefold() == key.casefold() for other in among)
         if is_ambiguous or len(f"{start}-{part}{end}".encode()) > _MOST_BYTES:
-            digest = sha256(scope.encode()).hexdigest()[:12]
+            digest = sha256(key.encode()).hexdigest()[:12]
             part = f"{part.encode()[:_KEPT_BYTES].decode(errors='ignore')}-{digest}"
         return f"{start}-{part}{end}"
 

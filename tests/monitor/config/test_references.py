@@ -51,6 +51,24 @@ alerts:
         ),
         (
             "alerts:\n",
+            "report: {weekly: {owners: {crow: {to: [ops]}}}}\nalerts:\n",
+            "unknown owner 'crow'",
+            "did you mean 'crew'?",
+        ),
+        (
+            "alerts:\n",
+            "products: {sold: {tables: [orders]}}\nreport: {monthly: {products: {solt: {to: [ops]}}}}\nalerts:\n",
+            "unknown product 'solt'",
+            "did you mean 'sold'?",
+        ),
+        (
+            "alerts:\n",
+            "report: {weekly: {owners: {crew: {to: [op]}}}}\nalerts:\n",
+            "unknown channel 'op'",
+            "did you mean 'ops'?",
+        ),
+        (
+            "alerts:\n",
             "cost: {tables: {order: {per_hour: 1}}}\nalerts:\n",
             "unknown table 'order'",
             "did you mean 'orders'?",

@@ -213,7 +213,7 @@ alerts:
     - {to: [shop-chat, ops]}
 domains: {retail: {}}
 report:
-  weekly: {to: [ops], domains: {retail: {to: [shop-chat]}}}
+  weekly: {to: [ops], domains: {retail: {to: [shop-chat]}}, owners: {sales: {to: [shop-chat, ops]}}}
   monthly: {domains: {retail: {to: [shop-chat, ops]}}}
 """
 SHOP = """\
@@ -240,6 +240,7 @@ def test_a_team_that_is_left_out_takes_nothing_along_that_refers_to_it(tmp_path:
     assert config.alerts.operators == ("ops",)
     assert [(route.match.table, route.to) for route in config.alerts.routes] == [(None, ("ops",))]
     assert config.report.weekly.domains["retail"].to == ()
+    assert config.report.weekly.owners["sales"].to == ("ops",)
     assert config.report.monthly.domains["retail"].to == ("ops",)
 
 
@@ -367,7 +368,7 @@ def test_every_rule_on_names_of_tables_and_channels_has_its_place_where_they_may
     assert uses == {
         "_tables": 1,
         "_ownership": 1,
-        "_alerts": 5,
+        "_alerts": 6,
         "_cost": 1,
         "_releases": 1,
         "_budgets": 2,

@@ -156,6 +156,39 @@ report:
     assert attachment["name"] == "tablewatch-2026-W47-売%2F上-ja.html"
 
 
+def test_owners_and_products_get_their_own_reports(shop):
+    """Each is about its tables, in a file of its own even where a domain, an owner and a product have one key."""
+    text = shop.config.read_text().split("report:")[0]
+    text = text.replace("  - name: orders", "  - domain: desk\n    name: orders")
+    text += """
+domains: {desk: {}}
+products: {desk: {title: Shop orders, tables: [orders]}}
+report:
+  weekly:
+    domains: {desk: {keep: reports}}
+    owners: {desk: {to: [hook, mail], keep: reports}}
+    products: {desk: {to: [hook, mail], keep: reports}}
+"""
+    shop.config.write_text(text, encoding="utf-8")
+    with shop.project().open_store() as store:
+        run_checks(shop.project(), select([], shop.project().config), store=store)
+        for seconds in (0, 30):
+            report_if_due(shop.project(), store, _MONDAY + timedelta(seconds=seconds), Week)
+        deliveries = _deliveries(store)
+    scopes = ("desk", "owner=desk", "product=desk")
+    assert sorted(path.name for path in (shop.folder / "reports").iterdir()) == [
+        f"tablewatch-2026-W47-{scope}-en.html" for scope in scopes
+    ]
+    payloads = {(item.channel, item.payload["owner"], item.payload["product"]): item.payload for item in deliveries}
+    assert len(deliveries) == len(payloads) == 4
+    assert payloads["hook", "desk", None]["report"]["owner"] == {"key": "desk", "title": "The desk"}
+    assert payloads["hook", None, "desk"]["report"]["product"] == {"key": "desk", "title": "Shop orders"}
+    assert payloads["mail", None, "desk"]["domain"] is None
+    assert payloads["mail", None, "desk"]["title"].startswith("Shop orders\uff1a")
+    (attachment,) = payloads["mail", "desk", None]["attachments"]
+    assert attachment["name"] == "tablewatch-2026-W47-owner=desk-ja.html"
+
+
 def test_pages_of_domains_have_names_of_their_own(shop):
     """A key longer than a file name is cut, and keys that differ in case only are told apart: a digest ends both."""
     keys = ["sales", "Sales", "売" * 100]

@@ -231,13 +231,16 @@ def _of_the_daemon() -> Iterator[Effect]:
     yield Effect("Daemon.jitter", hourly, ("0s", "5m"), slots, ("daemon", "jitter"))
     for kind, days in zip(PERIODS, ("* * mon", "1 * *", "1 1,4,7,10 *"), strict=True):
         name = kind.frequency
-        planned = nested(_ALERTS, "report", name, cron=f"0 8 {days}", to=["desk"], keep="reports")
+        offered = nested(_ALERTS, "products", mine={"tables": ["orders"]})
+        planned = nested(offered, "report", name, cron=f"0 8 {days}", to=["desk"], keep="reports")
         for key, first, second in (
             ("cron", f"0 8 {days}", f"0 12 {days}"),
             ("locales", ["en"], ["en", "ja"]),
             ("to", ["desk"], ["desk", "crew"]),
             ("keep", "reports", ABSENT),
             ("domains", {}, {"sales": {"keep": "sales", "to": ["crew"]}}),
+            ("owners", {}, {"crew": {"keep": "crew", "to": ["crew"]}}),
+            ("products", {}, {"mine": {"keep": "mine", "to": ["crew"]}}),
         ):
             place = ("report", name, key)
             yield Effect(
