@@ -300,10 +300,7 @@ def _people(project: Project, item: BatchItem) -> Iterator[Fact]:
     table = project.config.table(incident.table)
     owner = None if table is None else project.config.owner_of(table)
     if owner is not None:
-        configured = project.config.owners.get(owner)
-        yield Fact(
-            Message("Owner"), _verbatim(configured.name if configured is not None and configured.name else owner)
-        )
+        yield Fact(Message("Owner"), _verbatim(project.config.owner_name(owner) or owner))
     if incident.assignee is not None:
         yield Fact(Message("Assigned to"), _verbatim(incident.assignee))
     if incident.state is State.ACKNOWLEDGED and item.acknowledged_by is not None:

@@ -6,6 +6,7 @@ a new check needs no change here.
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
 from decimal import Decimal
@@ -335,10 +336,16 @@ class Config(Section):
         domain = self.domains.get(table.domain or "")
         return domain.owner if domain else None
 
+    @cached_property
+    def owner_names(self) -> Mapping[str, str]:
+        """Return the name of each owner as readers see it; its key is added where several have that name."""
+        names = {key: owner.name or key for key, owner in self.owners.items()}
+        count = Counter(names.values())
+        return {key: name if count[name] == 1 else f"{name} ({key})" for key, name in names.items()}
+
     def owner_name(self, owner: str | None) -> str | None:
         """Return the name of an owner as readers see it."""
-        entry = self.owners.get(owner or "")
-        return (entry.name if entry else None) or owner
+        return self.owner_names.get(owner or "", owner)
 
     @cached_property
     def fed_by(self) -> Mapping[str, tuple[str, ...]]:

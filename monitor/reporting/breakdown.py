@@ -13,7 +13,7 @@ from incidents.spans import Ints
 from monitor.reporting.evidence import Evidence
 from monitor.reporting.model import DominantIncident, IncidentLine, IncidentList, PartBar, Share
 from monitor.reporting.period import Period, PeriodPart
-from monitor.summaries.grouping import group_tables
+from monitor.summaries.grouping import by_root_owner
 from monitor.summaries.ranking import Advice, Ranking
 
 
@@ -62,13 +62,14 @@ def by_table(evidence: Evidence, window: Window, scale: BarScale, *, most: int) 
         if costs[costliest[-1]].amount:
             rows = np.flatnonzero(np.isin(evidence.spans.table, costliest))
             evidence = replace(evidence, spans=evidence.spans.take(rows))
-    names = dict(enumerate(evidence.spans.names))
+    names = {number: (name, evidence.owners.get(name)) for number, name in enumerate(evidence.spans.names)}
     return _shares(evidence, window, scale, group=evidence.spans.table, costs=costs, names=names)[:most]
 
 
 def by_owner(evidence: Evidence, window: Window, scale: BarScale) -> tuple[Share, ...]:
     """Return the shares of the owners of root-cause tables. Tables without an owner come under None."""
-    names, group = group_tables(evidence.spans, evidence.spans.root_table, evidence.owners.get)
+    owners, group = by_root_owner(evidence.spans, evidence.config)
+    names = {number: (evidence.config.owner_name(owner), owner) for number, owner in owners.items()}
     return _shares(evidence, window, scale, group=group, costs=evidence.price_by(window, group), names=names)
 
 
@@ -79,16 +80,17 @@ def _shares(
     *,
     group: Ints,
     costs: Mapping[int, DowntimeCost] | None,
-    names: Mapping[int, str | None],
+    names: Mapping[int, tuple[str | None, str | None]],
 ) -> tuple[Share, ...]:
     shares = []
     for key, downtime in evidence.measure_by(window, group).items():
         if not downtime.n:
             continue
         cost = None if costs is None else costs.get(key, DowntimeCost()).amount
+        name, owner = names[key]
         share = Share(
-            name=names[key],
-            owner=evidence.owners.get(names[key] or ""),
+            name=name,
+            owner=owner,
             n=downtime.n,
             undetected_us=downtime.undetected,
             repair_us=downtime.repair,

@@ -126,7 +126,7 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         method=_method(evidence, period, measured[0], prices[0] or DowntimeCost()),
         releases=releases_in(evidence, window),
         contracts=tuple(evidence.contracts),
-        owner_names={key: owner.name or key for key, owner in config.owners.items()},
+        owner_names=config.owner_names,
         products=tuple(evidence.products),
         patterns=patterns,
         scan_costs=ScanCosts.of(evidence.scan_costs, most=_COSTS_SHOWN),

@@ -115,8 +115,8 @@ class TrendBar:
 class Share:
     """The downtime and cost of one owner or one table.
 
-    `name` is None for tables without an owner. `part` is its share of the cost (of the downtime, where nothing has a
-    price), 0 to 1.
+    `name` is None for tables without an owner; `owner` is the name of a table's owner, or the key of an owner.
+    `part` is its share of the cost (of the downtime, where nothing has a price), 0 to 1.
     """
 
     name: str | None

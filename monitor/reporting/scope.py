@@ -72,7 +72,7 @@ def scope_titles(config: Config) -> ScopeTitles:
     """Return the titles of what is configured, in the order of the configuration."""
     return {
         ScopeKind.DOMAIN: {key: domain.title for key, domain in config.domains.items()},
-        ScopeKind.OWNER: {key: owner.name for key, owner in config.owners.items()},
+        ScopeKind.OWNER: {key: owner.name and config.owner_names[key] for key, owner in config.owners.items()},
         ScopeKind.PRODUCT: {key: product.title for key, product in config.products.items()},
     }
 

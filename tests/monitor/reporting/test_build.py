@@ -271,6 +271,14 @@ def test_owners():
     assert [(share.name, share.n) for share in report.owners] == [("Commerce data team", 3), ("crm", 1), (None, 1)]
 
 
+def test_owners_of_one_name():
+    """Two owners with one name are two rows, told apart by key; the key of each is in `owner`."""
+    owners = {"shop": {"name": "Data team"}, "crm": {"name": "Data team"}}
+    report = build(SIX, config={"owners": owners})
+    rows = [(share.name, share.owner) for share in report.owners]
+    assert rows == [("Data team (shop)", "shop"), ("Data team (crm)", "crm"), (None, None)]
+
+
 def test_tables_most_costly_first():
     """Tables come by cost, with their share of it."""
     report = build(SIX)
