@@ -214,7 +214,7 @@ def suggest(
     with activity(f"counting the values of {table_ref.name}"):
         (profiled,) = table_ref.ask([ColumnProfile()], SystemClock())
     if profiled.outcome.status is Status.UNKNOWN:
-        raise Stop(ExitCode.NOT_EVALUATED, Problem("risk.unknown", str(profiled.outcome.message)))
+        raise Stop(_code(profiled.outcome), Problem("risk.unknown", str(profiled.outcome.message)))
     columns: Any = profiled.outcome.observed["columns"]
     result = {"schema": "tablewatch.risk-suggest/1", "ok": True, "table": table_ref.name, "columns": columns}
     invocation.emit(result, lambda console: draw_columns(console, table_ref.name, columns))

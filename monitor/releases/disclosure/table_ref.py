@@ -57,9 +57,8 @@ def table_ref_of(text: str, invocation: Invocation) -> TableRef:
     if project is not None and project.config.table(text) is not None:
         (target,) = targets_of(project, {text: ()})
         return TableRef(target)
-    if is_file(text) and not Path(text).stat().st_size:
-        hint = "expected a line with the names of the columns, then one line per record"
-        raise Stop(ExitCode.USAGE, Problem("risk.empty_file", f"'{text}' is empty", hint=hint))
+    if is_file(text):
+        _check_readable(text)
     if is_file(text) or (text.endswith(_ENDS) and set(text) & set("*?[")):
         pattern = escape(text) if is_file(text) else text
         spec = SourceSpec(name=Path(text).name, base=Path.cwd(), files=pattern, table="table")
@@ -81,6 +80,19 @@ def table_ref_of(text: str, invocation: Invocation) -> TableRef:
     else:
         current_text = f"it is neither a configured table nor a file{did_you_mean(text, entries)}"
     raise Stop(ExitCode.USAGE, Problem("risk.no_table", f"'{text}': {current_text}", hint=hint))
+
+
+def _check_readable(text: str) -> None:
+    """Check that a file may be read and is not empty.
+
+    Raises:
+        Stop: it is not so.
+    """
+    if not os.access(text, os.R_OK):
+        raise Stop(ExitCode.USAGE, Problem("risk.no_table", f"'{text}' cannot be read (permission denied)"))
+    if not Path(text).stat().st_size:
+        hint = "expected a line with the names of the columns, then one line per record"
+        raise Stop(ExitCode.USAGE, Problem("risk.empty_file", f"'{text}' is empty", hint=hint))
 
 
 def _files_beside(path: Path) -> str:
@@ -111,6 +123,8 @@ def beside(current_name: str, other: str, invocation: Invocation) -> Iterator[tu
         Stop: they are not; or one of them is not found.
     """
     if is_file(current_name) and is_file(other):
+        _check_readable(current_name)
+        _check_readable(other)
         with tempfile.TemporaryDirectory(prefix="tablewatch-") as folder:
             relations = [_linked(Path(folder), place, path) for place, path in (("a", current_name), ("b", other))]
             spec = SourceSpec(name="files", base=Path(folder), files="*")

@@ -15,6 +15,7 @@ from checks import did_you_mean
 from monitor.clock import SystemClock
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.treatment.output import OutputColumns, publish, row_writer, verify_k
+from monitor.releases.treatment.table_reader import changed, not_read
 from monitor.releases.treatment.verify import WrittenFile
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.temp_folders import draft_folder
@@ -110,7 +111,7 @@ def treat_file(
             write = partial(_write, _Reading(source, table), work, (remedy.columns, every), how=how)
             reached = publish(out, write, prove)
     except SourceError as error:
-        raise Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", str(error))) from None
+        raise not_read(error) from None
     except OSError as error:
         raise _refused(f"'{out.parent}' cannot be written: {error.strerror}", "free disk space there") from None
     bill = _bill(remedy, work, every, reached, seconds=monotonic() - begun, sweeps=sweeps)
@@ -199,7 +200,7 @@ def _write(
                 _replace(cells, schema, columns, given_out)
                 write(pa.record_batch(cells, schema=schema))
     if given_out.more():
-        raise _changed()
+        raise changed()
 
 
 def _replace(cells: "list[pa.Array]", schema: "pa.Schema", columns: Sequence[str], given_out: "_Rows") -> None:
@@ -214,7 +215,7 @@ def _replace(cells: "list[pa.Array]", schema: "pa.Schema", columns: Sequence[str
     for number, name in enumerate(columns):
         place = schema.get_field_index(name)
         if not np.array_equal(before[:, number], _numbers(cells[place], name)):
-            raise _changed()
+            raise changed()
         kind = schema.field(place).type
         cells[place] = pa.array(after[:, number].astype(kind.to_pandas_dtype()), type=kind)
 
@@ -243,7 +244,7 @@ class _Rows:
             rows -= len(got[-1][0])
             self._here = rest if len(rest[0]) else next(self._pieces, None)
         if rows:
-            raise _changed()
+            raise changed()
         return np.concatenate([item for item, _ in got]), np.concatenate([other for _, other in got])
 
     def more(self) -> bool:
@@ -276,13 +277,6 @@ def _bill(
             "sweeps": [sweeps],
             "seconds": seconds,
         },
-    )
-
-
-def _changed() -> Stop:
-    message = "the file changed while it was processed; nothing is published"
-    return Stop(
-        ExitCode.NOT_EVALUATED, Problem("remedy.not_read", message, hint="run it again while nothing writes to it")
     )
 
 

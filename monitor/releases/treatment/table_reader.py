@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from sources import Source, SourceError, SourceSpec, TableNotFound, did_you_mean, one_connection, open_source
+from sources import (
+    QueryFailed,
+    Source,
+    SourceError,
+    SourceSpec,
+    TableNotFound,
+    did_you_mean,
+    one_connection,
+    open_source,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +92,7 @@ def reading(place: TableRef) -> "Iterator[tuple[Source, ir.Table]]":
     except TableNotFound as error:
         raise Stop(ExitCode.USAGE, Problem("remedy.no_table", str(error))) from None
     except SourceError as error:
-        raise Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", str(error))) from None
+        raise not_read(error) from None
     except pa.ArrowException:
         message = f"'{place.name}' has a column with values of several types; expected one type per column"
         raise Stop(ExitCode.USAGE, Problem("remedy.not_read", message)) from None
@@ -131,6 +140,12 @@ def _kind(data_type: "pa.DataType", current_data_type: "pa.DataType") -> "pa.Dat
 
     differs = any(test(data_type) != test(current_data_type) for test in (pa.types.is_string, pa.types.is_boolean))
     return data_type if differs and not pa.types.is_null(data_type) else current_data_type
+
+
+def not_read(error: SourceError) -> Stop:
+    """Return why a table cannot be read: wrong usage if it is the file's fault, not if its source does not answer."""
+    code = ExitCode.USAGE if isinstance(error, QueryFailed) else ExitCode.NOT_EVALUATED
+    return Stop(code, Problem("remedy.not_read", str(error)))
 
 
 def changed() -> Stop:

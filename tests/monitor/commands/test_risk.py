@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 import pytest
 
 from monitor.cli import run
 from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode
 from tests.monitor.commands.terminal import Terminal
 
 PEOPLE = (
@@ -380,6 +381,37 @@ def test_what_is_no_table_says_what_is_wrong_and_what_to_do(
     (error,) = terminal.refused("risk", name, "--quasi-identifiers", "age", *words)
     assert message in error["message"]
     assert hint in error["hint"]
+
+
+_ON_ONE_FILE: Final = (
+    ("risk", "table", "FILE", "-q", "a"),
+    ("risk", "suggest", "FILE"),
+    ("risk", "subsets", "FILE", "-q", "a"),
+    ("risk", "linkage", "FILE", "FILE", "--on", "a"),
+    ("remedy", "generalise", "FILE", "out.csv", "-q", "a", "--hierarchy", "a=5"),
+    ("remedy", "microaggregate", "FILE", "out.csv", "--columns", "a", "--k", "2"),
+    ("remedy", "code", "FILE", "out.csv", "--top", "a=5"),
+)
+
+
+@pytest.mark.parametrize("words", _ON_ONE_FILE, ids=lambda words: words[1])
+def test_a_file_that_cannot_be_read_is_wrong_usage(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """For all commands, whatever is wrong with the file; a source that does not answer is not."""
+    (terminal.folder / "short.csv").write_text("a,b\n1,2\n3\n", encoding="utf-8")
+    (terminal.folder / "broken.parquet").write_text("PAR1", encoding="utf-8")
+    (terminal.folder / "private.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    monkeypatch.setattr("os.access", lambda path, _: path != "private.csv")
+    for name, message in (
+        ("short.csv", "line 3: 1 cell"),
+        ("broken.parquet", "not Parquet"),
+        ("private.csv", "denied"),
+    ):
+        (error,) = terminal.refused(*(name if word == "FILE" else word for word in words))
+        assert message in error["message"]
+    (terminal.folder / "shop.sqlite").unlink()
+    assert terminal(*("orders" if word == "FILE" else word for word in words)).code == ExitCode.NOT_EVALUATED
 
 
 def test_a_model_that_settles_nothing_hides_no_risk(terminal: Terminal) -> None:
