@@ -74,23 +74,29 @@ class _BuilderSpec(HierarchySpec):
     def build(self, values: Iterable[object]) -> Hierarchy:
         """Return the hierarchy of the values of a column.
 
-        Of a column that holds only NULL, one with as many levels and values that no row has: NULL stays NULL up to
-        the root.
+        Of a column without a value, one with as many levels and values that no row has: NULL stays NULL up to the
+        root. So does an empty text, where the hierarchy is one of numbers or dates.
 
         Raises:
             Misfit: values have no place in it.
         """
         texts = distinct_texts(values)
-        if texts:
-            return self._build(texts)
-        height, root = self._shape
-        return with_root(_NO_VALUES, (_NO_VALUES,) * height, root)
+        parts, (height, root) = self._parts(texts), self._shape
+        hierarchy = self._build(parts) if parts else with_root(_NO_VALUES, (_NO_VALUES,) * height, root)
+        if len(parts) == len(texts):
+            return hierarchy
+        *levels, top = hierarchy.levels
+        return Hierarchy((*((*level, "") for level in levels), (*top, root or "")))
 
     def faults(self, values: Iterable[object] | None = None) -> tuple[HierarchyFault, ...]:
         """Return all that is wrong: there is no fault but that a level joins nothing, or that there is no root."""
-        texts = () if values is None else distinct_texts(values)
+        texts = () if values is None else self._parts(distinct_texts(values))
         faults = hierarchy_faults(self._build(texts), texts) if texts else ()
         return tuple(fault for fault in faults if fault.kind in _OF_BUILDERS)
+
+    def _parts(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return the texts that have a place in it: an empty one is no number and no date."""
+        return texts if isinstance(self, MaskSpec | FlatSpec) else [text for text in texts if text]
 
     @property
     @abstractmethod
@@ -341,7 +347,7 @@ def level_name(declared: object, hierarchy: Hierarchy, level: int) -> str:
     if labels == 1 and level == hierarchy.height:
         return "one label for all"
     text = _of_builder(declared, level) if isinstance(declared, HierarchySpec) else None
-    labels = 0 if hierarchy.levels[0] == _NO_VALUES else labels
+    labels = 0 if hierarchy.levels[0][:2] == _NO_VALUES else labels
     return text or f"{labels:,} label{'' if labels == 1 else 's'}"
 
 

@@ -57,6 +57,18 @@ def test_a_column_that_holds_only_null_blocks_nothing(more: dict[str, Any], miss
     assert class_sizes(treated.frame, ["age", "born"]).smallest == treated.bill.guarantee.reached["k"]
 
 
+@pytest.mark.parametrize("born", [[""], ["", None], ["", "17", "22", None]])
+@pytest.mark.parametrize("more", [{}, {"search": "datafly"}, {"levels": {"born": 2, "age": 2}}, {"search": "mondrian"}])
+def test_empty_texts_block_nothing(more: dict[str, Any], born: list[str | None]) -> None:
+    """Where numbers are declared: the classes of the result are as large as stated."""
+    column = pd.Series(born * (120 // len(born)), dtype="string")
+    frame = pd.DataFrame({"age": [number // 12 for number in range(120)], "born": column})
+    hierarchies = {name: {"type": "intervals", "widths": [5, 10]} for name in ("age", "born")}
+    words = {"columns": ["age", "born"], "k": 5, "hierarchies": hierarchies, "suppress": 0, **more}
+    treated = Generalise.model_validate(words).apply(frame)
+    assert class_sizes(treated.frame, ["age", "born"]).smallest == treated.bill.guarantee.reached["k"]
+
+
 @pytest.mark.parametrize("by", ["precision", "steps", "discernibility", "class-size", "entropy", "kl"])
 def test_each_measure_is_as_small_as_it_says(by: str) -> None:
     """What is chosen by a measure has no more of it than what is chosen by loss."""

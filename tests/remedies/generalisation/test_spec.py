@@ -179,3 +179,25 @@ def test_a_column_that_holds_only_null_has_the_declared_levels(declared: Any, le
     assert path_of_null(hierarchy) == (None,) * (len(levels) + 1) + ((root,) if root else ())
     names = ["unchanged", *levels, *(["one label for all"] if root else [])]
     assert [level_name(spec, hierarchy, level) for level in range(hierarchy.height + 1)] == names
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "path"),
+    [
+        ({"type": "intervals", "widths": [5], "top": 70}, "17", ("17", "17", "15-19", "*")),
+        ({"type": "intervals", "breaks": [[18]], "root": None}, "17", ("17", "<18")),
+        ({"type": "bins", "levels": [[[None, 18], [18, None]]]}, "17", ("17", "<18", "*")),
+        ({"type": "dates", "levels": ["month"]}, "2026-11-26", ("2026-11-26", "2026-11", "*")),
+        ({"type": "coding", "bottom": 18}, "17", ("17", "<18", "*")),
+    ],
+)
+def test_an_empty_text_stays_empty_up_to_the_root(declared: Any, value: str, path: tuple[str, ...]) -> None:
+    """Among numbers or dates, and in a column that holds nothing else."""
+    spec, root = hierarchy_spec(declared), declared.get("root", "*") or ""
+    empty = ("",) * (len(path) - 1) + (root,)
+    assert set(zip(*spec.build(["", value, None]).levels, strict=True)) == {path, empty}
+    for values in ([""], ["", None]):
+        hierarchy = spec.build(values)
+        assert not spec.faults(values)
+        assert list(zip(*hierarchy.levels, strict=True))[hierarchy.levels[0].index("")] == empty
+    assert level_name(spec, spec.build([""]), 1) == level_name(spec, spec.build([None]), 1)
