@@ -254,8 +254,15 @@ def _options(command: Any) -> list[str]:
         shown = ", ".join(f"`{word}`" for word in words) or f"`{(parameter.metavar or parameter.name).upper()}`"
         help_text = getattr(parameter, "help", None) or ""
         if "--format" not in words or help_text != "Output format: text or JSON.":
-            rows.append(f"- {shown}: {help_text}")
+            rows.append(f"- {shown}: {help_text}{_choices(parameter, help_text)}")
     return rows
+
+
+def _choices(parameter: Any, help_text: str) -> str:
+    """Return the values that an option may have, if they are a closed set and its help does not name all of them."""
+    values = [choice.value for choice in parameter.type_descriptor.choices or ()]
+    is_named = all(re.search(rf"\b{re.escape(value)}\b", help_text) for value in values)
+    return "" if is_named else f" {' '.join(f'`{value}`' for value in values)}"
 
 
 # --- the demo ---------------------------------------------------------------------------------------------------------

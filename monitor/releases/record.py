@@ -58,8 +58,9 @@ def record_of(project: Project, tx: ReadTransaction, name: str) -> ReleaseRecord
     events = tx.release_events.matching(name)[::-1]
     state = next((release_state for release_state in states_now(project, tx) if release_state.name == name), None)
     if state is None and not events:
-        see = "see 'tablewatch release list'"
-        raise Stop(ExitCode.NOTHING_SELECTED, unknown_name("release", name, project.config.releases, see=see))
+        names = {*project.config.releases, *(event.release for event in tx.release_events.matching())}
+        problem = unknown_name("release", name, names, see="see 'tablewatch release list'")
+        raise Stop(ExitCode.NOTHING_SELECTED, problem)
     return ReleaseRecord(name, state, events, project.clock.now())
 
 

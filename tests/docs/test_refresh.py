@@ -22,6 +22,14 @@ def test_every_part_stands_somewhere() -> None:
     assert [name for name in PARTS if f"<!-- generated: {name} -->" not in texts] == []
 
 
+def test_options_of_a_closed_set_have_their_choices() -> None:
+    """In the reference of commands, unless the help of the option names all of them already."""
+    lines = PARTS["commands"]().splitlines()
+    assert "- `--kind`: Kind of the incident. `quality` `disclosure`" in lines
+    assert "- `--search`: incognito (the optimum), mondrian or datafly." in lines
+    assert "- `--table`: Table name in the configuration." in lines
+
+
 def test_the_example_of_the_configuration_page_is_valid(tmp_path: Path) -> None:
     """The first example a reader copies can be loaded."""
     text = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")

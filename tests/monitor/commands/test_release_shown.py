@@ -90,6 +90,9 @@ def test_the_record_stays_when_the_release_goes(shop: Terminal) -> None:
     said = shop("release", "list").out
     assert "no release is configured" in said
     assert "no longer configured, but recorded: survey" in said
+    for name, hint in (("surveys", "did you mean 'survey'?"), ("x", "known: survey; see 'tablewatch release list'")):
+        (error,) = shop.refused("release", "record", name, code=5)
+        assert error["hint"] == hint
 
 
 def test_what_cannot_be_recorded_is_refused(shop: Terminal) -> None:
